@@ -29,6 +29,7 @@ COMMANDS = {
     "report": ("report", "Analyse a run; write its page and pictures."),
     "view": ("view", "Explore runs in the browser: compare them, read and label answers."),
     "gate": ("gate", "Pass or fail a run by rules, and by its loss against a baseline."),
+    "verify": ("verify", "Derive everything in a run folder again, and name what differs."),
     "canaries": ("canaries", "Keep a file of questions that always hallucinate, and check them."),
     "import": ("run_files", "Make a run folder of the public harness's files."),
     "power": ("compare", "Compute how many questions a difference takes."),
@@ -63,7 +64,7 @@ SECTIONS = {
         *("list", "ranges", "datasets", "lint", "world", "create-persona", "generate"),
         *("generate-conversations", "generate-tool-calls", "generate-qa", "verify-qa"),
     ),
-    "Trust": ("check-adapter", "judge-lab", "canaries"),
+    "Trust": ("verify", "check-adapter", "judge-lab", "canaries"),
     "Serve": ("serve", "endpoint", "completion"),
 }
 """The commands by purpose, as `--help` shows them."""

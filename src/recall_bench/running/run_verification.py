@@ -1,0 +1,267 @@
+"""Verify a run: derive everything in its folder again, and say what could not be.
+
+The journal is read with its checksums, the days and questions are held against the plan, answers are
+judged again where the judge needs nothing paid, and every result file is written again and compared.
+"""
+
+import filecmp
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from recall_bench.core.errors import BenchError, UsageError
+from recall_bench.core.event import BoundsComputed, Judged
+from recall_bench.core.plain_text import format_fact
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.record import ComputedRecord
+from recall_bench.core.settings import Settings
+from recall_bench.core.trial_states import TrialState
+from recall_bench.core.verdict import PEOPLE, Verdict
+from recall_bench.generate.shipped_personas import BuildProgress, find_stories
+from recall_bench.judging.judges import resolve_judges
+from recall_bench.running.experiment import execute
+from recall_bench.running.rejudge_assembly import assemble_rejudge
+from recall_bench.runs.journal import JOURNAL, read_lines
+from recall_bench.runs.output_paths import FAILURES, PROGRESS, QUESTIONS, RESULT
+from recall_bench.runs.result_files import export_files
+from recall_bench.runs.run_folder import RunFolder
+
+_EXAMPLES = 5
+"""How many trials with another verdict are named."""
+
+
+class CheckState(StrEnum):
+    """The outcome of one check."""
+
+    VERIFIED = "verified"
+    DIFFERS = "differs"
+    UNVERIFIED = "not verified"
+
+
+class RunCheck(ComputedRecord, frozen=True, kw_only=True):
+    """One part of a run, and whether it could be derived again."""
+
+    part: str
+    state: CheckState
+    detail: str
+
+
+class RunVerification(ComputedRecord, frozen=True, kw_only=True):
+    """All checks of a run."""
+
+    run: str
+    plan: str
+    """The digest of the plan."""
+    checks: tuple[RunCheck, ...]
+
+    @property
+    def has_differences(self) -> bool:
+        """Whether something in the folder is not what follows from its journal and data."""
+        return any(check.state is CheckState.DIFFERS for check in self.checks)
+
+
+def verify_run(
+    run: Path, data: Path | None = None, building: BuildProgress | None = None
+) -> RunVerification:
+    """Derive everything in a run folder again; DataError if its journal was changed.
+
+    `data` is the folder of the personas, unless they are shipped.
+    """
+    folder = RunFolder.open(run)
+    checks = [
+        _check_journal(folder),
+        _check_trials(folder),
+        _check_data(folder.plan, data, building),
+        *_check_verdicts(folder, data, building),
+        _check_files(folder),
+        RunCheck(
+            part="system",
+            state=CheckState.UNVERIFIED,
+            detail="that the answers are those of the system that the plan names, and its times, "
+            "cannot be derived from a journal: run it again",
+        ),
+    ]
+    return RunVerification(run=str(run), plan=folder.plan.digest, checks=tuple(checks))
+
+
+def _check_journal(folder: RunFolder) -> RunCheck:
+    count = sum(1 for _ in read_lines(folder.path / JOURNAL))
+    if folder.is_chained:
+        state, detail = CheckState.VERIFIED, f"{count:,} lines, each linked to the one before"
+    else:
+        state = CheckState.UNVERIFIED
+        detail = f"{count:,} lines without checksums, as earlier versions wrote them"
+    return RunCheck(part="journal", state=state, detail=detail)
+
+
+def _check_trials(folder: RunFolder) -> RunCheck:
+    """Opening the folder has held every event against the plan; this counts."""
+    standings = folder.states.scenarios.values()
+    owed = sum(each.owed_count for each in standings)
+    still_open = sum(each.count_states(TrialState.OPEN, TrialState.ANSWERED) for each in standings)
+    planned = f"{owed:,} trials follow from the plan"
+    if not folder.is_finished or folder.unstarted:
+        return RunCheck(
+            part="trials",
+            state=CheckState.UNVERIFIED,
+            detail=f"{planned}, {still_open:,} of them have no outcome yet: the run is unfinished",
+        )
+    return RunCheck(
+        part="trials",
+        state=CheckState.DIFFERS if still_open else CheckState.VERIFIED,
+        detail=f"{planned}, {still_open:,} of them have no outcome although the run has ended"
+        if still_open
+        else f"{planned}, and each has its outcome",
+    )
+
+
+def _check_data(plan: Plan, data: Path | None, building: BuildProgress | None) -> RunCheck:
+    if plan.imported is not None or plan.dataset is not None:
+        return RunCheck(
+            part="data",
+            state=CheckState.UNVERIFIED,
+            detail="the days of an imported run or a public dataset are not held against the plan",
+        )
+    try:
+        found = find_stories(plan, data, building)
+    except UsageError as error:
+        return RunCheck(part="data", state=CheckState.UNVERIFIED, detail=str(error))
+    except BenchError as error:
+        return RunCheck(part="data", state=CheckState.DIFFERS, detail=str(error))
+    return RunCheck(
+        part="data",
+        state=CheckState.VERIFIED,
+        detail=f"days and questions of {', '.join(found)} have the digests of the plan",
+    )
+
+
+def _check_verdicts(
+    folder: RunFolder, data: Path | None, building: BuildProgress | None
+) -> Iterator[RunCheck]:
+    if reason := _explain_unjudged(folder.plan):
+        yield RunCheck(part="verdicts", state=CheckState.UNVERIFIED, detail=reason)
+        return
+    with TemporaryDirectory(prefix="recall-bench-verify-") as scratch:
+        again = Path(scratch, "run")
+        given = {"data": data, "into": again, "heatmap_png": False, "judge": folder.plan.judge.name}
+        try:
+            job = assemble_rejudge(folder.path, given, building)
+            execute(job)
+        except BenchError as error:
+            yield RunCheck(part="verdicts", state=CheckState.UNVERIFIED, detail=str(error))
+            return
+        yield from _compare_verdicts(folder, RunFolder.open(again))
+
+
+def _explain_unjudged(plan: Plan) -> str | None:
+    """Why the verdicts cannot be derived again; None if they can."""
+    judge, _ = resolve_judges(Settings())
+    others = plan.judge.name, plan.judge.version
+    reasons = {
+        "the run has none: its dataset's protocol decides": plan.unjudged,
+        "those of an imported run or a public dataset are not judged again here": (
+            plan.imported is not None or plan.dataset is not None
+        ),
+        "people gave some of them": plan.labels is not None,
+        "another judge reviewed them, which is not repeated": plan.appellate is not None,
+        f"they are by {others[0]}, which is not asked again": others[0] != judge.card.name,
+        (
+            f"they are by version {others[1]} of the {others[0]} judge, and this is version "
+            f"{judge.card.version}: rejudge makes a run that can be verified"
+        ): plan.judge != judge.card,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def _compare_verdicts(folder: RunFolder, again: RunFolder) -> Iterator[RunCheck]:
+    differing: list[Trial] = []
+    count = 0
+    for scenario in folder.scenarios:
+        pairs = zip(folder.results(scenario), again.results(scenario), strict=True)
+        for before, after in pairs:
+            if not isinstance(before.outcome, Judged) or before.outcome.judge == PEOPLE:
+                continue
+            count += 1
+            verdict = after.outcome.verdict if isinstance(after.outcome, Judged) else None
+            if verdict is None or _describe(before.outcome.verdict) != _describe(verdict):
+                differing.append(before.trial)
+    if differing:
+        named = ", ".join(map(str, differing[:_EXAMPLES]))
+        more = len(differing) - _EXAMPLES
+        detail = f"{len(differing):,} of {count:,} are others when judged again: {named}" + (
+            f" and {more:,} more" if more > 0 else ""
+        )
+    else:
+        detail = f"{count:,} are the same when judged again, marks, leaks and findings alike"
+    yield RunCheck(
+        part="verdicts",
+        state=CheckState.DIFFERS if differing else CheckState.VERIFIED,
+        detail=detail,
+    )
+    yield _compare_floors(folder, again)
+
+
+def _describe(verdict: Verdict) -> object:
+    return verdict.marks, verdict.findings, verdict.score
+
+
+def _compare_floors(folder: RunFolder, again: RunFolder) -> RunCheck:
+    pairs = [
+        (folder.states.scenarios[name].bounds, again.states.scenarios[name].bounds)
+        for name in folder.scenarios
+    ]
+    known = [(before, after) for before, after in pairs if before is not None]
+    if not known:
+        return RunCheck(
+            part="silence", state=CheckState.UNVERIFIED, detail="the journal has no floors"
+        )
+    same = all(_get_floor(before) == _get_floor(after) for before, after in known)
+    return RunCheck(
+        part="silence",
+        state=CheckState.VERIFIED if same else CheckState.DIFFERS,
+        detail="what silence scores is the same when computed again"
+        if same
+        else "what silence scores is not what the journal says",
+    )
+
+
+def _get_floor(bounds: BoundsComputed | None) -> object:
+    return None if bounds is None else bounds.floor
+
+
+def _check_files(folder: RunFolder) -> RunCheck:
+    """Every result file in the folder, written again from the journal."""
+    names = {"result": RESULT, "progress": PROGRESS, "questions": QUESTIONS, "failures": FAILURES}
+    present = {key: name for key, name in names.items() if (folder.path / name).is_file()}
+    if not present:
+        return RunCheck(part="files", state=CheckState.UNVERIFIED, detail="there are none")
+    with TemporaryDirectory(prefix="recall-bench-verify-") as scratch:
+        export_files(folder, **{key: Path(scratch, name) for key, name in present.items()})
+        differing = [
+            name
+            for name in present.values()
+            if not filecmp.cmp(folder.path / name, Path(scratch, name), shallow=False)
+        ]
+    if differing:
+        return RunCheck(
+            part="files",
+            state=CheckState.DIFFERS,
+            detail=f"{', '.join(differing)}: not what the journal says; "
+            "recall-bench export writes them again",
+        )
+    return RunCheck(
+        part="files",
+        state=CheckState.VERIFIED,
+        detail=f"{', '.join(present.values())} follow from the journal, to the byte",
+    )
+
+
+def render_verification(found: RunVerification) -> str:
+    """Render the checks as text, one a line."""
+    lines = [
+        line
+        for check in found.checks
+        for line in format_fact(check.part, f"{check.state}: {check.detail}")
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,131 @@
+"""`verify` derives a run again: what was changed is named, and what cannot be derived is said."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.event import Event, Judged, RunEnded, RunStarted
+from recall_bench.core.plan import Trial
+from recall_bench.core.verdict import Verdict
+from recall_bench.runs.journal import encode_events, read_events
+from tests.commands import Invoke
+
+JOURNAL = Path("r/journal.jsonl")
+Checks = Callable[[int], dict[str, tuple[str, str]]]
+
+
+@pytest.fixture
+def checks(invoke: Invoke, data: Path) -> Checks:
+    """Make a run; then verify it as often as wanted, with the exit code that is expected."""
+    words = ("--data", data, "--ranges", "5d", "--adapter", "bm25", "--into", "r")
+    made = invoke("run", *words, "--no-heatmap-png")
+    assert made.code == 0, made.err
+
+    def verify(code: int) -> dict[str, tuple[str, str]]:
+        shown = invoke("verify", "r", "--data", data, "--json")
+        assert shown.code == code, shown.err
+        rows = json.loads(shown.out)["checks"]
+        return {row["part"]: (row["state"], row["detail"]) for row in rows}
+
+    return verify
+
+
+def rewrite(change: Callable[[Event], Event | None]) -> None:
+    """Change the events, and link the lines anew, as somebody who knows the format can."""
+    kept = [new for event in read_events(JOURNAL) if (new := change(event)) is not None]
+    JOURNAL.write_bytes(b"".join(encode_events(kept)))
+
+
+def test_an_honest_run_is_verified_but_for_the_system(checks: Checks) -> None:
+    states = {part: state for part, (state, _) in checks(0).items()}
+
+    assert states.pop("system") == "not verified"
+    assert states == dict.fromkeys(
+        ("journal", "trials", "data", "verdicts", "silence", "files"), "verified"
+    )
+
+
+def test_a_better_verdict_is_named_even_if_the_lines_are_linked_anew(
+    checks: Checks, invoke: Invoke
+) -> None:
+    changed: list[Trial] = []
+
+    def improve(event: Event) -> Event:
+        if isinstance(event, Judged) and not changed and event.verdict.composite < 6:
+            changed.append(event.trial)
+            return event.replace(verdict=Verdict.of(3, 2, 1, event.verdict.reason))
+        return event
+
+    rewrite(improve)
+    invoke("export", "r")
+
+    found = checks(3)
+
+    assert found["files"][0] == "verified"
+    state, detail = found["verdicts"]
+    assert state == "differs"
+    assert str(changed[0]) in detail
+
+
+def test_a_changed_answer_gets_another_verdict(checks: Checks) -> None:
+    def silence(event: Event) -> Event:
+        if event.__struct_config__.tag == "answered":
+            return event.replace(answer=event.answer.replace(text="No idea."))  # type: ignore[union-attr]
+        return event
+
+    rewrite(silence)
+
+    assert checks(3)["verdicts"][0] == "differs"
+
+
+def test_a_changed_file_is_named(checks: Checks) -> None:
+    result = Path("r/result.json")
+    result.write_text(result.read_text().replace("bm25", "best"))
+
+    state, detail = checks(3)["files"]
+
+    assert state == "differs"
+    assert "result.json" in detail
+    assert "questions.jsonl" not in detail
+
+
+def test_other_data_than_the_plans_differ(checks: Checks, data: Path) -> None:
+    day = next(data.rglob("day-0002.md"))
+    day.write_text(day.read_text() + "\nOne sentence more.\n")
+
+    found = checks(3)
+
+    assert found["data"][0] == "differs"
+    assert found["verdicts"][0] == "not verified"
+
+
+def test_what_cannot_be_verified_is_said(checks: Checks) -> None:
+    def older(event: Event) -> Event | None:
+        if isinstance(event, RunStarted):
+            card = event.plan.judge.replace(version="1")
+            return event.replace(plan=event.plan.replace(judge=card))
+        return None if isinstance(event, RunEnded) else event
+
+    rewrite(older)
+    Path("r/progress.jsonl").unlink()
+
+    found = checks(3)
+
+    for part, word in (("trials", "unfinished"), ("verdicts", "version 1")):
+        state, detail = found[part]
+        assert state == "not verified"
+        assert word in detail
+    assert "result.json" in found["files"][1]
+
+
+@pytest.mark.usefixtures("checks")
+def test_a_broken_journal_is_an_error(invoke: Invoke) -> None:
+    lines = JOURNAL.read_bytes().splitlines(keepends=True)
+    JOURNAL.write_bytes(b"".join(lines[:4] + lines[5:]))
+
+    shown = invoke("verify", "r")
+
+    assert shown.code == 3
+    assert "journal.jsonl, line 5: does not follow" in shown.err
