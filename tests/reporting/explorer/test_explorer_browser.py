@@ -27,6 +27,24 @@ def test_runs_are_listed_chosen_and_compared_by_keyboard(
     assert list_foreign(seen, explorer) == []
 
 
+def test_every_section_is_a_key_and_a_tab_stop_away(explorer: Explorer, browser: "Browser") -> None:
+    seen = explorer.open(browser, "runs")
+    for key, section in (("t", "travel"), ("l", "label"), ("c", "compare"), ("r", "runs")):
+        seen.press(key)
+        seen.page.wait_for_function(f"location.hash.startsWith('#{section}')")
+        wait_until_ready(seen)
+
+    seen.page.reload()
+    wait_until_ready(seen)
+    reached = []
+    for _ in range(8):
+        seen.press("Tab")
+        reached.append(seen.value("document.activeElement.dataset.section ?? ''"))
+
+    assert [each for each in reached if each] == ["runs", "compare", "travel", "label"]
+    assert list_foreign(seen, explorer) == []
+
+
 def test_runs_that_cannot_be_compared_say_why(explorer: Explorer, browser: "Browser") -> None:
     seen = explorer.open(browser, f"compare?runs={explorer.name('a', 'nested/b')}")
 
@@ -111,8 +129,14 @@ def test_hostile_text_is_text_everywhere(explorer: Explorer, browser: "Browser")
         if "travel" in hash_:
             seen.open_trial()
             assert f"answer {words}" in " ".join(seen.text("dialog").split())
+    seen.page.locator("#label-comment").fill(HOSTILE)
+    seen.page.locator("#view").focus()
     seen.press("1")
     seen.shows("#view", f"Labels by {HOSTILE[:30]}")
+    seen.page.goto(f"{explorer.address}#label?run={run}&who=ben&show=labelled")
+    wait_until_ready(seen)
+    seen.page.locator(".label-card summary").click()
+    assert words in " ".join(seen.text(".label-card details").split())
 
     assert seen.value("window.hacked") is None
     assert seen.value("document.querySelectorAll('img').length") == 0
