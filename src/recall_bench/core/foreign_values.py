@@ -38,8 +38,9 @@ _UNSPACED = re.compile(
 )
 """A border between Arabic or Japanese letters and figures."""
 _SIGN = re.compile(
-    r"[€円¥時分半٪％\u0660-\u0669\u06f0-\u06f9\uff10-\uff19]|درهم|دراهم|\d(?:\.|,|\sde\s|月|年)"
-    r"|\d\s[\u0621-\u064a]|Prozent|Euro|euro|por ciento|\.\s[A-Z]"
+    r"[€円¥時٪％\u0621-\u064a\u0660-\u0669\u06f0-\u06f9\u3040-\u30ff\u3400-\u9fff\uff10-\uff19]"
+    r"|\d(?:,\d{1,2}(?!\d)|º?\sde\s|\.\s?(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)"
+    r"|\s?(?:Prozent|por ciento))"
 )
 """Text without any of these holds no such value."""
 
@@ -49,12 +50,13 @@ def level_foreign_values(text: str, language: str | None = None) -> str:
 
     Without a language only forms are changed that English does not have: `1,8 %` but not `5.000`.
     """
-    if language == "en" or not _SIGN.search(text):
+    if language == "en" or (language is None and not _SIGN.search(text)):
         return text
     text = text.translate(_WESTERN)
     text = _compile_dates(language).sub(_write_date, text)
     text = _level_figures(text, language)
-    text = _EURO.sub(r"€\1", text)
+    if language is not None:
+        text = _EURO.sub(r"€\1", text)
     text = _MAN_YEN.sub(_write_ten_thousands, text)
     text = _YEN.sub(r"¥\1", text)
     text = _DIRHAM.sub(r"AED \1", text)

@@ -3,8 +3,15 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
+
+from recall_bench.core.foreign_text import (
+    FOREIGN_STOPWORDS,
+    is_arabic,
+    is_particle,
+    level_foreign_text,
+)
 
 if TYPE_CHECKING:
     from Stemmer import Stemmer
@@ -27,7 +34,9 @@ _LEVEL = str.maketrans({**TYPOGRAPHY, **_DIGITS, "…": "...", "•": "-", "→"
 
 WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 _ACCENT = re.compile(r"[\u0300-\u036f]+")
-_SENTENCE_END = re.compile(r'(?<=[.!?])["\')\]]*\s+(?=["\'(\[]*[A-Z0-9$])|\n+')
+_SENTENCE_END = re.compile(
+    r'(?<=[.!?])["\')\]]*\s+(?=["\'(\[¿¡]*[A-Z0-9$\u0621-\u064a])|(?<=。)\s*|\n+'
+)
 _ABBREVIATION = re.compile(
     r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Inc|Ltd|Corp|Co|Mr|Ms|Mrs|Dr|St|vs|No|e\.g|i\.e|a\.m|p\.m|[A-Z])\.$"
 )
@@ -52,20 +61,24 @@ TEXT_STOPWORDS = FUNCTION_WORDS | frozenset(
 )
 """Words without content, for comparing the texts of a dataset."""
 
-STOPWORDS = (TEXT_STOPWORDS - {"s"}) | frozenset(
-    """
-    again doing either further get gets got here hers let like may per very yet
-    """.split()
+STOPWORDS = (
+    (TEXT_STOPWORDS - {"s"})
+    | FOREIGN_STOPWORDS
+    | frozenset(
+        """
+        again doing either further get gets got here hers let like may per very yet
+        """.split()
+    )
 )
 """Words without content, for judging answers. Negations are read elsewhere, by stance."""
 
 
 def normalise(text: str) -> str:
     """The text without emphasis and accents, with straight quotes and plain hyphens and blanks."""
-    text = text.replace("*", "").replace("`", "")
+    text = level_foreign_text(text.replace("*", "").replace("`", ""))
     if text.isascii() or (text := text.translate(_LEVEL)).isascii():
         return text
-    return _ACCENT.sub("", unicodedata.normalize("NFKD", text))
+    return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFKD", text)))
 
 
 def split_sentences(text: str) -> list[str]:
@@ -94,12 +107,12 @@ def split_words(text: str) -> list[str]:
     return [word.removesuffix("'s") for word in WORD.findall(text.lower())]
 
 
-@lru_cache(maxsize=1)
-def load_stemmer() -> "Stemmer":
-    """Return the one stemmer for English."""
+@cache
+def load_stemmer(language: str = "english") -> "Stemmer":
+    """Return the one stemmer for a language."""
     from Stemmer import Stemmer
 
-    return Stemmer("english")
+    return Stemmer(language)
 
 
 class Stems:
@@ -116,7 +129,14 @@ class Stems:
         for word in found:
             stem = known.get(word)
             if stem is None:
-                known[word] = stem = str(self._stem(word))
+                known[word] = stem = self._find_stem(word)
             if stem:
                 stems.append(stem)
         return stems
+
+    def _find_stem(self, word: str) -> str:
+        if word.isascii():
+            return str(self._stem(word))
+        if is_particle(word):
+            return ""
+        return str((load_stemmer("arabic") if is_arabic(word) else load_stemmer()).stemWord(word))

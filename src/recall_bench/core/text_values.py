@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from recall_bench.core.foreign_text import guess_language
+from recall_bench.core.foreign_values import level_foreign_values
 from recall_bench.core.text import TEXT_STOPWORDS, TYPOGRAPHY, load_stemmer
 from recall_bench.core.value_patterns import (
     CURRENCY_CODES,
@@ -44,7 +46,11 @@ CALENDAR_WORDS = frozenset(
 
 
 def normalise_text(text: str) -> str:
-    """Return the text with straight quotes, plain hyphens and blanks, without emphasis."""
+    """Return the text with straight quotes, plain hyphens and blanks, without emphasis.
+
+    Values in the forms of other languages take the English form.
+    """
+    text = level_foreign_values(text)
     return text.translate(_LEVEL) if "*" in text or not text.isascii() else text
 
 
@@ -198,7 +204,12 @@ def _find_quotations(text: str) -> Iterator[TextValue]:
 
 
 def _find_names(text: str) -> Iterator[TextValue]:
-    """Yield runs of capitalised words; the first word of a sentence alone is no name."""
+    """Yield runs of capitalised words; the first word of a sentence alone is no name.
+
+    German writes every noun with a capital, so no name can be told there.
+    """
+    if guess_language(text) == "de":
+        return
     bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
     everything = list_words(text)
     for match in _CAPITALS.finditer(bare):

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from recall_bench.core.foreign_text import split_foreign_terms
 from recall_bench.models.static_embedding import DIMENSIONS, embed
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_WORD = r"(?u)\b(?:\w\w+|\d)\b"
+_WORD = re.compile(r"(?u)\b(?:\w\w+|\d)\b")
 
 _QUESTION_WORDS = frozenset("also could many may might much must shall us whose would".split())
 """Question words that the stop words of bm25s lack."""
@@ -32,6 +33,12 @@ _NUMBER_BYTES = 4
 def count_bytes(texts: Iterable[str]) -> int:
     """The length of the texts in UTF-8."""
     return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
+
+
+def split_passage(text: str) -> list[str]:
+    """The words of a passage in lower case; stems where it is not in English."""
+    found = split_foreign_terms(text)
+    return _WORD.findall(text) if found is None else found
 
 
 def list_stop_words() -> frozenset[str]:
@@ -84,7 +91,7 @@ class Vocabulary:
         from bm25s.tokenization import Tokenizer
 
         self._stemmer = Stemmer.Stemmer("english")
-        self._tokenizer = Tokenizer(splitter=_WORD, stopwords=None, stemmer=self._stemmer)
+        self._tokenizer = Tokenizer(splitter=split_passage, stopwords=None, stemmer=self._stemmer)
         self._stop_words = list_stop_words()
 
     @property
@@ -126,11 +133,10 @@ class Vocabulary:
 
     def parse_query(self, question: str) -> TermQuery:
         """The terms of a question; the vocabulary does not change."""
-        words = [
-            word
-            for word in self._tokenizer.splitter(question.lower())
-            if word not in self._stop_words
-        ]
+        words = split_foreign_terms(question.lower(), is_question=True)
+        if words is None:
+            found = _WORD.findall(question.lower())
+            words = [word for word in found if word not in self._stop_words]
         numbers = [self._tokenizer.stem_to_sid.get(stem) for stem in self._stemmer.stemWords(words)]
         known = tuple(number for number in numbers if number is not None)
         return TermQuery(known=known, unknown=len(words) - len(known))
