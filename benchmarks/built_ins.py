@@ -11,7 +11,8 @@ from pathlib import Path
 
 import recall_bench
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.generate.shipped_personas import SAMPLE, load_catalogue
+from recall_bench.generate.shipped_personas import SAMPLE
+from recall_bench.generate.worlds import list_shipped_personas
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.marks import TrialTally
 from recall_bench.runs.estimates import RunEstimates
@@ -24,7 +25,7 @@ WRITTEN = "written"
 
 def main(what: str, ranges: tuple[str, ...]) -> None:
     is_shipped = what in (SAMPLE, WRITTEN)
-    personas = tuple(load_catalogue(2)) if what == WRITTEN else (SAMPLE,)
+    personas = list_shipped_personas() if what == WRITTEN else (SAMPLE,)
     print(
         "| system | score of 100 | of the way | first checkpoint | last | invented | leaked "
         "| ms an answer |"

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.generate.shipped_personas import load_catalogue, materialise
+from recall_bench.generate.worlds import list_shipped_personas
 from recall_bench.metrics.selection import SelectionComparison, SelectionOutcome, compare_selection
 from recall_bench.systems.builtin.word_index import Bm25
 from recall_bench.systems.selectors.retrieval_selector import (
@@ -117,8 +118,8 @@ class Folder:
 
 def notes() -> Iterator[Folder]:
     """Each shipped persona's log, matter by matter."""
-    for persona, stories in load_catalogue().items():
-        memories, asked = _matters(materialise(persona, max(stories)))
+    for persona in list_shipped_personas():
+        memories, asked = _matters(materialise(persona, max(load_catalogue()[persona])))
         names = sorted(memories)
         random.Random(1).shuffle(names)
         for start in range(0, len(names) - FOLDER_SIZE + 1, FOLDER_SIZE):

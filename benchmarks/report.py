@@ -19,7 +19,7 @@ from pathlib import Path
 
 import recall_bench
 from recall_bench.core.verdict import Exhibit
-from recall_bench.generate.shipped_personas import load_catalogue
+from recall_bench.generate.worlds import list_shipped_personas
 
 LIMIT_S = 20.0
 
@@ -40,7 +40,7 @@ def judge(exhibit: Exhibit) -> dict[str, object]:
 def make(folder: Path) -> None:
     """The run to report on."""
     finished = recall_bench.run(
-        personas=tuple(load_catalogue()),
+        personas=list_shipped_personas(),
         edition=1,
         adapter="bm25",
         judge=f"{Path(__file__).resolve()}:judge",

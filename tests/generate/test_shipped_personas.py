@@ -46,7 +46,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_these_are_the_ones() -> None:
-    assert tuple(load_catalogue()) == PERSONAS
+    assert tuple(load_catalogue(1)) == PERSONAS
 
 
 @pytest.mark.parametrize(("name", "arcs"), STORIES)

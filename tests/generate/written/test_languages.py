@@ -5,18 +5,23 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.scenario import Expects
+from recall_bench.datasets.lint.lint_corpus import Severity
+from recall_bench.datasets.lint.lint_report import lint_story
 from recall_bench.datasets.persona import load_persona
+from recall_bench.generate.shipped_personas import SOURCES, load_catalogue, materialise
 from recall_bench.generate.verification.verifier import verify_world
+from recall_bench.generate.worlds import list_written_personas
 from recall_bench.generate.written.build import build_written_folder
-from recall_bench.generate.written.checks import check_sources
+from recall_bench.generate.written.checks import check_sources, count_sources
 from recall_bench.generate.written.sources import read_written
 from tests.generate.written.language_editions import TEXTS, write_edition
 
 ARCS = "arcs-9d.yaml"
 
-pytestmark = pytest.mark.parametrize("code", TEXTS)
+each_language = pytest.mark.parametrize("code", TEXTS)
 
 
+@each_language
 def test_answers_are_derived_again_in_every_language_and_seed(code: str, tmp_path: Path) -> None:
     sources = read_written(write_edition(tmp_path, code))
     assert check_sources(sources) == []
@@ -27,6 +32,7 @@ def test_answers_are_derived_again_in_every_language_and_seed(code: str, tmp_pat
         assert report.questions == 11
 
 
+@each_language
 def test_values_have_the_form_of_the_language(code: str, tmp_path: Path) -> None:
     folder = build_written_folder(read_written(write_edition(tmp_path, code)), tmp_path / "built")
     items = load_persona(folder, arcs=ARCS).items
@@ -47,6 +53,7 @@ def test_values_have_the_form_of_the_language(code: str, tmp_path: Path) -> None
     assert asked["What does the oven cost now?"].atoms == (cost,)
 
 
+@each_language
 def test_another_seed_draws_names_and_figures_in_the_same_script(code: str, tmp_path: Path) -> None:
     sources = read_written(write_edition(tmp_path, code))
     texts = TEXTS[code]
@@ -62,6 +69,7 @@ def test_another_seed_draws_names_and_figures_in_the_same_script(code: str, tmp_
             assert any(digit in days for digit in "٠١٢٣٤٥٦٧٨٩")
 
 
+@each_language
 def test_a_wrong_answer_is_found(code: str, tmp_path: Path) -> None:
     folder = build_written_folder(read_written(write_edition(tmp_path, code)), tmp_path / "built")
     file = folder / "qa-9d" / "questions.yaml"
@@ -73,6 +81,7 @@ def test_a_wrong_answer_is_found(code: str, tmp_path: Path) -> None:
         assert not verify_world(folder, ARCS).is_verified, value
 
 
+@each_language
 def test_figures_and_months_stand_in_slots(code: str, tmp_path: Path) -> None:
     folder = write_edition(tmp_path, code)
     month = {"de": "Im Mai", "es": "en mayo", "ja": "五月に", "ar": "في مايو"}[code]
@@ -81,3 +90,35 @@ def test_figures_and_months_stand_in_slots(code: str, tmp_path: Path) -> None:
     path.write_text(path.read_text("utf-8") + f"\n{month} {digit} +\n", "utf-8")
     found = [each.message for each in check_sources(read_written(folder))]
     assert sum("stands outside a slot" in each for each in found) == 2
+
+
+@pytest.mark.parametrize("name", list_written_personas())
+def test_the_shipped_story_is_the_same_in_every_language(name: str) -> None:
+    sources = read_written(SOURCES / name / "written-60d")
+    first = read_written(SOURCES / list_written_personas()[0] / "written-60d")
+    assert check_sources(sources) == []
+    plans, expected = (
+        {
+            key: [(state.day, state.session, state.told) for state in fact.states]
+            for key, fact in each.story.facts.items()
+        }
+        for each in (sources, first)
+    )
+    assert plans == expected
+    assert [day.day for day in sources.days] == [day.day for day in first.days]
+    assert count_sources(sources).days == 43
+    assert sum(question.language == "en" for _, question in sources.questions) == 20
+    assert len(sources.questions) >= 126
+
+
+@pytest.mark.parametrize("name", list_written_personas())
+def test_the_shipped_story_is_verified_and_passes_the_lints(name: str, tmp_path: Path) -> None:
+    folder = materialise(name, None)
+    report = verify_world(folder, "arcs-60d.yaml")
+    assert report.findings == ()
+    assert report.rederived == report.questions == load_catalogue()[name]["arcs-60d.yaml"].questions
+    assert lint_story(folder, arcs="arcs-60d.yaml").count(Severity.ERROR) == 0
+    sources = read_written(SOURCES / name / "written-60d")
+    for seed in (3, 7):
+        other = build_written_folder(sources, tmp_path / str(seed), seed=seed)
+        assert verify_world(other, "arcs-60d.yaml").is_verified

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from recall_bench.core.foreign_text import guess_language
 from recall_bench.core.scenario import Item
 from recall_bench.core.text import normalise
 from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
@@ -252,7 +253,8 @@ class ExactTruth:
         if self._is_undecided(account):
             return "undecided"
         wrong = self._find_wrong_part(account)
-        if wrong is not None:
+        # Relations are told by the word order and the prepositions of English.
+        if wrong is not None or guess_language(reference) != "en":
             return wrong
         if self.roles is not None:
             given = [find_roles(text, self.actors, reader) for text in account.sentences]

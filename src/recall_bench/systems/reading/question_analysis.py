@@ -6,6 +6,7 @@ from datetime import date
 from enum import StrEnum
 from functools import lru_cache
 
+from recall_bench.core.foreign_text import guess_language
 from recall_bench.core.text import STOPWORDS, normalise
 from recall_bench.core.value_patterns import MONTH_PATTERN, WEEKDAY_PATTERN
 from recall_bench.systems.builtin.date_spans import DateSpan, find_date_spans
@@ -93,8 +94,11 @@ def _analyse_parts(whole: str) -> tuple[AskedQuestion, ...]:
 
 
 def _find_anchors(text: str) -> tuple[str, ...]:
-    """Codes, quotations and names, without dates and plain numbers."""
-    kept = _CALENDAR.sub(" ", text)
+    """Codes, quotations and names, without dates and plain numbers.
+
+    German writes every noun with a capital, so none counts as a name.
+    """
+    kept = _CALENDAR.sub(" ", text.lower() if guess_language(text) == "de" else text)
     found = (word.strip("'’") for word in find_exact_words(kept))
     return tuple(word for word in found if word and not _PLAIN_NUMBER.fullmatch(word))
 
