@@ -17,6 +17,8 @@ _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\Z")
 _SESSION = re.compile(r"session:\s*(\S+)\Z", re.IGNORECASE)
 _RULE = re.compile(r"[-*_|:\s]{3,}\Z")
 _ENTRY = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+")
+_ENTRY_BEFORE = re.compile(rf"{_ENTRY.pattern}\Z")
+_BLANK = re.compile(r"\s+")
 _QUOTE = re.compile(r"(?:>\s?)+")
 _FENCE = ("```", "~~~")
 
@@ -88,16 +90,29 @@ def locate_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _locate_sentence(sentence: Sentence, text: str, start: int) -> tuple[int, int]:
-    # Most sentences follow the one before them directly: no pattern needs to be compiled for those.
-    at = text.find(sentence.text, start)
-    gap = text[start:at].lstrip() if at >= 0 else "?"
-    if not gap or _ENTRY.fullmatch(gap):
-        return at - len(gap), at + len(sentence.text)
-    words = r"\s+".join(map(re.escape, sentence.text.split()))
-    place = re.compile(f"(?:{_ENTRY.pattern})?{words}").search(text, start)
-    if place is None:
-        raise AssertionError(f"{sentence.text!r} is not in its own text")
-    return place.span()
+    words = sentence.text.split()
+    at = text.find(words[0], start)
+    while at >= 0:
+        end = _match_words(words, text, at)
+        if end is not None:
+            mark = _ENTRY_BEFORE.search(text, start, at)
+            return (mark.start() if mark else at), end
+        at = text.find(words[0], at + 1)
+    raise AssertionError(f"{sentence.text!r} is not in its own text")
+
+
+def _match_words(words: list[str], text: str, at: int) -> int | None:
+    """Where the words end if they stand here, with any blanks between them; else None.
+
+    A pattern of them would take longer to compile than to match.
+    """
+    end = at + len(words[0])
+    for word in words[1:]:
+        blank = _BLANK.match(text, end)
+        if blank is None or not text.startswith(word, blank.end()):
+            return None
+        end = blank.end() + len(word)
+    return end
 
 
 def split_sentences(prose: str) -> list[str]:

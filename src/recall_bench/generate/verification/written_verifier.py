@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -167,14 +168,19 @@ def _verify_claims(text: WrittenText, claims: WrittenClaims) -> Problems:
 
 
 def _verify_absence(text: WrittenText, claims: WrittenClaims) -> Problems:
+    words = [re.compile(build_word_start(word, text.language)) for word in claims.derive.words]
     for day, content in text.days.items():
-        for sentence in _SENTENCE_END.split(content):
-            low = sentence.casefold()
-            starts = (build_word_start(word, text.language) for word in claims.derive.words)
-            if all(re.search(start, low) for start in starts):
+        for sentence, low in _split_sentences(content):
+            if all(word.search(low) for word in words):
                 yield VerificationProblem(
                     VerificationCode.SECOND_ANSWER, f"day {day} tells of it: “{sentence.strip()}”"
                 )
+
+
+@lru_cache(maxsize=512)
+def _split_sentences(content: str) -> tuple[tuple[str, str], ...]:
+    """The sentences of a day, as they are and without case: many questions are about no day."""
+    return tuple((each, each.casefold()) for each in _SENTENCE_END.split(content))
 
 
 def _verify_days(
