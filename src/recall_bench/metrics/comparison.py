@@ -6,7 +6,8 @@ do. So the sign of whole templates is flipped, or of whole questions where none 
 that of single trials.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import comb
 from typing import Final, TypeVar
 
@@ -32,6 +33,7 @@ FLIPS: Final = 9_999
 """Random combinations of signs where there are more."""
 
 _CELLS = 1 << 20
+_KEPT_CELLS = 2 * _CELLS
 _ROUNDING = 1e-9
 
 
@@ -45,13 +47,27 @@ def compute_sign_flip_p(sums: Floats, *, seed: int, flips: int = FLIPS) -> float
     reached = abs(float(sums.sum())) - _ROUNDING * float(sizes.sum())
     if len(sizes) <= EXACT_UP_TO:
         return float(np.mean(np.abs(_list_totals(sizes)) >= reached))
+    is_small = flips * len(sizes) <= _KEPT_CELLS
+    draws = (
+        _keep_signs(len(sizes), seed, flips) if is_small else _draw_signs(len(sizes), seed, flips)
+    )
+    extreme = sum(int(np.count_nonzero(np.abs(signs @ sizes) >= reached)) for signs in draws)
+    return (extreme + 1) / (flips + 1)
+
+
+def _draw_signs(count: int, seed: int, flips: int) -> Iterator[Floats]:
+    """Yield random signs, one row a combination, in pieces of bounded size."""
     rng = np.random.default_rng(seed)
-    step, extreme = max(1, _CELLS // len(sizes)), 1
+    step = max(1, _CELLS // count)
     for start in range(0, flips, step):
-        shape = (min(step, flips - start), len(sizes))
-        signs = 2 * rng.integers(0, 2, size=shape, dtype=np.int8) - 1
-        extreme += int(np.count_nonzero(np.abs(signs.astype(np.float64) @ sizes) >= reached))
-    return extreme / (flips + 1)
+        shape = (min(step, flips - start), count)
+        yield (2 * rng.integers(0, 2, size=shape, dtype=np.int8) - 1).astype(np.float64)
+
+
+@lru_cache(maxsize=2)
+def _keep_signs(count: int, seed: int, flips: int) -> tuple[Floats, ...]:
+    """The same, kept in memory: many systems are compared by the same questions."""
+    return tuple(_draw_signs(count, seed, flips))
 
 
 def _list_totals(sizes: Floats) -> Floats:
