@@ -1,6 +1,5 @@
 """A verdict comes from the judge, or the trial stays open; our failures cost the run."""
 
-from time import process_time
 
 import anyio
 import msgspec
@@ -87,11 +86,10 @@ async def test_a_busy_judge_is_asked_again(
 
 
 async def test_a_window_of_any_size_costs_no_more_than_the_story(rehearsal: Rehearsal) -> None:
-    began = process_time()
-    await rehearsal.run(fig(), ExactJudge(), judge_memory_window=5_000_000)
+    """A loop over its days would never end."""
+    await rehearsal.run(fig(), ExactJudge(), judge_memory_window=10**15)
 
     assert len(rehearsal.of(Judged)) == 2
-    assert process_time() - began < 0.5
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A judge is measured on what it judged, as of the day it was asked, with what it may see."""
 
-from time import process_time
 
 import msgspec
 import pytest
@@ -138,13 +137,12 @@ async def test_the_window_shows_days_around_the_evidence_and_none_from_later(
 
 
 def test_a_window_of_any_size_costs_no_more_than_the_story() -> None:
-    window = LabelledExhibits(ORCHARD, 5_000_000)
+    """A loop over its days would never end."""
+    window = LabelledExhibits(ORCHARD, 10**15)
 
-    began = process_time()
     shown = window.build(labelled("3 2 1"))
 
     assert [episode.day for episode in shown.excerpts] == [1, 2, 3, 4]
-    assert process_time() - began < 0.5
 
 
 async def test_the_judge_is_shown_no_label() -> None:

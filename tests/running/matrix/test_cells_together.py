@@ -37,11 +37,12 @@ def test_together_they_come_to_the_same_as_one_after_another(
 
 
 def test_what_is_finished_is_left_alone_and_the_rest_goes_on(write: Write, tmp_path: Path) -> None:
-    shared(write("systems: [bm25]"), tmp_path / "runs")
+    judge = "models: {judge: stub}\n"
+    shared(write(f"{judge}systems: [bm25]"), tmp_path / "runs")
     journal = tmp_path / "runs/default/42/bm25/journal.jsonl"
     before = journal.read_bytes()
 
-    found = shared(write("systems: [bm25, hybrid]"), tmp_path / "runs")
+    found = shared(write(f"{judge}systems: [bm25, hybrid]"), tmp_path / "runs")
 
     assert [each.was_finished for each in found.outcomes] == [True, False]
     assert journal.read_bytes() == before
