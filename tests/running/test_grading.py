@@ -1,6 +1,5 @@
 """A verdict comes from the judge, or the trial stays open; our failures cost the run."""
 
-
 import anyio
 import msgspec
 import pytest

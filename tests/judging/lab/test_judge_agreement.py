@@ -1,6 +1,5 @@
 """A judge is measured on what it judged, as of the day it was asked, with what it may see."""
 
-
 import msgspec
 import pytest
 
