@@ -86,7 +86,7 @@ def build_command(
     edition: int | None,
     **knobs: Any,  # noqa: ANN401 - one number for each knob
 ) -> None:
-    """Build a persona, simulated or from a written edition, in the public format."""
+    """Build a persona, simulated or from a written or life edition, in the public format."""
     from recall_bench.cli.console import show_build
     from recall_bench.generate.worlds import build_world
 

@@ -46,7 +46,7 @@ class ShippedCorpus(Record, frozen=True, kw_only=True):
     """Number of day files."""
     questions: int
     edition: int = 1
-    """1 for the first simulated stories, 2 for written ones."""
+    """1 for the first simulated stories, 2 for written ones and those of lives."""
 
 
 BuildProgress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
@@ -187,8 +187,9 @@ def _choose_story(persona: str, arcs: str | None, edition: int | None) -> str:
     if stories is None:
         raise UsageError(f"--edition: {persona} has no edition {edition}; leave --edition out")
     if arcs is None:
-        written = (name for name, corpus in stories.items() if corpus.edition > 1)
-        return next(written, None) or choose_story(stories) or next(iter(stories))
+        newer = [name for name, corpus in stories.items() if corpus.edition > 1]
+        shortest = min(newer, key=lambda name: parse_story_days(name) or 0, default=None)
+        return shortest or choose_story(stories) or next(iter(stories))
     if arcs not in stories:
         raise UsageError(f"--arcs: {persona} has no {arcs}; it has {', '.join(stories)}")
     return arcs
@@ -197,6 +198,8 @@ def _choose_story(persona: str, arcs: str | None, edition: int | None) -> str:
 def _build_story(
     persona: str, story: str, folder: Path, building: BuildProgress, edition: int
 ) -> None:
+    from recall_bench.generate.life.build import build_life_folder
+    from recall_bench.generate.life.sources import find_lives, read_life
     from recall_bench.generate.world.build import build_folder
     from recall_bench.generate.world.sources import WorldOptions, read_sources
     from recall_bench.generate.written.build import build_written_folder
@@ -204,6 +207,10 @@ def _build_story(
 
     if edition > 1:
         shutil.rmtree(folder, ignore_errors=True)
+        life = find_lives(SOURCES / persona).get(story)
+        if life is not None:
+            build_life_folder(read_life(life), folder.parent)
+            return
         written = read_written(find_written(SOURCES / persona)[story])
         build_written_folder(written, folder.parent)
         return

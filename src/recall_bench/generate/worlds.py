@@ -138,7 +138,7 @@ def build_world(
     from recall_bench.generate.world.sources import WorldOptions
     from recall_bench.generate.world.validation import find_source_problems
 
-    if edition != 1 and (life := find_life_story(persona, arcs)) is not None:
+    if edition != 1 and (life := find_life_story(persona, arcs, edition)) is not None:
         return _build_life(life, out, days, knobs or {})
     if edition != 1 and (written := find_written_story(persona, arcs)) is not None:
         return _build_written(written, out, days, knobs or {})
@@ -163,7 +163,7 @@ def record_release(
     earlier: dict[str, dict[str, ShippedCorpus]] = {}
     for persona in (*list_shipped_personas(), *list_written_personas()):
         found[persona] = {}
-        written = find_written(SOURCES / persona)
+        written = {**find_written(SOURCES / persona), **_find_complete_lives(persona)}
         simulated = {path.name for path in (SOURCES / persona).glob("arcs-*.yaml")}
         stories = [(arcs, 1) for arcs in simulated] + [(arcs, 2) for arcs in written]
         for arcs, edition in sorted(stories):
@@ -180,6 +180,20 @@ def record_release(
     return found
 
 
+def _find_complete_lives(persona: str) -> dict[str, Path]:
+    """The life editions of a shipped persona whose sources hold everything: arcs file to folder."""
+    from recall_bench.generate.life.checks import find_faults
+    from recall_bench.generate.life.sources import find_lives, read_life
+    from recall_bench.generate.life.sufficiency import find_shortages
+
+    found = {}
+    for arcs, folder in find_lives(SOURCES / persona).items():
+        sources = read_life(folder)
+        if not find_faults(sources) and not find_shortages(sources):
+            found[arcs] = folder
+    return found
+
+
 def find_written_story(persona: str, arcs: str | None) -> Path | None:
     """The folder of a written edition: of a shipped persona, or the named folder itself."""
     from recall_bench.generate.written.sources import find_written
@@ -193,13 +207,19 @@ def find_written_story(persona: str, arcs: str | None) -> Path | None:
     return folder if (folder / "story.yaml").is_file() else None
 
 
-def find_life_story(persona: str, arcs: str | None) -> Path | None:
-    """The folder of a life edition: of a shipped persona, or the named folder itself."""
+def find_life_story(persona: str, arcs: str | None, edition: int | None = None) -> Path | None:
+    """The folder of a life edition: of a shipped persona, or the named folder itself.
+
+    A shipped one that is not released yet is found only if edition 2 is asked for.
+    """
     from recall_bench.generate.life.sources import find_lives, is_life
 
-    if persona in list_shipped_personas():
-        return find_lives(SOURCES / persona).get(arcs or DEFAULT_ARCS)
-    return Path(persona) if is_life(Path(persona)) else None
+    if persona not in list_shipped_personas():
+        return Path(persona) if is_life(Path(persona)) else None
+    story = arcs or DEFAULT_ARCS
+    released = load_catalogue().get(persona, {}).get(story)
+    is_wanted = edition == 2 or (released is not None and released.edition == 2)
+    return find_lives(SOURCES / persona).get(story) if is_wanted else None
 
 
 def _build_life(folder: Path, out: Path, days: int | None, knobs: Mapping[str, float]) -> Path:
