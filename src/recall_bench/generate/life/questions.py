@@ -21,6 +21,8 @@ _A_DAY = 1.2
 """Questions for each day of the story."""
 _SHARE = 0.016
 """The largest share of questions in one wording."""
+_SAME = 0.07
+"""The largest share of a category's questions that have the same answer."""
 _NEGATIVE = "negative-recall"
 _ASKED_OF = 4
 """Of how many entities something that was never told is asked."""
@@ -114,6 +116,8 @@ class QuestionChoice:
         self._answers: Counter[tuple[str, object]] = Counter()
         self._thirds: Counter[tuple[str, int]] = Counter()
         self._refused: WrittenQuestion | None = None
+        self._replies: Counter[tuple[str, str]] = Counter()
+        self._same = max(2, int(self._wanted / len(CATEGORIES) * _SAME))
         self._waiting: dict[str, dict[tuple[object, str], list[QuestionDraft]]] = {
             name: {} for name in CATEGORIES
         }
@@ -146,16 +150,26 @@ class QuestionChoice:
                 key=lambda group: (self._answers[category, group[0]], self._used[group[1]]),
             )
             waiting = groups[side, template]
-            waiting[:] = [each for each in waiting if each.question.ask not in self._asked]
+            waiting[:] = [each for each in waiting if self._is_free(each)]
             if waiting and self._used[template] < self._cap:
                 return [self._accept(min(waiting, key=self._rank))]
             del groups[side, template]
         return []
 
+    def _is_free(self, draft: QuestionDraft) -> bool:
+        """Whether it was not asked, and its answer is not that of too many others."""
+        question = draft.question
+        return question.ask not in self._asked and (
+            draft.is_yes is not None
+            or question.expects != "answer"
+            or self._replies[question.category, question.answer] < self._same
+        )
+
     def _accept(self, draft: QuestionDraft) -> WrittenQuestion:
         question = draft.question
         self._used[draft.template] += 1
         self._asked.add(question.ask)
+        self._replies[question.category, question.answer] += 1
         self._answers[question.category, _find_side(draft)] += 1
         self._thirds[question.category, self._find_third(draft)] += 1
         if question.expects == "refuse":
@@ -172,7 +186,7 @@ class QuestionChoice:
             for draft in waiting:
                 question = draft.question
                 is_same = not keys.isdisjoint(question.derive.split()[1:])
-                if is_same and question.expects == "answer" and question.ask not in self._asked:
+                if is_same and question.expects == "answer" and self._is_free(draft):
                     return draft
         return None
 
