@@ -55,6 +55,7 @@ def test_trials_rate_errors_money_and_the_end_are_in_one_line(standings: TrialSt
     clock.now = 4.0
     standings.apply_event(answered(OLD))
     standings.apply_event(judged(OLD))
+    standings.apply_event(answered(NEW))
     standings.apply_event(NotJudged(at=NOW, trial=NEW, fault="JudgeBusy", message="later"))
     progress.count_trials(standings)
 
@@ -159,6 +160,7 @@ def test_errors_of_an_earlier_process_are_counted_until_they_are_mended(
     shown = Shown()
     watching = RunOverview(job_of(standings.plan), shown)
     for trial in (OLD, NEW):
+        standings.apply_event(answered(trial))
         standings.apply_event(NotJudged(at=NOW, trial=trial, fault="JudgeBusy", message="later"))
     standings.apply_event(judged(OLD))
 

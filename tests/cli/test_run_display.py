@@ -110,7 +110,9 @@ def test_a_failed_question_is_a_trial_done(standings: TrialStates) -> None:
 
 
 def test_what_was_spent_so_far_is_shown_as_it_goes(standings: TrialStates) -> None:
-    shown = watched(standings, [judged(OLD, usage=Usage(calls=1, cost_usd=0.5))])
+    spent = judged(OLD, usage=Usage(calls=1, cost_usd=0.5))
+
+    shown = watched(standings, [answered(OLD), spent])
 
     assert shown.counts[-1][2] == "ada, 2d, $0.50"
 
@@ -119,7 +121,9 @@ def test_the_first_review_of_a_kind_to_fail_is_said_at_once(standings: TrialStat
     shown = watched(
         standings,
         [
+            answered(OLD),
             judged(OLD, review_fault="JudgeTimeout: no verdict within 2 s"),
+            answered(NEW),
             judged(NEW, review_fault="JudgeTimeout: no verdict within 3 s"),
         ],
     )
