@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 import pytest
 
@@ -22,17 +23,22 @@ from tests.generate.suites.sample_memories import TWIN, memories
 pytestmark = pytest.mark.anyio
 
 DRAWER = memories()
-SUPPORT = MemoryRelevance(DRAWER)
+
+
+@cache
+def build_support() -> MemoryRelevance:
+    """Built for the first test that needs it: whoever runs others need not wait for it."""
+    return MemoryRelevance(DRAWER)
 
 
 async def composed(picked: Sequence[MemoryFile], *labels: int) -> SuiteDraft | DrawRefusal:
-    return await PromptComposer(DRAWER, SUPPORT, is_pooled=False).write(
+    return await PromptComposer(DRAWER, build_support(), is_pooled=False).write(
         picked, SampleRandom(*labels)
     )
 
 
 async def test_whatever_is_drawn_only_picked_memories_are_expected_and_each_is_supported() -> None:
-    composer = PromptComposer(DRAWER, SUPPORT, is_pooled=False)
+    composer = PromptComposer(DRAWER, build_support(), is_pooled=False)
     for number in range(40):
         chance = SampleRandom("property", number)
         picked = chance.sample(DRAWER, chance.choose(range(1, 9)))
@@ -101,7 +107,7 @@ def test_a_near_copy_is_alike_and_another_memory_is_not() -> None:
     support = MemoryRelevance([*DRAWER, twin])
 
     assert support.find_alike("memory/rye-bread.md") == {"memory/loaf.md"}
-    assert all(not SUPPORT.find_alike(memory.name) for memory in DRAWER)
+    assert all(not build_support().find_alike(memory.name) for memory in DRAWER)
 
 
 async def test_of_two_that_are_alike_only_one_may_be_relevant() -> None:
