@@ -22,20 +22,21 @@ _WORD = re.compile(r"[^\W\d_]+")
 _MARKS = {
     "de": frozenset(
         """
-        aber alle als am auch auf aus bei beim bis da das dass dem den der des dich dir doch du ein
-        eine einem einen einer eines er es für haben hat hatte heute ich ihm ihn ihr im ins ist ja
-        jetzt kein keine kostet kostete mehr mich mir mit nach nein nicht nichts noch nur oder sein
-        seine sich sie sind steht uhr um und uns vom von vor wann war waren warum weil welche
-        welchem welchen welcher wem wen wer werden wie wieder wird wir wo wurde wurden zu zum zur
-        zuletzt über
+        aber alle als am ans auch auf aus bei beim bis da das dass dem den der des dich die dir
+        doch du ein eine einem einen einer eines er es für ganz geht haben hat hatte heute ich
+        ihm ihn ihr im ins inzwischen ist ja je jetzt kein keine kostet kostete mehr mich mir
+        mit nach nein nicht nichts noch nur oder sein seine sich sie sind steht uhr um und uns
+        unser unsere unseren verdient vom von vor wann war waren warum weil welche welchem
+        welchen welcher wem wen wer werden wie wieder wir wird wo wurde wurden zu zuletzt zum
+        zur zusammen über
         """.split()
     ),
     "es": frozenset(
         """
         ahora al antes aún cada como con cuando cuesta cuál cuándo cuánta cuántas cuánto cuántos
         cómo de del desde dijo donde dónde el ella en entre era es esa ese eso esta este esto está
-        están fue ha hace hay hemos hoy la las le les lo los mañana me mi muy más ni nos o para pero
-        no nada por porque que quien quién qué se según ser si sin sobre solo son su sus sí también
+        están fue ha hace hay hemos hoy la las le les lo los mañana mi muy más ni nos o para pero
+        nada por porque que quien quién qué se según ser si sin sobre solo son su sus sí también
         tiene un una unos y ya
         """.split()
     ),
@@ -70,6 +71,15 @@ _ENGLISH = frozenset(
     """.split()
 )
 
+_SHARED = {
+    "de": frozenset("all also am an has in so was will".split()),
+    "es": frozenset("a as has he me no".split()),
+}
+"""English words that the language has as well."""
+_ACCENTS = {"de": re.compile("[äöüßÄÖÜ]"), "es": re.compile("[áéíóúñÁÉÍÓÚÑ¿¡]")}
+_FEW = 4
+"""In so few words, one of the language is enough."""
+
 
 @lru_cache(maxsize=4096)
 def guess_language(text: str) -> str:
@@ -83,12 +93,15 @@ def guess_language(text: str) -> str:
         return "ar"
     elif len(text) > _LONG and not _LETTERS.search(text):
         return "en"
-    words = [word.lower() for word in _WORD.findall(text)]
-    english = sum(word in _ENGLISH for word in words)
-    counts = {code: sum(word in marks for word in words) for code, marks in _MARKS.items()}
-    code = max(counts, key=counts.__getitem__)
-    needed = 1 if len(words) <= 4 and not english else 2
-    return code if counts[code] >= needed and counts[code] > english else "en"
+    words = {word.lower() for word in _WORD.findall(text)}
+    best, most = "en", 0
+    for code, marks in _MARKS.items():
+        english = len(words & _ENGLISH - _SHARED[code])
+        own = len(words & marks) + (_ACCENTS[code].search(text) is not None)
+        needed = 1 if len(words) <= _FEW and not english else 2
+        if own > max(english, most) and own >= needed:
+            best, most = code, own
+    return best
 
 
 _PUNCTUATION = str.maketrans({"،": ",", "؛": ";", "؟": "?", "、": ", ", "「": '"', "」": '"'})
