@@ -32,15 +32,15 @@ def test_the_engine_reads_it_without_a_complaint(built: Build) -> None:
 
 
 def test_another_seed_changes_names_values_and_dates(built: Build) -> None:
-    ours, other = built(days=200), built(days=200, seed=1)
+    ours, other = built(days=120), built(days=120, seed=1)
 
     said = " ".join(read_days(other).values())
     assert not [name for name in ("Odette", "Marlowe", "Tibor", "Delacourt") if name in said]
     assert "Millbrook" not in said
     assert "$18,400" not in said
     assert (
-        load_persona(ours, arcs="arcs-200d.yaml").epoch
-        != load_persona(other, arcs="arcs-200d.yaml").epoch
+        load_persona(ours, arcs="arcs-120d.yaml").epoch
+        != load_persona(other, arcs="arcs-120d.yaml").epoch
     )
     shared = {str(q["answer"]) for q in read_questions(ours)} & {
         str(q["answer"]) for q in read_questions(other)
@@ -53,13 +53,13 @@ def test_there_is_no_log_while_away(built: Build) -> None:
 
 
 def test_a_shorter_play_is_the_beginning_of_the_longer(built: Build) -> None:
-    short, long = read_days(built()), read_days(built(days=200))
+    short, long = read_days(built()), read_days(built(days=120))
 
     assert short == {day: text for day, text in long.items() if day <= 60}
 
 
 def test_a_story_goes_on_beyond_its_arcs(built: Build) -> None:
-    assert max(read_days(built(days=200))) > 190
+    assert max(read_days(built(days=120))) > 110
 
 
 def test_density_is_a_matter_of_words(built: Build) -> None:

@@ -10,15 +10,15 @@ from recall_bench.generate.verification.findings import VerificationCode
 from recall_bench.generate.verification.verifier import verify_world
 from tests.generate.world.built_bakery import Build, read_questions
 
-STORY = "arcs-200d.yaml"
+STORY = "arcs-120d.yaml"
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_answer_is_derived_again(built: Build, seed: int) -> None:
-    report = verify_world(built(days=200, seed=seed), STORY)
+    report = verify_world(built(days=120, seed=seed), STORY)
 
     assert report.findings == ()
-    assert report.rederived == report.questions > 150
+    assert report.rederived == report.questions > 90
 
 
 class Tampered:
@@ -29,7 +29,7 @@ class Tampered:
         self.asked = read_questions(folder)
 
     def path(self, day: int) -> Path:
-        return self.folder / "memories-200d" / f"day-{day:04}.md"
+        return self.folder / "memories-120d" / f"day-{day:04}.md"
 
     def sentence(self, span: dict[str, Any]) -> str:
         return self.path(span["day"]).read_text(encoding="utf-8")[span["start"] : span["end"]]
@@ -41,7 +41,7 @@ class Tampered:
 
     def add(self, day: int, session: str, thread: str, sentence: str) -> None:
         """Tell one thing more on this day, or the next that is told."""
-        path = next(path for later in range(day, 201) if (path := self.path(later)).exists())
+        path = next(path for later in range(day, 121) if (path := self.path(later)).exists())
         text = path.read_text(encoding="utf-8")
         path.write_text(
             f"{text}\n# session: {session}\n\n### {thread}\n{sentence}\n", encoding="utf-8"
@@ -61,7 +61,7 @@ class Tampered:
 
 @pytest.fixture
 def world(built: Build, tmp_path: Path) -> Tampered:
-    copytree(built(days=200), tmp_path / "bakery")
+    copytree(built(days=120), tmp_path / "bakery")
     return Tampered(tmp_path / "bakery")
 
 
@@ -111,5 +111,5 @@ def test_a_missing_day_is_caught(world: Tampered) -> None:
 def _thread(world: Tampered, asked: dict[str, Any]) -> str:
     import json
 
-    lexicon = json.loads((world.folder / "qa-200d" / "lexicon.json").read_text(encoding="utf-8"))
+    lexicon = json.loads((world.folder / "qa-120d" / "lexicon.json").read_text(encoding="utf-8"))
     return str(lexicon["threads"][asked["derive"]["thread"]]["name"])
