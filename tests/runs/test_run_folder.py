@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from mmap import mmap
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -154,7 +154,7 @@ def test_results_of_some_questions_are_read_and_of_no_others(finished: Story) ->
     read: list[int] = []
     event = folder._read_event
 
-    def counted(file: mmap, offset: int) -> Event | None:
+    def counted(file: BinaryIO, offset: int) -> Event | None:
         read.append(offset)
         return event(file, offset)
 
