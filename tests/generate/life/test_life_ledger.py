@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.generate.life.build import build_life_folder
 from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.verification.verifier import verify_world
@@ -127,3 +129,34 @@ def test_an_outdated_value_in_the_text_is_found(folder: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     assert "state" in list_codes(folder)
+
+
+def prolong(folder: Path, is_wanted: Callable[[dict[str, Any]], bool]) -> None:
+    """Let a question be asked longer than its answer holds."""
+    path = folder / "qa-200d" / "questions.yaml"
+    entries: Any = load_yaml(path)
+    entry = next(each for each in entries if each.get("irrelevant_after") and is_wanted(each))
+    del entry["irrelevant_after"]
+    path.write_text(dump_yaml(entries), encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["comparison", "two-hop"])
+def test_a_present_value_is_asked_only_while_it_holds(folder: Path, kind: str) -> None:
+    prolong(folder, lambda entry: entry["kind"] == kind)
+
+    assert "span" in list_codes(folder)
+
+
+def test_a_count_leaves_nothing_out(folder: Path) -> None:
+    prolong(
+        folder,
+        lambda entry: entry["kind"] == "count" and "-at-" in entry["derive"]["states"][0],
+    )
+
+    assert "reference" in list_codes(folder)
+
+
+def test_a_list_is_complete_as_long_as_it_is_asked(folder: Path) -> None:
+    prolong(folder, lambda entry: entry["kind"] == "list")
+
+    assert "reference" in list_codes(folder)

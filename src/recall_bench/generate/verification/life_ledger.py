@@ -102,15 +102,8 @@ class LifeRecords:
         return found
 
 
-def check_ledger(folder: Path, text: WrittenText) -> list[VerificationFinding]:
-    """Everything in a ledger that contradicts itself, the calendar or the text.
-
-    A written edition has no such ledger, and nothing is found.
-    """
-    path = folder / LEDGER
-    if not path.is_file():
-        return []
-    records = _read_records(path)
+def check_ledger(records: LifeRecords, text: WrittenText) -> list[VerificationFinding]:
+    """Everything in a ledger that contradicts itself, the calendar or the text."""
     return [
         *_check_days(records),
         *_check_due_dates(records),
@@ -122,7 +115,8 @@ def check_ledger(folder: Path, text: WrittenText) -> list[VerificationFinding]:
     ]
 
 
-def _read_records(path: Path) -> LifeRecords:
+def read_records(path: Path) -> LifeRecords:
+    """The records of a ledger; Malformed if it cannot be read."""
     decode: Callable[[str], Record] = msgspec.json.Decoder(Record).decode
     try:
         found = [decode(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -30,7 +30,7 @@ from recall_bench.generate.verification.lexicon import (
     audit_lexicon,
     read_lexicon,
 )
-from recall_bench.generate.verification.life_ledger import check_ledger
+from recall_bench.generate.verification.life_questions import check_life
 from recall_bench.generate.verification.question_claims import QuestionClaims, read_claims
 from recall_bench.generate.verification.question_verification import verify_question
 from recall_bench.generate.verification.statements import (
@@ -266,7 +266,7 @@ def verify_world(folder: Path, arcs: str) -> VerificationReport:
     layout = Layout(folder, arcs)
     raise_problems(list(layout.find_missing()))
     if layout.questions_file.with_name(STATEMENTS_FILE).is_file():
-        return verify_written(folder, arcs, check_ledger)
+        return verify_written(folder, arcs, check_life)
     path = layout.questions_file.with_name("lexicon.json")
     lexicon = read_lexicon(path, layout.name(path))
     all_claims = read_claims(

@@ -94,12 +94,12 @@ class WrittenClaims(msgspec.Struct, frozen=True, kw_only=True):
     withheld: tuple[str, ...] = ()
 
 
-TextCheck = Callable[[Path, WrittenText], list[VerificationFinding]]
-"""A further check of the files beside the questions against the text."""
+TextCheck = Callable[[Path, WrittenText, Sequence[WrittenClaims]], list[VerificationFinding]]
+"""A further check, by the files beside the questions."""
 
 
 def verify_written(
-    folder: Path, arcs: str, check: TextCheck = lambda _path, _text: []
+    folder: Path, arcs: str, check: TextCheck = lambda _path, _text, _claims: []
 ) -> VerificationReport:
     """Verify a built written edition."""
     layout = Layout(folder, arcs)
@@ -113,7 +113,7 @@ def verify_written(
         rederived += not problems
         findings += [VerificationFinding(code, each.id, message) for code, message in problems]
     findings += find_conflicts(text)
-    findings += check(layout.questions_file.parent, text)
+    findings += check(layout.questions_file.parent, text, claims)
     return VerificationReport(questions=len(claims), rederived=rederived, findings=tuple(findings))
 
 
