@@ -41,12 +41,12 @@ def check_life(
     if not path.is_file():
         return []
     records = read_records(path)
-    checker = _QuestionChecker(records, text)
+    checker = _LifeQuestionChecker(records, text)
     found = [each for question in claims for each in checker.check(question)]
     return [*check_ledger(records, text), *found]
 
 
-class _QuestionChecker:
+class _LifeQuestionChecker:
     def __init__(self, records: LifeRecords, text: WrittenText) -> None:
         self._records = records
         self._text = text
