@@ -5,14 +5,14 @@ clock, and say little on a machine with other work to do.
 """
 
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Generator
 
 import pytest
 
 SHOWN = 40
 
-_seconds: Counter[str] = Counter()
+_seconds: defaultdict[str, float] = defaultdict(float)
 
 
 def read_processor_s() -> float:
@@ -33,6 +33,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the files that took most, and the sum of all."""
     terminalreporter.section("processor seconds")
-    for name, seconds in _seconds.most_common(SHOWN):
+    for seconds, name in sorted(((each, name) for name, each in _seconds.items()), reverse=True)[
+        :SHOWN
+    ]:
         terminalreporter.line(f"{seconds:8.1f}  {name}")
     terminalreporter.line(f"{sum(_seconds.values()):8.1f}  all")
