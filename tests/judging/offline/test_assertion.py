@@ -2,8 +2,8 @@
 
 import pytest
 
-from recall_bench.judging.offline.exact import is_given_as_past, is_total
 from recall_bench.judging.offline.hedging import TextSpan, is_one_of_several
+from recall_bench.judging.offline.past_values import is_given_as_past, is_total
 
 
 def place(text: str, value: str) -> TextSpan:

@@ -222,6 +222,8 @@ STATEMENT_SHARE = 0.75
 """The share of the reference's statement that puts an opening on its side."""
 SHORT_CLAUSE = 6
 """The longest clause that is about the question for its verb alone: "the claim was rejected"."""
+RELATION_WORDS = 12
+"""The longest sentence that is about nothing but which of two events came first."""
 PLAIN_WORDS = 25
 """The longest sentence that can be nothing but a yes or a no."""
 
@@ -236,6 +238,11 @@ _CONCLUSION = re.compile(
 _OUTRIGHT = re.compile(
     r"\W*(?P<sure>definitely|certainly|absolutely|clearly|apparently|indeed|of course|surely)?\W*"
     r"(?P<no>not\b)?",
+    re.IGNORECASE,
+)
+_ELLIPSIS = re.compile(
+    r"\W*(?:it|he|she|they|we|you|I|that|this|there)\s(?:did|does|do|was|were|is|are|has|have|had|will"
+    r"|would|can|could)(?P<no>\snot|n't)?\W*(?:$|[,.;!])",
     re.IGNORECASE,
 )
 _TAKES_UP = re.compile(
@@ -256,11 +263,13 @@ def find_side(
     stated = reading.polarity or _find_conclusion(account) or _find_outright(account)
     if stated is None and reading.stance is Stance.ABSENT:
         stated = Polarity.NO
+    if stated is None and case.exact is not None:
+        stated = _find_time_side(case, account)
     if stated is not None or _NO_CLAIM.search(account.sentences[0]):
         return stated
     if _is_statement_denied(case, account):
         return Polarity.NO if case.right is RightResponse.AFFIRMS else Polarity.YES
-    if _is_statement_repeat(case, account):
+    if _is_statement_repeat(case, account) or _is_about_statement(case, account):
         return Polarity.YES if case.right is RightResponse.AFFIRMS else Polarity.NO
     # The calibration learned from the plain reading, which suits long answers better.
     is_own = case.is_exact and not account.is_quoting
@@ -337,6 +346,11 @@ def _find_conclusion(account: AnswerContents) -> Polarity | None:
 def _find_outright(account: AnswerContents) -> Polarity | None:
     """The side of an answer that opens "certainly not", or is just "certainly"."""
     opening = account.sentences[0]
+    if _EVERY.match(opening) and not _CLAUSE_NEGATION.search(opening):
+        return Polarity.YES
+    ellipsis = _ELLIPSIS.match(opening)
+    if ellipsis is not None:
+        return Polarity.NO if ellipsis["no"] else Polarity.YES
     match = _OUTRIGHT.match(opening)
     if match is None or not (match["sure"] or match["no"]):
         return None
@@ -354,6 +368,19 @@ def _is_statement_repeat(case: GradingCase, account: AnswerContents) -> bool:
     return case.statement.measure_likeness(opening) >= STATEMENT_SHARE
 
 
+def _is_about_statement(case: GradingCase, account: AnswerContents) -> bool:
+    """Whether an opening has nothing but words of the question and of the reference's statement."""
+    if case.statement is None or case.exact is None:
+        return False
+    asked = case.reader.read_phrase(normalise(case.item.text))
+    opening = case.reader.read_phrase(account.sentences[0])
+    news = case.statement.content - asked.tokens
+    own = opening.content - asked.tokens
+    stated = news - case.statement.find_missing(opening)
+    is_about = bool(stated) and len(opening.content) > 1 and own <= news
+    return is_about and case.statement.is_denied == opening.is_denied
+
+
 def _is_statement_denied(case: GradingCase, account: AnswerContents) -> bool:
     """Whether an answer has all the words of the reference's statement, and a negation more."""
     if case.statement is None or case.exact is None:
@@ -367,14 +394,15 @@ def _is_statement_denied(case: GradingCase, account: AnswerContents) -> bool:
 
 
 _CLAUSE_NEGATION = re.compile(
-    r"\b(?:not|no|none|never|nobody|nothing|neither|without|cannot|no one|hardly|against|elsewhere"
+    r"\b(?:not|no|none|never|nobody|nothing|neither|without|cannot|no one|hardly|against"
+    r"|elsewhere|too late|off until"
     r"|still (?:waiting|pending|outstanding|missing|open|to come|on (?:its|the|their) way))\b"
     r"|n't\b",
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
-    r"^\W*(?:it|they|he|she|that|this|there|we|you|nobody|no one|none|nothing|not (?:one|a"
-    r" single))\b"
+    r"^\W*(?:(?:so|and|but|then)\s)?(?:it|they|he|she|that|this|there|we|you|nobody|no one|none"
+    r"|nothing|not (?:one|a single))\b"
     r"|\b(?:did|does|do|was|were|is|are|has|have|had|may|can|could|will|would|should)(?: not"
     r"|n't)\W*$",
     re.IGNORECASE,
@@ -382,9 +410,9 @@ _SUBJECT = re.compile(
 _FAILING = frozenset(
     """
     reject refus withhold deni fail cancel declin lack miss skip omit prevent forbid ban abandon
-    drop scrap postpon veto disallow
+    drop scrap postpon veto disallow leav stop away doubt doubtful skeptic
     """.split()
-) | {"turn down", "hold back", "call off", "rule out", "fall through"}
+) | {"turn down", "hold back", "keep back", "keep out", "call off", "rule out", "fall through"}
 _NOT_ONE = re.compile(r"\b(?:not (?:one|a single)|none of|not any)\b", re.IGNORECASE)
 _BOTH_SIDES = re.compile(
     r"\b(?:yes\b\W+(?:(?:or|and|perhaps|maybe)\W+)?no|no\b\W+(?:(?:or|and|perhaps|maybe)\W+)?yes)\b",
@@ -417,7 +445,8 @@ def _find_clause_side(case: GradingCase, account: AnswerContents) -> Polarity | 
         if is_asked or is_unknowing(clause) or _NO_CLAIM.search(clause):
             continue
         if _NOT_ONE.search(clause):
-            return Polarity.NO
+            fails = case.reader.read_phrase(clause).tokens & _FAILING
+            return Polarity.YES if fails else Polarity.NO
         found = _weigh_clause(case, clause, asked)
         if found is not None and (best is None or found[0] >= best[0]):
             best = found
@@ -434,6 +463,7 @@ def _weigh_clause(case: GradingCase, clause: str, asked: Phrase) -> tuple[int, P
         not find_opposites(word).isdisjoint(stated) or f"un{word.removeprefix('re')}" in stated
         for word in missing
     )
+    opposed += _is_time_opposed(asked, target)
     hits = len(asked.content - asked.figures) - len(missing)
     fails = bool(target.tokens & _FAILING) and not asked.tokens & _FAILING
     negations = len(_CLAUSE_NEGATION.findall(clause))
@@ -454,6 +484,43 @@ def _weigh_clause(case: GradingCase, clause: str, asked: Phrase) -> tuple[int, P
     if not is_about_it:
         return None
     return hits + 2 * opposed + fails + takes_up, Polarity.NO if is_negative else Polarity.YES
+
+
+_TIME_RELATION = re.compile(r"\b(?:before|after)\b", re.IGNORECASE)
+
+
+def _find_time_side(case: GradingCase, account: AnswerContents) -> Polarity | None:
+    """The side of an answer that says which came first, where it is asked if one did."""
+    question = normalise(case.item.text)
+    asked = _TIME_RELATION.findall(question)
+    opening = account.sentences[0]
+    is_plain = not _CLAUSE_NEGATION.search(opening) and len(opening.split()) <= RELATION_WORDS
+    if len(asked) != 1 or not is_polar(question) or not is_plain:
+        return None
+    offered = _TIME_RELATION.sub("before or after", question)
+    told = read_time_relation(offered, opening, case.reader)
+    if told is None:
+        return None
+    return Polarity.YES if told == asked[0].lower() else Polarity.NO
+
+
+_EARLIER, _LATER = frozenset({"before", "earlier"}), frozenset({"after", "later", "afterward"})
+
+
+def _is_time_opposed(asked: Phrase, target: Phrase) -> bool:
+    """Whether a clause says "later" where a question says "before", or the other way round."""
+    return any(
+        not asked.tokens.isdisjoint(one)
+        and asked.tokens.isdisjoint(other)
+        and target.tokens.isdisjoint(one)
+        and not target.tokens.isdisjoint(other)
+        for one, other in ((_EARLIER, _LATER), (_LATER, _EARLIER))
+    )
+
+
+_EVERY = re.compile(
+    r"\W*(?:every (?:single )?one|all|each|both) (?:of them|were|was)\b", re.IGNORECASE
+)
 
 
 def _find_implied_side(

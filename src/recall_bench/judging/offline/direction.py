@@ -112,10 +112,11 @@ def _list_words(text: str, reader: ContentReader) -> frozenset[str]:
     """The words of a text that have content, comparatives also in their base form."""
     phrase = reader.read_phrase(text)
     words = phrase.content - phrase.figures
-    return words | {base for word in words for base in _find_bases(word)}
+    return words | {base for word in words for base in find_bases(word)}
 
 
-def _find_bases(word: str) -> Iterator[str]:
+def find_bases(word: str) -> Iterator[str]:
+    """The base form of a comparative, as far as it is a word."""
     match = _COMPARATIVE.search(word)
     if match is None:
         return
@@ -183,9 +184,10 @@ def is_comparison_reversed(
 ) -> bool:
     """Whether an answer says the opposite of what is asked for: "more expensive" for "cheaper"."""
     phrase = reader.read_phrase(question)
-    asked = frozenset(base for word in phrase.content for base in _find_bases(word))
+    asked = frozenset(base for word in phrase.content for base in find_bases(word))
+    asked = asked.union(*map(load_lexicon().find_same, asked))
     find_opposites = load_lexicon().find_opposites
-    opposites = frozenset[str]().union(*map(find_opposites, asked)) - phrase.tokens
+    opposites = frozenset[str]().union(*map(find_opposites, asked)) - phrase.tokens - asked
     if not opposites:
         return False
     for start, end in split_clauses(text):

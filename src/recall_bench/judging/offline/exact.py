@@ -15,6 +15,7 @@ from recall_bench.core.scenario import Item
 from recall_bench.core.text import normalise
 from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
 from recall_bench.judging.offline.arrangement import arrange, find_alternative, remove_place
+from recall_bench.judging.offline.choice import OpposedChoice
 from recall_bench.judging.offline.commitment import (
     is_one_name_of_many,
     is_passing_mention,
@@ -27,13 +28,13 @@ from recall_bench.judging.offline.direction import (
     is_origin_exchanged,
 )
 from recall_bench.judging.offline.hedging import (
-    TextSpan,
     is_end_of_range,
     is_list_of_candidates,
     is_listed_among_others,
     is_one_of_several,
     is_only_offered,
 )
+from recall_bench.judging.offline.past_values import is_given_as_past, is_total, list_past_values
 from recall_bench.judging.offline.phrase import level_text, make_literal
 from recall_bench.judging.offline.relations import (
     PartLabels,
@@ -54,87 +55,9 @@ from recall_bench.judging.offline.required_part import (
     select_deciding,
     weigh_sentences,
 )
+from recall_bench.judging.offline.speakers import find_other_speaker
 from recall_bench.judging.offline.stance import is_polar, read_stance
 from recall_bench.judging.offline.working import find_computed, find_extra_entry
-
-_CLAUSE_BREAK = re.compile(
-    r"[;:.!?](?=\s|$)|\s(?:but|and (?:was |is |has )?(?:then|now|later|since))\s"
-)
-_PAST_BEFORE = re.compile(
-    r"\b(?:originally|earlier|before that|at first|initially|formerly|previously|once|until then"
-    r"|used to be|no longer"
-    r"|not|isn't|wasn't|instead of|rather than|in place of|from|out of|had been|replac(?:es|ed|ing)"
-    r"|abandon(?:s|ed|ing)|dropp(?:ed|ing)|scrapp(?:ed|ing)|g[ai]v(?:en?|ing) up"
-    r"|supersed(?:es|ed|ing))\b\W*(?:(?!(?:to|until|only|just)\b|\d)\w+\W+){0,3}$",
-    re.IGNORECASE,
-)
-_PAST_AFTER = re.compile(
-    r"^\W*(?:\w+\W+){0,2}(?:at first|originally|initially|before(?:hand)?\b(?! \w)|previously"
-    r"|formerly|any ?longer|any ?more|no longer|until then|in the past|at the time|to begin with"
-    r"|has been (?:replaced|superseded)|was (?:replaced|superseded)|as it was before"
-    r"|was (?:then |later )?(?:changed|moved|corrected|revised|extended))",
-    re.IGNORECASE,
-)
-_DROPPED_AFTER = re.compile(
-    r"^\W*(?:\w+\W+){0,5}?(?:(?:is|was) (?:out of date|dead|off the table|gone|history|off)"
-    r"|fell through|was (?:only|merely|just) (?:an?|the) (?:plan|idea|proposal|suggestion|draft)"
-    r"|(?:was|were|has been|had been) (?:dropped|abandoned|scrapped|shelved|ruled out|given up)"
-    r"|turned out (?:\w+ )?(?:fine|wrong|false|mistaken))\b",
-    re.IGNORECASE,
-)
-_NOW = re.compile(
-    r"\b(?:now|currently|nowadays|these days|by now|meanwhile|today|at present)\b", re.IGNORECASE
-)
-_THEN = re.compile(r"\b(?:was|were|had|did|used to|earlier|before|back in)\b", re.IGNORECASE)
-_CONTRAST = re.compile(
-    r"[;.!?,](?=\s|$)|\s(?:but|although|though|whereas|while|and)\s", re.IGNORECASE
-)
-_TOTAL_BEFORE = re.compile(
-    r"\b(?:total(?:s|led|ling)?|altogether|in all|all told|overall|together|sum)\b\W*"
-    r"(?:\w+\W+){0,3}$",
-    re.IGNORECASE,
-)
-_TOTAL_AFTER = re.compile(
-    r"\W*(?:\w+\W+){0,2}(?:in total|altogether|in all|all told|overall|taken together)\b",
-    re.IGNORECASE,
-)
-
-
-def is_given_as_past(text: str, place: TextSpan) -> bool:
-    """Whether the text says that the value held once, or does not hold."""
-    start, end = place
-    breaks = [match.span() for match in _CLAUSE_BREAK.finditer(text)]
-    opens = max((past for _, past in breaks if past <= start), default=0)
-    closes = min((first for first, _ in breaks if first >= end), default=len(text))
-    clause = _find_clause(text, place)
-    if _NOW.search(text[slice(*clause)]):
-        opens, closes = clause  # what is said of another time is said of another value
-    before, after = text[opens:start], text[end:closes]
-    if _PAST_BEFORE.search(before) or _PAST_AFTER.search(after) or _DROPPED_AFTER.search(after):
-        return True
-    return _is_contrasted_with_now(text, place)
-
-
-def _find_clause(text: str, place: TextSpan) -> TextSpan:
-    breaks = [match.span() for match in _CONTRAST.finditer(text)]
-    opens = max((past for _, past in breaks if past <= place[0]), default=0)
-    closes = min((first for first, _ in breaks if first >= place[1]), default=len(text))
-    return opens, closes
-
-
-def _is_contrasted_with_now(text: str, place: TextSpan) -> bool:
-    """Whether the clause of a value is in the past, and another one says what is so now."""
-    opens, closes = _find_clause(text, place)
-    clause = text[opens:closes]
-    if _NOW.search(clause) or not _THEN.search(clause):
-        return False
-    return _NOW.search(text[:opens]) is not None or _NOW.search(text[closes:]) is not None
-
-
-def is_total(text: str, place: TextSpan) -> bool:
-    """Whether the text calls the value a total, so that other values may be its parts."""
-    return bool(_TOTAL_BEFORE.search(text, 0, place[0]) or _TOTAL_AFTER.match(text, place[1]))
-
 
 _UNDECIDED = re.compile(
     r"\b(?:could be|might be|may be|possibly|perhaps|maybe|either|unclear which|depending on"
@@ -148,6 +71,16 @@ _UNDECIDED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_TIME_SIDES = {"before": "before", "earlier": "before", "after": "after", "later": "after"}
+_TWO_SIDED = re.compile(
+    r"\bsome (?:\w+ ){0,2}(?:say|name|give|mention|have)\b.*\bothers?\b"
+    r"|\bin one (?:\w+ )?(?:place|note|entry|log)\b.*\banother\b"
+    r"|\b(?:can(?:'t|not)|could(?:n't| not)) (?:decide|choose) between\b|\btorn between\b"
+    r"|\beither\b[^.;]*\bor\b|\bboth (?:are |were |seem )?possible\b|\bcould (?:just )?as well be\b"
+    r"|\b(?:notes|entries|logs|sources|records) (?:differ|disagree|contradict)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Words that leave a choice open, whatever the candidates are."""
 SIDES = frozenset({"yes", "no"})
 ALLOWED_PER_RIGHT_VALUE = 1
 """Other values allowed beside each right one: answers mention what was superseded."""
@@ -156,6 +89,13 @@ _SEQUENCE = re.compile(
 )
 _ORDER = re.compile(
     r"\b(?:order|sequence|first|last|earl(?:y|ier|iest)|late(?:r|st)|sooner|before|after)\b",
+    re.IGNORECASE,
+)
+
+
+_COMPARED = re.compile(
+    r"\bwhich (?:\w+ ){0,4}?(?:is|was|were|are|cost|took) (?:the )?(?!earlier|later|sooner|former"
+    r"|latter)(?:more|less|\w{3,}er)\b",
     re.IGNORECASE,
 )
 
@@ -212,6 +152,8 @@ class ExactTruth:
     """and what the question does."""
     texts: tuple[str, str]
     """The question and the reference, normalised."""
+    choice: OpposedChoice | None
+    """A word and its opposite that the question offers."""
 
     def compare(self, account: AnswerContents) -> ExactCoverage:
         """Compare an answer with what is required."""
@@ -222,7 +164,7 @@ class ExactTruth:
             return ExactCoverage(0.0, missing, is_recital=True)
         if len(committed) < len(sentences):
             account = account.select([sentence.place for sentence in committed])
-        relation = self._compare_time(account)
+        relation = self._compare_time(account) or self._compare_choice(account)
         if relation is not None:
             return self._check_decision(relation, account)
         if self.is_order:
@@ -236,13 +178,22 @@ class ExactTruth:
 
     def _compare_time(self, account: AnswerContents) -> ExactCoverage | None:
         """The answer to "before or after?"; None where that is not asked or not told."""
-        wanted = self.required[0].text.lower() if len(self.required) == 1 else ""
-        if wanted not in {"before", "after"}:
+        text = self.required[0].text.lower() if len(self.required) == 1 else ""
+        wanted = _TIME_SIDES.get(text)
+        if wanted is None:
             return None
         told = read_time_relation(self.texts[0], account.text, self.reader)
         if told is None:
             return None
         is_right = told == wanted
+        missing = () if is_right else (self.required[0].text,)
+        return ExactCoverage(float(is_right), missing, is_disordered=not is_right)
+
+    def _compare_choice(self, account: AnswerContents) -> ExactCoverage | None:
+        """The answer to "larger or smaller?"; None where that is not asked or not told."""
+        is_right = self.choice.read(account.text) if self.choice else None
+        if is_right is None:
+            return None
         missing = () if is_right else (self.required[0].text,)
         return ExactCoverage(float(is_right), missing, is_disordered=not is_right)
 
@@ -289,7 +240,6 @@ class ExactTruth:
 
     def _find_wrong_part(self, account: AnswerContents) -> str | None:
         """An entry too many, a part in another's place, or another person, in words."""
-        question = self.texts[0]
         parts, reader = self.required, self.reader
         extra = find_extra_entry(parts, account, self._known_words, reader)
         if extra is not None:
@@ -298,11 +248,19 @@ class ExactTruth:
             return self.labels.find_swap(parts, account, reader)
         if len(parts) != 1:
             return None
-        if is_giver_told(question, parts[0], account, reader):
-            return f"{parts[0].text} spoken to"
-        if account.is_quoting or self._is_direct(parts[0], account):
+        return self._find_other_person(parts[0], account)
+
+    def _find_other_person(self, part: RequiredPart, account: AnswerContents) -> str | None:
+        """Another person in the place of the one that a question asks for, in words."""
+        question, reader = self.texts[0], self.reader
+        if is_giver_told(question, part, account, reader):
+            return f"{part.text} spoken to"
+        if account.is_quoting:
             return None
-        return find_other_actor(question, parts[0], account, reader)
+        speaker = find_other_speaker(question, part, account.text, reader)
+        if speaker is not None or self._is_direct(part, account):
+            return speaker
+        return find_other_actor(question, part, account, reader)
 
     def _is_direct(self, part: RequiredPart, account: AnswerContents) -> bool:
         sentences = weigh_sentences(account, self.question.stems, self.stems)
@@ -315,6 +273,9 @@ class ExactTruth:
     def _is_undecided(self, account: AnswerContents) -> bool:
         """Whether an answer leaves open which of several candidates is right."""
         if self._is_offered(account) or self._is_list_of_candidates(account):
+            return True
+        is_open = len(self.required) == 1 and " or " not in self.texts[1]
+        if is_open and _TWO_SIDED.search(account.text):
             return True
         if not _UNDECIDED.search(account.text):
             return False
@@ -345,6 +306,12 @@ class ExactTruth:
         if not holding:
             return False
         if all(is_only_offered(part, text, reader) for text in holding):
+            return True
+        if any(
+            is_end_of_range(text, span)
+            for text in holding
+            for span in find_mentions(part, text, reader)
+        ):
             return True
         known = self._known_words
         return not _ASKS_PLACE.search(self.texts[0]) and any(
@@ -441,14 +408,17 @@ class ExactTruth:
         for rival in one.find_rivals(sentence, is_stated=is_stated):
             if not self._is_given(rival, sentence) and not _is_label(rival, sentence.text):
                 rivals[rival] = None
+        if is_stated and one.value is not None and len(rivals) > len(others):
+            for rival in list_past_values(sentence.text):
+                rivals.pop(rival, None)
         place = one.find_place(sentence.text) if is_stated and rivals else None
         if place is not None and is_total(sentence.text, place):
             rivals = {}
         if not (is_stated or rivals):
             return None
         is_hedged = place is not None and bool(rivals) and is_one_of_several(sentence.text, place)
-        if place is not None and rivals and len(self.required) == 1:
-            is_hedged = is_hedged or is_end_of_range(sentence.text, place)
+        if is_stated and len(self.required) == 1:
+            is_hedged = is_hedged or self._is_value_hedged(one, sentence)
         # A sentence of nothing but candidates does not say which of them is right.
         is_hedged = is_hedged or (bool(others) and is_stated and sentence.is_bare)
         is_candidate = sentence.is_bare and any(
@@ -457,6 +427,17 @@ class ExactTruth:
         return _SentenceHit(
             sentence, is_stated and not is_hedged, tuple(rivals), bool(stale), is_candidate
         )
+
+    def _is_value_hedged(self, one: RequiredPart, sentence: AnswerSentence) -> bool:
+        """Whether a value is the end of a range, or stands beside an "or" and another value."""
+        place = one.find_place(sentence.text) if one.value is not None else None
+        if place is None or one.value is None:
+            return False
+        if is_end_of_range(sentence.text, place):
+            return True
+        kinds = {value.kind for value in sentence.contents.values if not one.is_value(value)}
+        is_date = one.value.kind == DATE and not kinds.isdisjoint({DATE, MONTH})
+        return is_date and is_one_of_several(sentence.text, place)
 
     def _find_others(
         self,
@@ -624,6 +605,8 @@ def make_exact_truth(
     is_listed = all(make_literal(thing.text) in level_text(asked) for thing in things)
     is_order = len(things) > 1 and _SEQUENCE.search(asked) is not None
     is_order = is_order or (bool(things) and is_listed and _ORDER.search(asked) is not None)
+    if len(things) == 1 and _COMPARED.search(asked):
+        is_order = False  # "Which was shorter, the first or the second?"
     if is_order and len(things) == 1 and not distractors:
         other = find_alternative(asked, things[0].text, reader)
         distractors = [other] if other else []
@@ -649,4 +632,5 @@ def make_exact_truth(
         relation=Relation.build(reference, reader),
         asked_relation=Relation.build(asked[:1].lower() + asked[1:], reader),
         texts=(asked, reference),
+        choice=OpposedChoice.build(asked, things[0].text) if len(things) == 1 else None,
     )

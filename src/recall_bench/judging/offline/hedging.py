@@ -60,7 +60,7 @@ def is_one_of_several(text: str, place: TextSpan) -> bool:
 
 def is_end_of_range(text: str, place: TextSpan) -> bool:
     """Whether the text says "between" this value and another."""
-    return bool(_RANGE_FIRST.search(text, 0, place[0]) or _RANGE_LAST.search(text, 0, place[1]))
+    return bool(_RANGE_FIRST.search(text, 0, place[0]) or _RANGE_LAST.search(text, 0, place[0]))
 
 
 def is_only_offered(part: RequiredPart, sentence: str, reader: ContentReader) -> bool:

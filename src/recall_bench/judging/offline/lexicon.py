@@ -38,7 +38,7 @@ _OPPOSITE_GROUPS = (
         "reject refuse decline deny forbid ban prohibit veto turn_down disallow object oppose",
     ),
     (
-        "favor support back endorse approve welcome",
+        "favor support back endorse approve welcome want wish",
         "against oppose object reject disapprove resist",
     ),
     (
@@ -59,6 +59,7 @@ _OPPOSITE_GROUPS = (
     ("early", "late"), ("old", "young"), ("minimum", "maximum"), ("left", "right"),
     ("north", "south"), ("east", "west"),
     ("buy purchase", "sell"), ("lend", "borrow"), ("give pay send", "receive get"),
+    ("near close nearer closer", "far farther further distant"),
     ("inside in", "outside"), ("public", "private"), ("full", "empty"), ("cheap", "expensive"),
 )  # fmt: skip
 _ALIKE_GROUPS = 6

@@ -141,6 +141,8 @@ class Phrase:
         if first < last:
             # A phrase is denied by what stands before it; a single word also from farther away.
             first = max(0, first - (_DENIAL_WORDS if len(self.content) == 1 else 1))
+            # "wanted no slides" denies that they were wanted
+            last += len(self.content) == 1 and target.row[last : last + 1] == ("no",)
         return _is_odd(target.row[first:last]) is self.is_denied
 
     def is_within(self, target: "Phrase") -> bool:

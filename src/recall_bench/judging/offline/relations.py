@@ -272,7 +272,7 @@ def find_actors(reference: str, reader: ContentReader) -> tuple[RequiredPart, ..
 
 _ASKS_GIVER = re.compile(
     r"\bwho\s(?:(?:first|had|has|also)\s)?(?:said|says|told|tells|ask\w*|suggest\w*|warn\w*|report\w*"
-    r"|gave|paid|sent|mention\w*|propos\w*|complain\w*|object\w*|announc\w*|recommend\w*|remind\w*)\b",
+    r"|gave|paid|sent|broke|explain\w*|offer\w*|promis\w*|mention\w*|propos\w*|complain\w*|object\w*|announc\w*|recommend\w*|remind\w*)\b",
     re.IGNORECASE,
 )
 _NEAR_OBJECT = re.compile(
@@ -431,7 +431,11 @@ def _order_range(parts: Sequence[RequiredPart], text: str, reader: ContentReader
     return (first[0], last[0]) if first and last and first[0] != last[0] else None
 
 
-_CHOICE = re.compile(r"\b(?P<one>before|after)\sor\s(?:before|after)\b", re.IGNORECASE)
+_CHOICE = re.compile(
+    r"\b(?:before|after|earlier|later|sooner)\sor\s(?:before|after|earlier|later)(?:\sthan)?\b",
+    re.IGNORECASE,
+)
+_PRONOUN_OPENS = re.compile(r"^\W*(?:it|they|he|she|that)\b", re.IGNORECASE)
 _TIME_WORD = re.compile(
     r"\b(?P<before>before|prior to|ahead of|earlier than|preced\w+)\b"
     r"|\b(?P<after>after(?!wards?\b)|following|later than|since)\b"
@@ -463,7 +467,7 @@ def read_time_relation(question: str, text: str, reader: ContentReader) -> str |
     ]
     left_subject, left_anchor, right_subject, _ = reached
     if word["then"] or word["already"]:
-        is_subject_late = left_subject > 0
+        is_subject_late = left_subject > 0 or not left.row or bool(_PRONOUN_OPENS.match(text))
         return "after" if is_subject_late is (word["then"] is not None) else "before"
     relation = "before" if word["before"] else "after"
     if left_anchor and right_subject and not left_subject:

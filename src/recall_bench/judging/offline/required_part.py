@@ -216,7 +216,9 @@ class RequiredPart:
     initials: str = ""
     """A person's name with an initial for the first name,"""
     surname: str = ""
-    """and the last name alone."""
+    """the last name alone,"""
+    first_name: str = ""
+    """and the first name alone."""
     question: TextContents | None = None
     given: frozenset[str] = frozenset()
     """The question's words, as a phrase has them."""
@@ -238,7 +240,9 @@ class RequiredPart:
             return True
         if self.phrase is None:
             return self._is_misspelt_name(sentence)
-        return self._is_reworded(self.phrase, sentence, reader)
+        return self._is_reworded(self.phrase, sentence, reader) or self._is_opposite_of_denied(
+            self.phrase, reader.read_phrase(sentence.text)
+        )
 
     def _is_literal(self, sentence: AnswerSentence) -> bool:
         if any(is_literal_in(literal, sentence.levelled) for literal in self.literals):
@@ -248,7 +252,8 @@ class RequiredPart:
         return next(self.find_surnames(sentence.text), None) is not None
 
     def find_surnames(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where a text names the person by the surname alone, other than to deny it."""
+        """Where a text names the person by one name alone, other than to deny it."""
+        yield from self._find_first_names(text)
         if not self.surname or self.surname not in text:
             return
         for match in re.finditer(rf"(?:([\w'-]+)\.?\s)?\b({self.surname})\b(?![-\w])", text):
@@ -256,6 +261,16 @@ class RequiredPart:
             is_alone = not before or not before[0].isupper() or before.lower() in STOPWORDS | TITLES
             if is_alone and not is_denied_before(text, match.start(2)):
                 yield match.span(2)
+
+    def _find_first_names(self, text: str) -> Iterator[tuple[int, int]]:
+        first = self.first_name
+        if not first or first not in text:
+            return
+        for match in re.finditer(rf"\b{first}\b(?!['-]?[\w-]*\s[A-Z]|-)", text):
+            before = text[: match.start()].rstrip().rsplit(None, 1)[-1:]
+            is_alone = not before or not before[0][:1].isupper() or before[0].lower() in STOPWORDS
+            if is_alone and not is_denied_before(text, match.start()):
+                yield match.span()
 
     def _has_other_extent(self, text: str) -> bool:
         """Whether it is said of one of the things that it has to be said of all of."""
@@ -294,6 +309,13 @@ class RequiredPart:
         return not any(
             token in missing and not self._is_misspelt(word, sentence) for token, word in self.words
         )
+
+    def _is_opposite_of_denied(self, phrase: Phrase, target: Phrase) -> bool:
+        """Whether a sentence says "against" where this denies "for"."""
+        needed = phrase.content - self.given
+        if not phrase.is_denied or len(needed) != 1 or target.is_denied:
+            return False
+        return not load_lexicon().find_opposites(next(iter(needed))).isdisjoint(target.tokens)
 
     def _is_misspelt_name(self, sentence: AnswerSentence) -> bool:
         if not self.words or self.has_number:
@@ -456,6 +478,7 @@ def make_required_part(
         literals=tuple(literal for one in spellings if (literal := make_literal(one)).strip()),
         initials=f"{first[0]}. {last}" if first else "",
         surname=_find_surname(text),
+        first_name=_find_first_name(text),
         phrase=reader.read_phrase(text) if _is_phrase(text) else None,
         words=tuple(
             (" ".join(reader.read_phrase(word).row), word)
@@ -534,6 +557,18 @@ def _find_surname(text: str) -> str:
     if len(last) < SHORTEST_SURNAME or (is_word and not is_titled):
         return ""
     return last
+
+
+def _find_first_name(text: str) -> str:
+    """The first name of a person with two names, if it is no word of the language; or else blank.
+
+    A history has few people of one first name, and its own people use it.
+    """
+    parts = text.split()
+    if len(parts) != 2 or not _find_surname(text) or parts[0].lower().strip(".") in TITLES:
+        return ""
+    is_word = load_stemmer().stemWord(parts[0].lower()) in load_lexicon()
+    return "" if is_word or len(parts[0]) < SHORTEST_SURNAME else parts[0]
 
 
 def _is_phrase(text: str) -> bool:
