@@ -1,9 +1,9 @@
 """Answers in everyday words to questions like those of the written editions.
 
 `everyday_wordings.jsonl` has one question a line, with right and wrong answers of the kinds that
-are hardest for rules: far paraphrases, stances, directions, yes and no, hedges, speakers. Rules were
-made with the part `development` in view; the part `reported` was only counted, and says how far
-they carry.
+are hardest for rules: far paraphrases, stances, directions, yes and no, hedges, speakers. Rules
+were made with the part `development` in view; the part `reported` was only counted, and says how
+far they carry.
 """
 
 import json

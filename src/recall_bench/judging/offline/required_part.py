@@ -565,7 +565,9 @@ def _find_first_name(text: str) -> str:
     A history has few people of one first name, and its own people use it.
     """
     parts = text.split()
-    if len(parts) != 2 or not _find_surname(text) or parts[0].lower().strip(".") in TITLES:
+    if len(parts) != 2 or not _find_surname(text):
+        return ""
+    if parts[0].lower().strip(".") in TITLES | STOPWORDS:
         return ""
     is_word = load_stemmer().stemWord(parts[0].lower()) in load_lexicon()
     return "" if is_word or len(parts[0]) < SHORTEST_SURNAME else parts[0]
