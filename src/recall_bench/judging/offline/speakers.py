@@ -61,7 +61,7 @@ def find_asked_verbs(question: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _reduce(word: str) -> str:
-    stem = load_stemmer().stemWord(word.lower())
+    stem: str = load_stemmer().stemWord(word.lower())
     return load_lexicon().forms.get(word.lower(), load_lexicon().forms.get(stem, stem))
 
 
