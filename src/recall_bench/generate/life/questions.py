@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES
 from recall_bench.core.sentences import split_sentences
@@ -104,8 +105,16 @@ class UntoldQuestions:
         )
 
 
+class DraftGroup(NamedTuple):
+    """Drafts of one category between which only the time decides."""
+
+    side: object
+    kind: str
+    template: str
+
+
 class QuestionChoice:
-    """Chooses as many questions of each category, spread over wordings and over time."""
+    """Chooses as many questions of each category, spread over kinds, wordings and time."""
 
     def __init__(self, drafts: list[QuestionDraft], days: int) -> None:
         self._wanted = round(days * _A_DAY)
@@ -118,12 +127,14 @@ class QuestionChoice:
         self._refused: WrittenQuestion | None = None
         self._replies: Counter[tuple[str, str]] = Counter()
         self._same = max(2, int(self._wanted / len(CATEGORIES) * _SAME))
-        self._waiting: dict[str, dict[tuple[object, str], list[QuestionDraft]]] = {
+        self._kinds: Counter[tuple[str, str]] = Counter()
+        self._waiting: dict[str, dict[DraftGroup, list[QuestionDraft]]] = {
             name: {} for name in CATEGORIES
         }
         for draft in drafts:
             groups = self._waiting[draft.question.category]
-            groups.setdefault((_find_side(draft), draft.template), []).append(draft)
+            group = DraftGroup(_find_side(draft), draft.question.kind, draft.template)
+            groups.setdefault(group, []).append(draft)
 
     def choose(self) -> list[WrittenQuestion]:
         """The chosen questions."""
@@ -145,16 +156,21 @@ class QuestionChoice:
             return [self._accept(twin)]
         groups = self._waiting[category]
         while groups:
-            side, template = min(
-                groups,
-                key=lambda group: (self._answers[category, group[0]], self._used[group[1]]),
-            )
-            waiting = groups[side, template]
+            group = min(groups, key=lambda each: self._rank_group(category, each))
+            waiting = groups[group]
             waiting[:] = [each for each in waiting if self._is_free(each)]
-            if waiting and self._used[template] < self._cap:
+            if waiting and self._used[group.template] < self._cap:
                 return [self._accept(min(waiting, key=self._rank))]
-            del groups[side, template]
+            del groups[group]
         return []
+
+    def _rank_group(self, category: str, group: DraftGroup) -> tuple[int, int, int]:
+        """The side, then the kind, then the wording of which least were taken."""
+        return (
+            self._answers[category, group.side],
+            self._kinds[category, group.kind],
+            self._used[group.template],
+        )
 
     def _is_free(self, draft: QuestionDraft) -> bool:
         """Whether it was not asked, and its answer is not that of too many others."""
@@ -172,6 +188,7 @@ class QuestionChoice:
         self._replies[question.category, question.answer] += 1
         self._answers[question.category, _find_side(draft)] += 1
         self._thirds[question.category, self._find_third(draft)] += 1
+        self._kinds[question.category, question.kind] += 1
         if question.expects == "refuse":
             self._refused = question
         return question
