@@ -145,7 +145,8 @@ def _check_twins(corpus: LintCorpus) -> Iterator[Remark]:
 def _is_forgotten(question: LintQuestion) -> bool:
     """Whether the secret was deleted on request, so that no session may know it."""
     derive = question.extra.get("derive")
-    return isinstance(derive, dict) and derive.get("why") == "forgotten"
+    is_simulated = isinstance(derive, dict) and derive.get("why") == "forgotten"
+    return is_simulated or question.extra.get("kind") == "forgotten"
 
 
 def _is_twin(question: LintQuestion, other: LintQuestion) -> bool:

@@ -198,6 +198,13 @@ def tidy_spaces(text: str) -> str:
     return _SPACES.sub(" ", _LOOSE.sub("", text)).strip()
 
 
+def capitalise_heading(heading: str) -> str:
+    """The heading with a capital, unless an identifier such as `ledger-api` starts it."""
+    first = heading.partition(" ")[0]
+    is_identifier = re.search(r"[\d_]|\w-\w", first) is not None
+    return heading if is_identifier else heading[:1].upper() + heading[1:]
+
+
 def show_value(value: FactValue) -> str:
     """A value as a planned state of a written edition has it."""
     return f"@{value.day}" if value.day is not None else value.text

@@ -13,6 +13,7 @@ from recall_bench.generate.life.prose import (
     LifeScope,
     LifeText,
     TopicNames,
+    capitalise_heading,
     join_texts,
 )
 from recall_bench.generate.life.sources import LifeSources, TalkTopic
@@ -156,7 +157,7 @@ class LifePlay:
             if change.definition.session == entity.home:
                 text = self.lives.tell(change, names)
                 texts += [text] if text is not None else []
-        heading = entity.name[:1].upper() + entity.name[1:]
+        heading = capitalise_heading(entity.name)
         return DayTopic(entity.home, heading, join_texts(texts))
 
     def _tell_elsewhere(self, entity: Entity, changes: list[StateChange]) -> Iterator[DayTopic]:
@@ -176,7 +177,7 @@ class LifePlay:
         heading = self.writer.fill(
             self._chance.choose(variants), EntityScope(self.lives, change.entity, names)
         )
-        return heading[:1].upper() + heading[1:]
+        return capitalise_heading(heading)
 
     def _recall(self, day: int) -> Iterator[DayTopic]:
         if not self._chance.is_hit(_RECALLED):

@@ -15,6 +15,7 @@ from recall_bench.generate.life.prose import (
     LifeText,
     SlotMark,
     TopicNames,
+    capitalise_heading,
     join_texts,
 )
 from recall_bench.generate.life.sources import LifeProcess, LifeSources, LifeStep
@@ -299,7 +300,7 @@ class ThreadPlay:
         chosen = self._chance.choose(variants) if variants else thread.called[0]
         heading = self._writer.fill(chosen, scope)
         scope.names = names
-        return heading[:1].upper() + heading[1:]
+        return capitalise_heading(heading)
 
     def _prepare_changes(
         self, thread: LifeThread, step: LifeStep, day: int
