@@ -77,6 +77,8 @@ _SHARED = {
 }
 """English words that the language has as well."""
 _ACCENTS = {"de": re.compile("[äöüßÄÖÜ]"), "es": re.compile("[áéíóúñÁÉÍÓÚÑ¿¡]")}
+_CITED = re.compile(r"\bOn \d{4}-\d\d-\d\d(?: \([^()\n]*\))?:")
+"""How a quotation from the log begins."""
 _FEW = 4
 """In so few words, one of the language is enough."""
 
@@ -93,7 +95,7 @@ def guess_language(text: str) -> str:
         return "ar"
     elif len(text) > _LONG and not _LETTERS.search(text):
         return "en"
-    words = {word.lower() for word in _WORD.findall(text)}
+    words = {word.lower() for word in _WORD.findall(_CITED.sub(" ", text))}
     best, most = "en", 0
     for code, marks in _MARKS.items():
         english = len(words & _ENGLISH - _SHARED[code])
@@ -107,18 +109,18 @@ def guess_language(text: str) -> str:
 _PUNCTUATION = str.maketrans({"،": ",", "؛": ";", "؟": "?", "、": ", ", "「": '"', "」": '"'})
 _ARABIC_FORMS = str.maketrans({**dict.fromkeys("أإآٱ", "ا"), "ى": "ي", "ة": "ه", "ـ": None})
 _ARABIC_MARKS = re.compile(r"[\u064b-\u065f\u0670]")
-_SCRIPT_EDGE = re.compile(
-    r"(?<=[\u3040-\u309f])(?=[\u30a0-\u30ff\u3400-\u9fff])"
-    r"|(?<=[\u30a0-\u30ff\u3400-\u9fff])(?=[\u3040-\u309f])"
-    r"|(?<=[\u30a0-\u30ff])(?=[\u3400-\u9fff])|(?<=[\u3400-\u9fff])(?=[\u30a0-\u30ff])"
+_CHARACTER_EDGE = re.compile(
+    r"(?<=[\u3040-\u30ff\u3400-\u9fff])(?=[\u3040-\u309f\u3400-\u9fff])"
+    r"|(?<=[\u3040-\u309f\u3400-\u9fff])(?=[\u30a0-\u30ff])"
 )
-"""A border between hiragana, katakana and kanji: about where Japanese words begin and end."""
+"""Between any two Japanese characters but katakana, which spell whole words."""
 
 
 def level_foreign_text(text: str) -> str:
     """The text with values, yes and no, refusals and words of time in English.
 
-    Japanese is parted where the script changes; Arabic letters are unified. English stays as it is.
+    Japanese is parted into characters and words of katakana, because a dictionary would be needed
+    to find its words; Arabic letters are unified. English stays as it is.
     """
     text = level_foreign_values(text)
     text = OPENERS.sub(_translate_opener, text, count=1)
@@ -127,7 +129,7 @@ def level_foreign_text(text: str) -> str:
         return text
     text = translate_cues(text, code)
     if code == "ja":
-        return _SCRIPT_EDGE.sub(" ", text.translate(_PUNCTUATION))
+        return _CHARACTER_EDGE.sub(" ", text.translate(_PUNCTUATION))
     if code == "ar":
         return fold_arabic(text.translate(_PUNCTUATION))
     return text

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from recall_bench.core.foreign_text import guess_language
 from recall_bench.core.foreign_values import level_foreign_values
+from recall_bench.core.languages import list_foreign_languages
 from recall_bench.core.text import TEXT_STOPWORDS, TYPOGRAPHY, load_stemmer
 from recall_bench.core.value_patterns import (
     CURRENCY_CODES,
@@ -113,7 +114,11 @@ _CAPITALS = re.compile(
     r"(?<![\w@/.`])[A-Z][\w'&]*(?:-[A-Z]\w*)*(?:\s[A-Z][\w'&]*(?:-[A-Z]\w*)*)*(?![\w@/]|-\d)"
 )
 _OPENING = re.compile(r"(?:^|[.!?:;]\s*|[\n(]\s*(?:[-*]\s*)?)[\"'(]*$")
-_NOT_NAMES = CALENDAR_WORDS | frozenset("am pm inc ltd llc corp co mr mrs ms dr".split())
+_NOT_NAMES = (
+    CALENDAR_WORDS
+    | frozenset("am pm inc ltd llc corp co mr mrs ms dr".split())
+    | frozenset(word.lower() for each in list_foreign_languages() for word in each.yes)
+)
 _DISTINCT_CODE = 4
 
 
