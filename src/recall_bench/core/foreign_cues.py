@@ -235,7 +235,7 @@ def _build_number_cues() -> dict[str, CuePairs]:
             continue
         found[language.code] = _put(
             *(
-                (rf"(?<!\w){word.removesuffix('ة')}ة?(?!\w)", spell_number(number))
+                (rf"(?<!\w)(?:ال)?{word.removesuffix('ة')}ة?(?!\w)", spell_number(number))
                 for number, word in words
             )
         )
