@@ -32,6 +32,7 @@ BALANCE_LINTS = LintGroup()
 _PERIOD = re.compile(
     r"\b(?:(?:this|the|that|these|those) (?:\w+ )?(window|period|time ?frame|span|stretch)"
     r"|(?:this|these) (?:weeks?|months?|quarter)"
+    r"|(?:in|on|over|during) these days"
     r"|(?:in|across|during|over|throughout) the (?:week|month)"
     r"|recently|lately|(?:the )?past few (?:days|weeks))\b",
     re.IGNORECASE,
