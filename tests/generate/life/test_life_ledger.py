@@ -160,3 +160,31 @@ def test_a_list_is_complete_as_long_as_it_is_asked(folder: Path) -> None:
     prolong(folder, lambda entry: entry["kind"] == "list")
 
     assert "reference" in list_codes(folder)
+
+
+def find_revoked(entries: Any) -> dict[str, Any]:
+    return next(
+        each for each in entries if each["derive"]["form"] == "secret" and "as_of" in each["derive"]
+    )
+
+
+def test_a_room_that_was_shut_out_is_refused_and_may_have_known(folder: Path) -> None:
+    path = folder / "qa-200d" / "questions.yaml"
+    entries: Any = load_yaml(path)
+    revoked = find_revoked(entries)
+
+    assert (revoked["query_session"], revoked["answerable_from"]) == ("desk", 142)
+    assert revoked["expected_disclosure"] == "refuse"
+
+    revoked["derive"]["as_of"] = 90
+    path.write_text(dump_yaml(entries), encoding="utf-8")
+    assert "leak" in list_codes(folder)
+
+
+def test_a_room_is_not_refused_while_it_may_know(folder: Path) -> None:
+    path = folder / "qa-200d" / "questions.yaml"
+    entries: Any = load_yaml(path)
+    find_revoked(entries)["derive"]["as_of"] = 150
+    path.write_text(dump_yaml(entries), encoding="utf-8")
+
+    assert "too-early" in list_codes(folder)

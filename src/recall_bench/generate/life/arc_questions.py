@@ -187,6 +187,27 @@ class ArcQuestions:
             first=day,
             until=revoked - 1 if revoked is not None else None,
             session=session,
+            is_rare=True,
+        )
+        yield from self._word(plan, arc, slot.ask)
+        if revoked is not None:
+            yield from self._ask_revoked(arc, slot, told, session, revoked)
+
+    def _ask_revoked(
+        self, arc: ArcTold, slot: FactSlot, told: ToldState, session: str, day: int
+    ) -> Drafts:
+        """A room that knew, and may not be reminded any more."""
+        event = next((each for each in arc.events.values() if each.day == day), None)
+        plan = QuestionOutline(
+            kind="secret",
+            category=BOUNDARY,
+            derive=f"secret {told.state} @{day}",
+            answer=self._maker.refuse(told.session),
+            first=day + 1,
+            needs=(str(event.state),) if event is not None else (),
+            session=session,
+            expects="refuse",
+            is_rare=True,
         )
         yield from self._word(plan, arc, slot.ask)
 
@@ -199,6 +220,7 @@ class ArcQuestions:
             first=day,
             session=told.session,
             expects="refuse",
+            is_rare=True,
         )
         yield from self._word(plan, arc, slot.ask)
 
@@ -227,6 +249,7 @@ class ArcQuestions:
             atoms=(shown,),
             session=self._choose_outsider(told.session, other.session),
             expects="partial",
+            is_rare=True,
         )
         yield from self._word(plan, arc, slot.both)
 

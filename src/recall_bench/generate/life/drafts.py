@@ -69,6 +69,8 @@ class QuestionDraft:
     question: WrittenQuestion
     is_yes: bool | None = None
     """For yes or no: which of the two."""
+    is_rare: bool = False
+    """Chosen first: the sources give few of its sort."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,7 @@ class QuestionOutline:
     session: str = PRINCIPAL
     expects: str = "answer"
     is_yes: bool | None = None
+    is_rare: bool = False
 
 
 class DraftMaker:
@@ -132,7 +135,9 @@ class DraftMaker:
             session=plan.session,
             expects=plan.expects,
         )
-        return QuestionDraft(template=template, question=question, is_yes=plan.is_yes)
+        return QuestionDraft(
+            template=template, question=question, is_yes=plan.is_yes, is_rare=plan.is_rare
+        )
 
     def choose_asker(self, session: str) -> str:
         """The session from which something told in a session is asked."""

@@ -109,6 +109,7 @@ class DraftGroup(NamedTuple):
     """Drafts of one category between which only the time decides."""
 
     side: object
+    is_rare: bool
     kind: str
     template: str
 
@@ -133,7 +134,9 @@ class QuestionChoice:
         }
         for draft in drafts:
             groups = self._waiting[draft.question.category]
-            group = DraftGroup(_find_side(draft), draft.question.kind, draft.template)
+            group = DraftGroup(
+                _find_side(draft), draft.is_rare, draft.question.kind, draft.template
+            )
             groups.setdefault(group, []).append(draft)
 
     def choose(self) -> list[WrittenQuestion]:
@@ -164,10 +167,11 @@ class QuestionChoice:
             del groups[group]
         return []
 
-    def _rank_group(self, category: str, group: DraftGroup) -> tuple[int, int, int]:
-        """The side, then the kind, then the wording of which least were taken."""
+    def _rank_group(self, category: str, group: DraftGroup) -> tuple[int, bool, int, int]:
+        """The side of which least were taken, what is rare, then the kind and the wording."""
         return (
             self._answers[category, group.side],
+            not group.is_rare,
             self._kinds[category, group.kind],
             self._used[group.template],
         )

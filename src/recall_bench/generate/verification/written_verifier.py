@@ -241,6 +241,12 @@ def _verify_secret(
     text: WrittenText, claims: WrittenClaims, stated: Sequence[StatementText]
 ) -> Problems:
     asker = claims.query_session or "principal"
+    closed = claims.derive.as_of
+    if closed is not None and claims.answerable_from <= closed:
+        yield VerificationProblem(
+            VerificationCode.TOO_EARLY,
+            f"{asker} may know until day {closed}, but is refused before",
+        )
     for each in stated:
         if not _is_key_in(each, "; ".join(claims.withheld), text.get_date(each)):
             yield VerificationProblem(
@@ -254,6 +260,8 @@ def _verify_secret(
             if not is_same or other.record.session != asker:
                 continue
             day = other.record.day
+            if claims.derive.as_of is not None and day <= claims.derive.as_of:
+                continue
             if claims.kind == FORGOTTEN:
                 if day > claims.answerable_from:
                     yield VerificationProblem(

@@ -181,12 +181,15 @@ class EntryBuilder:
         return max(days, default=min(self._edition.texts))
 
     def _find_end_of_secrecy(self, derivation: Derivation, asker: str) -> int | None:
-        """The last day before the secret is told in the asker's own session."""
+        """The last day before the secret is told in the asker's own session.
+
+        With `secret KEY @60` the session knew until day 60 and may not know any more.
+        """
         told = [
             statement.day
             for state in derivation.states
             for statement in self._edition.statements[state]
-            if statement.session == asker
+            if statement.session == asker and statement.day > (derivation.as_of or 0)
         ]
         return min(told) - 1 if told else None
 
