@@ -94,3 +94,9 @@ def test_the_command_prints_the_findings(folder: Path, invoke: Invoke) -> None:
 
     assert printed.code == 3
     assert "nobody of the cast is in the group pilots" in printed.out
+
+
+def test_sources_that_are_being_written_can_be_checked(folder: Path) -> None:
+    (folder / "talk.yaml").unlink()
+
+    assert "talk.yaml: there is no topic in quiet" in list_faults(folder)

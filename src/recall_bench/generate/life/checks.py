@@ -382,6 +382,8 @@ class FaultChecker:
         talk = self._sources.talk
         scope = NameScope(words=talk.words)
         for section in ("datelines", "talk", "quiet"):
+            if not getattr(talk, section):
+                yield self._find("talk.yaml", f"there is no topic in {section}", section)
             for index, topic in enumerate(getattr(talk, section)):
                 place: tuple[Key, ...] = (section, index)
                 yield from self._check_session(topic.session, "talk.yaml", (*place, "session"))

@@ -327,13 +327,15 @@ T = TypeVar("T")
 
 
 def read_life(folder: Path) -> LifeSources:
-    """Read a folder `life-1000d`; the persona and its arcs lie beside it."""
-    for name in ("story.yaml", "entities.yaml", "talk.yaml"):
-        if not (folder / name).is_file():
-            raise UsageError(
-                f"{folder} holds no {name}; a life edition has story.yaml, entities.yaml, "
-                "threads/*.yaml and talk.yaml"
-            )
+    """Read a folder `life-1000d`; the persona and its arcs lie beside it.
+
+    Sources that are being written may lack talk.yaml; they can be checked, not played.
+    """
+    if not is_life(folder):
+        raise UsageError(
+            f"{folder} holds no story.yaml or no entities.yaml; a life edition has both, "
+            "threads/*.yaml and talk.yaml"
+        )
     documents: dict[str, Document] = {}
 
     def read(name: str, shape: type[T], path: Path | None = None) -> T:
@@ -365,7 +367,9 @@ def read_life(folder: Path) -> LifeSources:
         story=story,
         entities=read("entities.yaml", LifeEntities),
         processes=tuple(processes),
-        talk=read("talk.yaml", LifeTalk),
+        talk=read("talk.yaml", LifeTalk)
+        if (folder / "talk.yaml").is_file()
+        else LifeTalk(datelines=[], talk=[], quiet=[]),
         arcs=msgspec.convert(arcs_file, AuthoredStory)
         if arcs not in documents
         else convert_document(documents[arcs], AuthoredStory),
