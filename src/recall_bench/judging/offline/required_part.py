@@ -68,7 +68,7 @@ _FRAME = frozenset(
 """Stems of words in which answers speak of themselves, their sources and the question."""
 IDLE = frozenset(
     """
-    answer case count entri have list log mark number note point put question read record
+    answer case complet count entri have list log mark number note point put question read record
     refer repli report respons said say show stat state sum tell thing total word write written
     """.split()
 )
