@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.scenario import Expects
+from recall_bench.core.sentences import split_sentences
 from recall_bench.datasets.lint.lint_corpus import Severity
 from recall_bench.datasets.lint.lint_report import lint_story
 from recall_bench.datasets.persona import load_persona
@@ -14,6 +15,7 @@ from recall_bench.generate.worlds import list_written_personas
 from recall_bench.generate.written.build import build_written_folder
 from recall_bench.generate.written.checks import check_sources, count_sources
 from recall_bench.generate.written.sources import read_written
+from recall_bench.systems.builtin.chunks import split_chunks
 from tests.generate.written.language_editions import TEXTS, write_edition
 
 ARCS = "arcs-9d.yaml"
@@ -67,6 +69,18 @@ def test_another_seed_draws_names_and_figures_in_the_same_script(code: str, tmp_
         assert texts["price1"] not in days
         if code == "ar":
             assert any(digit in days for digit in "٠١٢٣٤٥٦٧٨٩")
+
+
+@each_language
+def test_passages_join_sentences_with_a_blank(code: str, tmp_path: Path) -> None:
+    folder = build_written_folder(read_written(write_edition(tmp_path, code)), tmp_path / "built")
+    chunks = [
+        chunk.text
+        for episode in load_persona(folder, arcs=ARCS).episodes
+        for chunk in split_chunks(episode)
+    ]
+    assert any(len(split_sentences(chunk)) > 1 for chunk in chunks)
+    assert not any(";" in chunk for chunk in chunks)
 
 
 @each_language

@@ -16,7 +16,7 @@ share of right days found in a real six-month log hardly changes; this is a leng
 PIECE_CHARS = 600
 """A longer sentence (code, a table on one line) is split between words."""
 
-_ENDINGS = tuple(".!?:;,…\"'”’)|")
+_ENDINGS = tuple(".!?:;,…\"'”’“»)|。！？、」』）؟،؛")
 
 Chunking = Literal["passage", "turn", "session", "paragraph", "window"]
 """Where a chunk ends: after about 300 characters of a paragraph, list or turn; with the turn,

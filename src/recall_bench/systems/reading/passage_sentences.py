@@ -30,7 +30,7 @@ _PREFIX = re.compile(
 )
 _SPEAKER = re.compile(r"\A(?P<name>[A-ZÀ-Ý][^\W\d]*(?:[\s'’.-]+[A-ZÀ-Ý][^\W\d]*){0,3}):\s+(?=\S)")
 _TURN = re.compile(r"(?<=[.!?…)\]\"”])\s+(?=[A-ZÀ-Ý][\w'’-]*(?:\s[A-ZÀ-Ý][\w'’-]*)?:\s)")
-_ENDING = re.compile(r"[.!?…:;,][\"'”’)\]*_`]*\Z")
+_ENDING = re.compile(r"[.!?…:;,。！？、؟،؛][\"'”’“»」』）)\]*_`]*\Z")
 _CAPTION = re.compile(r"\[[^\[\]]*\]")
 
 
