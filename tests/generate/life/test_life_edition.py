@@ -73,3 +73,15 @@ def test_a_changed_value_in_the_text_is_found(tmp_path: Path, number: int) -> No
     path.write_text(text[: told["start"]] + other + text[told["end"] :], encoding="utf-8")
 
     assert verify_world(folder, ARCS).findings
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_constant_answer_wins(seed: int) -> None:
+    questions = [each for _, each in play_life(read_life(SOURCES), seed).written.questions]
+    negative = [each for each in questions if each.category == "negative-recall"]
+    boundary = [each for each in questions if each.category == "information-boundary"]
+    yes = sum(each.answer.startswith("Yes") for each in negative)
+    refused = sum(each.expects == "refuse" for each in boundary)
+
+    assert abs(len(negative) - 2 * yes) <= 4
+    assert abs(len(boundary) - 2 * refused) <= 4

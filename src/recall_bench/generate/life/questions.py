@@ -24,6 +24,8 @@ _SHARE = 0.016
 """The largest share of questions in one wording."""
 _SAME = 0.07
 """The largest share of a category's questions that have the same answer."""
+_LEAD = 3
+"""By how many questions one of two constant answers may lead."""
 _NEGATIVE = "negative-recall"
 _ASKED_OF = 4
 """Of how many entities something that was never told is asked."""
@@ -160,12 +162,20 @@ class QuestionChoice:
         groups = self._waiting[category]
         while groups:
             group = min(groups, key=lambda each: self._rank_group(category, each))
+            if self._is_one_sided(category, group.side):
+                return []
             waiting = groups[group]
             waiting[:] = [each for each in waiting if self._is_free(each)]
             if waiting and self._used[group.template] < self._cap:
                 return [self._accept(min(waiting, key=self._rank))]
             del groups[group]
         return []
+
+    def _is_one_sided(self, category: str, side: object) -> bool:
+        """Whether one more of a side would let a constant answer win."""
+        if not isinstance(side, bool):
+            return False
+        return self._answers[category, side] > self._answers[category, not side] + _LEAD
 
     def _rank_group(self, category: str, group: DraftGroup) -> tuple[int, bool, int, int]:
         """The side of which least were taken, what is rare, then the kind and the wording."""
