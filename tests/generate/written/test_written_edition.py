@@ -19,6 +19,7 @@ from recall_bench.generate.worlds import build_world
 from recall_bench.generate.written.build import build_written_folder
 from recall_bench.generate.written.checks import check_sources
 from recall_bench.generate.written.derivation import AnswerDeriver, parse_derivation
+from recall_bench.generate.written.question_entries import EntryBuilder
 from recall_bench.generate.written.rendering import move_epoch, render_edition
 from recall_bench.generate.written.sources import read_written
 from tests.commands import Invoke
@@ -57,7 +58,7 @@ def test_a_built_edition_loads_and_its_evidence_is_the_sentence(built: Path) -> 
     latest = items["How many people may be aboard the Kestrel these days?"]
     assert latest.truth.atoms == ("16 people",)
     assert latest.truth.stale == ("14 people", "18 people")
-    assert (latest.known_from, latest.known_until) == (8, None)
+    assert (latest.known_from, latest.known_until) == (9, None)
     (span,) = latest.truth.evidence
     text = (built / "memories-9d" / "day-0008.md").read_text(encoding="utf-8")
     assert text[span.start : span.end].startswith("Omar read the certificate again: the limit is")
@@ -67,6 +68,32 @@ def test_a_built_edition_loads_and_its_evidence_is_the_sentence(built: Path) -> 
     secret = next(item for item in scenario.items if item.session == "deck")
     assert secret.truth.withheld == ("£2,400", "£2400")
     assert secret.truth.forbidden_sessions == ("pay",)
+
+
+@pytest.mark.parametrize(
+    ("derive", "given", "first"),
+    [
+        ("value refit-bid", "", 4),
+        ("value trial-time", "", 9),
+        ("as-of crew-limit @4", "", 7),
+        ("latest crew-limit.1", "", 2),
+        ("value refit-bid", ", until: 3", 3),
+        ("value refit-bid", ", from: 1", 1),
+    ],
+)
+def test_a_question_is_asked_three_days_after_its_evidence_while_its_answer_holds(
+    tmp_path: Path, derive: str, given: str, first: int
+) -> None:
+    edition = write_small_edition(tmp_path)
+    (edition / "questions" / "all.yaml").write_text(
+        f"- {{ask: What was it?, kind: single-fact, category: factual-recall, difficulty: easy,\n"
+        f"   derive: {derive}, answer: '{{derived}}.'{given}}}\n",
+        encoding="utf-8",
+    )
+    written = read_written(edition)
+    ((_, question),) = written.questions
+    entry = EntryBuilder(render_edition(written)).build(1, question)
+    assert entry["answerable_from"] == first
 
 
 def test_a_question_keeps_the_id_it_gives_and_others_have_that_of_their_place(built: Path) -> None:
@@ -263,7 +290,7 @@ ASKED = "qa-9d/questions.yaml"
         (lambda f: _replace(f / DAY_3, "by tea", "by radar"), "second-answer"),
         (lambda f: _replace(f / ASKED, 'answer: "16 people', 'answer: "18 people'), "reference"),
         (lambda f: _replace(f / ASKED, '["14 people", "18 people"]', '["14 people"]'), "stale"),
-        (lambda f: _replace(f / ASKED, "answerable_from: 8", "answerable_from: 2"), "too-early"),
+        (lambda f: _replace(f / ASKED, "answerable_from: 9", "answerable_from: 2"), "too-early"),
         (
             lambda f: _replace(f / ASKED, "relevant_days: [8]", "relevant_days: [3]"),
             "relevant-days",

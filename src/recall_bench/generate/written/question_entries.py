@@ -25,6 +25,10 @@ from recall_bench.generate.written.sources import WrittenQuestion
 DERIVED = "{derived}"
 """Stands for what `derive` gives, in the answer and the atoms of a question."""
 
+DAYS_AFTER_EVIDENCE = 3
+"""How long after its last evidence a question is asked first, if it does not say: people ask about
+what they were told some days ago, not about what they are being told."""
+
 _SYNTHESIS = frozenset(
     {"list", "same", "count", "sum", "difference", "history", "order", "most", "least"}
 )
@@ -68,10 +72,10 @@ class EntryBuilder:
             {self._find_sentence(each) for each in statements},
             key=lambda span: (span.day, span.start),
         )
-        first = question.from_ or max((span.day for span in spans), default=1)
         until = question.until if question.until is not None else derived.until
         if until is None and derivation.form == "secret" and question.kind != "forgotten":
             until = self._find_end_of_secrecy(derivation, question.session)
+        first = question.from_ or self._find_first_day(spans, derivation, until)
         together = join_list(derived.atoms, self._language)
 
         def fill(text: str) -> str:
@@ -179,6 +183,17 @@ class EntryBuilder:
         """The last day with a file up to this one, else the first of all."""
         days = [each for each in self._edition.texts if each <= day]
         return max(days, default=min(self._edition.texts))
+
+    def _find_first_day(
+        self, spans: Iterable[EvidenceSpan], derivation: Derivation, until: int | None
+    ) -> int:
+        """Some days after the last evidence and the day asked about, while the answer holds."""
+        told = max((span.day for span in spans), default=0)
+        if not told:
+            return 1
+        end = max(self._edition.texts) if until is None else until
+        asked = max(told, derivation.as_of or 0) + DAYS_AFTER_EVIDENCE
+        return max(told, min(asked, end, max(self._edition.texts)))
 
     def _find_end_of_secrecy(self, derivation: Derivation, asker: str) -> int | None:
         """The last day before the secret is told in the asker's own session.
