@@ -199,7 +199,8 @@ def test_kills_at_random_moments_of_a_larger_run(tmp_path: Path, judge: str, dea
         base = Path({str(tmp_path)!r})
         command = ["run", "--personas", "harbour-office", "--adapter", "bm25",
                    "--ranges", "every:10", "--groups-enabled",
-                   "--judge", {named!r}, "--parallelism", "4", "--no-heatmap-png", "--no-page", "--into"]
+                   "--judge", {named!r}, "--parallelism", "4",
+                   "--no-heatmap-png", "--no-page", "--into"]
         warm_up(base / "warm", personas="harbour-office", adapter="bm25", ranges="every:10",
                 judge={named!r})
         started = time.perf_counter()

@@ -239,7 +239,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def decode_event(line: bytes) -> Event:
-    """Decode a journal line, with or without its link; msgspec.ValidationError if it is no event."""
+    """Decode a journal line; raises msgspec.ValidationError if it is no event."""
     return _DECODER.decode(split_link(line.removesuffix(b"\n"))[0])
 
 

@@ -1,7 +1,7 @@
 """A chain of checksums over JSON lines, so that a changed, added or missing line is found.
 
-The last key of a line, `link`, is a checksum of the line without it and of the link before. Lines of
-earlier versions have none; from the first line with a link on, every line has one.
+The last key of a line, `link`, is a checksum of the line without it and of the link before. Lines
+of earlier versions have none; from the first line with a link on, every line has one.
 """
 
 from hashlib import blake2b

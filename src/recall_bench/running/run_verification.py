@@ -1,7 +1,8 @@
 """Verify a run: derive everything in its folder again, and say what could not be.
 
-The journal is read with its checksums, the days and questions are held against the plan, answers are
-judged again where the judge needs nothing paid, and every result file is written again and compared.
+The journal is read with its checksums, the days and questions are held against the plan, answers
+are judged again where the judge needs nothing paid, and every result file is written again and
+compared.
 """
 
 import filecmp
