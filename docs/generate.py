@@ -173,7 +173,8 @@ def events() -> str:
         (
             "One JSON object a line in `journal.jsonl`. Its last key, `link`, is a checksum: "
             "BLAKE2b of 16 bytes, in hex, over the `link` of the line before (nothing for the "
-            "first one) followed by this line without its `link`. Journals of earlier versions have none.\n"
+            "first one) followed by this line without its `link`. Journals of earlier versions "
+            "have none.\n"
         ),
     ]
     tree = ast.parse(inspect.getsource(event))
