@@ -102,7 +102,7 @@ def test_the_image_installs_a_whole_wheel_that_runs(
     work = tmp_path / "work"
     work.mkdir()
     command("init")
-    shown = command("run", "-p", "executive-assistant", "-r", "3d", "-o", "run")
+    shown = command("run", "-p", "executive-assistant", "-r", "7d", "-o", "run")
     assert (work / "run" / "report" / "report.html").stat().st_size > 500_000
     assert "Result " in shown
     command("gate", "run", "--min-score", "0")

@@ -38,10 +38,10 @@ def test_a_run_prints_one_screen_with_page_and_next_commands(invoke: Invoke, dat
 
 
 def test_the_command_for_a_longer_story_is_told(invoke: Invoke, data: Path) -> None:
-    words = ("run", "-j", "stub", "-r", "3d", "--no-page", "--no-heatmap-png")
+    words = ("run", "-j", "stub", "-r", "7d", "--no-page", "--no-heatmap-png")
     half = invoke(*words, "-p", "executive-assistant", "-a", "bm25", "-o", "half")
-    own = invoke(*words, "-d", data, "-o", "own")
-    sample = invoke(*words, "-p", "harbour-office", "-o", "sample")
+    own = invoke(*words, "-r", "3d", "-d", data, "-o", "own")
+    sample = invoke(*words, "-r", "3d", "-p", "harbour-office", "-o", "sample")
     longer = half.out.splitlines()[-1].strip()
 
     assert longer == (

@@ -239,7 +239,7 @@ def _find_shape(item: Item) -> AnswerShape:  # noqa: PLR0911 - one line a shape
     if not truth.atoms:
         return AnswerShape.VALUE if _is_one_value(truth.reference) else AnswerShape.TEXT
     if truth.category == "temporal-reasoning" and is_in_text(item.text, truth.atoms[0]):
-        return AnswerShape.PAIR if len(truth.atoms) == 1 else AnswerShape.TRIPLE
+        return {1: AnswerShape.PAIR, 3: AnswerShape.TRIPLE}.get(len(truth.atoms), AnswerShape.TEXT)
     return {1: AnswerShape.VALUE, 2: AnswerShape.EXTREME}.get(len(truth.atoms), AnswerShape.TEXT)
 
 
