@@ -30,6 +30,7 @@ COMMANDS = {
     "view": ("view", "Explore runs in the browser: compare them, read and label answers."),
     "gate": ("gate", "Pass or fail a run by rules, and by its loss against a baseline."),
     "verify": ("verify", "Derive everything in a run folder again, and name what differs."),
+    "challenge": ("challenge", "Commit to a secret seed, run it, and reveal it."),
     "canaries": ("canaries", "Keep a file of questions that always hallucinate, and check them."),
     "import": ("run_files", "Make a run folder of the public harness's files."),
     "power": ("compare", "Compute how many questions a difference takes."),
@@ -64,7 +65,7 @@ SECTIONS = {
         *("list", "ranges", "datasets", "lint", "world", "create-persona", "generate"),
         *("generate-conversations", "generate-tool-calls", "generate-qa", "verify-qa"),
     ),
-    "Trust": ("verify", "check-adapter", "judge-lab", "canaries"),
+    "Trust": ("verify", "challenge", "check-adapter", "judge-lab", "canaries"),
     "Serve": ("serve", "endpoint", "completion"),
 }
 """The commands by purpose, as `--help` shows them."""

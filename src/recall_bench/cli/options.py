@@ -32,7 +32,17 @@ QUESTIONS = (
 )
 """Settings of how questions are asked and answered."""
 STORY = (
-    *("personas", "ranges", "arcs", "edition", "sample", "groups_enabled", "calendar", "ingest"),
+    *(
+        "personas",
+        "ranges",
+        "arcs",
+        "edition",
+        "world_seed",
+        "sample",
+        "groups_enabled",
+        "calendar",
+        "ingest",
+    ),
     *("allow_gaps", "first_checkpoint", "dry_run"),
 )
 """Settings of what is asked in which stories."""

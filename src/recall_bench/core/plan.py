@@ -96,6 +96,24 @@ class ScenarioCard(Record, frozen=True, kw_only=True):
     questions_digest: str
 
 
+class DrawnStory(Record, frozen=True, kw_only=True):
+    """A shipped story that was drawn from a seed."""
+
+    persona: str
+    arcs: str
+    edition: int
+
+
+class WorldCard(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """The seed that the shipped stories of a run were drawn from."""
+
+    commitment: str
+    """The digest of the seed: it proves later which seed it was."""
+    seed: str | None = None
+    """In hexadecimal; None while the seed of a challenge is secret."""
+    stories: tuple[DrawnStory, ...] = ()
+
+
 class FileCard(Record, frozen=True, kw_only=True):
     """A file that was read, by digest."""
 
@@ -210,6 +228,8 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Labels of people that win over the judge."""
     imported: ImportCard | None = None
     """The origin of an imported run."""
+    world: WorldCard | None = None
+    """The seed of shipped stories that were drawn afresh; None for stories as released."""
 
     @property
     def dataset_digest(self) -> str:

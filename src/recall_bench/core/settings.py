@@ -96,6 +96,14 @@ class Settings:
             is_run_key=False,
         ),
     ] = None
+    world_seed: Annotated[
+        str | None,
+        Help(
+            "Draw shipped stories afresh: `fresh` for a random seed, a number, or a challenge file",
+            "the stories as released",
+            metavar="SEED",
+        ),
+    ] = None
     ranges: Annotated[
         tuple[str, ...],
         Help(

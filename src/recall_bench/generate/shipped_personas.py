@@ -21,7 +21,7 @@ import msgspec
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import CorpusMismatch, DataError, UsageError
 from recall_bench.core.event import Declared
-from recall_bench.core.plan import Plan, ScenarioCard
+from recall_bench.core.plan import DrawnStory, Plan, ScenarioCard, WorldCard
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
@@ -31,6 +31,7 @@ from recall_bench.datasets.persona_files import choose_story, list_stories
 if TYPE_CHECKING:
     # Loading stories takes modules that `list` can do without.
     from recall_bench.datasets.persona import Inspection
+    from recall_bench.generate.world_seeds import WorldSeed
 
 SOURCES = Path(__file__).parent / "persona_sources"
 """The sources of the shipped personas, and the sample persona, which needs no simulation."""
@@ -95,7 +96,8 @@ def materialise(
         if not _is_corpus(folder, corpus):
             for left in folder.parent.glob(f".{persona}.partial-*"):
                 shutil.rmtree(left, ignore_errors=True)
-            _build_story(persona, story, folder, building or show_nothing, corpus.edition)
+            named = DrawnStory(persona=persona, arcs=story, edition=corpus.edition)
+            _build_story(named, folder, building or show_nothing)
         found = digest_folder(folder)
         if found != corpus.digest:
             shutil.rmtree(folder)
@@ -105,6 +107,71 @@ def materialise(
                 "as released, so its scores would not compare; reinstall the package"
             )
     return folder
+
+
+def materialise_drawn(
+    story: DrawnStory, seed: "WorldSeed", building: BuildProgress | None = None
+) -> Path:
+    """The folder of a shipped story drawn from a seed, built first if it is not cached."""
+    folder = find_drawn_folder(story, seed.commitment)
+    if _is_intact(folder):
+        return folder
+    from filelock import FileLock
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_suffix(".lock")):
+        if not _is_intact(folder):
+            build = building or show_nothing
+            _build_story(story, folder, build, seed.value)
+            _get_digest_file(folder).write_text(digest_folder(folder), encoding="ascii")
+    return folder
+
+
+def find_drawn_folder(story: DrawnStory, commitment: str) -> Path:
+    """Where the cache holds a story drawn from the seed of this commitment.
+
+    The digest of the story as released is part of the name: another generator draws another story.
+    """
+    released = load_catalogue(story.edition).get(story.persona, {}).get(story.arcs)
+    if released is None:
+        raise UsageError(
+            f"the package has no edition {story.edition} of {story.persona} {story.arcs}; "
+            "install the version of recall-bench that drew it"
+        )
+    named = "\0".join((commitment, story.persona, story.arcs, released.digest))
+    name = sha256(named.encode()).hexdigest()[:16]
+    return find_cache_folder() / "worlds" / f"drawn-{name}" / story.persona
+
+
+def _is_intact(folder: Path) -> bool:
+    """Whether the cache holds the folder as it was built."""
+    try:
+        return digest_folder(folder) == _get_digest_file(folder).read_text(encoding="ascii")
+    except OSError:
+        return False
+
+
+def _get_digest_file(folder: Path) -> Path:
+    return folder.with_suffix(".digest")
+
+
+def choose_drawn_stories(settings: Settings) -> tuple[DrawnStory, ...]:
+    """The shipped stories that the settings name, to be drawn from a seed."""
+    if settings.data is not None:
+        raise UsageError(
+            "--world-seed: draws shipped personas only; leave --data out, or build your own "
+            "sources with `recall-bench world build --seed`"
+        )
+    wanted = _choose_shipped(settings)
+    if SAMPLE in wanted:
+        raise UsageError(f"--world-seed: {SAMPLE} is written by hand; name other --personas")
+    edition = settings.edition
+    found = []
+    for persona in wanted:
+        arcs = _choose_story(persona, settings.arcs, edition)
+        corpus = load_catalogue(edition)[persona][arcs]
+        found.append(DrawnStory(persona=persona, arcs=arcs, edition=corpus.edition))
+    return tuple(found)
 
 
 def _is_corpus(folder: Path, corpus: ShippedCorpus) -> bool:
@@ -195,9 +262,7 @@ def _choose_story(persona: str, arcs: str | None, edition: int | None) -> str:
     return arcs
 
 
-def _build_story(
-    persona: str, story: str, folder: Path, building: BuildProgress, edition: int
-) -> None:
+def _build_story(drawn: DrawnStory, folder: Path, building: BuildProgress, seed: int = 0) -> None:
     from recall_bench.generate.life.build import build_life_folder
     from recall_bench.generate.life.sources import find_lives, read_life
     from recall_bench.generate.world.build import build_folder
@@ -205,20 +270,21 @@ def _build_story(
     from recall_bench.generate.written.build import build_written_folder
     from recall_bench.generate.written.sources import find_written, read_written
 
-    if edition > 1:
+    persona, story = drawn.persona, drawn.arcs
+    if drawn.edition > 1:
         shutil.rmtree(folder, ignore_errors=True)
         life = find_lives(SOURCES / persona).get(story)
         if life is not None:
-            build_life_folder(read_life(life), folder.parent)
+            build_life_folder(read_life(life), folder.parent, seed=seed)
             return
         written = read_written(find_written(SOURCES / persona)[story])
-        build_written_folder(written, folder.parent)
+        build_written_folder(written, folder.parent, seed=seed)
         return
     sources = read_sources(SOURCES / persona, story)
     days = parse_story_days(story) or max(arc.end_day for arc in sources.story.arcs)
     shutil.rmtree(folder, ignore_errors=True)
     with building(persona, days) as on_day:
-        build_folder(sources, WorldOptions(days=days), folder.parent, on_day)
+        build_folder(sources, WorldOptions(days=days, seed=seed), folder.parent, on_day)
 
 
 def show_nothing(_persona: str, _days: int) -> AbstractContextManager[Callable[[int], None]]:
@@ -262,6 +328,12 @@ def resolve_personas(
 
     A shipped persona is simulated on first use.
     """
+    if settings.world_seed is not None:
+        from recall_bench.generate.world_seeds import parse_world_seed
+
+        stories = choose_drawn_stories(settings)
+        seed = parse_world_seed(settings.world_seed)
+        return {story.persona: materialise_drawn(story, seed, building) for story in stories}
     if settings.data is None:
         return _resolve_shipped_personas(settings, building)
     from recall_bench.datasets.persona_files import list_persona_ids
@@ -283,19 +355,19 @@ def resolve_personas(
 def _resolve_shipped_personas(
     settings: Settings, building: BuildProgress | None
 ) -> Mapping[str, Path]:
-
     catalogue = load_catalogue()
-    wanted = (
-        _choose_personas(settings, (*catalogue, SAMPLE), "the package")
-        if settings.personas
-        else DEMO
-    )
     return {
         name: materialise(name, settings.arcs, building, edition=settings.edition)
         if name in catalogue
         else SOURCES / name
-        for name in wanted
+        for name in _choose_shipped(settings)
     }
+
+
+def _choose_shipped(settings: Settings) -> tuple[str, ...]:
+    if not settings.personas:
+        return DEMO
+    return _choose_personas(settings, (*load_catalogue(), SAMPLE), "the package")
 
 
 def _choose_personas(settings: Settings, known: tuple[str, ...], where: str) -> tuple[str, ...]:
@@ -346,7 +418,7 @@ def _find_story(
     from recall_bench.datasets.persona import inspect_persona
 
     seen: list[Inspection] = []
-    for story in list_candidates(card, data, building):
+    for story in list_candidates(card, plan.world, data, building):
         found = inspect_persona(
             story.folder,
             arcs=story.arcs,
@@ -364,10 +436,34 @@ def _find_story(
 
 
 def list_candidates(
-    card: ScenarioCard, data: Path | None, building: BuildProgress | None
+    card: ScenarioCard, world: WorldCard | None, data: Path | None, building: BuildProgress | None
 ) -> Iterator[StoryFolder]:
     """Stories that may be the one of the card; UsageError if there is none."""
-    return _list_below(data, card) if data is not None else _list_shipped_stories(card, building)
+    if data is not None:
+        return _list_below(data, card)
+    if world is not None:
+        return _list_drawn_stories(card, world, building)
+    return _list_shipped_stories(card, building)
+
+
+def _list_drawn_stories(
+    card: ScenarioCard, world: WorldCard, building: BuildProgress | None
+) -> Iterator[StoryFolder]:
+    from recall_bench.generate.world_seeds import parse_world_seed
+
+    for story in world.stories:
+        if story.persona != card.id:
+            continue
+        if world.seed is not None:
+            folder = materialise_drawn(story, parse_world_seed(world.seed), building)
+        else:
+            folder = find_drawn_folder(story, world.commitment)
+            if not _is_intact(folder):
+                raise UsageError(
+                    f"{card.id}: the run was drawn from a secret seed, which is not known here; "
+                    "once it is revealed, `recall-bench challenge verify` draws it again"
+                )
+        yield StoryFolder(folder=folder, arcs=story.arcs)
 
 
 def _list_below(data: Path, card: ScenarioCard) -> Iterator[StoryFolder]:
@@ -435,7 +531,7 @@ def find_story_days(
 
     if plan.imported is not None:
         raise UsageError(f"{card.id}: the run was imported, and its files do not hold its days")
-    for story in list_candidates(card, data, building):
+    for story in list_candidates(card, plan.world, data, building):
         found = read_story_days(
             story.folder, arcs=story.arcs, calendar=plan.calendar, ingest=plan.ingest
         )

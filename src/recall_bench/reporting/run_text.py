@@ -425,7 +425,7 @@ def list_run_facts(
     yield from _list_origin_facts(folder)
     yield "Digests", _describe_digests(plan)
     yield "Code", ", ".join(folder.codes)
-    yield "Personas", f"{len(plan.scenarios)}: {', '.join(card.id for card in plan.scenarios)}"
+    yield "Personas", describe_personas(plan)
     yield "Checkpoints", _describe_checkpoints(plan)
     known = "in the dataset" if plan.imported is None else "put"
     yield "Questions", f"{summary.questions} {known}{_describe_sampling(plan)}"
@@ -546,6 +546,15 @@ def _describe_counts(tally: TrialTally) -> str:
         f"{tally.owed} owed · {tally.judged} judged · {tally.not_answered} not answered · "
         f"{tally.not_judged} not judged · {tally.open} open"
     )
+
+
+def describe_personas(plan: Plan) -> str:
+    """The personas by name, and the seed that they were drawn from, if any."""
+    names = f"{len(plan.scenarios)}: {', '.join(card.id for card in plan.scenarios)}"
+    if plan.world is None:
+        return names
+    seed = plan.world.seed or f"a secret seed that {plan.world.commitment[:12]} commits to"
+    return f"{names}, drawn from {'seed ' if plan.world.seed else ''}{seed}"
 
 
 def _describe_checkpoints(plan: Plan) -> str:

@@ -15,6 +15,7 @@ from recall_bench.core.plan import (
     Plan,
     SampleMode,
     ScenarioCard,
+    WorldCard,
     list_default_ranges,
     parse_ranges,
 )
@@ -25,9 +26,11 @@ from recall_bench.generate.shipped_personas import (
     SAMPLE,
     BuildProgress,
     StoryFolder,
+    choose_drawn_stories,
     find_story,
     resolve_personas,
 )
+from recall_bench.generate.world_seeds import parse_world_seed, settle_seed
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
@@ -40,6 +43,7 @@ from recall_bench.runs.output_paths import (
     refuse_clashes,
     refuse_unwritable,
 )
+from recall_bench.runs.run_folder import RunFolder
 from recall_bench.systems.readers import resolve_reader
 from recall_bench.systems.resolver import resolve_system
 
@@ -59,6 +63,7 @@ def assemble(
     """
     if settings.dry_run:
         raise UsageError("dry_run: asks nothing; use `plan`, or first_checkpoint for a short run")
+    settings = settle_seed(settings, _find_earlier_world(settings))
     check = SettingsCheck(settings)
     stories = check.collect_stories(building)
     cards = tuple(
@@ -228,7 +233,23 @@ def build_plan(
         calendar=settings.calendar,
         ingest=settings.ingest,
         error_budget=settings.error_budget,
+        world=make_world_card(settings),
     )
+
+
+def make_world_card(settings: Settings) -> WorldCard | None:
+    """The card of the seed that the stories are drawn from; None for stories as released."""
+    if settings.world_seed is None:
+        return None
+    return parse_world_seed(settings.world_seed).make_card(choose_drawn_stories(settings))
+
+
+def _find_earlier_world(settings: Settings) -> WorldCard | None:
+    """The card of the run that these settings continue."""
+    place = settings.resume or settings.into
+    if settings.world_seed is None or place is None or not (place / JOURNAL).is_file():
+        return None
+    return RunFolder.open(place).plan.world
 
 
 def build_judges(settings: Settings) -> Judges:

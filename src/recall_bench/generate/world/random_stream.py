@@ -86,3 +86,11 @@ class ShuffleBag:
         if not self._left:
             self._left = self._chance.shuffle(range(self._size))
         return self._left.pop()
+
+
+def derive_seed(seed: int, *labels: str) -> int:
+    """A seed of its own for these labels: 64 bits, or 128 if the given one has more than 64."""
+    if seed <= _MASK:
+        return RandomStream(seed, *labels).draw_bits()
+    named = "\0".join((str(seed), *labels)).encode()
+    return int.from_bytes(sha256(named).digest()[:16], "big")

@@ -24,7 +24,7 @@ from recall_bench.generate.world.day_text import (
 )
 from recall_bench.generate.world.fact_values import Dates
 from recall_bench.generate.world.ledger import Thread
-from recall_bench.generate.world.random_stream import RandomStream
+from recall_bench.generate.world.random_stream import RandomStream, derive_seed
 from recall_bench.generate.world.routine import ProcessRun, RoutineSimulator
 from recall_bench.generate.world.sources import (
     AuthoredDirective,
@@ -219,7 +219,7 @@ class Simulation:
         persona = sources.persona
         self._options = options
         # Two stories of one persona under one seed share no draws.
-        self.seed = RandomStream(options.seed, persona.id, sources.arcs_name).draw_bits()
+        self.seed = derive_seed(options.seed, persona.id, sources.arcs_name)
         self.dates = Dates(epoch, persona.dates)
         self.cast = Cast(persona.cast)
         self.world = WorldContext(
