@@ -23,7 +23,7 @@ def test_figures_stand_at_the_right_and_text_at_the_left() -> None:
 def test_a_column_is_as_wide_as_it_has_to_be_and_as_wanted_at_least() -> None:
     table = Table([Column("n", 4), Column("a", 2)], [("1", "longer")], gap="")
 
-    assert render_text(table, rule="-" * 10) == ["   n     a", "-" * 10, "   1longer"]
+    assert render_text(table, rule="-" * 10) == ["   n      a", "-" * 10, "   1 longer"]
 
 
 def test_markdown_says_how_columns_are_aligned() -> None:

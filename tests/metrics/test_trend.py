@@ -76,6 +76,32 @@ def test_a_prediction_beyond_what_is_possible_is_cut_and_says_so() -> None:
     assert near.low == 0.0
     assert far.is_clipped
     assert (far.value, far.low, far.high) == (0.0, 0.0, 0.0)
+    assert far.doubt == "more than 3 times the measured span"
+
+
+def test_a_forecast_says_why_it_says_nothing() -> None:
+    """A band that is cut at both ends is a point, and looks certain."""
+    days = np.repeat(np.arange(0, 1000, 50.0), 5).tolist()
+    chance = default_rng(1)
+
+    def doubts(values: list[float], sizes: list[float] = days) -> list[str | None]:
+        return [each.doubt for each in lined(values, sizes, limits=(0, 6)).predictions]
+
+    falling = [float(np.clip(4 - 0.004 * day, 0, 6)) for day in days]
+    near, far = doubts(falling)
+    assert near == "the line leaves what is possible"
+    assert far == "more than 3 times the measured span"
+    level = [3 + float(chance.normal(0, 0.1)) for _ in days]
+    assert doubts(level)[0] is None
+    noisy = [float(chance.choice([0, 6])) for _ in days[:20]]
+    assert doubts(noisy, days[:20:2] * 2)[0] == "more than 3 times the measured span"
+    wide = [float(chance.choice([0, 6])) for _ in range(20)]
+    sizes = [float(day) for day in (0, 1000)] * 10
+    assert doubts(wide, sizes)[0] == "the band spans more than 40 points of 100"
+    within = estimate_trend([1, 2, 2, 3], [0, 100, 0, 100], list("abcd"), list("pppp"), seed=1,
+                            limits=(0, 6), at=(50,))  # fmt: skip
+    assert within is not None
+    assert within.predictions[0].doubt is None
 
 
 def test_a_band_that_alone_leaves_what_is_possible_is_cut_and_says_so() -> None:

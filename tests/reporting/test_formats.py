@@ -1,9 +1,16 @@
 """Signs, ends and p-values, as all analyses word them."""
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 
+import recall_bench.reporting
 from recall_bench.metrics.trend import Coefficient
 from recall_bench.reporting.formats import format_delta, format_interval, format_number, format_p
+
+REPORTING = Path(recall_bench.reporting.__file__).parent
 
 
 @pytest.mark.parametrize(
@@ -21,6 +28,51 @@ from recall_bench.reporting.formats import format_delta, format_interval, format
 def test_nothing_has_no_sign(number: float, digits: int, with_sign: str, without: str) -> None:
     assert format_delta(number, digits) == with_sign
     assert format_number(number, digits) == without
+
+
+@pytest.mark.parametrize(
+    ("number", "digits", "expected"),
+    [
+        (12.5, 0, "13"),
+        (13.5, 0, "14"),
+        (-12.5, 0, "-13"),
+        (0.75 * 100 / 6, 0, "13"),
+        (1.005, 2, "1.01"),
+        (0.285 * 100, 0, "29"),
+        (12.4999, 0, "12"),
+        (float("nan"), 1, "nan"),
+    ],
+)
+def test_halves_go_away_from_zero(number: float, digits: int, expected: str) -> None:
+    assert format_number(number, digits) == expected
+
+
+def test_no_report_rounds_by_itself() -> None:
+    """A figure that Python rounds to even is another one than the page shows."""
+    found = [
+        f"{path.relative_to(REPORTING)}:{node.lineno}"
+        for path in sorted(REPORTING.rglob("*.py"))
+        if path.name != "formats.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FormattedValue)
+        and node.format_spec is not None
+        and re.search(r"\.\d[f%]", ast.unparse(node.format_spec))
+        and not _is_constant(node.value)
+        and not _is_drawing(path, node)
+    ]
+
+    assert found == []
+
+
+def _is_constant(value: ast.expr) -> bool:
+    return isinstance(value, ast.Name) and value.id.isupper()
+
+
+def _is_drawing(path: Path, node: ast.FormattedValue) -> bool:
+    """Whether it is a count with separators, a style of the page, or a time."""
+    line = path.read_text(encoding="utf-8").splitlines()[node.lineno - 1]
+    spec = "" if node.format_spec is None else ast.unparse(node.format_spec)
+    return "," in spec or "style=" in line or "clock." in ast.unparse(node.value)
 
 
 def test_both_ends_have_their_signs() -> None:

@@ -57,6 +57,21 @@ def test_columns_of_costs_stay_apart() -> None:
     assert row.endswith(" 999 bytes")
 
 
+def test_columns_of_rates_stay_apart() -> None:
+    """Rates of ten percent and more filled their column to the last space."""
+    course = REPORT.hallucination.overall
+    wide = course.moments[0].invention
+    assert wide is not None
+    wide = wide.replace(value=0.125, low=0.101, high=0.987)
+    moments = tuple(each.replace(recall=wide, invention=wide, leak=wide) for each in course.moments)
+    views = REPORT.hallucination.replace(overall=course.replace(moments=moments))
+    lines = [line for line in render_hallucination(views) if "98.7" in line]
+
+    assert lines
+    for line in lines:
+        assert line.count("  12.5 % (10.1 to 98.7)") == 3
+
+
 def test_a_cost_in_a_pareto_has_the_words_of_the_page() -> None:
     shown = "\n".join(render_costs(REPORT.costs, REPORT.paretos))
 
@@ -124,7 +139,7 @@ def test_inventions_and_leaks_have_a_trend_each_and_forecasts_that_say_something
         in text
     )
     assert (
-        "no forecast for 2,000 and 5,000 days: the band spans 92 points or more; nothing was "
+        "no forecast for 2,000 and 5,000 days: the band says nothing; nothing was "
         "measured beyond 1,000 days"
     ) in text
     assert "made up" not in text

@@ -1,6 +1,6 @@
 """Tables for people: one model, set in columns for a terminal or as Markdown."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from recall_bench.core.plain_text import clean_text
@@ -25,7 +25,7 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
     gap: str = "  "
-    """What stands between two columns in a terminal."""
+    """What stands between two columns in a terminal; if empty, a space between those that touch."""
 
 
 def make_table(
@@ -45,14 +45,30 @@ def render_text(table: Table, *, rule: str = "") -> list[str]:
         max(column.width, *(len(row[place]) for row in (heads, *cells)))
         for place, column in enumerate(table.columns)
     ]
-    lines = []
-    for row in (heads, *cells):
-        aligned = [
+    aligned = [
+        [
             cell.ljust(width) if column.is_text else cell.rjust(width)
             for cell, width, column in zip(row, widths, table.columns, strict=True)
         ]
-        lines.append(table.gap.join(aligned).rstrip())
+        for row in (heads, *cells)
+    ]
+    gaps = ["", *(table.gap or _find_gap(pair) for pair in _pair_columns(aligned))]
+    lines = [
+        "".join(gap + cell for gap, cell in zip(gaps, row, strict=True)).rstrip() for row in aligned
+    ]
     return [lines[0], rule, *lines[1:]] if rule else lines
+
+
+def _pair_columns(rows: Sequence[Sequence[str]]) -> Iterator[list[tuple[str, str]]]:
+    """The cells of each two columns that stand beside each other."""
+    for place in range(1, len(rows[0])):
+        yield [(row[place - 1], row[place]) for row in rows]
+
+
+def _find_gap(pair: Iterable[tuple[str, str]]) -> str:
+    """A space if in any row the end of one cell touches the start of the next."""
+    touches = any(left[-1:].strip() and right[:1].strip() for left, right in pair)
+    return " " if touches else ""
 
 
 def render_markdown(table: Table) -> str:

@@ -36,6 +36,10 @@ from recall_bench.metrics.estimate import Limits, check_limits
 
 FAR_DAYS: Final = (2000, 5000)
 """The sizes that are predicted."""
+MAX_FORECAST_REACH: Final = 3
+"""A forecast reaches no further than this many times the measured span, from its first day on."""
+MAX_FORECAST_SPAN: Final = 0.4
+"""A forecast with a band wider than this share of the possible range says nothing."""
 
 _ROUNDING = 1e-12
 _SAME = 1e-9
@@ -61,6 +65,8 @@ class Prediction(ComputedRecord, frozen=True, kw_only=True):
     """Whether the line or its band left the possible range and was clipped."""
     is_beyond: bool
     """Whether the size is outside the measured range."""
+    doubt: str | None = None
+    """Why a forecast beyond the measured range says nothing; None if it says something."""
 
 
 class Trend(ComputedRecord, frozen=True, kw_only=True):
@@ -108,7 +114,7 @@ def estimate_trend(
         intercept=_make_coefficient(*lines.predict(0.0)),
         slope=_make_coefficient(slope, ends),
         predictions=tuple(
-            _make_prediction(day, lines, is_beyond=not min(days) <= day <= max(days)) for day in at
+            _make_prediction(day, lines, measured=(min(days), max(days))) for day in at
         ),
         level=LEVEL,
         drawn=groups.unit,
@@ -239,11 +245,13 @@ def _make_coefficient(value: float, ends: Interval | None) -> Coefficient:
     return Coefficient(value=value, low=low, high=high)
 
 
-def _make_prediction(day: float, lines: _DrawnLines, *, is_beyond: bool) -> Prediction:
+def _make_prediction(day: float, lines: _DrawnLines, *, measured: Interval) -> Prediction:
     value, ends = lines.predict(day)
     limits = lines.limits
     low, high = ends or (None, None)
     inside = [None if each is None else _clip(each, limits) for each in (low, high)]
+    is_beyond = not measured[0] <= day <= measured[1]
+    reach = abs(day - measured[0]) / (measured[1] - measured[0])
     return Prediction(
         days=day,
         value=_clip(value, limits),
@@ -251,7 +259,22 @@ def _make_prediction(day: float, lines: _DrawnLines, *, is_beyond: bool) -> Pred
         high=inside[1],
         is_clipped=[_clip(value, limits), *inside] != [value, low, high],
         is_beyond=is_beyond,
+        doubt=_find_doubt(value, ends, limits, reach) if is_beyond else None,
     )
+
+
+def _find_doubt(value: float, ends: Interval | None, limits: Limits, reach: float) -> str | None:
+    """Why a forecast says nothing, by the line as it is before it is clipped."""
+    if reach > MAX_FORECAST_REACH:
+        return f"more than {MAX_FORECAST_REACH} times the measured span"
+    if ends is None:
+        return "the line has no band"
+    if not limits[0] <= value <= limits[1]:
+        return "the line leaves what is possible"
+    width = (_clip(ends[1], limits) - _clip(ends[0], limits)) / (limits[1] - limits[0])
+    if width > MAX_FORECAST_SPAN:
+        return f"the band spans more than {100 * MAX_FORECAST_SPAN:g} points of 100"
+    return None
 
 
 def _clip(value: float, limits: Limits) -> float:

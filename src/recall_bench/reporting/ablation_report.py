@@ -14,7 +14,13 @@ from recall_bench.core.words import estimate_tokens
 from recall_bench.metrics.comparison import PairedComparison, adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
-from recall_bench.reporting.formats import OF_100, format_card, format_delta, format_score
+from recall_bench.reporting.formats import (
+    OF_100,
+    format_card,
+    format_delta,
+    format_number,
+    format_score,
+)
 from recall_bench.runs.estimates import POINTS
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise
@@ -247,11 +253,11 @@ def format_cells(row: AblationRow) -> tuple[str, ...]:
         _NOTHING if difference is None else format_delta(difference.mean * OF_100, 1),
         _NOTHING
         if interval is None
-        else f"{interval[0] * OF_100:+.1f} to {interval[1] * OF_100:+.1f}",
+        else " to ".join(format_delta(end * OF_100, 1) for end in interval),
         describe_change(row),
-        _NOTHING if row.hit_share is None else f"{row.hit_share:.1%}",
+        _NOTHING if row.hit_share is None else f"{format_number(100 * row.hit_share, 1)}%",
         _NOTHING if row.tokens is None else f"{row.tokens:,.0f}",
-        _NOTHING if row.query_ms is None else f"{row.query_ms:.1f}",
+        _NOTHING if row.query_ms is None else format_number(row.query_ms, 1),
     )
 
 

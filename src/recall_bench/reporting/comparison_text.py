@@ -21,6 +21,7 @@ from recall_bench.reporting.formats import (
     format_basis,
     format_delta,
     format_interval,
+    format_number,
     format_p,
     format_quantity,
     format_range,
@@ -283,8 +284,8 @@ def _list_figures(
     return (
         clean_text(part.name)[: _NAME_WIDTH - 1],
         f"{difference.questions}{SMALL_MARK if difference.is_small else ''}",
-        f"{scale * part.first:.1f}",
-        f"{scale * part.second:.1f}",
+        format_number(scale * part.first, 1),
+        format_number(scale * part.second, 1),
         format_delta(scale * difference.value, 1),
         format_interval(difference, 1, scale) or NO_DATA,
     )
@@ -295,7 +296,7 @@ def _list_tests(part: ContrastPart, scale: float) -> tuple[str, ...]:
     adjusted = NO_DATA if found.p_adjusted is None else format_p(found.p_adjusted)
     if found.p_adjusted is not None and is_significant(found):
         adjusted += "*"
-    seen = NO_DATA if found.detectable is None else f"{scale * found.detectable:.1f}"
+    seen = NO_DATA if found.detectable is None else format_number(scale * found.detectable, 1)
     return format_p(found.p_value), adjusted, f"{found.wins}/{found.ties}/{found.losses}", seen
 
 

@@ -21,7 +21,7 @@ from recall_bench.reporting.eval_report import (
     EvalReport,
 )
 from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
-from recall_bench.reporting.formats import format_card
+from recall_bench.reporting.formats import format_card, format_number
 
 COUNTED = "## How it was counted"
 """Where the figures end and their circumstances begin."""
@@ -101,7 +101,9 @@ class _EvalPage:
                     name,
                     f"{found.counted:,}",
                     f"**{_format_number(found.mean)}**",
-                    _DASH if found.interval is None else "{:.3f} to {:.3f}".format(*found.interval),
+                    _DASH
+                    if found.interval is None
+                    else " to ".join(format_number(end, 3) for end in found.interval),
                     _format_number(found.chance),
                     *floors,
                     _format_number(found.ceiling),
@@ -366,11 +368,11 @@ def _format_over_chance(found: EvalEstimate, questions: int) -> str:
 
 
 def _format_share(part: int, whole: int) -> str:
-    return f"{part / whole:.1%} of {whole:,}" if whole else _DASH
+    return f"{format_number(100 * part / whole, 1)}% of {whole:,}" if whole else _DASH
 
 
 def _format_number(value: float | None) -> str:
-    return _DASH if value is None else f"{value:.3f}"
+    return _DASH if value is None else format_number(value, 3)
 
 
 def _format_settings(settings: Mapping[str, object]) -> str:
@@ -386,10 +388,16 @@ def _format_delivery(report: EvalReport) -> str:
     service = report.service
     if service.passages is None or service.tokens is None:
         return _DASH
-    traced = "" if service.traced is None else f"; {service.traced:.0%} traced to a session"
+    traced = (
+        ""
+        if service.traced is None
+        else f"; {format_number(100 * service.traced, 0)}% traced to a session"
+    )
     if service.traced_to_turn is not None:
-        traced += f", {service.traced_to_turn:.0%} to turns"
-    return f"{service.passages:.1f} passages, about {service.tokens:,.0f} tokens{traced}"
+        traced += f", {format_number(100 * service.traced_to_turn, 0)}% to turns"
+    return (
+        f"{format_number(service.passages, 1)} passages, about {service.tokens:,.0f} tokens{traced}"
+    )
 
 
 def _render_table(head: Sequence[str], rows: Sequence[_Row]) -> str:

@@ -1,5 +1,6 @@
 """How numbers are written in every report: estimates, intervals, p-values, rates, times, names."""
 
+from math import copysign, floor, isfinite
 from typing import TYPE_CHECKING, Final, Protocol
 
 from recall_bench.core.plain_text import NO_DATA, clean_text
@@ -46,16 +47,26 @@ def format_card(card: HasVersion, model: str | None = None) -> str:
     return f"{card.name} {card.version}" + (f" ({model})" if model else "")
 
 
+_NEAR_HALF = 1e-6
+"""What is this close to a half of the last digit is a half: sums of floats are not exact."""
+
+
 def format_number(number: float, digits: int) -> str:
-    """The number with these digits after the point; no sign on a zero."""
-    shown = f"{number:.{digits}f}"
-    return shown if shown.strip("-0.") else f"{0:.{digits}f}"
+    """The number with these digits after the point, halves away from zero; no sign on a zero.
+
+    `fixed` in `dom.js` rounds the same way, so that page and terminal show the same figures.
+    """
+    shown = format_delta(number, digits)
+    return shown.removeprefix("+")
 
 
 def format_delta(number: float, digits: int = 2) -> str:
-    """The number with its sign; no sign on a zero."""
-    shown = f"{number:+.{digits}f}"
-    return shown if shown.strip("+-0.") else f"{0:.{digits}f}"
+    """The number as `format_number` rounds it, with its sign; no sign on a zero."""
+    if not isfinite(number):
+        return f"{number:+}"
+    size = 10**digits
+    rounded = floor(abs(number) * size + 0.5 + _NEAR_HALF) / size
+    return f"{copysign(rounded, number):+.{digits}f}" if rounded else f"{0:.{digits}f}"
 
 
 def format_interval(found: HasInterval, digits: int = 2, scale: float = 1) -> str | None:
@@ -70,7 +81,7 @@ def format_range(found: HasInterval | None, *, scale: float = 1, digits: int = 1
     """Both ends with a dash between them; empty where there is no interval."""
     if found is None or found.low is None or found.high is None:
         return ""
-    return f"{found.low * scale:.{digits}f}–{found.high * scale:.{digits}f}"
+    return "–".join(format_number(end * scale, digits) for end in (found.low, found.high))
 
 
 def format_bounds(
@@ -87,13 +98,13 @@ def format_p(p_value: float, *, sign: bool = False) -> str:
     """A p-value with two significant digits, `p = ` before it if wanted."""
     if p_value < 0.001:
         return "p < 0.001" if sign else "< 0.001"
-    shown = f"{p_value:.3f}" if p_value < 0.1 else f"{p_value:.2f}"
+    shown = format_number(p_value, 3 if p_value < 0.1 else 2)
     return f"p = {shown}" if sign else shown
 
 
 def format_percent(share: float | None) -> str:
     """A share of one in percent."""
-    return NO_DATA if share is None else f"{share * 100:.1f} %"
+    return NO_DATA if share is None else f"{format_number(share * 100, 1)} %"
 
 
 def format_quantity(count: int, noun: str) -> str:

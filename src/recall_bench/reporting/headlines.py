@@ -7,6 +7,7 @@ from recall_bench.core.plain_text import NO_DATA, join_words
 from recall_bench.core.plan import LabelsCard
 from recall_bench.reporting.formats import (
     OF_100,
+    format_number,
     format_of_100,
     format_quantity,
     format_score,
@@ -28,7 +29,7 @@ LOW_CEILING: Final = 50.0
 """Below this many points of 100 the ceiling says more of the reader than of the memory."""
 LOW_CEILING_MARK: Final = "^"
 LOW_CEILING_NOTE: Final = (
-    f"{LOW_CEILING_MARK} ceiling below {LOW_CEILING:.0f}: the reader is the limit here, "
+    f"{LOW_CEILING_MARK} ceiling below {LOW_CEILING:g}: the reader is the limit here, "
     "not the memory"
 )
 WAY_NOTE: Final = (
@@ -99,7 +100,7 @@ def format_rate(rate: "Estimate | None") -> str:
     if rate is None:
         return NO_DATA
     percent = rate.value * 100
-    return f"{percent:.1f} %" if 0 < percent < 9.95 else f"{percent:.0f} %"
+    return f"{format_number(percent, 1 if 0 < percent < 9.95 else 0)} %"
 
 
 def format_way(bounds: "ScoreRange") -> str:

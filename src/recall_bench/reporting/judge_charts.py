@@ -24,6 +24,7 @@ from recall_bench.judging.lab.judge_agreement import Agreement
 from recall_bench.metrics.agreement import MarkAgreement
 from recall_bench.reporting.charts.plane import build_quantity_axis
 from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
+from recall_bench.reporting.formats import format_number
 from recall_bench.reporting.pictures import VEGA_LITE_SCHEMA, write_picture
 
 Spec = dict[str, object]
@@ -107,7 +108,9 @@ def _build_reliability_panel(mark: str, part: MarkAgreement) -> Spec:
         "title": {
             "text": f"{mark.capitalize()} ≥ {PASS[mark]} of {SCALES[mark]}",
             "subtitle": " · ".join(
-                f"{name} {value:.3f}" for name, value in figures.items() if value is not None
+                f"{name} {format_number(value, 3)}"
+                for name, value in figures.items()
+                if value is not None
             ),
         },
         "spacing": 6,
@@ -181,7 +184,8 @@ def _describe_reliability(found: Agreement) -> str:
     parts = [f"Reliability of {format_judge(found.judge)}."]
     for mark, part in found.marks.items():
         points = ", ".join(
-            f"{bin_.observed:.0%} of {bin_.n} at {bin_.probability:.0%}"
+            f"{format_number(100 * bin_.observed, 0)}% of {bin_.n} at "
+            f"{format_number(100 * bin_.probability, 0)}%"
             for bin_ in part.reliability or ()
             if bin_.observed is not None and bin_.probability is not None
         )
@@ -329,7 +333,11 @@ def _get_target(figures: MarkFigures) -> AuditShare | None:
 
 
 def _format_percent(rate: float) -> str:
-    return f"{100 * rate:.0f} %" if rate in {0.0, 1.0} else f"{100 * rate:.1f} %"
+    return (
+        f"{format_number(100 * rate, 0)} %"
+        if rate in {0.0, 1.0}
+        else f"{format_number(100 * rate, 1)} %"
+    )
 
 
 def _name_judges(reports: Sequence[AuditReport]) -> list[str]:

@@ -21,7 +21,7 @@ from recall_bench.judging.lab.correction import MarkCorrection, RunCorrection, f
 from recall_bench.judging.lab.judge_agreement import Agreement
 from recall_bench.judging.lab.person_labels import PeopleAgreement
 from recall_bench.metrics.agreement import MarkAgreement
-from recall_bench.reporting.formats import format_card, format_quantity
+from recall_bench.reporting.formats import format_card, format_number, format_quantity
 from recall_bench.reporting.groups import group_by
 
 NO_VALUE = "–"
@@ -142,8 +142,10 @@ def describe_people(found: PeopleAgreement) -> str:
     if found.kappa is None:
         return f"{words}; kappa undefined"
     ends = found.interval
-    interval = "" if ends is None else f" [{ends[0]:.2f}, {ends[1]:.2f}]"
-    return f"{words}; kappa of right or not {found.kappa:.2f}{interval}"
+    interval = (
+        "" if ends is None else f" [{format_number(ends[0], 2)}, {format_number(ends[1], 2)}]"
+    )
+    return f"{words}; kappa of right or not {format_number(found.kappa, 2)}{interval}"
 
 
 def _render_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -220,7 +222,7 @@ def format_usage(usage: Usage) -> str:
         f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out",
     ]
     if usage.cost_usd or not usage.unpriced:
-        parts.append(f"{usage.cost_usd:.4f} USD")
+        parts.append(f"{format_number(usage.cost_usd, 4)} USD")
     if usage.unpriced:
         parts.append(f"{format_quantity(usage.unpriced, 'call')} of unknown price")
     if usage.cached:
@@ -229,8 +231,8 @@ def format_usage(usage: Usage) -> str:
 
 
 def _format_share(rate: float, interval: tuple[float, float]) -> str:
-    low, high = interval
-    return f"{100 * rate:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+    share, low, high = (format_number(100 * each, 1) for each in (rate, *interval))
+    return f"{share} % [{low}, {high}]"
 
 
 def _format_with_interval(part: MarkAgreement, figure: str) -> str:
@@ -239,12 +241,12 @@ def _format_with_interval(part: MarkAgreement, figure: str) -> str:
     if value is None or interval is None:
         return _format_figure(value)
     low, high = interval
-    return f"{value:.3f} [{_format_short(low)},{_format_short(high)}]"
+    return f"{format_number(value, 3)} [{_format_short(low)},{_format_short(high)}]"
 
 
 def _format_short(value: float) -> str:
     """`.84`: a share without its zero, so that an interval stays short."""
-    return f"{round(value, 2) + 0.0:.2f}".replace("0.", ".", 1)
+    return format_number(value, 2).replace("0.", ".", 1)
 
 
 def _format_figure(value: float | None, digits: int = 3) -> str:
@@ -252,7 +254,7 @@ def _format_figure(value: float | None, digits: int = 3) -> str:
 
 
 def _format_percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} %" if whole else NO_VALUE
+    return f"{format_number(100 * part / whole, 0)} %" if whole else NO_VALUE
 
 
 _AUDIT_LABEL = 35
@@ -391,8 +393,8 @@ def _format_audit_share(share: AuditShare) -> str:
 def _format_audit_percent(rate: float) -> str:
     """`0`, `99.7` or `100`: one digit, and only 0 and 1 themselves round to certainty."""
     if rate in {0.0, 1.0}:
-        return f"{100 * rate:.0f}"
-    return f"{min(max(100 * rate, 0.1), 99.9):.1f}"
+        return format_number(100 * rate, 0)
+    return format_number(min(max(100 * rate, 0.1), 99.9), 1)
 
 
 def _shorten_text(words: str, most: int) -> str:

@@ -9,6 +9,7 @@ from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting.formats import (
     OF_100,
+    format_number,
     format_quantity,
     format_range,
     format_score,
@@ -182,7 +183,7 @@ def _build_cell(system: SystemFigures, column: str) -> GridCell:
         column=head,
         value=100 * share,
         fill=colour_rate(share) if is_rate else colour_score(share, 1),
-        mean=f"{100 * share:.1f}{' %' if is_rate else ''}{doubt}",
+        mean=f"{format_number(100 * share, 1)}{' %' if is_rate else ''}{doubt}",
         details=[" · ".join(filter(None, (interval, f"n {found.questions}")))],
         is_small=found.is_small,
     )

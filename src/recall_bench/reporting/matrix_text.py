@@ -15,6 +15,7 @@ from recall_bench.reporting.formats import (
     format_count,
     format_delta,
     format_interval,
+    format_number,
     format_p,
     format_quantity,
     format_range,
@@ -267,9 +268,9 @@ def _build_widest(setting: SettingReport) -> MatrixSection:
         (
             each.name,
             each.kind,
-            f"{each.best} {each.best_mean * OF_100:.1f}",
-            f"{each.worst} {each.worst_mean * OF_100:.1f}",
-            f"{(each.best_mean - each.worst_mean) * OF_100:.1f}",
+            f"{each.best} {format_number(each.best_mean * OF_100, 1)}",
+            f"{each.worst} {format_number(each.worst_mean * OF_100, 1)}",
+            format_number((each.best_mean - each.worst_mean) * OF_100, 1),
         )
         for each in setting.widest
     )
@@ -326,9 +327,9 @@ def _make_seed_row(each: SystemFigures, seeds: Sequence[int]) -> tuple[str, ...]
     half = None if score.low is None or score.high is None else (score.high - score.low) / 2
     return (
         each.system,
-        *(f"{values[seed]:.1f}" if seed in values else NO_DATA for seed in seeds),
-        NO_DATA if each.spread is None else f"{each.spread * OF_100:.1f}",
-        NO_DATA if half is None else f"{half * OF_100:.1f}",
+        *(format_number(values[seed], 1) if seed in values else NO_DATA for seed in seeds),
+        NO_DATA if each.spread is None else format_number(each.spread * OF_100, 1),
+        NO_DATA if half is None else format_number(half * OF_100, 1),
     )
 
 
@@ -336,8 +337,12 @@ def _format_seconds(seconds: float | None) -> str:
     if seconds is None:
         return NO_DATA
     if seconds < 1:
-        return f"{seconds * 1000:.1f} ms" if seconds < 0.1 else f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
+        return (
+            f"{format_number(seconds * 1000, 1)} ms"
+            if seconds < 0.1
+            else f"{format_number(seconds * 1000, 0)} ms"
+        )
+    return f"{format_number(seconds, 1)} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
 
 
 _WORDS = frozenset({"why", "where", "kind", "best", "worst", "settings", "cell"})

@@ -14,7 +14,7 @@ from recall_bench.core.plain_text import (
 from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.usage import format_round_dollars
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.reporting.formats import format_quantity, format_round_duration
+from recall_bench.reporting.formats import format_number, format_quantity, format_round_duration
 from recall_bench.reporting.plan_report import (
     Forecast,
     HoursEstimate,
@@ -261,9 +261,9 @@ def _list_smaller(each: SmallerRun) -> tuple[str, ...]:
         f"{each.questions:,}",
         NO_DATA if each.hours is None else _format_hours(each.hours),
         NO_DATA if each.cost_usd is None else format_round_dollars(each.cost_usd),
-        NO_DATA if precise.overall is None else f"±{precise.overall:.2f}",
-        NO_DATA if precise.cell is None else f"±{precise.cell:.2f}",
-        NO_DATA if precise.difference is None else f"{precise.difference:.2f}",
+        NO_DATA if precise.overall is None else f"±{format_number(precise.overall, 2)}",
+        NO_DATA if precise.cell is None else f"±{format_number(precise.cell, 2)}",
+        NO_DATA if precise.difference is None else format_number(precise.difference, 2),
     )
 
 
@@ -274,8 +274,8 @@ def _format_hours(hours: float) -> str:
 def format_seconds(count: float) -> str:
     """Write a time to two digits, in s or ms."""
     if count >= 0.9995:
-        return f"{count:.1f} s" if count < 9.95 else f"{count:,.0f} s"
-    return f"{1000 * count:.2g} ms" if count < 0.0995 else f"{1000 * count:.0f} ms"
+        return f"{format_number(count, 1)} s" if count < 9.95 else f"{count:,.0f} s"
+    return f"{1000 * count:.2g} ms" if count < 0.0995 else f"{format_number(1000 * count, 0)} ms"
 
 
 def format_count(count: int) -> str:

@@ -23,7 +23,7 @@ from recall_bench.metrics.power import (
     find_sample_size,
     measure_spread,
 )
-from recall_bench.reporting.formats import OF_100
+from recall_bench.reporting.formats import OF_100, format_number
 from recall_bench.reporting.run_pairs import pair_trials
 from recall_bench.runs.trials import TrialTable
 
@@ -217,15 +217,16 @@ def _render_facts(found: PowerReport) -> Iterator[str]:
     yield from format_fact("Varies", _describe_spread(ground))
     asks = "once" if ground.asks == 1 else f"{ground.asks:.3g} times"
     yield from format_fact("Asked", f"each question {asks}")
-    yield from format_fact("Noticed", f"{found.power:.0%} of the time".replace("%", " %"))
-    yield from format_fact("False alarms", f"{found.alpha:.0%} of the time".replace("%", " %"))
+    yield from format_fact("Noticed", f"{format_number(100 * found.power, 0)} % of the time")
+    yield from format_fact("False alarms", f"{format_number(100 * found.alpha, 0)} % of the time")
 
 
 def _describe_spread(ground: PowerBasis) -> str:
-    words = f"by {ground.spread.deviation:.1f} points from trial to trial (sd)"
+    words = f"by {format_number(ground.spread.deviation, 1)} points from trial to trial (sd)"
     if ground.asks == 1:
         return words
-    return f"{words}; differences on one question correlate by {ground.spread.correlation:.2f}"
+    correlation = format_number(ground.spread.correlation, 2)
+    return f"{words}; differences on one question correlate by {correlation}"
 
 
 def _describe_detectable(shown: DetectableDifference, alpha: float) -> str:
@@ -235,16 +236,21 @@ def _describe_detectable(shown: DetectableDifference, alpha: float) -> str:
     if shown.difference is None:
         return f"no difference that is possible by {shown.questions:,} different questions"
     return (
-        f"a difference of {shown.difference:.1f} in points of {_HIGHEST}, or more, by "
-        f"{shown.questions:,} different questions"
+        f"a difference of {format_number(shown.difference, 1)} in points of {_HIGHEST}, or more, "
+        f"by {shown.questions:,} different questions"
     )
 
 
 def _render_tables(found: PowerReport) -> Iterator[str]:
     """Both tables side by side."""
-    needed = [(f"{each.difference:.0f}", f"{each.questions:,}") for each in found.differences]
+    needed = [
+        (format_number(each.difference, 0), f"{each.questions:,}") for each in found.differences
+    ]
     shown = [
-        (f"{each.questions:,}", NO_DATA if each.difference is None else f"{each.difference:.1f}")
+        (
+            f"{each.questions:,}",
+            NO_DATA if each.difference is None else format_number(each.difference, 1),
+        )
         for each in found.sizes
     ]
     left = Table((Column("difference", 10), Column("takes questions", 19)), needed, gap="")

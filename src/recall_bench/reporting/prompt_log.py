@@ -22,7 +22,7 @@ from recall_bench.metrics.bootstrap import compute_wilson
 from recall_bench.metrics.comparison import compute_mcnemar
 from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.metrics.selection import CLASSES, SelectionOutcome
-from recall_bench.reporting.formats import format_p
+from recall_bench.reporting.formats import format_delta, format_number, format_p
 from recall_bench.reporting.selection_report import SelectionReport, SelectionShare
 
 Trials = Sequence[bool]
@@ -401,12 +401,12 @@ def _describe_difference(entry: PromptLogEntry) -> str:
     sure = ""
     if change.interval is not None:
         low, high = change.interval
-        sure = f" ({100 * low:+.1f} to {100 * high:+.1f})"
+        sure = f" ({format_delta(100 * low, 1)} to {format_delta(100 * high, 1)})"
     apart = f"; {change.left_out} left out" if change.left_out else ""
     moved = "" if since.has_same_memories else "; the memories changed too"
     return (
-        f"{100 * change.value:+.1f} points{sure} since {_format_minute(since.at)}, {since.label}: "
-        f"{change.better} better and {change.worse} worse of {change.tests} tests, "
+        f"{format_delta(100 * change.value, 1)} points{sure} since {_format_minute(since.at)}, "
+        f"{since.label}: {change.better} better and {change.worse} worse of {change.tests} tests, "
         f"{format_p(change.p, sign=True)}{apart}{moved}"
     )
 
@@ -420,11 +420,11 @@ def _describe_validity(entry: PromptLogEntry) -> str:
 def _format_share(share: SelectionShare | None) -> str:
     if share is None:
         return "of nothing: no test has a class"
-    text = f"{share.value:.1%} of {share.of}"
+    text = f"{format_number(100 * share.value, 1)}% of {share.of}"
     if share.interval is None:
         return text
     low, high = share.interval
-    return f"{text} ({low:.1%} to {high:.1%})"
+    return f"{text} ({format_number(100 * low, 1)}% to {format_number(100 * high, 1)}%)"
 
 
 def _format_minute(at: datetime) -> str:

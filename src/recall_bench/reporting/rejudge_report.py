@@ -10,7 +10,7 @@ from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.tables import make_table, render_text
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import SCALES, Verdict
-from recall_bench.reporting.formats import format_card
+from recall_bench.reporting.formats import format_card, format_number
 from recall_bench.reporting.groups import group_by, order_categories
 from recall_bench.reporting.headlines import describe_labels
 from recall_bench.runs.run_folder import RunFolder
@@ -111,7 +111,7 @@ def render_changes(changes: VerdictChanges) -> str:
             name,
             f"{change.answers:,}",
             *(
-                f"{change.before[mark]:.2f} → {change.after[mark]:.2f}"
+                f"{format_number(change.before[mark], 2)} → {format_number(change.after[mark], 2)}"
                 if change.answers
                 else NO_DATA
                 for mark in SCALES

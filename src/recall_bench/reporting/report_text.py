@@ -72,19 +72,19 @@ def render_hallucination(views: HallucinationViews) -> Iterator[str]:
         (
             _cut_name(each.name),
             format_count(each.rate),
-            f"  {format_share(each.invention)}",
+            format_share(each.invention),
             format_share(each.leak),
         )
         for each in views.categories
     ]
-    yield from _render_columns("by category", ("  invented", "leaked"), rows, widths=(28, 0))
+    yield from _render_columns("by category", ("invented", "leaked"), rows)
     yield ""
     yield from _render_moments(course)
     if views.personas:
         yield ""
-        heads = ("  invented", "leaked", "")
+        heads = ("invented", "leaked", "")
         courses = [_list_persona(each) for each in views.personas[:_MAX_PERSONAS]]
-        yield from _render_columns("by persona", heads, courses, widths=(24, 24, 0))
+        yield from _render_columns("by persona", heads, courses)
     if len(views.personas) > _MAX_PERSONAS:
         yield f"({_MAX_PERSONAS} of {len(views.personas)} personas shown; --json has all)"
 
@@ -116,7 +116,7 @@ def _list_persona(course: RateCourse) -> tuple[str, ...]:
     return (
         _cut_name(course.name or ""),
         format_count(course.rate),
-        f"  {format_share(course.invention)}",
+        format_share(course.invention),
         format_share(course.leak),
         course.pattern.value,
     )
@@ -128,28 +128,26 @@ def _render_moments(course: RateCourse) -> Iterator[str]:
         (
             _cut_name(moment.checkpoint),
             format_count(moment.hallucination),
-            f"  {format_share(moment.recall)}",
+            format_share(moment.recall),
             format_share(moment.invention),
             format_share(moment.leak),
         )
         for moment in (course.moments[place] for place in shown)
     ]
-    heads = ("  recall", "invented", "leaked")
-    yield from _render_columns("by checkpoint", heads, rows, widths=(24, 20, 0))
+    heads = ("recall", "invented", "leaked")
+    yield from _render_columns("by checkpoint", heads, rows)
     if len(shown) < len(course.moments):
         yield f"({len(shown)} of {len(course.moments)} checkpoints shown; --json has all)"
 
 
-def _render_columns(
-    head: str, heads: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int] = (0,)
-) -> list[str]:
+def _render_columns(head: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """A table of names, numbers of questions, and figures in words."""
     columns = (
         Column(head, _CATEGORY_WIDTH, is_text=True),
-        Column("n", 7),
-        *(Column(each, width, is_text=True) for each, width in zip(heads, widths, strict=True)),
+        Column("n", 5),
+        *(Column(each, is_text=True) for each in heads),
     )
-    return render_text(Table(columns, rows, gap=""))
+    return render_text(Table(columns, rows))
 
 
 def _cut_name(name: str) -> str:
@@ -225,7 +223,7 @@ def render_failures(found: Attribution) -> Iterator[str]:
         bar = "█" * round(part * _BAR_WIDTH)
         yield (
             f"{leaf.leaf.value:<{_LEAF_WIDTH}}{leaf.trials:>8,}{leaf.questions:>11,}"
-            f"{part * 100:>7.1f} %  {bar}"
+            f"{format_number(part * 100, 1):>7} %  {bar}"
         ).rstrip()
         if leaf.examples:
             named = ", ".join(str(trial) for trial in leaf.examples[:2])

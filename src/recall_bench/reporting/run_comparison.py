@@ -25,6 +25,7 @@ from recall_bench.reporting.formats import (
     format_card,
     format_delta,
     format_interval,
+    format_number,
     format_p,
     format_score,
 )
@@ -323,7 +324,7 @@ def describe_difference(comparison: PairedComparison) -> str:
     """The difference with its interval and its p-value."""
     words = f"{format_delta(comparison.difference.value * OF_100, 1)} points of 100"
     if (interval := format_interval(comparison.difference, 1, OF_100)) is not None:
-        words += f" ({comparison.difference.level:.0%}".replace("%", " %") + f" {interval})"
+        words += f" ({format_number(100 * comparison.difference.level, 0)} % {interval})"
     words += f", {format_p(comparison.p_value, sign=True)}"
     if comparison.p_adjusted is not None:
         words += f", adjusted for several runs {format_p(comparison.p_adjusted)}"

@@ -14,6 +14,7 @@ from recall_bench.metrics.marks import ReviewCounts, ReviewTally, TrialTally
 from recall_bench.reporting.formats import (
     format_card,
     format_milliseconds,
+    format_number,
     format_percent,
     format_quantity,
     format_score,
@@ -58,8 +59,9 @@ def _describe_deliveries(found: DeliveryCounts, plan: Plan) -> str:
     limit = f"top {plan.top_k}"
     if plan.max_context_tokens is not None:
         limit += f", {plan.max_context_tokens:,} tokens"
+    kept, offered = (format_number(each / found.answers, 1) for each in (found.kept, found.offered))
     return (
-        f"{found.kept / found.answers:.1f} of {found.offered / found.answers:.1f} passages an "
+        f"{kept} of {offered} passages an "
         f"answer ({limit}) · {found.tokens / found.answers:,.0f} tokens · "
         f"{format_percent(found.traced_share)} traced"
     )

@@ -27,6 +27,7 @@ from recall_bench.reporting.formats import (
     format_card,
     format_count,
     format_duration,
+    format_number,
     format_points,
     format_quantity,
     format_range,
@@ -335,7 +336,7 @@ def render_run(folder: RunFolder, summary: Summary, *, width: int = WIDTH) -> st
 def format_progress(part: CheckpointSummary, *, persona: str, index: int, total: int) -> str:
     """One finished checkpoint on one line; `index` counts from 1."""
     tally, clock, digits = part.overall, part.clock, len(str(total))
-    score = NO_DATA if tally.share is None else f"{tally.share * 100:.1f}%"
+    score = NO_DATA if tally.share is None else f"{format_number(tally.share * 100, 1)}%"
     line = (
         f"  [bench] [{index:>{digits}}/{total}] {clean_text(persona)} {part.checkpoint.label:>6} "
         f"+{clock.days_fed:>4}d ingest={clock.ingest_s + clock.settle_s:5.1f}s "
@@ -511,7 +512,7 @@ def _describe_intervals(overall: "Estimate") -> str:
     from recall_bench.metrics.bootstrap import SEED
     from recall_bench.metrics.estimate import IntervalMethod
 
-    level = f"{100 * overall.level:.0f} %"
+    level = f"{format_number(100 * overall.level, 0)} %"
     if overall.method is IntervalMethod.PERSONAS:
         return f"{level}, bootstrap over personas, within one persona over questions; seed {SEED}"
     return f"{level}, bootstrap over questions to the same personas; seed {SEED}"

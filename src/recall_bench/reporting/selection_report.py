@@ -31,7 +31,12 @@ from recall_bench.metrics.selection import (
     SelectionOutcome,
     compare_selection,
 )
-from recall_bench.reporting.formats import format_card, format_milliseconds, format_quantity
+from recall_bench.reporting.formats import (
+    format_card,
+    format_milliseconds,
+    format_number,
+    format_quantity,
+)
 from recall_bench.reporting.groups import find_quantile, group_by
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import Summary
@@ -426,7 +431,7 @@ def _render_costs(found: SelectionSummary) -> Iterator[str]:
     if found.usage is not None:
         yield (
             f"  {'models':<24}{found.usage.input_tokens + found.usage.output_tokens:,} tokens, "
-            f"${found.usage.cost_usd:.4f}"
+            f"${format_number(found.usage.cost_usd, 4)}"
         )
 
 
@@ -449,20 +454,22 @@ def _render_near_misses(found: SelectionSummary) -> Iterator[str]:
 def _format_share(share: SelectionShare | None) -> str:
     if share is None:
         return "–"
-    return f"{share.value:6.1%} of {share.of}{_format_interval(share.interval, percent=True)}"
+    ends = _format_interval(share.interval, percent=True)
+    return f"{format_number(100 * share.value, 1):>5}% of {share.of}{ends}"
 
 
 def _format_mean(mean: SelectionMean | None) -> str:
-    return (
-        "–" if mean is None else f"{mean.value:.3f}{_format_interval(mean.interval, percent=False)}"
-    )
+    if mean is None:
+        return "–"
+    return f"{format_number(mean.value, 3)}{_format_interval(mean.interval, percent=False)}"
 
 
 def _format_interval(interval: tuple[float, float] | None, *, percent: bool) -> str:
     if interval is None:
         return ""
-    low, high = interval
-    return f"  ({low:.1%} to {high:.1%})" if percent else f"  ({low:.3f} to {high:.3f})"
+    if percent:
+        return f"  ({' to '.join(f'{format_number(100 * end, 1)}%' for end in interval)})"
+    return f"  ({' to '.join(format_number(end, 3) for end in interval)})"
 
 
 ENDING = ".result"

@@ -8,7 +8,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.metrics.bootstrap import ResampledUnit
 from recall_bench.metrics.estimate import Estimate, IntervalMethod
 from recall_bench.metrics.survival import HalfLife, Survival, SurvivalPoint
-from recall_bench.metrics.trend import Coefficient, Prediction, Trend
+from recall_bench.metrics.trend import MAX_FORECAST_SPAN, Coefficient, Prediction, Trend
 from recall_bench.reporting.analyses.attribution import Attribution, FailureLeaf, LeafCount
 from recall_bench.reporting.analyses.canaries import CanaryWatch
 from recall_bench.reporting.analyses.costs import (
@@ -238,6 +238,9 @@ def _line(
             high=cut[2],
             is_clipped=cut != [value, *ends],
             is_beyond=days > last,
+            doubt="the band says nothing"
+            if days > last and cut[2] - cut[1] > MAX_FORECAST_SPAN * most
+            else None,
         )
 
     return Trend(

@@ -177,7 +177,7 @@ def test_a_forecast_that_says_nothing_is_not_drawn() -> None:
     assert [each.is_beyond for each in trend.predictions][-2:] == [True, True]
     (only,) = views(chart)
     assert heading(only) == "Measured"
-    said = "No forecast for 2,000 and 5,000 days: the band spans 92 points or more."
+    said = "No forecast for 2,000 and 5,000 days: the band says nothing."
     assert said in " ".join(chart.spec["title"]["subtitle"])  # type: ignore[index]
     assert said in chart.summary
     assert not [row for row in chart.rows if row[1] in (2000, 5000)]

@@ -99,7 +99,7 @@ def test_the_verdict_comes_first_and_every_check_has_a_line() -> None:
         " ".join(line.split()) for line in lines if re.match(r"[a-zA-Z]{6,} {2,}\S+ {2,}", line)
     ]
     assert rows[-3:] == [
-        "passed min-score overall 61.0 ≥ 60.0 55.5 to 66.2 --",
+        "passed min-score overall 61.0 ≥ 60.0 55.5 to 66.3 --",
         "FAILED category-margin synthesis -9.0 ≥ -2.0 -12.0 to -6.5 < 0.001",
         "UNDECIDED max-leaks overall -- ≤ 0 -- --",
     ]
@@ -230,9 +230,9 @@ def test_markdown_has_the_verdict_the_rules_and_the_categories() -> None:
     assert page.startswith(
         "### Recall Bench gate: failed\n\n1 passed, 0 not significant, 1 failed, 1 undecided.\n"
     )
-    assert "| ✅ passed | `min-score` | `overall` | 61.0 | ≥ 60.0 | 55.5 to 66.2 | -- |" in page
+    assert "| ✅ passed | `min-score` | `overall` | 61.0 | ≥ 60.0 | 55.5 to 66.3 | -- |" in page
     assert (
-        "| ❌ failed | `synthesis` | 40 | -9.0 | ≥ -2.0 | -12.0 to -6.5 | &lt; 0.001 | 4.2 |"
+        "| ❌ failed | `synthesis` | 40 | -9.0 | ≥ -2.0 | -12.0 to -6.5 | &lt; 0.001 | 4.3 |"
     ) in page
     assert "- `category-margin (synthesis)`: `-9.0 points of 100: more than" in page
     assert "](" not in page

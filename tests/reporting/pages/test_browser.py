@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+import recall_bench.reporting.pages
+from recall_bench.reporting.formats import format_number
 from tests.reporting.pages.conftest import Visiting
 from tests.reporting.pages.sample_pages import SENTENCE, ada_run, page_of
 from tests.reporting.pages.test_round_trip import three
+
+STATIC = Path(recall_bench.reporting.pages.__file__).parent / "static"
 
 
 @pytest.fixture(scope="module")
@@ -317,6 +321,20 @@ def test_a_chart_is_also_a_table(page: Path, visit: Visiting) -> None:
     details.locator("summary").click()
 
     details.locator("table tbody tr").first.wait_for()
+
+
+def test_the_page_rounds_as_the_terminal_does(page: Path, visit: Visiting) -> None:
+    script = (STATIC / "dom.js").read_text(encoding="utf-8")
+    halves = [(n / 8, digits) for n in range(-800, 800) for digits in (0, 1, 2)]
+    means = [(100 * marks / (6 * n), 1) for n in range(1, 40) for marks in range(6 * n)]
+
+    shown = visit(page).page.evaluate(
+        f"(all) => {{ {script}; return all.map(([number, digits]) => fixed(number, digits)); }}",
+        [*halves, *means],
+    )
+
+    assert shown == [format_number(*each) for each in (*halves, *means)]
+    assert format_number(12.5, 0) in shown
 
 
 def test_a_narrow_screen_scrolls_nothing_sideways(page: Path, visit: Visiting) -> None:

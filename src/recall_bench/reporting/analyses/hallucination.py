@@ -20,7 +20,6 @@ Steady data are called something else about once in twenty.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from math import inf
 from typing import Final, Literal, NamedTuple
 
 from recall_bench.core.plain_text import join_words
@@ -37,7 +36,7 @@ from recall_bench.metrics.trend import (
     Trend,
     estimate_trend,
 )
-from recall_bench.reporting.formats import format_delta
+from recall_bench.reporting.formats import format_delta, format_number
 from recall_bench.reporting.groups import group_by, order_categories
 from recall_bench.runs.estimates import CELL_RESAMPLES, RATE
 from recall_bench.runs.trials import TrialRow, TrialTable
@@ -123,9 +122,6 @@ class HallucinationViews(Record, frozen=True, kw_only=True):
 MAX_FABRICATED_SHARE: Final = 0.5
 """A loss is healthy only if at most this share of it may be invented."""
 
-MAX_FORECAST_SPAN: Final = 0.4
-"""A forecast with a wider band than this says nothing."""
-
 _LEVEL_CHANGE = 1e-9
 """A line that changes less than this is level."""
 
@@ -133,21 +129,13 @@ _LEVEL_CHANGE = 1e-9
 def select_forecasts(line: Trend) -> tuple[tuple[Prediction, ...], str]:
     """The predictions beyond what was measured that say something, and why there are no others."""
     beyond = [each for each in line.predictions if each.is_beyond]
-    shown = tuple(each for each in beyond if _measure_span(each) <= MAX_FORECAST_SPAN)
-    silent = [each for each in beyond if each not in shown]
-    if not silent:
-        return shown, ""
-    sizes = join_words(f"{each.days:,.0f}" for each in silent)
-    narrowest = min(map(_measure_span, silent))
-    if narrowest == inf:
-        return shown, f"no forecast for {sizes} days: the line has no band"
-    return shown, f"no forecast for {sizes} days: the band spans {100 * narrowest:.0f} points" + (
-        " or more" if len(silent) > 1 else ""
-    )
-
-
-def _measure_span(each: Prediction) -> float:
-    return inf if each.low is None or each.high is None else each.high - each.low
+    shown = tuple(each for each in beyond if each.doubt is None)
+    silent = group_by((each for each in beyond if each.doubt is not None), lambda each: each.doubt)
+    reasons = [
+        f"no forecast for {join_words(f'{each.days:,.0f}' for each in sizes)} days: {doubt}"
+        for doubt, sizes in silent.items()
+    ]
+    return shown, "; ".join(reasons)
 
 
 def detect_pattern(
@@ -185,17 +173,17 @@ def _explain_falling(recall: Trend, invention: Trend) -> tuple[HallucinationPatt
     if _is_changing(invention, below=False):
         return HallucinationPattern.PATHOLOGICAL, (
             f"recall falls, {lost}, and invention rises, {invented}: "
-            f"{100 * rise / fall:.0f} invented for every 100 points lost"
+            f"{format_number(100 * rise / fall, 0)} invented for every 100 points lost"
         )
     # The steepest rise within the interval.
     possible = max(invention.slope.high or 0.0, 0.0)
     finding = f"recall falls, {lost}, and invention does not rise significantly, {invented}"
-    share = f"{100 * possible / fall:.0f} invented for every 100 points lost"
+    share = f"{format_number(100 * possible / fall, 0)} invented for every 100 points lost"
     if possible < MAX_FABRICATED_SHARE * fall:
         return HallucinationPattern.HEALTHY, f"{finding}: at most {share}, by the fall as measured"
     return HallucinationPattern.UNKNOWN, (
         f"{finding}; but up to {share} would fit the data as well, and from "
-        f"{100 * MAX_FABRICATED_SHARE:.0f} on that is not called healthy: ask more questions"
+        f"{100 * MAX_FABRICATED_SHARE:g} on that is not called healthy: ask more questions"
     )
 
 

@@ -82,7 +82,7 @@ def format_score(estimate: Estimate | None) -> str:
     """Points of 100 with their interval in brackets."""
     if estimate is None:
         return "not measured"
-    return f"{estimate.value:.0f}" + format_span(estimate.low, estimate.high)
+    return format_number(estimate.value, 0) + format_span(estimate.low, estimate.high)
 
 
 def format_span(low: float | None, high: float | None, *, scale: float = 1, digits: int = 0) -> str:
@@ -110,7 +110,7 @@ def list_figures(found: Estimate | None) -> tuple[object, ...]:
 def format_level(estimates: Sequence[Estimate | None]) -> str:
     """The level of the intervals, as `95 %`."""
     found = {each.level for each in estimates if each is not None}
-    return " and ".join(f"{each:.0%}".replace("%", " %") for each in sorted(found)) or "95 %"
+    return " and ".join(f"{format_number(100 * each, 0)} %" for each in sorted(found)) or "95 %"
 
 
 def format_reason(text: str) -> str:

@@ -19,7 +19,7 @@ from recall_bench.reporting.charts.plane import (
     build_quantity_axis,
     build_view,
 )
-from recall_bench.reporting.formats import OF_100, format_quantity
+from recall_bench.reporting.formats import OF_100, format_number, format_quantity
 from recall_bench.reporting.run_report import RunReport
 from recall_bench.runs.estimates import Heatmap, HeatmapCell
 from recall_bench.runs.score_ranges import ScoreRange
@@ -130,7 +130,7 @@ def _draw_bounds(plane: ChartPlane, bounds: ScoreRange | None) -> list[ChartLaye
     """Silence and ceiling as lines over the whole width."""
     found = [] if bounds is None else [("silence", bounds.floor), ("ceiling", bounds.ceiling)]
     lines = [
-        {"y": marks * OF_100, "bound": f"{name} {marks * OF_100:.0f}"}
+        {"y": marks * OF_100, "bound": f"{name} {format_number(marks * OF_100, 0)}"}
         for name, marks in found
         if marks is not None
     ]

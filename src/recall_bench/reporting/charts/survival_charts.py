@@ -22,7 +22,7 @@ from recall_bench.reporting.charts.plane import (
     build_quantity_axis,
     build_view,
 )
-from recall_bench.reporting.formats import format_half_life
+from recall_bench.reporting.formats import format_half_life, format_number
 from recall_bench.reporting.groups import group_by
 
 _PANEL_COLUMNS = 3
@@ -72,7 +72,7 @@ def _build_chart(
 
 def _list_notes(views: Degradation, by: SurvivalGroup, everything: Survival | None) -> list[str]:
     level = {each.survival.level for each in views.survivals}
-    spoken = " and ".join(f"{100 * each:.0f} %" for each in sorted(level))
+    spoken = " and ".join(f"{format_number(100 * each, 0)} %" for each in sorted(level))
     notes = [
         (
             f"Share of facts still known by days since they were first known, with {spoken} "

@@ -13,7 +13,7 @@ from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import TemplateNames
 from recall_bench.metrics.comparison import TrialMarks, split_marks
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.reporting.formats import format_bounds
+from recall_bench.reporting.formats import format_bounds, format_number
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules
 from recall_bench.reporting.groups import estimate_marks
 from recall_bench.runs.score_ranges import ScoreRange
@@ -220,7 +220,7 @@ def _check_minimum(
     low = found.low if rules.confident else found.value
     is_kept = low is not None and low >= least - _SUM_TOLERANCE
     of_what = "the score" if of == OVERALL else f"the score of {of}"
-    finding = f"{of_what} is {found.value:.1f}{_format_level(found)} of 100"
+    finding = f"{of_what} is {format_number(found.value, 1)}{_format_level(found)} of 100"
     finding += _describe_limit(is_kept, f"at least {least:g}", rules)
     return _build_check(rule, of, found, is_kept=is_kept, limit=least, finding=finding)
 
@@ -239,7 +239,9 @@ def _check_rate(
         return make_undecided_check(rule, OVERALL, why, limit=most, is_least=False)
     high = found.high if rules.confident else found.value
     is_kept = high is not None and high <= most + _SUM_TOLERANCE
-    finding = f"{found.value:.1f} %{_format_level(found)} of judged answers were {said}"
+    finding = (
+        f"{format_number(found.value, 1)} %{_format_level(found)} of judged answers were {said}"
+    )
     finding += _describe_limit(is_kept, f"at most {most:g}", rules)
     check = _build_check(rule, OVERALL, found, is_kept=is_kept, limit=most, finding=finding)
     return check.replace(is_least=False)

@@ -18,6 +18,7 @@ from recall_bench.reporting.formats import (
     format_bounds,
     format_delta,
     format_interval,
+    format_number,
     format_p,
     format_quantity,
 )
@@ -49,8 +50,8 @@ def format_value(check: GateCheck) -> str:
     if check.value is None:
         return NO_DATA
     if check.rule == "max-leaks":
-        return f"{check.value:.0f}"
-    return format_delta(check.value, 1) if is_difference(check) else f"{check.value:.1f}"
+        return format_number(check.value, 0)
+    return format_delta(check.value, 1) if is_difference(check) else format_number(check.value, 1)
 
 
 def format_limit(check: GateCheck) -> str:
@@ -59,8 +60,8 @@ def format_limit(check: GateCheck) -> str:
         return NO_DATA
     sign = "≥" if check.is_least else "≤"
     if check.rule == "max-leaks":
-        return f"{sign} {check.limit:.0f}"
-    shown = format_delta(check.limit, 1) if is_difference(check) else f"{check.limit:.1f}"
+        return f"{sign} {format_number(check.limit, 0)}"
+    shown = format_delta(check.limit, 1) if is_difference(check) else format_number(check.limit, 1)
     return f"{sign} {shown}"
 
 
@@ -77,7 +78,7 @@ def describe_run(run: GateRun) -> Iterator[str]:
     if run.score is None:
         yield "no score: nothing was measured"
     else:
-        yield f"{run.score.value:.1f} of 100{format_bounds(run.score, digits=1)}"
+        yield f"{format_number(run.score.value, 1)} of 100{format_bounds(run.score, digits=1)}"
         yield from list_bounds(run.bounds)
         yield (
             f"{format_quantity(run.score.questions, 'question')}, "
@@ -225,7 +226,7 @@ def _render_runs(gate: GateReport) -> str:
 
 
 def _format_score(score: Estimate) -> str:
-    return f"{score.value:.1f}{format_bounds(score, digits=1)}"
+    return f"{format_number(score.value, 1)}{format_bounds(score, digits=1)}"
 
 
 def _mark_check(check: GateCheck) -> str:
@@ -254,7 +255,7 @@ def _render_categories(checks: Sequence[GateCheck]) -> str:
             _format_code(check.of),
             NO_DATA if check.questions is None else f"{check.questions:,}",
             *_escape_figures(check),
-            NO_DATA if check.noticed is None else f"{check.noticed:.1f}",
+            NO_DATA if check.noticed is None else format_number(check.noticed, 1),
         )
         for check in checks
     ]

@@ -7,7 +7,13 @@ from recall_bench.core.errors import UsageError
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.metrics.power import POWER
-from recall_bench.reporting.formats import format_card, format_delta, format_interval, format_p
+from recall_bench.reporting.formats import (
+    format_card,
+    format_delta,
+    format_interval,
+    format_number,
+    format_p,
+)
 from recall_bench.reporting.gate.gate_checks import (
     CATEGORY_RULE,
     HALLUCINATION_RULE,
@@ -105,7 +111,7 @@ class BaselineComparison:
         words = f"a loss of {wanted:g} points of 100 would be noticed {_describe_power(found)}"
         if found.noticed is None:
             return f"{words}; {questions} show no loss, however large, four times in five"
-        other = f"one of {found.noticed:.1f} in whole questions four times in five"
+        other = f"one of {format_number(found.noticed, 1)} in whole questions four times in five"
         return f"{words}; {other}, by {questions}"
 
     def list_warnings(self) -> Iterator[str]:
@@ -229,7 +235,7 @@ def _describe_provable(found: GateLoss) -> str:
     )
     if found.provable is None:
         return words
-    return f"{words}, and no more than {found.provable:.1f} four times in five"
+    return f"{words}, and no more than {format_number(found.provable, 1)} four times in five"
 
 
 def _describe_power(found: GateLoss) -> str:
@@ -241,7 +247,9 @@ def _describe_power(found: GateLoss) -> str:
 
 
 def _format_power(power: float) -> str:
-    return f"{100 * power:.0f} times in 100" if power < 0.995 else "practically always"
+    return (
+        f"{format_number(100 * power, 0)} times in 100" if power < 0.995 else "practically always"
+    )
 
 
 def check_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> GateReport:

@@ -14,6 +14,7 @@ from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting.formats import (
     SMALL_MARK,
     format_bounds,
+    format_number,
     format_quantity,
     format_range,
     format_score,
@@ -243,12 +244,17 @@ class _HeatmapPicture:
     def _list_cells(self, row: PictureRow) -> Iterator[GridCell]:
         scores = [cell.score for cell in row.cells if cell.score is not None]
         is_precise = all(
-            estimate_width(f"{score:.1f} %", MEAN_SIZE) < self._style.cell - 4 for score in scores
+            estimate_width(f"{format_number(score, 1)} %", MEAN_SIZE) < self._style.cell - 4
+            for score in scores
         )
         for column, cell in zip(self._data.columns, row.cells, strict=True):
-            mean = "" if cell.score is None else f"{cell.score:.0f}"
+            mean = "" if cell.score is None else format_number(cell.score, 0)
             if row.is_rate and cell.score is not None:
-                mean = f"{cell.score:.1f} %" if is_precise else f"{cell.score:.0f}"
+                mean = (
+                    f"{format_number(cell.score, 1)} %"
+                    if is_precise
+                    else format_number(cell.score, 0)
+                )
             yield GridCell(
                 row=row.label,
                 column=column,
@@ -329,7 +335,7 @@ def _describe_heatmap(data: HeatmapData) -> str:
     """The title on a line of its own, then what the picture says in words."""
     means = []
     for label, cell in zip(data.columns, data.overall, strict=True):
-        mean = "not measured" if cell.score is None else f"{cell.score:.0f}"
+        mean = "not measured" if cell.score is None else format_number(cell.score, 0)
         means.append(f"{label} {mean}{format_bounds(cell, digits=0)}")
     notices = [text for text, _ in list_notices(data)]
     said = [data.headline] if data.headline else []

@@ -198,7 +198,9 @@ def _render_score(header: ReportHeader) -> Markup:
     ticks = [(name, value * OF_100) for name, value in marks if value is not None]
     place = describe_place(bounds)
     where = "" if place == NO_DATA else _describe_way(place)
-    words = " · ".join([*(f"{name} {value:.0f}" for name, value in ticks), *filter(None, [where])])
+    words = " · ".join(
+        [*(f"{name} {format_number(value, 0)}" for name, value in ticks), *filter(None, [where])]
+    )
     return _render_headline(
         "Score", header.overall, unit="of 100", scale=OF_100, ticks=ticks, below=words
     )
@@ -230,7 +232,7 @@ def _render_headline(
         )
     digits = 0 if unit == "of 100" or not 0 < found.value < 0.0995 else 1
     ends = format_bounds(found, scale=scale, digits=digits).strip(" ()")
-    ends = f"{ends} at {100 * found.level:.0f} %" if ends else "no interval"
+    ends = f"{ends} at {format_number(100 * found.level, 0)} %" if ends else "no interval"
     note = _METHOD_NOTES[found.method]
     if found.is_small and found.method is not IntervalMethod.NONE:
         note += " With so few questions the interval is unreliable."

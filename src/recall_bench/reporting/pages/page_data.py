@@ -358,4 +358,4 @@ def _encode_cells(cells: Iterable[HeatmapCell], scale: float) -> Iterable[object
 
 
 def _round_number(number: float | None, scale: float) -> float | None:
-    return None if number is None else round(number * scale, 6)
+    return None if number is None else round(number * scale, 9)

@@ -18,6 +18,7 @@ from recall_bench.reporting.analyses.hallucination import HallucinationViews, Ra
 from recall_bench.reporting.formats import (
     format_count,
     format_half_life,
+    format_number,
     format_points,
     format_score,
     format_score_trend,
@@ -71,7 +72,9 @@ def _list_category_cells(name: str, total: HeatmapTotal) -> tuple[str, ...]:
 
 def render_failures(found: Attribution) -> Iterator[Markup]:
     """The misses, the leaves with examples, and the notes."""
-    share = f" ({100 * found.misses / found.answered:.1f} %)" if found.answered else ""
+    share = (
+        f" ({format_number(100 * found.misses / found.answered, 1)} %)" if found.answered else ""
+    )
     yield make_element(
         "p",
         f"{found.misses:,} of {found.answered:,} trials with an outcome are misses{share}. Each is "
@@ -119,7 +122,7 @@ def _render_leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
         ),
         make_element(
             "span",
-            make_element("b", f"{100 * leaf.trials / misses:.1f} %"),
+            make_element("b", f"{format_number(100 * leaf.trials / misses, 1)} %"),
             f" {leaf.trials:,} trials · {leaf.questions:,} questions · "
             f"{leaf.points_lost:,} points lost",
             class_="leaf-count",

@@ -17,13 +17,18 @@ const whole = (number) => number.toLocaleString("en");
 
 const counted = (number, word) => `${whole(number)} ${word}${number === 1 ? "" : "s"}`;
 
-const fixed = (number, digits) => number.toFixed(digits);
+// Halves go away from zero, as in `format_number` of formats.py: page and terminal agree.
+const fixed = (number, digits) => {
+  const size = 10 ** digits;
+  const rounded = Math.floor(Math.abs(number) * size + 0.5 + 1e-6) / size;
+  return (number < 0 && rounded ? "-" : "") + rounded.toFixed(digits);
+};
 
-const percent = (share, digits = 1) => `${(share * 100).toFixed(digits)} %`;
+const percent = (share, digits = 1) => `${fixed(share * 100, digits)} %`;
 
 const spelled = (name) => name.replaceAll("-", " ");
 
-const seconds = (value) => (value >= 1 ? `${value.toFixed(1)} s` : `${Number((value * 1000).toPrecision(3))} ms`);
+const seconds = (value) => (value >= 1 ? `${fixed(value, 1)} s` : `${Number((value * 1000).toPrecision(3))} ms`);
 
 const motion = () =>
   matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
