@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import recall_bench
+from recall_bench.core.errors import UsageError
 from recall_bench.testing import CHECKS
 from tests.gardener import ADAPTER, write_persona
 
@@ -106,6 +107,26 @@ def test_a_baseline_is_compared_with(project: pytest.Pytester) -> None:
             "recall-bench::gate::category-margin *",
         ]
     )
+
+
+def test_without_settings_it_asks_what_run_asks(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Group questions had another default here than in `run`."""
+    project.path.joinpath("recall-bench.yaml").unlink()
+    project.path.joinpath("gate.yaml").write_text("minScore: 1\n")
+    asked: list[recall_bench.Settings] = []
+
+    def note_settings(settings: recall_bench.Settings, **_: object) -> None:
+        asked.append(settings)
+        raise UsageError("noted")
+
+    monkeypatch.setattr("recall_bench.library.run", note_settings)
+    run(project, "--recall-bench", "bm25", "--recall-bench-gate", "gate.yaml", "-k", "gate")
+
+    assert asked == [
+        recall_bench.read_settings(None, {"adapter": "bm25", "personas": "harbour-office"})
+    ]
 
 
 def test_it_stands_beside_other_tests(project: pytest.Pytester) -> None:

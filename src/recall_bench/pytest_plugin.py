@@ -162,7 +162,7 @@ class _Measurement:
         given: dict[str, Any] = {"adapter": self._config.getoption("recall_bench")}
         if said is not None or found.is_file():
             return read_settings(found, given)
-        return read_settings(None, {**given, "personas": "harbour-office", "groups_enabled": True})
+        return read_settings(None, {**given, "personas": "harbour-office"})
 
     def _run_and_gate(self) -> "GateReport":
         from recall_bench.library import run

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.settings import Settings
+from recall_bench.library import read_settings
 from tests.commands import Invoke
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +42,20 @@ def test_it_writes_into_a_new_folder_and_overwrites_nothing(invoke: Invoke) -> N
     assert "exists already" in second.err
     assert Path("my/project/gate.yaml").read_text() == "mine"
     assert not Path("my/project/my_adapter.py").exists()
+
+
+def test_it_says_where_pytest_has_to_be(invoke: Invoke) -> None:
+    assert "pytest in the same environment as recall-bench" in invoke("init").out
+
+
+def test_group_questions_have_one_default(invoke: Invoke) -> None:
+    """A first project, its workflow, the action and the plugin ask what `run` asks."""
+    invoke("init")
+    settings = read_settings(Path("recall-bench.yaml"))
+
+    assert settings.groups_enabled is Settings().groups_enabled
+    for text in (Path(".github/workflows/recall.yml"), ROOT / "action.yml"):
+        assert "groups-enabled" not in text.read_text()
 
 
 def test_its_workflow_is_the_one_in_the_documentation(invoke: Invoke) -> None:

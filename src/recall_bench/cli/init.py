@@ -20,6 +20,10 @@ _NEXT = (
     ("recall-bench run", "measures it; settings come from recall-bench.yaml"),
     ("recall-bench gate RUN --rules gate.yaml", "passes or fails that run; so does the workflow"),
 )
+_PYTEST_NOTE = (
+    f"With pytest in the same environment as recall-bench, `pytest --recall-bench {_ADAPTER} "
+    "--recall-bench-gate gate.yaml` shows the same checks as tests."
+)
 
 
 @click.command("init")
@@ -45,3 +49,4 @@ def init_command(folder: Path) -> None:
     width = max(len(command) for command, _ in _NEXT)
     for command, purpose in _NEXT:
         click.echo(f"  {command:{width}}  # {purpose}")
+    click.echo(f"\n{_PYTEST_NOTE}")

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
+from recall_bench.core.scenario import CATEGORIES
 from recall_bench.reporting.gate.gate_checks import (
     CheckOutcome,
     GateCheck,
@@ -104,6 +105,16 @@ def test_the_verdict_comes_first_and_every_check_has_a_line() -> None:
         "UNDECIDED max-leaks overall -- ≤ 0 -- --",
     ]
     assert any(line.startswith("FAILED category-margin (synthesis): -9.0 points") for line in lines)
+    assert max(map(len, lines)) <= 100
+
+
+def test_the_longest_category_is_shown_whole() -> None:
+    longest = max(CATEGORIES, key=len)
+    checks = (LOST.replace(of=longest), LOST.replace(rule="hallucination-margin"))
+    insignificant = LOST.replace(outcome=CheckOutcome.PASSED, p_value=0.5, of=longest)
+    lines = render_gate(gate_of(*checks, insignificant)).splitlines()
+
+    assert sum(f" {longest} " in line and "≥" in line for line in lines) == 2
     assert max(map(len, lines)) <= 100
 
 

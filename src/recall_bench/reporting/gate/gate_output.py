@@ -90,7 +90,7 @@ def describe_run(run: GateRun) -> Iterator[str]:
     yield clip_text(run.folder)
 
 
-_NAME_WIDTH = 25
+_NAME_WIDTH = 26
 _TEXT_MARKS = {
     CheckOutcome.PASSED: "passed",
     CheckOutcome.FAILED: "FAILED",
@@ -122,7 +122,7 @@ _CHECK_COLUMNS = (
     Column("rule", 21, is_text=True),
     Column("of", _NAME_WIDTH, is_text=True),
     Column("value", 6),
-    Column("limit", 8),
+    Column("limit", 7),
     Column("95 % interval", 16),
     Column("p", 8),
 )
