@@ -1,5 +1,6 @@
 """Bad input gets one sentence that names it, the right exit code, and nothing is written over."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -137,7 +138,7 @@ OPTIONS = {
     "repeats 0": (("--repeats", "0"), "--repeats"),
     "a misspelt option": (("--sed", "3"), "--seed"),
     "an unknown lifecycle": (("--lifecycle", "eternal"), "fresh"),
-    "an unknown adapter": (("--adapter", "hybird"), "installed: bm25"),
+    "an unknown adapter": (("--adapter", "hybird"), "Installed: bm25"),
     "an adapter file that is not there": (("--adapter", "none.py"), "none.py"),
     "an unknown judge": (("--judge", "nobody"), "a built-in judge (offline, stub)"),
     "a judge file that is not there": (("--judge", "none.py"), "none.py"),
@@ -230,6 +231,11 @@ def test_a_run_that_would_ask_nothing_is_refused(invoke: Invoke, data: Path) -> 
 
     assert nothing.code == 2
     assert "no question can be answered" in nothing.err
+    first = re.search(r"asked on day (\d+), so give --ranges (\d+)d or later", nothing.err)
+    assert first is not None
+    words = ("--adapter", "none", "--no-heatmap-png")
+    assert invoke("run", "--data", data, "--ranges", f"{int(first[1]) - 1}d", *words).code == 2
+    assert invoke("run", "--data", data, "--ranges", f"{first[2]}d", *words).code == 0
     assert something.code == 0
     assert "nothing is asked at 5d" in something.err
 

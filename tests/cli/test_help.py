@@ -158,7 +158,8 @@ def test_a_mistyped_name_is_answered_with_the_nearest(
     shown = invoke(*words)
 
     assert shown.code == 2
-    assert f"did you mean '{near}'?" in shown.err
+    assert f"; did you mean '{near}'?" in shown.err
+    assert shown.err.index("did you mean") < 80, "it comes before any list"
 
 
 def test_a_name_like_no_other_gets_no_suggestion(invoke: Invoke) -> None:

@@ -1,6 +1,7 @@
 """`verify` derives a run again: what was changed is named, and what cannot be derived is said."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,6 +46,35 @@ def test_an_honest_run_is_verified_but_for_the_system(checks: Checks) -> None:
     assert states == dict.fromkeys(
         ("journal", "trials", "data", "verdicts", "silence", "files"), "verified"
     )
+
+
+def test_each_run_in_a_folder_is_verified(checks: Checks, invoke: Invoke, data: Path) -> None:
+    checks(0)
+    shutil.copytree("r", "all/good")
+    shutil.copytree("r", "all/later/changed")
+    shutil.copytree("r", "all/odd")
+    Path("all/later/changed/result.json").write_text("{}")
+    Path("all/odd/journal.jsonl").write_text("?\n")
+
+    text = invoke("verify", "all", "--data", data)
+    found = invoke("verify", "all", "--data", data, "--json")
+
+    assert text.code == found.code == 3
+    assert [line for line in text.out.splitlines() if line.startswith("all/")] == [
+        "all/good",
+        "all/later/changed",
+    ]
+    assert "all/odd" in text.err
+    assert [each["run"] for each in json.loads(found.out)] == ["all/good", "all/later/changed"]
+
+
+def test_a_folder_without_runs_is_refused(invoke: Invoke) -> None:
+    Path("empty").mkdir()
+
+    shown = invoke("verify", "empty")
+
+    assert shown.code == 2
+    assert "empty: is not a run folder" in shown.err
 
 
 def test_a_better_verdict_is_named_even_if_the_lines_are_linked_anew(

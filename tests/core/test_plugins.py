@@ -38,7 +38,8 @@ def test_listing_imports_nothing() -> None:
 @pytest.mark.usefixtures("_offers")
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(
-        UnknownPlugin, match="no judges plugin named 'jason'; installed: broken, json"
+        UnknownPlugin,
+        match=r"no judges plugin named 'jason'; did you mean 'json'\? Installed: broken, json",
     ):
         user_code.load_plugin("judges", "jason")
 

@@ -15,6 +15,8 @@ from recall_bench.core.plan import Checkpoint, list_default_ranges, parse_range,
         ("45", "45d", 45),
         (45, "45d", 45),
         ("2y", "2y", 730),
+        ("1w", "1w", 7),
+        ("2W", "2w", 14),
         ("1y", "1y", 365),
         ("full", "full", 9007199254740991),
         (" 90d ", "90d", 90),
@@ -24,7 +26,9 @@ def test_a_word_becomes_a_checkpoint(word: str | int, label: str, days: int) -> 
     assert parse_range(word) == Checkpoint(label=label, days=days)
 
 
-@pytest.mark.parametrize("word", ["abc", "30x", "-5", "0", "0d", "", "1.5d", "every:0", "every:x"])
+@pytest.mark.parametrize(
+    "word", ["abc", "30x", "-5", "0", "0d", "0w", "", "1.5d", "every:0", "every:0w", "every:x"]
+)
 def test_anything_else_is_refused_with_the_word_in_the_message(word: str) -> None:
     with pytest.raises(UsageError, match=f"--ranges: '{word}'"):
         parse_ranges([word] if word else ["", "30d"], 100)
@@ -43,6 +47,11 @@ def test_steps_end_on_the_last_day_and_never_beyond_it() -> None:
     days = [checkpoint.days for checkpoint in parse_ranges(["every:7"], 30)]
 
     assert days == [7, 14, 21, 28, 30]
+
+
+def test_a_step_may_have_a_unit() -> None:
+    assert parse_ranges(["every:2w"], 60) == parse_ranges(["every:14"], 60)
+    assert parse_ranges(["every:1mo"], 60) == parse_ranges(["every:30d"], 60)
 
 
 def test_a_step_that_divides_the_history_names_its_last_day_once() -> None:

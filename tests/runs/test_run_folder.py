@@ -235,6 +235,17 @@ def test_a_folder_without_a_journal_is_refused(tmp_path: Path) -> None:
         RunFolder.open(tmp_path)
 
 
+def test_a_folder_of_runs_names_them(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / JOURNAL).write_text("")
+
+    with pytest.raises(UsageError, match=r"name one of the runs in it: \S+first, \S+second$"):
+        RunFolder.open(tmp_path)
+    with pytest.raises(UsageError, match=r"is not a run folder; did you mean '\S+/second'\?"):
+        RunFolder.open(tmp_path / "secnd")
+
+
 def test_a_journal_changed_behind_our_back_is_noticed(finished: Story) -> None:
     folder = finished.open()
     journal = folder.path / JOURNAL

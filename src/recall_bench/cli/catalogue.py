@@ -42,4 +42,4 @@ def ranges_command(as_json: bool) -> None:
         return
     for label, days in NAMED_RANGES.items():
         click.echo(f"{label:>5}  {'every day there is' if days == FULL else f'{days} days'}")
-    click.echo("Also: any count (45, 45d, 3mo, 2y) and steps (every:7).")
+    click.echo("Also: any count (45, 45d, 2w, 3mo, 2y) and steps (every:7, every:2w).")

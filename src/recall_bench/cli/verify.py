@@ -1,11 +1,13 @@
 """The command `verify`: derive a run again."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from recall_bench.cli.console import format_json, show_build
 from recall_bench.cli.options import DATA, PATH, add_json_option
+from recall_bench.core.errors import BenchError
 
 _DIFFERS = 3
 
@@ -17,11 +19,37 @@ _DIFFERS = 3
 def verify_command(run: Path, *, data: Path | None, as_json: bool) -> int:
     """Derive everything in the folder RUN again: journal, trials, data, verdicts and files.
 
-    Answers are judged again if the judge is the offline one of this version. The exit code is 3 if
-    something differs; what cannot be verified is said.
+    If RUN is a folder of runs, each of them is verified. Answers are judged again if the judge is
+    the offline one of this version. The exit code is 3 if something differs; what cannot be
+    verified is said.
     """
     from recall_bench.running.run_verification import render_verification, verify_run
+    from recall_bench.runs.journal import JOURNAL, find_run_folders
 
-    found = verify_run(run, data, show_build)
-    click.echo(format_json(found) if as_json else render_verification(found))
-    return _DIFFERS if found.has_differences else 0
+    several = [] if (run / JOURNAL).exists() else list(find_run_folders(run))
+    if not several:
+        found = verify_run(run, data, show_build)
+        click.echo(format_json(found) if as_json else render_verification(found))
+        return _DIFFERS if found.has_differences else 0
+    return _verify_each(several, data, as_json=as_json)
+
+
+def _verify_each(runs: Sequence[Path], data: Path | None, *, as_json: bool) -> int:
+    """Verify all runs, also after one that differs or cannot be read."""
+    from recall_bench.running.run_verification import render_verification, verify_run
+
+    verified, codes = [], [0]
+    for run in runs:
+        try:
+            found = verify_run(run, data, show_build)
+        except BenchError as error:
+            click.echo(f"{run}: {error}", err=True)
+            codes.append(error.exit_code)
+            continue
+        verified.append(found)
+        codes.append(_DIFFERS if found.has_differences else 0)
+        if not as_json:
+            click.echo(render_verification(found, has_heading=True) + "\n")
+    if as_json:
+        click.echo(format_json(verified))
+    return max(codes)

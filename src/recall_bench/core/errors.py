@@ -54,7 +54,7 @@ A run that ends without one of these still has an exit code that says how it wen
 Anything else that escapes is a bug in the harness: it aborts the run with its traceback.
 """
 
-from recall_bench.core.suggestion import suggest
+from recall_bench.core.suggestion import suggest_or_list
 
 
 class BenchError(Exception):
@@ -73,11 +73,8 @@ class UnknownPlugin(UsageError):
     """No installed plugin has this name."""
 
     def __init__(self, kind: str, name: str, known: list[str]) -> None:
-        near = suggest(name, known)
-        super().__init__(
-            f"no {kind} plugin named {name!r}; installed: {', '.join(known) or 'none'}"
-            f"{near and '; '}{near}"
-        )
+        listed = f"installed: {', '.join(known) or 'none'}"
+        super().__init__(f"no {kind} plugin named {name!r}; {suggest_or_list(name, known, listed)}")
 
 
 class AmbiguousPlugin(UsageError):

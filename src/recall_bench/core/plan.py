@@ -277,8 +277,8 @@ LATER_RANGES = {"18mo": 540, "2y": 730}
 """Further checkpoints of stories that go on after them: between a year and the end of a story of
 1,000 days there would be none, and few facts could be followed past a year."""
 
-_UNIT_DAYS = {"": 1, "d": 1, "m": 30, "mo": 30, "y": 365}
-_LABEL_UNIT = {"": "d", "d": "d", "m": "mo", "mo": "mo", "y": "y"}
+_UNIT_DAYS = {"": 1, "d": 1, "w": 7, "m": 30, "mo": 30, "y": 365}
+_LABEL_UNIT = {"": "d", "d": "d", "w": "w", "m": "mo", "mo": "mo", "y": "y"}
 
 
 def parse_range(word: str | int) -> Checkpoint:
@@ -286,11 +286,12 @@ def parse_range(word: str | int) -> Checkpoint:
     text = str(word).strip().lower()
     if text in NAMED_RANGES:
         return Checkpoint(label=text, days=NAMED_RANGES[text])
-    match = re.fullmatch(r"([0-9]+)(d|mo|m|y)?", text)
+    match = re.fullmatch(r"([0-9]+)(d|w|mo|m|y)?", text)
     if match is None or int(match[1]) == 0:
         raise UsageError(
             f"--ranges: {str(word)!r} is not a range; "
-            f"give a day count such as 45 or 45d, 6mo, 2y, every:7, or {', '.join(NAMED_RANGES)}"
+            f"give a day count such as 45 or 45d, 2w, 6mo, 2y, every:7, every:2w, or "
+            f"{', '.join(NAMED_RANGES)}"
         )
     count, unit = int(match[1]), match[2] or ""
     return Checkpoint(label=f"{count}{_LABEL_UNIT[unit]}", days=count * _UNIT_DAYS[unit])
@@ -309,7 +310,7 @@ def parse_ranges(words: Iterable[str | int], last_day: int) -> tuple[Checkpoint,
     """Parse checkpoints, ordered by days, each label once.
 
     Each word may be a list separated by commas or blanks. `every:N` is every Nth day of a history
-    of `last_day` days, and its last day.
+    of `last_day` days, and its last day; the step may have a unit, as in `every:2w`.
     """
     found: dict[str, Checkpoint] = {}
     for word in words:
@@ -322,10 +323,11 @@ def parse_ranges(words: Iterable[str | int], last_day: int) -> tuple[Checkpoint,
 
 
 def _expand_range(part: str, last_day: int) -> list[Checkpoint]:
-    step = re.fullmatch(r"every:([0-9]+)d?", part.lower())
+    step = re.fullmatch(r"every:([0-9]+)(d|w|mo|m|y)?", part.lower())
     if step is None:
         return [parse_range(part)]
     if int(step[1]) == 0:
         raise UsageError(f"--ranges: {part!r} has no step; give for example every:7")
-    days = [*range(int(step[1]), last_day, int(step[1])), last_day]
+    size = int(step[1]) * _UNIT_DAYS[step[2] or ""]
+    days = [*range(size, last_day, size), last_day]
     return [Checkpoint(label=f"{day}d", days=day) for day in days]

@@ -12,10 +12,16 @@ def find_nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | 
     return folded[close[0]] if close else None
 
 
-def suggest(word: object, known: Iterable[str], otherwise: str = "", *, end: str = "?") -> str:
+def suggest(word: object, known: Iterable[str], otherwise: str = "") -> str:
     """Return `did you mean 'word'?` for the nearest known word, else `otherwise`."""
     near = find_nearest(str(word), known, cutoff=0.5)
-    return otherwise if near is None else f"did you mean {near!r}{end}"
+    return otherwise if near is None else f"did you mean {near!r}?"
+
+
+def suggest_or_list(word: object, known: Iterable[str], listed: str) -> str:
+    """Return the nearest known word, if there is one, before the list of what there is."""
+    near = suggest(word, known)
+    return f"{near} {listed[:1].upper()}{listed[1:]}" if near else listed
 
 
 def _fold(word: str) -> str:

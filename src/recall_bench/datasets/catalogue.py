@@ -9,7 +9,7 @@ import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
-from recall_bench.core.suggestion import suggest
+from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.datasets.public_dataset import PublicDataset
 
 _SOURCES_FILE = Path(__file__).parent / "sources.toml"
@@ -109,6 +109,6 @@ def find_dataset(name: str) -> PublicDataset:
     """Return the dataset of this name; UsageError if there is none."""
     known = {dataset.name: dataset for dataset in list_datasets()}
     if name not in known:
-        hint = suggest(name, known, end="? ")
-        raise UsageError(f"no dataset named {name!r}; {hint}available: {', '.join(known)}")
+        hint = suggest_or_list(name, known, f"available: {', '.join(known)}")
+        raise UsageError(f"no dataset named {name!r}; {hint}")
     return known[name]

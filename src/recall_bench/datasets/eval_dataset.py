@@ -13,7 +13,7 @@ from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.plan import DatasetCard, FileCard, ScenarioCard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import RUNS, Settings
-from recall_bench.core.suggestion import suggest
+from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.datasets.catalogue import find_dataset, find_source
 from recall_bench.datasets.dataset_folder import check_pin, find_download, find_layer_file
 from recall_bench.datasets.methodologies import STRICT, Methodology, find_methodology
@@ -183,11 +183,8 @@ class _DatasetScan:
         """Raise UsageError for an unknown category, or if nothing is left to ask."""
         for name in categories:
             if name not in self._seen:
-                hint = suggest(name, self._seen, end="? ")
-                raise UsageError(
-                    f"--categories: no question is of {name!r}; {hint}"
-                    f"There are {', '.join(self._seen)}"
-                )
+                hint = suggest_or_list(name, self._seen, f"there are {', '.join(self._seen)}")
+                raise UsageError(f"--categories: no question is of {name!r}; {hint}")
         if not self.cards:
             raise UsageError("nothing is left to ask; name other --categories")
 

@@ -25,7 +25,7 @@ from recall_bench.core.plan import DrawnStory, Plan, ScenarioCard, WorldCard
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
-from recall_bench.core.suggestion import suggest
+from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.datasets.persona_files import choose_story, list_stories
 
 if TYPE_CHECKING:
@@ -373,10 +373,9 @@ def _choose_shipped(settings: Settings) -> tuple[str, ...]:
 def _choose_personas(settings: Settings, known: tuple[str, ...], where: str) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(settings.personas)) or known
     if unknown := [name for name in wanted if name not in known]:
-        near = suggest(unknown[0], known)
+        hint = suggest_or_list(unknown[0], known, f"it has {', '.join(known)}")
         raise UsageError(
-            f"--personas: {where} has no persona {' or '.join(map(repr, unknown))}; "
-            f"it has {', '.join(known)}{near and '; '}{near}"
+            f"--personas: {where} has no persona {' or '.join(map(repr, unknown))}; {hint}"
         )
     return wanted
 

@@ -10,7 +10,7 @@ from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import JudgeFault, UsageError
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
-from recall_bench.core.suggestion import suggest
+from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.user_code import is_code_target
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
 from recall_bench.models import provider_catalogue
@@ -68,12 +68,12 @@ def resolve_judge(
         )
     if is_code_target(target):
         return _load_python_judge(target, flag)
-    near = suggest(target, [*built_in, *provider_catalogue.AGENTS])
-    raise UsageError(
-        f"{flag}: no judge named {_redact_keys(target)!r}; name a built-in judge "
-        f"({', '.join(built_in)}), a model as provider:model, or Python as file.py or module:name"
-        f"{near and '; '}{near}"
+    listed = (
+        f"name a built-in judge ({', '.join(built_in)}), a model as provider:model, or Python as "
+        "file.py or module:name"
     )
+    hint = suggest_or_list(target, [*built_in, *provider_catalogue.AGENTS], listed)
+    raise UsageError(f"{flag}: no judge named {_redact_keys(target)!r}; {hint}")
 
 
 def _load_python_judge(target: str, flag: str) -> Judge:

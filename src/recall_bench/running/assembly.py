@@ -20,7 +20,7 @@ from recall_bench.core.plan import (
     parse_ranges,
 )
 from recall_bench.core.scenario import Scenario
-from recall_bench.core.schedule import plan_checkpoints
+from recall_bench.core.schedule import is_in_plan, plan_checkpoints
 from recall_bench.core.settings import Settings
 from recall_bench.generate.shipped_personas import (
     SAMPLE,
@@ -284,6 +284,23 @@ def _parse_checkpoints(
     return parse_ranges(words, last_day)
 
 
+def _explain_silence(plan: Plan, questions: Mapping[str, Declared]) -> str:
+    """Why nothing is asked, and from which day on something could be."""
+    asked = [
+        item
+        for card in plan.scenarios
+        for item in questions[card.id].items
+        if is_in_plan(item.truth.category, plan)
+    ]
+    if not asked:
+        return "no question is of a category that is asked; --groups-enabled asks all of them"
+    first = min(item.known_from for item in asked)
+    return (
+        "no question can be answered at any of these checkpoints; the first can be asked on day "
+        f"{first}, so give --ranges {first}d or later"
+    )
+
+
 def _collect_plan_notes(plan: Plan, questions: Mapping[str, Declared]) -> list[str]:
     """Collect notes on what may not be intended; UsageError if the plan asks nothing."""
     owed = [
@@ -292,9 +309,7 @@ def _collect_plan_notes(plan: Plan, questions: Mapping[str, Declared]) -> list[s
         for point in plan_checkpoints(questions[card.id].items, card.last_day, plan)
     ]
     if not any(point.asked for point in owed):
-        raise UsageError(
-            "no question can be answered at any of these checkpoints; name later --ranges"
-        )
+        raise UsageError(_explain_silence(plan, questions))
     silent = [
         checkpoint.label
         for checkpoint in plan.checkpoints

@@ -37,7 +37,7 @@ from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.settings import RUNS
 from recall_bench.core.usage import Usage
 from recall_bench.running.step_timings import SingleProcessCheck, Timings
-from recall_bench.runs.journal import JOURNAL, read_events
+from recall_bench.runs.journal import JOURNAL, explain_missing, read_events
 
 FEED, SETTLE, ASK, READ, JUDGE, REST = "feed", "settle", "ask", "read", "judge", "rest"
 
@@ -283,9 +283,7 @@ def measure_run(folder: Path) -> MeasuredRun:
         events = iter(read_events(journal))
         first = next(events, None)
     except OSError as error:
-        raise UsageError(
-            f"{folder}: is not a run folder; its {JOURNAL} cannot be read ({error.strerror})"
-        ) from error
+        raise UsageError(explain_missing(folder, error)) from error
     if not isinstance(first, RunStarted):
         raise DataError(f"{journal}: does not begin with a plan; name the folder of a run")
     found = MeasuredRun(name=str(folder), plan=first.plan)

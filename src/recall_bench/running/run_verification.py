@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.event import BoundsComputed, Judged
-from recall_bench.core.plain_text import format_fact
+from recall_bench.core.plain_text import clean_text, format_fact, format_heading
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.settings import Settings
@@ -258,9 +258,10 @@ def _check_files(folder: RunFolder) -> RunCheck:
     )
 
 
-def render_verification(found: RunVerification) -> str:
-    """Render the checks as text, one a line."""
-    lines = [
+def render_verification(found: RunVerification, *, has_heading: bool = False) -> str:
+    """Render the checks as text, one a line, below the name of the run if wanted."""
+    lines = format_heading(clean_text(found.run)) if has_heading else []
+    lines += [
         line
         for check in found.checks
         for line in format_fact(check.part, f"{check.state}: {check.detail}")

@@ -1,6 +1,8 @@
 """The journal: an append-only file of events, and the only state of a run."""
 
+import os
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,11 +12,14 @@ from recall_bench.core.append_log import AppendLog, is_busy, make_lock, read_lin
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import Event, decode_event, encode_event
 from recall_bench.core.line_chain import LineChain, split_link
+from recall_bench.core.suggestion import find_nearest
 
 __all__ = [
     "JOURNAL",
     "Journal",
     "encode_events",
+    "explain_missing",
+    "find_run_folders",
     "is_busy",
     "make_lock",
     "read_events",
@@ -82,3 +87,27 @@ class Journal(AppendLog):
     def append(self, event: Event) -> None:
         """Write one event to the operating system."""
         self.append_line(self._chain.add(encode_event(event)))
+
+
+def find_run_folders(root: Path) -> Iterator[Path]:
+    """Every folder with a journal; links to folders are not followed, hidden ones not entered."""
+    for folder, names, files in os.walk(root):
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        if JOURNAL in files:
+            yield Path(folder)
+
+
+_NAMED_RUNS = 3
+"""How many runs an error names."""
+
+
+def explain_missing(folder: Path, error: OSError) -> str:
+    """Why a folder is no run, and which runs may be meant."""
+    problem = f"{folder}: is not a run folder"
+    if below := [str(each) for each in islice(find_run_folders(folder), _NAMED_RUNS + 1)]:
+        more = ", …" if len(below) > _NAMED_RUNS else ""
+        return f"{problem}; name one of the runs in it: {', '.join(below[:_NAMED_RUNS])}{more}"
+    beside = [each.parent.name for each in folder.parent.glob(f"*/{JOURNAL}")]
+    if (near := find_nearest(folder.name, beside)) is not None:
+        return f"{problem}; did you mean {str(folder.parent / near)!r}?"
+    return f"{problem}; its {JOURNAL} cannot be read ({error.strerror})"

@@ -40,7 +40,7 @@ from recall_bench.core.trial_states import ScenarioStates, TrialStates, find_due
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PEOPLE, Finding, JudgeCard
 from recall_bench.metrics.marks import ReviewCounts, count_reviews
-from recall_bench.runs.journal import JOURNAL, read_lines
+from recall_bench.runs.journal import JOURNAL, explain_missing, read_lines
 
 
 @dataclass(slots=True)
@@ -188,9 +188,7 @@ class RunFolder:
                 except (msgspec.DecodeError, ValueError) as error:
                     raise DataError(f"{journal}, line {number}: {error}") from error
         except OSError as error:
-            raise UsageError(
-                f"{path}: is not a run folder; its {JOURNAL} cannot be read ({error.strerror})"
-            ) from error
+            raise UsageError(explain_missing(path, error)) from error
         if folder is None:
             raise DataError(f"{journal}: holds no event yet; nothing was run here")
         folder._end, folder._chain = offset + len(line) + 1, chain

@@ -60,11 +60,11 @@ def test_python_is_found_by_its_file(tmp_path: Path) -> None:
     ("target", "said"),
     [
         ("hybird", "did you mean 'hybrid'"),
-        ("zzz", "There are agent, all, bm25, hybrid, keyword, none, vector, command:PROGRAM"),
+        ("zzz", "there are agent, all, bm25, hybrid, keyword, none, vector, command:PROGRAM"),
         ("./recall.sh", "a program is written 'command:./recall.sh'"),
         ("python3 pick.py", "a program is written 'command:python3 pick.py'"),
         ("cat", "a program is written 'command:cat'"),
-        ("", "There are agent"),
+        ("", "there are agent"),
     ],
 )
 def test_an_unknown_target_is_refused_with_the_known_ones(target: str, said: str) -> None:

@@ -1,10 +1,9 @@
 """The runs below a folder: found, summarised in the background, followed while they go on."""
 
-import os
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -31,7 +30,7 @@ from recall_bench.reporting.headlines import describe_doubt, format_ceiling
 from recall_bench.reporting.run_facts import format_price
 from recall_bench.reporting.run_pairs import list_settings
 from recall_bench.runs.estimates import RunEstimates
-from recall_bench.runs.journal import JOURNAL, is_busy, read_events
+from recall_bench.runs.journal import JOURNAL, find_run_folders, is_busy, read_events
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 
@@ -157,7 +156,7 @@ class RunCatalogue:
     def scan(self) -> list[CatalogueRun]:
         """All runs that are there now, by name."""
         found = {}
-        for path in _walk_runs(self.root):
+        for path in find_run_folders(self.root):
             name = path.relative_to(self.root).as_posix() if path != self.root else path.name
             key = sha256(name.encode()).hexdigest()[:_ID_LENGTH]
             found[key] = self._runs.get(key) or CatalogueRun(key, name, path)
@@ -220,14 +219,6 @@ class RunCatalogue:
                 state=UNREADABLE,
                 problem=run.describe_error(error),
             )
-
-
-def _walk_runs(root: Path) -> Iterator[Path]:
-    """Every folder with a journal; links to folders are not followed, hidden ones not entered."""
-    for folder, names, files in os.walk(root):
-        names[:] = sorted(name for name in names if not name.startswith("."))
-        if JOURNAL in files:
-            yield Path(folder)
 
 
 def _list_differing(plans: Mapping[str, Plan]) -> dict[str, dict[str, str]]:

@@ -9,6 +9,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import CATEGORIES, WallTime
+from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import TemplateNames
 from recall_bench.metrics.comparison import TrialMarks, split_marks
@@ -204,10 +205,8 @@ def _check_categories(rules: GateRules, table: TrialTable) -> Iterator[GateCheck
     marks = split_marks(list_scores(table), category.__getitem__)
     for name, least in rules.min_category.items():
         if name not in known:
-            raise UsageError(
-                f"--min-category: there is no category {name[:60]!r}; "
-                f"the run has {', '.join(sorted(marks))}"
-            )
+            hint = suggest_or_list(name, marks, f"the run has {', '.join(sorted(marks))}")
+            raise UsageError(f"--min-category: there is no category {name[:60]!r}; {hint}")
         found = estimate_scores(marks.get(name, {}), table.templates)
         yield _check_minimum("min-category", name, least, found, rules)
 

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
-from recall_bench.core.suggestion import suggest
+from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.systems.builtin.chunks import Chunking
 from recall_bench.systems.builtin.consolidation import Consolidation
 from recall_bench.systems.builtin.retrieval import Fusion
@@ -173,4 +173,4 @@ def _resolve_boost(said: bool | float) -> float:
 def _suggest_setting(key: str, known: list[str]) -> str:
     if not known:
         return "it has none, so leave it out"
-    return f"{suggest(key, known, end='? ')}There are {', '.join(known)}"
+    return suggest_or_list(key, known, f"there are {', '.join(known)}")

@@ -10,7 +10,7 @@ from recall_bench.core.distribution import get_version
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
-from recall_bench.core.suggestion import suggest
+from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.user_code import is_code_target, split_target
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.systems.builtin.options import NoOptions, read_options
@@ -97,5 +97,5 @@ def _is_program(target: str) -> bool:
 def _suggest_target(target: str) -> str:
     if _is_program(target) or shutil.which(target):
         return f"a program is written 'command:{target}'"
-    hint = suggest(target, NAMES, end="? ")
-    return f"{hint}There are {', '.join(NAMES)}, command:PROGRAM, file.py:name and module:name"
+    listed = f"there are {', '.join(NAMES)}, command:PROGRAM, file.py:name and module:name"
+    return suggest_or_list(target, NAMES, listed)
