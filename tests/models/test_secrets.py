@@ -7,10 +7,10 @@ from base64 import b64encode
 import pytest
 
 from recall_bench.core.errors import ModelFault, ModelGone
+from recall_bench.core.redaction import REDACTED, Redactor, list_environment_secrets
 from recall_bench.models.model import Model, Prompt
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.provider_model import open_model
-from recall_bench.models.redaction import REDACTED, Redactor, list_environment_secrets
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer, Response
 

@@ -11,6 +11,7 @@ from recall_bench.cli.command_kinds import MAX_WIDTH, HelpContext, colour_help
 from recall_bench.cli.console import paint
 from recall_bench.core.distribution import DISTRIBUTION, find_foreign_package
 from recall_bench.core.errors import BenchError
+from recall_bench.core.redacted_output import redact_output
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -133,7 +134,12 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command; print expected errors as one line, without a traceback."""
+    """Run the command; print expected errors as one line, without a traceback and secrets."""
+    with redact_output():
+        _run_command()
+
+
+def _run_command() -> None:
     if (foreign := find_foreign_package()) is not None:
         click.echo(f"warning: {foreign}", err=True)
     try:

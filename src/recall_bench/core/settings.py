@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Calendar, Ingest, Lifecycle, ReviewMode, SampleMode
+from recall_bench.core.redaction import learn_secrets
 
 
 class JudgeShows(StrEnum):
@@ -336,6 +337,7 @@ class Settings:
     heatmap_png: Annotated[bool, Help("Draw the heatmap")] = True
 
     def __post_init__(self) -> None:
+        self.learn_secrets()
         for about in describe_settings().values():
             value = getattr(self, about.name)
             least, most = about.help.minimum, about.help.maximum
@@ -345,6 +347,11 @@ class Settings:
                 raise UsageError(f"{about.flag}: {value} is too small; use at least {least}")
             if value is not None and most is not None and value > most:
                 raise UsageError(f"{about.flag}: {value} is too large; use at most {most}")
+
+    def learn_secrets(self) -> None:
+        """Keep the secrets of these settings out of everything that this process writes."""
+        values = (getattr(self, each.name) for each in fields(self))
+        learn_secrets(*(each for each in values if isinstance(each, str | dict)))
 
     @property
     def unused_worker_settings(self) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Judges by name: from a `--judge` target to a judge, and the built-in ones that do nothing."""
 
-import os
 import re
 from collections.abc import Mapping
 from typing import cast
@@ -8,6 +7,7 @@ from typing import cast
 from recall_bench.core import user_code
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import JudgeFault, UsageError
+from recall_bench.core.redaction import redact_message
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.core.suggestion import suggest_or_list
@@ -73,7 +73,7 @@ def resolve_judge(
         "file.py or module:name"
     )
     hint = suggest_or_list(target, [*built_in, *provider_catalogue.AGENTS], listed)
-    raise UsageError(f"{flag}: no judge named {_redact_keys(target)!r}; {hint}")
+    raise UsageError(f"{flag}: no judge named {redact_message(target)!r}; {hint}")
 
 
 def _load_python_judge(target: str, flag: str) -> Judge:
@@ -88,13 +88,6 @@ def _load_python_judge(target: str, flag: str) -> Judge:
             f"{flag}: there is no model provider and no module "
             f"{target.partition(':')[0]!r}; did you mean {near}?"
         ) from error
-
-
-def _redact_keys(target: str) -> str:
-    """The target, with any key that was typed in the wrong place masked."""
-    from recall_bench.models.redaction import Redactor, list_environment_secrets
-
-    return Redactor(list_environment_secrets(os.environ))(target)
 
 
 def _make_model_judge(

@@ -11,18 +11,18 @@ from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.redaction import (
+    Redactor,
+    filter_logs,
+    list_environment_secrets,
+    list_userinfo_secrets,
+)
 from recall_bench.core.usage import Usage
 from recall_bench.models.faults import truncate_line
 from recall_bench.models.model_spec import ModelSpec, parse_spec
 from recall_bench.models.prices import price_usage
 from recall_bench.models.provider_catalogue import PROVIDERS
 from recall_bench.models.provider_model import build_basic_authorization, find_key
-from recall_bench.models.redaction import (
-    Redactor,
-    filter_logs,
-    list_environment_secrets,
-    list_userinfo_secrets,
-)
 
 if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone
-from recall_bench.models.redaction import Redactor
+from recall_bench.core.redaction import Redactor
 
 if TYPE_CHECKING:
     from pydantic_ai.exceptions import ModelHTTPError

@@ -1,6 +1,5 @@
 """From the target of a flag to a language model."""
 
-import os
 import re
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
@@ -58,7 +57,7 @@ def is_sent_later(target: str) -> bool:
 
 def resolve_without_keys() -> AbstractContextManager[None]:
     """Return a context in which models resolve without their keys, because none is called."""
-    from recall_bench.models.redaction import allow_missing_keys
+    from recall_bench.models.missing_keys import allow_missing_keys
 
     return allow_missing_keys()
 
@@ -118,8 +117,8 @@ def _open_spec(spec: "ModelSpec", tuning: Tuning) -> "Model":
 
 
 def _load_python(target: str, tuning: Tuning) -> "Model":
+    from recall_bench.core.redaction import redact_message
     from recall_bench.models.python_model import load_model
-    from recall_bench.models.redaction import Redactor, list_environment_secrets
 
     try:
         return load_model(target, tuning)
@@ -130,8 +129,7 @@ def _load_python(target: str, tuning: Tuning) -> "Model":
                 f"{target.partition(':')[0]!r}; did you mean {near}?"
             ) from error
         # It may be a key that was put in the wrong place.
-        message = Redactor(list_environment_secrets(os.environ))(str(error))
-        raise UsageError(message) from error
+        raise UsageError(redact_message(str(error))) from error
 
 
 def suggest_spelling(target: str) -> str | None:

@@ -17,11 +17,11 @@ from tempfile import TemporaryDirectory
 
 from recall_bench.core.child_process import TERMINATE_GRACE_S, run_process
 from recall_bench.core.errors import ModelFault, UsageError
+from recall_bench.core.redaction import Redactor, list_environment_secrets
 from recall_bench.core.usage import Usage
 from recall_bench.models.faults import truncate_start
 from recall_bench.models.model import Prompt, Reply
 from recall_bench.models.model_spec import NO_TUNING, ModelSpec, Tuning
-from recall_bench.models.redaction import Redactor, list_environment_secrets
 
 _OUTPUT_LIMIT = 4 * 1024 * 1024
 """Output beyond this is read and dropped."""

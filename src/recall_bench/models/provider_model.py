@@ -19,22 +19,22 @@ from anyio.lowlevel import current_token
 
 from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import BenchError, ModelBusy, ModelFault, UsageError
+from recall_bench.core.redaction import (
+    Redactor,
+    filter_logs,
+    list_environment_secrets,
+    list_userinfo_secrets,
+)
 from recall_bench.core.usage import Usage
 from recall_bench.models.batch_model import BatchModel
 from recall_bench.models.faults import is_filtered, read_refusal, translate_error, truncate_line
 from recall_bench.models.folder_model import FolderModel
+from recall_bench.models.missing_keys import is_key_necessary
 from recall_bench.models.model import Finish, Model, Prompt, Reply
 from recall_bench.models.model_spec import ModelSpec
 from recall_bench.models.prices import is_price_known, price_usage
 from recall_bench.models.program_model import open_agent
 from recall_bench.models.provider_catalogue import BUNDLED, PROVIDERS, Provider
-from recall_bench.models.redaction import (
-    Redactor,
-    filter_logs,
-    is_key_necessary,
-    list_environment_secrets,
-    list_userinfo_secrets,
-)
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from recall_bench.core.errors import ModelBusy, ModelFault, UsageError
+from recall_bench.core.redaction import Redactor, list_environment_secrets
 from recall_bench.core.usage import Usage
 from recall_bench.core.user_code import (
     describe_error,
@@ -33,7 +34,6 @@ from recall_bench.models.faults import truncate_line
 from recall_bench.models.model import Prompt, Reply
 from recall_bench.models.model_spec import NO_TUNING, Tuning
 from recall_bench.models.program_model import join_prompt
-from recall_bench.models.redaction import Redactor, list_environment_secrets
 
 
 async def run_in_daemon_thread(call: Callable[[], object]) -> object:

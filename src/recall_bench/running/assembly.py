@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from recall_bench.core.errors import BenchError, Problems, UsageError
 from recall_bench.core.event import Declared
+from recall_bench.core.event_redaction import redact_plan
 from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader
 from recall_bench.core.output_folder import refuse_foreign_files
 from recall_bench.core.plan import (
@@ -208,8 +209,8 @@ def build_plan(
     reader: Reader | None,
     lifecycle: Lifecycle,
 ) -> Plan:
-    """Build the plan of the settings."""
-    return Plan(
+    """Build the plan of the settings, without their secrets."""
+    plan = Plan(
         scenarios=cards,
         checkpoints=checkpoints,
         system=system.card,
@@ -235,6 +236,7 @@ def build_plan(
         error_budget=settings.error_budget,
         world=make_world_card(settings),
     )
+    return redact_plan(plan)
 
 
 def make_world_card(settings: Settings) -> WorldCard | None:

@@ -18,6 +18,7 @@ from recall_bench.core.errors import (
     SystemStuck,
 )
 from recall_bench.core.event import QUERY, Answered, NotAnswered
+from recall_bench.core.event_redaction import redact_event
 from recall_bench.core.memory import Memory
 from recall_bench.core.plan import Trial
 from recall_bench.core.retry import make_postponement
@@ -110,7 +111,8 @@ class _CheckpointAsker:
                     # asked again.
                     await self.slot.replace(memory)
                     reply = await ask(self.slot.memory)
-                outcome = await self._finish_trial(trial, question, reply)
+                # The judge sees what the journal holds.
+                outcome = redact_event(await self._finish_trial(trial, question, reply))
             except (SystemGone, FeedFault) as gone:
                 self.failures.append(gone)
                 if others is not None:

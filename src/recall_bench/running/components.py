@@ -7,6 +7,7 @@ import anyio
 
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.event import Answered, Judged
+from recall_bench.core.event_redaction import redact_card
 from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.memory import MemorySystem, MeteringSystem, Reader
 from recall_bench.core.plan import Plan, ScenarioCard
@@ -48,7 +49,7 @@ class Components:
             "reader": (None if self.reader is None else self.reader.card, plan.reader),
         }
         for role, (found, planned) in here.items():
-            if found != planned:
+            if (None if found is None else redact_card(found)) != planned:
                 raise UsageError(
                     f"this worker has another {role} than the plan ({_format_card(found)}, "
                     f"planned was {_format_card(planned)}); install the same versions everywhere"

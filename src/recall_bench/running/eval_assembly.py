@@ -8,6 +8,7 @@ from pathlib import Path
 
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import UsageError
+from recall_bench.core.event_redaction import redact_plan
 from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader, SystemCard
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.settings import Settings
@@ -124,7 +125,7 @@ def _assemble_recorded(request: EvalRequest, opened: OpenedDataset, run: Path) -
             f"--answers-from: {run} has what was found and no answers; say --skip-qa with it"
         )
     judges = _build_judges(request, opened)
-    plan = before.replace(
+    changed = before.replace(
         dataset=opened.card,
         judge=judges.judge.card,
         appellate=judges.appellate.card if judges.appellate is not None else None,
@@ -134,6 +135,7 @@ def _assemble_recorded(request: EvalRequest, opened: OpenedDataset, run: Path) -
         judge_timeout_s=settings.judge_timeout_ms / 1000,
         answers_from=before.answers_from or before.digest,
     )
+    plan = redact_plan(changed)
     folder = choose_run_folder(settings, plan, f"{request.dataset}-")
     if folder.resolve() == run.resolve():
         raise UsageError(f"--into: {folder} holds the answers themselves; name another folder")

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.redaction import redact_message
 from recall_bench.core.settings import Executor, Settings
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.reporting.matrix_report import MatrixReport
@@ -103,7 +104,10 @@ def report_matrix(
     """Report what the folders of the cells hold now; options are those of the comparison."""
     from recall_bench.reporting.matrix_report import ReportCell, build_matrix_report
 
-    reasons = {each.cell.label: each.reason for each in outcomes}
+    reasons = {
+        each.cell.label: None if each.reason is None else redact_message(each.reason)
+        for each in outcomes
+    }
     found = [
         ReportCell(
             setting=cell.setting,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from recall_bench.core.errors import SystemGone, UsageError
+from recall_bench.core.event_redaction import redact_plan
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import DatasetCard, Plan
 from recall_bench.core.settings import Settings, apply_overrides
@@ -150,7 +151,7 @@ def _copy_settings(plan: Plan) -> dict[str, Any]:
 def _make_plan(
     before: Plan, settings: Settings, judges: Judges, people: PeopleVerdicts | None
 ) -> Plan:
-    return before.replace(
+    changed = before.replace(
         judge=judges.judge.card,
         appellate=judges.appellate.card if judges.appellate is not None else None,
         review=settings.review,
@@ -159,6 +160,7 @@ def _make_plan(
         answers_from=before.answers_from or before.digest,
         labels=None if people is None else people.card,
     )
+    return redact_plan(changed)
 
 
 def _explain_dataset(run: Path, dataset: DatasetCard) -> UsageError:

@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from recall_bench.core.redacted_output import redact_output
 from recall_bench.core.signals import STOP_SIGNALS
 from recall_bench.running.worker import Worker
 from recall_bench.running.worker_messages import (
@@ -45,7 +46,8 @@ def main() -> None:
         signal.signal(number, lambda *_: None)
     commands, replies = _take_pipes()
     try:
-        anyio.run(_serve, commands, partial(_send, replies))
+        with redact_output():
+            anyio.run(_serve, commands, partial(_send, replies))
     except* BrokenPipeError:
         # The driver is gone.
         sys.exit(1)

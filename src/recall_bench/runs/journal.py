@@ -11,6 +11,7 @@ import msgspec
 from recall_bench.core.append_log import AppendLog, is_busy, make_lock, read_lines
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import Event, decode_event, encode_event
+from recall_bench.core.event_redaction import redact_event
 from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.suggestion import find_nearest
 
@@ -60,7 +61,7 @@ def encode_events(events: Iterable[Event]) -> Iterator[bytes]:
     """Encode the events of a whole journal as its lines."""
     chain = LineChain()
     for event in events:
-        yield chain.add(encode_event(event)) + b"\n"
+        yield chain.add(encode_event(redact_event(event))) + b"\n"
 
 
 def _decode_line(path: Path, number: int, line: bytes, chain: LineChain | None = None) -> Event:
@@ -85,8 +86,8 @@ class Journal(AppendLog):
         self._chain = LineChain(split_link(self._read_last_line(end))[1])
 
     def append(self, event: Event) -> None:
-        """Write one event to the operating system."""
-        self.append_line(self._chain.add(encode_event(event)))
+        """Write one event, without secrets, to the operating system."""
+        self.append_line(self._chain.add(encode_event(redact_event(event))))
 
 
 def find_run_folders(root: Path) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from recall_bench.core import user_code
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import MemorySystem
+from recall_bench.core.redaction import learn_secrets
 from recall_bench.core.settings import Settings
 from recall_bench.core.user_code import is_code_target
 
@@ -23,6 +24,7 @@ def resolve_system(settings: Settings) -> MemorySystem:
     run. If the settings ask for a model endpoint, or a product needs one, it is started and stopped
     with the system.
     """
+    settings.learn_secrets()
     if settings.endpoint or settings.system_model or settings.system_embedder:
         return _add_endpoint(settings)
     return _build_system(settings)
@@ -117,6 +119,7 @@ def _load_described_server(settings: Settings) -> MemorySystem:
 
     document = read_document(Path(settings.adapter))
     content = document.content
+    learn_secrets(content)
     transport = content.get("transport") if isinstance(content, dict) else None
     resolve = _BY_TRANSPORT.get(str(transport))
     if resolve is None:

@@ -13,6 +13,7 @@ from typing import cast
 from recall_bench.core import user_code
 from recall_bench.core.diagnosis import Diagnosis, DoctorFinding
 from recall_bench.core.errors import SystemFault
+from recall_bench.core.event_redaction import redact_card
 from recall_bench.core.folders import measure_folder
 from recall_bench.core.memory import Asker, MemorySystem, Reader, SystemCard
 from recall_bench.core.scenario import BOUNDARY, Episode, Item, Scenario
@@ -186,9 +187,9 @@ def _build_diagnosis(
     found: Sequence[DoctorFinding],
     figures: dict[str, float],
 ) -> Diagnosis:
-    return Diagnosis(
+    diagnosis = Diagnosis(
         health=doctor_probe.derive_health(found),
-        system=card.digest,
+        system=redact_card(card).digest,
         at=datetime.now(UTC),
         code=setup.code,
         complaints=tuple(found),
@@ -196,6 +197,7 @@ def _build_diagnosis(
         asker=contract.seen.asker,
         figures={name: round(value, 4) for name, value in figures.items()},
     )
+    return redact_card(diagnosis)
 
 
 async def _run_growing(

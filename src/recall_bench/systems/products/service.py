@@ -22,6 +22,7 @@ from uuid import uuid4
 import anyio
 
 from recall_bench.core.errors import SystemBusy, SystemFault
+from recall_bench.core.redaction import Redactor
 from recall_bench.core.retry import parse_retry_after
 from recall_bench.systems.builtin.passage_index import format_quote
 from recall_bench.systems.products.notes import (
@@ -173,7 +174,7 @@ class ServiceErrors:
         return SystemBusy(message, _read_retry_after(error))
 
     def _redact_key(self, text: str) -> str:
-        return text.replace(self.key, "…") if self.key else text
+        return Redactor((self.key,)).redact_secrets(text) if self.key else text
 
 
 def get_http_status(error: Exception) -> int | None:

@@ -13,6 +13,7 @@ import anyio
 import msgspec
 
 from recall_bench.core.errors import BenchError, SystemFault, SystemGone, SystemTimeout, UsageError
+from recall_bench.core.redaction import Redactor
 from recall_bench.core.user_code import require_libraries
 from recall_bench.core.yaml12 import Document, read_document
 from recall_bench.systems.transports.ephemeral_server import START_TIMEOUT_S, EphemeralServer
@@ -52,9 +53,7 @@ class HttpAddress:
 
     def redact(self, text: str) -> str:
         """The text without the credentials, which a server may repeat."""
-        for secret in self.secrets:
-            text = text.replace(secret, "[redacted]")
-        return text
+        return Redactor(self.secrets).redact_secrets(text)
 
 
 def parse_http_address(target: str, environ: Mapping[str, str] = os.environ) -> HttpAddress:

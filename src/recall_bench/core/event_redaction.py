@@ -1,0 +1,93 @@
+"""Plans and events without secrets: what a journal may hold."""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from recall_bench.core.event import (
+    Answered,
+    Event,
+    FeedFailed,
+    Inspected,
+    Judged,
+    NotAnswered,
+    NotJudged,
+    Postponed,
+    RunStarted,
+)
+from recall_bench.core.memory import Answer
+from recall_bench.core.plan import Plan
+from recall_bench.core.redaction import TreeRedactor, get_redactor
+
+E = TypeVar("E", bound=Event)
+R = TypeVar("R", bound=msgspec.Struct)
+
+_CARDS = TreeRedactor(is_prose=False)
+_EVENTS = TreeRedactor(
+    is_prose=True,
+    # Messages may lose more than the texts of answers.
+    messages=frozenset({"message", "fault", "review_fault"}),
+    # Names that the plan states: a changed one would belong to nothing.
+    kept=frozenset({"type", "at", "trial", "scenario", "checkpoint", "id"}),
+)
+
+
+def redact_plan(plan: Plan) -> Plan:
+    """Return the plan without secrets in its cards; equal plans stay equal."""
+    return plan.replace(
+        system=redact_card(plan.system),
+        judge=redact_card(plan.judge),
+        appellate=None if plan.appellate is None else redact_card(plan.appellate),
+        reader=None if plan.reader is None else redact_card(plan.reader),
+    )
+
+
+def redact_card(card: R) -> R:
+    """Return a card of a system, judge or reader, or a diagnosis, without secrets."""
+    return _redact_record(card, _CARDS)
+
+
+def redact_event(event: E) -> E:
+    """Return an event without secrets; the same object if it has none.
+
+    Declared questions stay as they are: they are the dataset's own text, held against its digest.
+    """
+    match event:
+        case RunStarted():
+            diagnosis = None if event.diagnosis is None else redact_card(event.diagnosis)
+            return event.replace(plan=redact_plan(event.plan), diagnosis=diagnosis)
+        case FeedFailed() | Inspected() | NotAnswered() | NotJudged() | Postponed():
+            return _redact_record(event, _EVENTS)
+        case Answered() if event.answer.tool_calls or _may_hold_keys(_list_texts(event.answer)):
+            return _redact_record(event, _EVENTS)
+        case Judged() if event.review_fault or _may_hold_keys(_list_reasons(event)):
+            return _redact_record(event, _EVENTS)
+        case _:
+            return event
+
+
+def _list_texts(answer: Answer) -> Iterator[str]:
+    yield answer.text
+    for passage in answer.passages:
+        yield passage.text
+        if passage.source:
+            yield passage.source
+
+
+def _list_reasons(event: Judged) -> Iterator[str]:
+    yield event.verdict.reason
+    if event.primary is not None:
+        yield event.primary.reason
+
+
+def _may_hold_keys(texts: Iterable[str]) -> bool:
+    return any(map(get_redactor().may_hold_keys, texts))
+
+
+def _redact_record(record: R, redactor: TreeRedactor) -> R:
+    content = msgspec.json.decode(msgspec.json.encode(record))
+    found = redactor.redact(content)
+    if found is content:
+        return record
+    return msgspec.json.decode(msgspec.json.encode(found), type=type(record))
