@@ -1,14 +1,17 @@
 """Everything the command line does is one import away, and the list of names is a promise."""
 
 import ast
+import asyncio
 import json
 import re
 import shutil
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 import recall_bench
@@ -16,6 +19,7 @@ from recall_bench.core.event import Answered
 from recall_bench.core.plan import ReviewMode
 from recall_bench.core.settings import JudgeShows
 from recall_bench.judging.rubric.passages import ExcerptMode
+from recall_bench.running.assembly import assemble
 from tests.gardener import write_persona
 
 
@@ -218,6 +222,45 @@ async def test_a_benchmark_inside_a_running_loop(tmp_path: Path) -> None:
 
     assert finished.exit_code == 0
     assert (tmp_path / "run" / "heatmap.png").exists()
+
+
+@pytest.mark.anyio
+async def test_other_tasks_go_on_while_a_run_is_awaited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every part of the run waits until a task of the loop has gone on; none waits in vain."""
+    write_persona(tmp_path / "data")
+    ticked = threading.Event()
+    waited: dict[str, bool] = {}
+
+    async def tick() -> None:
+        while True:
+            await anyio.sleep(0.001)
+            ticked.set()
+
+    def wait_for_tick(part: str) -> None:
+        ticked.clear()
+        waited[part] = ticked.wait(30)
+
+    def assemble_late(*words: Any) -> Any:
+        wait_for_tick("assembly")
+        return assemble(*words)
+
+    monkeypatch.setattr("recall_bench.library.assemble", assemble_late)
+    ticker = asyncio.create_task(tick())
+    finished = await recall_bench.arun(
+        adapter="bm25",
+        data=tmp_path / "data",
+        ranges="5d",
+        into=tmp_path / "run",
+        heatmap_png=False,
+        observe=lambda event, _: wait_for_tick(type(event).__name__),
+    )
+    ticker.cancel()
+
+    assert finished.exit_code == 0
+    assert {"assembly", "BoundsComputed", "Answered", "Judged"} <= waited.keys()
+    assert all(waited.values())
 
 
 @pytest.mark.anyio

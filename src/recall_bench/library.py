@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.errors import BenchError, UsageError
+from recall_bench.core.event_loop import run_in_thread
 from recall_bench.core.output_folder import refuse_foreign_files
 from recall_bench.core.plan import Calendar, parse_range
 from recall_bench.core.profile import read_profile
@@ -163,8 +164,16 @@ async def arun(
     observe: Observer | None = None,
     **given: Any,  # noqa: ANN401 - the fields of Settings
 ) -> Finished:
-    """The same as `run`, awaited in the running event loop."""
-    return _present(await execute_async(_assemble_job(settings, given), observe))
+    """The same as `run`, awaited: other tasks of the running event loop go on meanwhile.
+
+    The run has a thread and a loop of its own, which also call `observe` and the adapter.
+    Cancelling the task stops the run in good order; the same call continues it.
+    """
+
+    async def assemble_and_execute() -> RunResult:
+        return await execute_async(_assemble_job(settings, given), observe)
+
+    return _present(await run_in_thread(assemble_and_execute))
 
 
 def _assemble_job(settings: Settings | None, given: dict[str, Any]) -> Job:

@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.event_loop import run_in_thread, run_to_end
 
 
 async def add(first: int, second: int) -> tuple[int, str]:
@@ -35,6 +35,44 @@ async def test_what_it_raises_is_raised() -> None:
 
     with pytest.raises(LookupError, match="no"):
         run_to_end(fail)
+
+
+@pytest.mark.anyio
+async def test_a_loop_goes_on_while_it_awaits_another_thread() -> None:
+    ticked = threading.Event()
+
+    async def tick() -> None:
+        while True:
+            await anyio.sleep(0.001)
+            ticked.set()
+
+    async def block() -> str:
+        return f"ticked: {ticked.wait(30)}"
+
+    ticker = asyncio.create_task(tick())
+    try:
+        assert await run_in_thread(block) == "ticked: True"
+    finally:
+        ticker.cancel()
+
+
+@pytest.mark.anyio
+async def test_cancelling_ends_what_runs_in_the_other_thread() -> None:
+    loop, begun, ended = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+    async def wait_forever() -> None:
+        loop.call_soon_threadsafe(begun.set)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+
+    task = asyncio.create_task(run_in_thread(wait_forever))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
 
 
 def test_an_interruption_cancels_what_runs_in_the_other_thread() -> None:

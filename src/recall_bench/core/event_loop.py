@@ -22,3 +22,12 @@ def run_to_end(call: Callable[..., Awaitable[T]], *parameters: object) -> T:
         return anyio.run(call, *parameters)
     with start_blocking_portal() as portal:
         return portal.call(call, *parameters)
+
+
+async def run_in_thread(call: Callable[..., Awaitable[T]], *parameters: object) -> T:
+    """Run an async call in a thread with an event loop of its own, while this loop goes on.
+
+    Cancelling this cancels the call, and waits until it has ended.
+    """
+    with start_blocking_portal() as portal:
+        return await asyncio.wrap_future(portal.start_task_soon(call, *parameters))
