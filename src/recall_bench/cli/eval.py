@@ -181,28 +181,27 @@ def _run_evaluation(request: "EvalRequest", *, is_quiet: bool) -> "EvalResult":
 def _print_result(evaluated: "EvalResult", *, as_json: bool, is_complete: bool) -> int:
     from recall_bench.cli.console import format_json
     from recall_bench.cli.run import find_problem, print_conclusion
-    from recall_bench.reporting.eval_page import render_page
+    from recall_bench.reporting.eval_page import render_page, render_summary
 
     if evaluated.report is not None:
         if as_json:
             click.echo(format_json(evaluated.report))
+        elif is_complete:
+            show_page(render_page(evaluated.report))
         else:
-            show_page(render_page(evaluated.report), is_complete=is_complete)
+            click.echo(render_summary(evaluated.report))
     print_conclusion(evaluated.finished, find_problem(evaluated.finished))
     if evaluated.place is not None:
         click.echo(f"report: {evaluated.place}", err=True)
     return evaluated.exit_code
 
 
-def show_page(page: str, *, is_complete: bool = False) -> None:
-    """Print the page; at a terminal as tables, and only its figures unless it is complete."""
+def show_page(page: str) -> None:
+    """Print the page: at a terminal as tables, else as it is."""
     if not sys.stdout.isatty():
         click.echo(page)
         return
     from rich.console import Console
     from rich.markdown import Markdown
 
-    from recall_bench.reporting.eval_page import COUNTED
-
-    figures, _, _ = page.partition(COUNTED)
-    Console().print(Markdown(page if is_complete else figures))
+    Console().print(Markdown(page))

@@ -1,9 +1,12 @@
 """The command line: parse arguments, call the library, print. Only `main` exits."""
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from errno import ENOSPC
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -72,10 +75,33 @@ SECTIONS = {
 """The commands by purpose, as `--help` shows them."""
 
 
+class OutputClosed(Exception):
+    """The reader of the output, such as `head`, has enough."""
+
+
+@contextmanager
+def _note_closed_output() -> Iterator[None]:
+    """Raise what click does not answer with exit code 1, as it does a broken pipe."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise OutputClosed from error
+
+
 class LazyGroup(click.Group):
     """Imports a command's module only when the command is used."""
 
     context_class = HelpContext
+
+    def make_context(self, *words: Any, **more: Any) -> click.Context:  # noqa: ANN401 - click's own
+        """Parse the arguments; `--help` prints here."""
+        with _note_closed_output():
+            return super().make_context(*words, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's own
+        """Run the command."""
+        with _note_closed_output():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """All commands, in the order of use."""
@@ -133,6 +159,10 @@ def cli() -> None:
     """Measure what an agent remembers."""
 
 
+_BY_SIGPIPE = 128 + 13
+"""The exit code of a command whose output is closed, as shells report it."""
+
+
 def main() -> None:
     """Run the command; print expected errors as one line, without a traceback and secrets."""
     with redact_output():
@@ -159,9 +189,10 @@ def _run_command() -> None:
         for line in str(error).splitlines():
             _print_error(clean_text(line))
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
+    except OutputClosed:
+        # What is still in the buffer has no reader, and would be complained about at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_BY_SIGPIPE)
     except OSError as error:
         if error.errno != ENOSPC or error.filename is not None:
             raise

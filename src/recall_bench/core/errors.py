@@ -50,6 +50,7 @@ A run that ends without one of these still has an exit code that says how it wen
    12  `gate`: undecided, because a run is unfinished, unlike its baseline, or not measured
    13  requests to a model wait in files for their replies; the same command takes them
   130  interrupted (143 by SIGTERM, 129 by SIGHUP); the same command continues
+  141  the reader of the output, such as `head`, had enough; a run was finished before
 
 Anything else that escapes is a bug in the harness: it aborts the run with its traceback.
 """

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import UsageError
-from recall_bench.core.tables import make_table, render_markdown
+from recall_bench.core.plain_text import wrap_text
+from recall_bench.core.tables import Table, make_table, render_markdown, render_text
 from recall_bench.datasets.methodologies import find_methodology
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
 from recall_bench.reporting.eval_report import (
@@ -23,12 +24,11 @@ from recall_bench.reporting.eval_report import (
 from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
 from recall_bench.reporting.formats import format_card, format_number
 
-COUNTED = "## How it was counted"
-"""Where the figures end and their circumstances begin."""
 _DASH = "–"
 _RANKED = ("hit", "recall", "recall_all", "precision", "ndcg", "ndcg_lme")
 _RANKING = re.compile(r"(session|turn) (\w+)@(\d+)(tok)?")
 _LAYERED = re.compile(r"(snippet_r|document_r)@(\d+)")
+_BLIND_NOTE = "In brackets: what a blind draw or a guess gets on the same questions."
 _FILES = 20
 """As many files as a page names."""
 _Row = list[str]
@@ -37,6 +37,11 @@ _Row = list[str]
 def render_page(report: EvalReport) -> str:
     """The report as a page."""
     return "\n\n".join(part for part in _EvalPage(report).render_parts() if part) + "\n"
+
+
+def render_summary(report: EvalReport) -> str:
+    """The figures that come first, all together and by category, as text for a terminal."""
+    return "\n".join(_EvalPage(report).render_summary())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,20 @@ class _EvalPage:
         yield from self._render_protocol()
         yield from self._render_run()
 
+    def render_summary(self) -> Iterator[str]:
+        """The title, the first figures and those by category, in columns."""
+        for text in self._render_title():
+            yield from wrap_text(_strip_marks(text))
+        yield ""
+        yield from _render_columns(self._tabulate_headline())
+        for text in (self._render_legend(), self._warn_below_chance()):
+            yield from wrap_text(_strip_marks(text))
+        categories = self._tabulate_categories()
+        if categories.rows:
+            yield ""
+            yield from _render_columns(categories)
+            yield from wrap_text(_BLIND_NOTE)
+
     def _render_title(self) -> Iterator[str]:
         report, counts = self._report, self._report.counts
         yield f"# {report.title}: {format_card(report.system)}"
@@ -88,6 +107,10 @@ class _EvalPage:
         return [name for name in self._report.headline if name in self._figures]
 
     def _render_headline(self) -> str:
+        table = self._tabulate_headline()
+        return render_markdown(table) if table.rows else ""
+
+    def _tabulate_headline(self) -> Table:
         """The figures that come first, each between its floors and its ceiling."""
         names = self._list_headline()
         head = ["", "questions", self._report.system.name, "95 % interval", "random"]
@@ -109,7 +132,7 @@ class _EvalPage:
                     _format_number(found.ceiling),
                 ]
             )
-        return _render_table(*_drop_blank_columns(head, rows))
+        return make_table(*_drop_blank_columns(head, rows))
 
     def _render_legend(self) -> str:
         """What the columns beside the system are, as far as there are any."""
@@ -270,10 +293,16 @@ class _EvalPage:
         yield _render_table(head, rows)
 
     def _render_categories(self) -> Iterator[str]:
+        if (table := self._tabulate_categories()).rows:
+            yield "## By category"
+            yield render_markdown(table)
+            yield _BLIND_NOTE
+
+    def _tabulate_categories(self) -> Table:
+        """The first figures of a search by category; no rows where there are none."""
         names = [name for name in self._list_headline() if _is_retrieval(name)]
         if not names or len(self._report.groups) < 4:
-            return
-        yield "## By category"
+            return make_table((), ())
         rows = []
         for group in self._report.groups:
             row = [f"{group.name} ({group.questions:,})"]
@@ -281,12 +310,11 @@ class _EvalPage:
                 found = group.figures.get(name)
                 row.append(_DASH if found is None else _format_over_chance(found, group.questions))
             rows.append(row)
-        yield _render_table(["", *names], rows)
-        yield "In brackets: what a blind draw or a guess gets on the same questions."
+        return make_table(["", *names], rows)
 
     def _render_protocol(self) -> Iterator[str]:
         report = self._report
-        yield COUNTED
+        yield "## How it was counted"
         yield report.protocol.about
         yield f"Dataset `{report.dataset.name}`{_describe_layers(report, ', corrected by ')}:"
         yield _render_table(
@@ -402,6 +430,16 @@ def _format_delivery(report: EvalReport) -> str:
 
 def _render_table(head: Sequence[str], rows: Sequence[_Row]) -> str:
     return render_markdown(make_table(head, rows)) if rows else ""
+
+
+def _render_columns(table: Table) -> list[str]:
+    rows = [[_strip_marks(cell) for cell in row] for row in table.rows]
+    return render_text(replace(table, rows=rows)) if rows else []
+
+
+def _strip_marks(text: str) -> str:
+    """Our own Markdown as plain text."""
+    return text.replace("*", "").replace("`", "").removeprefix("# ")
 
 
 _RUN = re.compile(r"run-(\d+)")

@@ -81,7 +81,7 @@ def test_a_model_says_yes_or_no_by_the_rule_of_each_type(official: OfficialEval)
 
 
 def test_controls_that_would_have_to_be_paid_for_are_not_run(official: OfficialEval) -> None:
-    shown = official()
+    shown = official("-v")
 
     assert shown.code == 0, shown.err
     assert len(official.server.requests) == 4
