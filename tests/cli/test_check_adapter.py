@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.commands import Invoke
 
 QUIET = ("--only", "sessions", "--only", "count")
@@ -85,7 +87,34 @@ def test_an_adapter_in_a_file_is_checked(invoke: Invoke, tmp_path: Path) -> None
     shown = invoke("check-adapter", "mine.py", "--only", "dates")
 
     assert shown.code == 0
-    assert "so declare clock = 'native'" in " ".join(shown.out.split())
+    said = " ".join(shown.out.split())
+    assert "so declare clock = 'native' in the class" in said
+    assert 'a server or program replies to health with {"clock": "native"}' in said
+
+
+@pytest.mark.parametrize(
+    ("adapter", "advice"),
+    [
+        ("server.js", "--adapter 'command:node server.js'"),
+        ("./server.ts", "--adapter 'command:npx tsx ./server.ts'"),
+        ("node server.js --quick", "--adapter 'command:node server.js --quick'"),
+        ("bin/memory", "--adapter 'command:bin/memory'"),
+        ("127.0.0.1:8080", "write http://127.0.0.1:8080 for an HTTP server"),
+        ("localhost:50051", "or grpc://localhost:50051 for gRPC"),
+    ],
+)
+def test_a_system_that_is_not_python_is_told_how_it_is_named(
+    invoke: Invoke, adapter: str, advice: str
+) -> None:
+    Path("bin").mkdir()
+    Path("bin/memory").touch()
+
+    shown = invoke("check-adapter", adapter)
+
+    assert shown.code == 2
+    assert advice in shown.err
+    assert "plugin" not in shown.err
+    assert len(shown.err.splitlines()) == 1
 
 
 def test_a_system_that_does_not_exist_is_a_usage_error(invoke: Invoke) -> None:

@@ -1,5 +1,6 @@
 """Builds the system that an `--adapter` target names."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -40,11 +41,39 @@ def _build_system(settings: Settings, endpoint: str | None = None) -> MemorySyst
         return _connect_server(settings)
     if target.endswith(_YAML_SUFFIXES):
         return _load_described_server(settings)
+    if (hint := _explain_form(target)) is not None:
+        raise UsageError(hint)
     if is_code_target(target):
         from recall_bench.systems.python.system import load_python_system
 
         return load_python_system(target, settings.config, factory=settings.factory)
     return _load_named_system(settings, endpoint)
+
+
+_ADDRESS = re.compile(r"[\w.-]+:\d+(?:/.*)?")
+_PYTHON = re.compile(r"\.py(?::.*)?$")
+
+
+def _explain_form(target: str) -> str | None:
+    """How to name a server or a program that is written like neither; None for anything else."""
+    if _ADDRESS.fullmatch(target):
+        return (
+            f"{target!r} is an address without its protocol; write http://{target} for an HTTP "
+            f"server, or grpc://{target} for gRPC"
+        )
+    is_command = " " in target.strip()
+    is_program = Path(target).is_file() or Path(target).suffix in _PROGRAM_SUFFIXES
+    if _PYTHON.search(target) or not (is_command or is_program):
+        return None
+    program = target if is_command else f"{_INTERPRETERS.get(Path(target).suffix, '')}{target}"
+    return (
+        f"{target!r} is not Python; to start a program that talks JSON lines write "
+        f"--adapter 'command:{program}', or start a server and give its http:// or grpc:// address"
+    )
+
+
+_INTERPRETERS = {".js": "node ", ".mjs": "node ", ".ts": "npx tsx ", ".rb": "ruby ", ".sh": "sh "}
+_PROGRAM_SUFFIXES = {*_INTERPRETERS, ".go", ".jar", ".exe"}
 
 
 def _load_named_system(settings: Settings, endpoint: str | None) -> MemorySystem:

@@ -1,5 +1,6 @@
 """The context of a contract check: its memories and facts, what was observed, and the report."""
 
+import json
 import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
@@ -160,6 +161,15 @@ _INVISIBLE = dict.fromkeys(
 
 class ContractBroken(Exception):
     """The system fails a check; the message is a complete sentence."""
+
+
+def describe_declaration(name: str, value: object) -> str:
+    """How a system declares a property: in its class, or in what its server or program says."""
+    shown = json.dumps(value)
+    return (
+        f"declare {name} = {value!r} in the class, or a server or program replies to health with "
+        f"{{{json.dumps(name)}: {shown}}}"
+    )
 
 
 class CheckDoesNotApply(Exception):

@@ -143,7 +143,7 @@ async def check_sessions(bench: CheckContext) -> str:
         raise ContractBroken(
             f"expected what the session {_CLOSED!r} said to be kept from {_OTHER!r}, as the card "
             f"claims, but {secret.canary!r} was returned; use the session of each question, or "
-            "do not declare honours_sessions"
+            'do not declare honours_sessions (of a server or program: asker is not "honoured")'
         )
     if not is_known or not own_known:
         raise ContractBroken(

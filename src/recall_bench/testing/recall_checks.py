@@ -12,6 +12,7 @@ from recall_bench.testing.check_context import (
     CheckedMemory,
     CheckReply,
     ContractBroken,
+    describe_declaration,
     format_days,
 )
 from recall_bench.testing.story import (
@@ -213,15 +214,15 @@ async def check_dates(bench: CheckContext) -> str:
     if claim is not None and _RANK[claim] > _RANK[seen]:
         raise ContractBroken(
             f"expected to see the clock the card claims, {claim}, but saw {seen}: with the date "
-            f"beside the text {beside.words}; pass the date of each day to the system, or declare "
-            f"clock = {str(seen)!r}"
+            f"beside the text {beside.words}; pass the date of each day to the system, or "
+            f"{describe_declaration('clock', str(seen))}"
         )
     return f"saw {seen}: {detail.words}; {_compare_claim(claim, seen)}"
 
 
 def _compare_claim(claim: Clock | None, seen: Clock) -> str:
     if claim is None:
-        return f"the card does not say, so declare clock = {str(seen)!r}"
+        return f"the card does not say, so {describe_declaration('clock', str(seen))}"
     if claim is seen:
         return "as the card says"
     return f"the card says {claim}, which is less"

@@ -13,6 +13,7 @@ from recall_bench.testing.check_context import (
     CheckedMemory,
     CheckReply,
     ContractBroken,
+    describe_declaration,
     format_days,
 )
 from recall_bench.testing.story import StoryFact, make_canary, make_episode, write_day
@@ -84,8 +85,8 @@ async def check_concurrency(bench: CheckContext) -> str:
         swapped = sum(bool(heard[number].find_facts(facts)) for number in lost)
         raise ContractBroken(
             f"expected {count} questions at once to be answered as they are one by one, but "
-            f"{len(lost)} lost their answer, {swapped} of them to another question's; declare "
-            "max_concurrency = 1, or share no state between questions"
+            f"{len(lost)} lost their answer, {swapped} of them to another question's; share no "
+            f"state between questions, or {describe_declaration('max_concurrency', 1)}"
         )
     bench.observations.questions_at_once = count
     return f"{count} questions at once are answered as they are one by one"
