@@ -1,15 +1,17 @@
 """The commands `doctor` and `check-adapter`: whether a system can be measured."""
 
 from collections.abc import Callable
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
 
 from recall_bench.cli.console import format_json, forward_to_stderr
-from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, add_json_option, parse_config
+from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, PATH, add_json_option, parse_config
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.memory import UNDECLARED
+from recall_bench.core.settings import Settings
 
 if TYPE_CHECKING:
     from recall_bench.core.memory import MemorySystem
@@ -26,9 +28,46 @@ UNHEALTHY = 1
 @CONFIG
 @CALL_TIMEOUT
 @click.option("--strict", is_flag=True, help="Exit with 1 for a suspect system too.")
+@click.option(
+    "--seed",
+    "story_seed",
+    metavar="SEED",
+    help="Seed of the story that the system is examined on [a fresh one].",
+)
+@click.option(
+    "--memorisation",
+    is_flag=True,
+    help="Test instead whether it knows the released stories: run them, and fresh ones.",
+)
+@click.option(
+    "--fresh-seeds",
+    type=click.IntRange(1, 20),
+    default=3,
+    show_default=True,
+    help="With --memorisation: how many fresh seeds.",
+)
+@click.option(
+    "-p",
+    "--personas",
+    multiple=True,
+    help="With --memorisation: shipped personas [executive-assistant er-physician].",
+)
+@click.option(
+    "-o", "--into", type=PATH, help="With --memorisation: folder to keep the runs in [none]."
+)
 @add_json_option("Print JSON.")
 def doctor_command(
-    *, adapter: str, config: tuple[str, ...], timeout_s: float, strict: bool, as_json: bool
+    *,
+    adapter: str,
+    config: tuple[str, ...],
+    timeout_s: float,
+    strict: bool,
+    story_seed: str | None,
+    memorisation: bool,
+    fresh_seeds: int,
+    personas: tuple[str, ...],
+    into: Path | None,
+    as_json: bool,
 ) -> int:
     """Diagnose a system before its scores are used.
 
@@ -36,10 +75,22 @@ def doctor_command(
     story it does not know, about a small story, about the same with shuffled days, and compared
     with controls that know nothing, guess, and know everything. The verdict is `valid`, `suspect`
     or `invalid`; later runs of the same system show it. Exits with 1 for `invalid`.
+
+    With --memorisation it exits with 1 if the system scores higher on the released stories than
+    on the same stories drawn from fresh seeds.
     """
     from recall_bench.core.diagnosis import save_diagnosis
 
-    result = _run_doctor(adapter, parse_config(config), timeout_s)
+    if memorisation:
+        settings = Settings(
+            adapter=adapter,
+            config=parse_config(config),
+            personas=personas,
+            ranges=("full",),
+            timeout_ms=round(1000 * timeout_s),
+        )
+        return _test_memorisation(settings, fresh_seeds, into, as_json=as_json)
+    result = _run_doctor(adapter, parse_config(config), timeout_s, story_seed)
     if as_json:
         click.echo(format_json(result.diagnosis))
     else:
@@ -57,14 +108,39 @@ def doctor_command(
     return UNHEALTHY
 
 
-def _run_doctor(adapter: str, config: dict[str, object], timeout_s: float) -> "DoctorResult":
+def _test_memorisation(settings: Settings, count: int, into: Path | None, *, as_json: bool) -> int:
+    from tempfile import TemporaryDirectory
+
+    from recall_bench.cli.console import show_activity, show_build
+    from recall_bench.generate.world_seeds import WorldSeed
+    from recall_bench.running.memorisation import render_memorisation, run_memorisation
+
+    seeds = _list_kept_seeds(into) or [WorldSeed.draw().hex for _ in range(count)]
+    with (
+        TemporaryDirectory(prefix="recall-bench-doctor-") as scratch,
+        forward_to_stderr(),
+        show_activity() as show,
+    ):
+        found = run_memorisation(settings, seeds, into or Path(scratch), show, show_build)
+    click.echo(format_json(found) if as_json else render_memorisation(found))
+    return UNHEALTHY if found.is_memorised else 0
+
+
+def _list_kept_seeds(folder: Path | None) -> list[str]:
+    """The seeds of a test that is continued."""
+    kept = [] if folder is None else sorted(folder.glob("system-0x*"))
+    return [path.name.removeprefix("system-") for path in kept]
+
+
+def _run_doctor(
+    adapter: str, config: dict[str, object], timeout_s: float, story_seed: str | None
+) -> "DoctorResult":
     import anyio
 
     from recall_bench.cli.console import show_activity
     from recall_bench.core.distribution import get_version
-    from recall_bench.core.settings import Settings
-    from recall_bench.generate.shipped_personas import SAMPLE, SOURCES
-    from recall_bench.library import load_persona
+    from recall_bench.generate.world_seeds import WorldSeed, parse_world_seed
+    from recall_bench.generate.worlds import draw_short_story
     from recall_bench.systems.resolver import resolve_system
     from recall_bench.testing.doctor import (
         build_doctor_setup,
@@ -72,7 +148,8 @@ def _run_doctor(adapter: str, config: dict[str, object], timeout_s: float) -> "D
         examine_system,
     )
 
-    setup = build_doctor_setup(load_persona(SOURCES / SAMPLE), get_version())
+    seed = WorldSeed.draw() if story_seed is None else parse_world_seed(story_seed)
+    setup = build_doctor_setup(draw_short_story(seed), get_version(), seed.hex)
     with collect_temporary_files() as files, forward_to_stderr(), show_activity() as show:
         system = resolve_system(Settings(adapter=adapter, config=config))
 
@@ -99,7 +176,8 @@ def _render_diagnosis(result: "DoctorResult") -> str:
         lines.append("")
     clock = "unknown" if diagnosis.clock is None else diagnosis.clock.value
     asker = "unknown" if diagnosis.asker is None else diagnosis.asker.value
-    facts = {"seen to know the date": clock, "seen to take the asker as": asker}
+    facts = {"story": diagnosis.story} if diagnosis.story else {}
+    facts |= {"seen to know the date": clock, "seen to take the asker as": asker}
     facts |= {name: f"{value:,.2f}" for name, value in diagnosis.figures.items()}
     table = make_table(("measured", "result"), facts.items(), text=(1,))
     return "\n".join([*lines, *(f"  {line}" for line in render_text(table))])
@@ -132,7 +210,6 @@ def check_adapter_command(
     contract is broken.
     """
     from recall_bench.cli.console import show_activity
-    from recall_bench.core.settings import Settings
     from recall_bench.systems.resolver import resolve_system
 
     with forward_to_stderr(), show_activity() as show:

@@ -50,6 +50,8 @@ class Diagnosis(Record, frozen=True, kw_only=True, omit_defaults=True):
     """How it was observed to use the session of a question; None if unknown."""
     figures: dict[str, float] = field(default_factory=dict)
     """Measurements, by name."""
+    story: str = ""
+    """The story it was examined on: persona, days and seed."""
 
 
 _DIAGNOSIS = msgspec.json.Decoder(Diagnosis)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recall_bench.core.errors import Problems, UsageError
+from recall_bench.core.scenario import Scenario
 from recall_bench.datasets.persona_files import DEFAULT_ARCS
 from recall_bench.generate.shipped_personas import (
     SAMPLE,
@@ -23,6 +24,7 @@ from recall_bench.generate.shipped_personas import (
     write_catalogue,
 )
 from recall_bench.generate.world.sources import WorldSources
+from recall_bench.generate.world_seeds import WorldSeed
 
 if TYPE_CHECKING:
     from recall_bench.datasets.lint.lint_report import LintReport
@@ -149,6 +151,36 @@ def build_world(
     settings = msgspec.convert({**(knobs or {}), "days": length}, WorldOptions)
     with building(sources.persona.id, length) as on_day:
         return build_folder(sources, settings, out, on_day)
+
+
+SHORT_STORY_DAYS = (42, 84)
+"""The lengths of a story drawn to examine a system: nobody can tell when it will end."""
+
+
+def draw_short_story(seed: WorldSeed) -> Scenario:
+    """Draw the first weeks of some shipped persona; persona, length and values follow the seed."""
+    from tempfile import TemporaryDirectory
+
+    from recall_bench.datasets.persona import load_persona
+    from recall_bench.generate.world.random_stream import RandomStream
+
+    chance = RandomStream(seed.value, "short story")
+    persona = chance.choose(list_shipped_personas())
+    last = chance.draw_between(*SHORT_STORY_DAYS)
+    arcs = min(load_catalogue(2)[persona], key=lambda name: parse_story_days(name) or 0)
+    with TemporaryDirectory(prefix="recall-bench-story-") as scratch:
+        folder = build_world(
+            persona, Path(scratch), arcs=arcs, edition=2, knobs={"seed": seed.value}
+        )
+        whole = load_persona(folder, arcs=arcs)
+    return whole.replace(
+        episodes=tuple(each for each in whole.episodes if each.day <= last),
+        items=tuple(
+            item
+            for item in whole.items
+            if item.is_open(last) and all(cited.day <= last for cited in item.truth.evidence)
+        ),
+    )
 
 
 def record_release(

@@ -16,7 +16,7 @@ from recall_bench.core.errors import SystemFault
 from recall_bench.core.event_redaction import redact_card
 from recall_bench.core.folders import measure_folder
 from recall_bench.core.memory import Asker, MemorySystem, Reader, SystemCard
-from recall_bench.core.scenario import BOUNDARY, Episode, Item, Scenario
+from recall_bench.core.scenario import BOUNDARY, Episode, Expects, Item, Scenario
 from recall_bench.core.schedule import shuffle
 from recall_bench.core.verdict import Judge
 from recall_bench.datasets.supporting_passages import share_evidence
@@ -47,6 +47,9 @@ def collect_temporary_files() -> Iterator[Path]:
 QUESTIONS = 48
 """The number of questions for the system and each control."""
 
+ABSTENTIONS = 4
+"""How many of them may ask for what is not in the story: silence is right there."""
+
 PROBES = 9
 """The number of answers timed at each quarter of the story; the median is used."""
 
@@ -64,17 +67,25 @@ class DoctorSetup:
     judge: Judge
     code: str
     """The version of the harness."""
+    seed: str = ""
+    """The seed that the story was drawn from, if any."""
+
+    def describe_story(self) -> str:
+        """The persona, its days, and the seed, so that the examination can be repeated."""
+        named = f"{self.scenario.id}, {self.scenario.last_day} days"
+        return f"{named}, seed {self.seed}" if self.seed else named
 
     def make_probe(self, card: SystemCard, timeout_s: float) -> StoryProbe:
         """Make a probe with a spread of the questions that apply to the system."""
         last = self.scenario.last_day
         items = [item for item in self.scenario.items if item.is_open(last)]
         items = [item for item in items if _is_applicable(item, card)]
-        step = max(1, len(items) // QUESTIONS)
+        empty = [item for item in items if item.truth.expects is Expects.ABSTAIN]
+        known = [item for item in items if item.truth.expects is not Expects.ABSTAIN]
         self.judge.study(self.scenario)
         return StoryProbe(
             scenario=self.scenario,
-            items=tuple(items[::step][:QUESTIONS]),
+            items=(*_spread(known, QUESTIONS - ABSTENTIONS), *_spread(empty, ABSTENTIONS)),
             reader=self.reader,
             judge=self.judge,
             timeout_s=timeout_s,
@@ -87,6 +98,11 @@ class DoctorResult:
 
     diagnosis: Diagnosis
     contract: ContractReport
+
+
+def _spread(items: Sequence[Item], count: int) -> Sequence[Item]:
+    """At most `count` of the items, evenly spread."""
+    return items[:: max(1, len(items) // count)][:count]
 
 
 def _is_applicable(item: Item, card: SystemCard) -> bool:
@@ -196,6 +212,7 @@ def _build_diagnosis(
         clock=contract.seen.clock,
         asker=contract.seen.asker,
         figures={name: round(value, 4) for name, value in figures.items()},
+        story=setup.describe_story(),
     )
     return redact_card(diagnosis)
 
@@ -236,10 +253,10 @@ def _shuffle_days(days: Sequence[Episode]) -> tuple[Episode, ...]:
 CONTROLS = ("none", "random", "oracle")
 
 
-def build_doctor_setup(scenario: Scenario, code: str) -> DoctorSetup:
+def build_doctor_setup(scenario: Scenario, code: str, seed: str = "") -> DoctorSetup:
     """Build the setup of built-in controls, the extractive reader and the offline judge.
 
-    `code` is the version of the harness.
+    `code` is the version of the harness; the story was drawn from `seed`, if one is given.
     """
     from recall_bench.judging.offline.offline_judge import OfflineJudge
     from recall_bench.systems.readers import ExtractiveReader
@@ -250,6 +267,7 @@ def build_doctor_setup(scenario: Scenario, code: str) -> DoctorSetup:
         reader=ExtractiveReader(),
         judge=OfflineJudge({}),
         code=code,
+        seed=seed,
     )
 
 

@@ -1,0 +1,72 @@
+"""A system that knows the released stories is found out on fresh seeds; an honest one is not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Invoke
+
+KNOWS_THE_RELEASE = '''
+from recall_bench.library import load_persona
+
+KNOWN = {item.text: item.truth.reference for item in load_persona("bakery-de").items}
+
+
+class KnowsTheRelease:
+    """Has the released answers by heart, and keeps nothing that it is fed."""
+
+    version = "1"
+
+    def setup(self):
+        pass
+
+    def ingest_day(self, day, content, metadata):
+        pass
+
+    def query(self, question, context):
+        return KNOWN.get(question, "I do not know.")
+
+    def teardown(self):
+        pass
+'''
+WORDS = ("--memorisation", "-p", "bakery-de", "--fresh-seeds", 1)
+
+
+def test_a_system_that_knows_the_released_answers_is_found_out(invoke: Invoke) -> None:
+    Path("cheat.py").write_text(KNOWS_THE_RELEASE)
+
+    shown = invoke("doctor", "cheat.py", *WORDS)
+
+    assert shown.code == 1
+    assert "memorised: it scores higher on the released stories" in " ".join(shown.out.split())
+
+
+def test_an_honest_system_has_no_advantage_and_the_power_is_said(invoke: Invoke) -> None:
+    shown = invoke("doctor", "bm25", *WORDS, "-o", "kept")
+    again = invoke("doctor", "bm25", *WORDS, "-o", "kept", "--json")
+
+    told = " ".join(shown.out.split())
+    assert shown.code == 0
+    assert "no sign of memorisation; an advantage of " in told
+    assert "would be found with a probability of 80 %" in told
+    assert again.code == 0
+    found = json.loads(again.out)
+    assert f"Seeds {found['seeds'][0]}" in told
+    assert len(list(Path("kept").iterdir())) == 4
+
+
+def test_personas_that_no_seed_can_draw_are_named(invoke: Invoke) -> None:
+    shown = invoke("doctor", "bm25", "--memorisation", "-p", "harbour-office")
+
+    assert shown.code == 2
+    assert "written by hand" in shown.err
+
+
+@pytest.mark.parametrize("seed", ["7", "8"])
+def test_the_story_of_an_examination_follows_its_seed(invoke: Invoke, seed: str) -> None:
+    first = json.loads(invoke("doctor", "none", "--seed", seed, "--json").out)
+    other = json.loads(invoke("doctor", "none", "--json").out)
+
+    assert first["story"].endswith(f"seed 0x{seed}")
+    assert first["story"] != other["story"]
