@@ -80,9 +80,20 @@ def let_a_number_only_grow(records: Records) -> None:
         each["moves"] = "up"
 
 
+def let_no_keeper_have_two_rooms(records: Records) -> None:
+    for each in pick(records, "state"):
+        each["distinct"] = each["attribute"] == "keeper"
+
+
 @pytest.mark.parametrize(
     "change",
-    [leave_a_state_out, tell_a_state_earlier, take_a_correction_back, let_a_number_only_grow],
+    [
+        leave_a_state_out,
+        tell_a_state_earlier,
+        take_a_correction_back,
+        let_a_number_only_grow,
+        let_no_keeper_have_two_rooms,
+    ],
 )
 def test_states_follow_each_other_as_the_text_tells(
     folder: Path, change: Callable[[Records], None]

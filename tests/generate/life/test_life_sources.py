@@ -48,6 +48,13 @@ def test_the_small_edition_has_no_fault(folder: Path) -> None:
         ("entities.yaml", "session: board", "session: desk", "desk is not an isolated session"),
         ("entities.yaml", "count: 3", "count: 7", "5 names for 7 entities"),
         ("entities.yaml", "value: {person: staff}", "value: {unit: m}", "exactly one kind"),
+        (
+            "entities.yaml",
+            "unit: people",
+            "unit: log10 people",
+            "the unit log10 people holds a dig",
+        ),
+        ("entities.yaml", "words: [crane]", 'words: [""]', "one plain word or more"),
         ("threads/all.yaml", "{room.keeper} [put", "{room.owner} [put", "a room has no owner"),
         ("threads/all.yaml", "{fault} in {room}.", "{fault} in {hall}.", "{hall} names nothing"),
         ("threads/all.yaml", "sets: {room.capacity", "sets: {room.rent", "in every variant"),

@@ -143,7 +143,9 @@ class ArcQuestions:
             ),
             session=home,
         )
-        yield from self._word(inside, arc, slot.ask)
+        # In several wordings, so that one is left that no outsider is asked in.
+        for wording in slot.ask:
+            yield from self._word(inside, arc, [wording])
         granted = {session for fact_name, session in arc.granted if fact_name == name}
         for asker in self._maker.chance.shuffle(self._maker.list_outsiders(home))[:3]:
             if asker not in granted:

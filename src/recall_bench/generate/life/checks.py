@@ -113,6 +113,9 @@ class FaultChecker:
                 yield from self._check_texts(
                     "entities.yaml", flatten(matter.ask), scope, (section, index, "ask")
                 )
+                if not "".join(matter.words).strip() or _BRACE.search("".join(matter.words)):
+                    message = "words names what no sentence holds: one plain word or more"
+                    yield self._find("entities.yaml", message, section, index, "words")
 
     def _check_names(self, kind: EntityKind, place: Sequence[Key]) -> Findings:
         if kind.people is not None:
@@ -237,6 +240,11 @@ class FaultChecker:
                 yield self._find(
                     file, "a phrase holds no placeholder and no [a|b]", *place, "choice", index
                 )
+        if re.search(r"\d", value.unit):
+            message = (
+                f"the unit {value.unit} holds a digit, so the number cannot be read; reword it"
+            )
+            yield self._find(file, message, *place, "unit")
         if len(set(value.choice or ())) < len(value.choice or ()):
             yield self._find(file, "a phrase is listed twice", *place, "choice")
 

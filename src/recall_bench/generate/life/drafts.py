@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from recall_bench.core.scenario import PRINCIPAL
+from recall_bench.core.text_values import list_words
 from recall_bench.generate.life.entities import Entity
 from recall_bench.generate.life.facts import ToldFact, ToldState
 from recall_bench.generate.life.prose import LifeScope, TopicNames, tidy_spaces
 from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.told_figures import ToldFigures
 from recall_bench.generate.world.cast import Cast
 from recall_bench.generate.world.fact_values import FactValue, list_near_values
 from recall_bench.generate.world.random_stream import RandomStream
@@ -44,6 +46,15 @@ REFUSALS = (
     "I have to leave that in {session}; please ask there.",
     "That is confidential to {session}; I can't repeat it.",
 )
+
+
+_NAMING = ("comparison", "order")
+"""The kinds whose questions name the answer among others."""
+
+
+def _gives_away(ask: str, answer: str) -> bool:
+    """Whether every word of the answer is in the question."""
+    return set(list_words(answer)) <= set(list_words(ask))
 
 
 class QuestionScope(LifeScope):
@@ -101,6 +112,7 @@ class DraftMaker:
         self.cast = play.sources.cast
         self.dates = play.calendar.dates
         self.chance = RandomStream(play.seed, "life", "questions")
+        self.figures = ToldFigures(play)
         self._turns: dict[str, int] = {}
 
     def word(
@@ -114,6 +126,8 @@ class DraftMaker:
         self._turns[label] = turn + 1
         template = wordings[turn % len(wordings)]
         ask = self.play.writer.fill(template, QuestionScope(self.cast, given))
+        if plan.is_yes is None and plan.kind not in _NAMING and _gives_away(ask, plan.answer):
+            return None
         return self.make(plan, template, capitalise(ask))
 
     def make(self, plan: QuestionOutline, template: str, ask: str) -> QuestionDraft:

@@ -32,7 +32,7 @@ class ValueDrawer:
         entities: Sequence[str] = (),
         taken: Collection[str] = (),
     ) -> FactValue | None:
-        """A value; people and entities in `taken` are left out; None if nobody is left."""
+        """A value that is not in `taken`; None if there is none."""
         match value.kind:
             case "person":
                 people = [each.name for each in self._cast.list_group(*value.list_groups())]
@@ -40,8 +40,12 @@ class ValueDrawer:
             case "entity":
                 return self._choose("phrase", entities, taken, chance)
             case "choice":
-                return self._choose("phrase", value.choice or [], (), chance)
-        return self._draw_figure(value, day, chance)
+                return self._choose("phrase", value.choice or [], taken, chance)
+        for _ in range(_TRIES):
+            figure = self._draw_figure(value, day, chance)
+            if figure.text not in taken:
+                return figure
+        return None
 
     def _draw_figure(self, value: LifeValue, day: int, chance: RandomStream) -> FactValue:
         match value.kind:

@@ -163,6 +163,7 @@ def iterate_ledger(play: LifePlay) -> Iterator[Mapping[str, object]]:
             "day": entry.told.day,
             "told": entry.told.manner,
             "moves": definition.moves,
+            "distinct": definition.distinct,
             "due": entry.told.value.day,
             "thread": entry.thread,
         }

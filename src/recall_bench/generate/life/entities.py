@@ -267,14 +267,28 @@ class EntityLives:
             return "passing"
         return "announced"
 
-    def draw_state(self, change: StateChange) -> FactValue | None:
-        """The value that the change brings; None if there is none or no room for one."""
+    def _list_held(self, entity: Entity, attribute: str) -> set[str]:
+        """The values of other entities of the kind now; with those that a wrong report hides."""
+        others = [
+            each.facts[attribute]
+            for each in self.entities
+            if each.kind_name == entity.kind_name and each is not entity and attribute in each.facts
+        ]
+        return {
+            state.value.text
+            for fact in others
+            for state in fact.states[-2 if fact.now.manner == "misreported" else -1 :]
+        }
+
+    def draw_state(self, change: StateChange, taken: Collection[str] = ()) -> FactValue | None:
+        """The value that the change brings, none of `taken`; None if there is no room for one."""
         entity, definition = change.entity, change.definition
         chance = RandomStream(
             self._seed, "life", "value", entity.name_fact(change.attribute), change.day
         )
         others = [each.name for each in self.list_kind(definition.value.entity or "")]
-        limits = {"entities": others, "taken": [entity.name]}
+        held = self._list_held(entity, change.attribute) if definition.distinct else set()
+        limits = {"entities": others, "taken": [entity.name, *taken, *sorted(held)]}
         fact = entity.facts.get(change.attribute)
         if fact is None or change.manner == "set":
             if fact is not None or change.manner != "set":
@@ -284,7 +298,7 @@ class EntityLives:
             )
         had = self._list_values(fact, change)
         if not had or change.manner == "restored":
-            earlier = [each for each in had[:-1] if each.text != had[-1].text]
+            earlier = [each for each in had[:-1] if each.text not in {had[-1].text, *held}]
             return earlier[-1] if earlier and definition.moves == "any" else None
         if change.manner == "corrected" and chance.is_hit(0.5):
             # The truth is what it was before the wrong report, else a new value.

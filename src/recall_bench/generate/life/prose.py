@@ -23,6 +23,8 @@ from recall_bench.generate.written.slots import FactState, parse_state
 _DRAWS = 14
 _LONG = 6
 """Shorter sentences may repeat."""
+_LEAD = "and "
+"""Stands before a text that is to be rendered as the middle of a sentence."""
 MENTION = "?"
 """Marks the plain mention of an entity, which may become a slot."""
 
@@ -160,6 +162,10 @@ class FreshWriter:
     def pick_index(self, name: str, size: int) -> int:
         """The next of several things; all are used before one repeats."""
         return self._picker.pick_index(name, -2, size)
+
+    def fill_inside(self, template: str, scope: LifeScope) -> str:
+        """A text that stands inside sentences: a value in front keeps its small letter."""
+        return self.fill(_LEAD + template, scope).removeprefix(_LEAD.strip()).lstrip()
 
     def fill(self, template: str, scope: LifeScope) -> str:
         """A text outside the days, such as a heading or a question."""

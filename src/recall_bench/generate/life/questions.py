@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES
@@ -16,6 +16,8 @@ from recall_bench.generate.life.sources import UntoldMatter
 from recall_bench.generate.life.state_questions import StateQuestions
 from recall_bench.generate.life.thread_names import ThreadNames
 from recall_bench.generate.life.thread_questions import ThreadQuestions
+from recall_bench.generate.life.untold import find_telling, split_words
+from recall_bench.generate.written.slots import parse_state
 from recall_bench.generate.written.sources import WrittenDay, WrittenQuestion
 
 _A_DAY = 1.2
@@ -27,6 +29,8 @@ _SAME = 0.07
 _LEAD = 3
 """By how many questions one of two constant answers may lead."""
 _NEGATIVE = "negative-recall"
+_HOPS = ("two-hop", "three-hop")
+_SLOT = re.compile(r"\{([^{}:]+)(?::\w+)?\}")
 _ASKED_OF = 4
 """Of how many entities something that was never told is asked."""
 
@@ -42,7 +46,8 @@ def write_questions(play: LifePlay, days: tuple[WrittenDay, ...]) -> list[Writte
         *ArcQuestions(maker).draft_all(),
         *UntoldQuestions(maker, days).draft_all(),
     ]
-    chosen = QuestionChoice(maker.chance.shuffle(drafts), play.calendar.days).choose()
+    choice = QuestionChoice(maker.chance.shuffle(drafts), play.calendar.days, play.sources.isolated)
+    chosen = choice.choose()
     return sorted(chosen, key=lambda each: (each.from_ or 0, each.ask, each.session))
 
 
@@ -67,9 +72,17 @@ class UntoldQuestions:
         self._sentences = [
             sentence.casefold()
             for day in days
-            for line in day.text.splitlines()
+            for line in _SLOT.sub(self._show_slot, day.text).splitlines()
             for sentence in split_sentences(line)
         ]
+
+    def _show_slot(self, slot: re.Match[str]) -> str:
+        """The value of a slot, which is part of what the day tells."""
+        state = parse_state(slot[1])
+        value = self._play.lives.book.values.get(state, "") if state is not None else ""
+        if value.startswith("@"):
+            return self._maker.dates.format_day(int(value[1:]))
+        return value
 
     def draft_all(self) -> Iterator[QuestionDraft]:
         """Every such question that no sentence of the story answers."""
@@ -80,8 +93,8 @@ class UntoldQuestions:
             yield from self._ask(matter, "absent", "never-happened")
 
     def _ask(self, matter: UntoldMatter, form: str, kind: str) -> Iterator[QuestionDraft]:
-        words = [word for each in matter.words for word in each.casefold().split()]
-        if self._is_told(words):
+        words = split_words(matter)
+        if find_telling(words, self._sentences) is not None:
             return
         usual = "Nothing in the log says." if form == "unknown" else "No, that never came up."
         known = [each for each in self._play.lives.entities if each.kind_name == matter.kind]
@@ -100,12 +113,6 @@ class UntoldQuestions:
             if draft is not None:
                 yield draft
 
-    def _is_told(self, words: list[str]) -> bool:
-        patterns = [re.compile(rf"(?<!\w){re.escape(word)}") for word in words]
-        return any(
-            all(pattern.search(sentence) for pattern in patterns) for sentence in self._sentences
-        )
-
 
 class DraftGroup(NamedTuple):
     """Drafts of one category between which only the time decides."""
@@ -119,7 +126,7 @@ class DraftGroup(NamedTuple):
 class QuestionChoice:
     """Chooses as many questions of each category, spread over kinds, wordings and time."""
 
-    def __init__(self, drafts: list[QuestionDraft], days: int) -> None:
+    def __init__(self, drafts: list[QuestionDraft], days: int, isolated: Collection[str]) -> None:
         self._wanted = round(days * _A_DAY)
         self._cap = max(2, int(self._wanted * _SHARE))
         self._days = days
@@ -127,14 +134,27 @@ class QuestionChoice:
         self._asked: set[str] = set()
         self._answers: Counter[tuple[str, object]] = Counter()
         self._thirds: Counter[tuple[str, int]] = Counter()
-        self._refused: WrittenQuestion | None = None
+        self._isolated = isolated
+        self._is_ahead = False
+        """Whether a secret and its twin were taken at once, so that the next turn is over."""
+        self._insiders: set[tuple[str, str]] = set()
+        """States, and the sessions that may know them and are asked for them."""
+        self._lasting: dict[str, int] = {}
+        """Wordings over two records with a question that holds to the end, and its first day."""
+        self._latest: dict[str, int] = {}
+        """Wordings over two records, and the last of the first days."""
         self._replies: Counter[tuple[str, str]] = Counter()
         self._same = max(2, int(self._wanted / len(CATEGORIES) * _SAME))
         self._kinds: Counter[tuple[str, str]] = Counter()
         self._waiting: dict[str, dict[DraftGroup, list[QuestionDraft]]] = {
             name: {} for name in CATEGORIES
         }
+        self._twins: dict[str, list[QuestionDraft]] = {}
+        """The drafts that those who may know a secret are asked, by the states they rest on."""
         for draft in drafts:
+            if draft.question.expects == "answer" and draft.question.session in isolated:
+                for key in draft.question.derive.split()[1:]:
+                    self._twins.setdefault(key, []).append(draft)
             groups = self._waiting[draft.question.category]
             group = DraftGroup(
                 _find_side(draft), draft.is_rare, draft.question.kind, draft.template
@@ -157,8 +177,9 @@ class QuestionChoice:
 
     def _take(self, category: str) -> list[WrittenQuestion]:
         """The next question of a category, in the wording that was used least."""
-        if category == BOUNDARY and (twin := self._find_twin()) is not None:
-            return [self._accept(twin)]
+        if category == BOUNDARY and self._is_ahead:
+            self._is_ahead = False
+            return []
         groups = self._waiting[category]
         while groups:
             group = min(groups, key=lambda each: self._rank_group(category, each))
@@ -167,7 +188,7 @@ class QuestionChoice:
             waiting = groups[group]
             waiting[:] = [each for each in waiting if self._is_free(each)]
             if waiting and self._used[group.template] < self._cap:
-                return [self._accept(min(waiting, key=self._rank))]
+                return self._accept_with_twin(min(waiting, key=self._rank))
             del groups[group]
         return []
 
@@ -189,11 +210,53 @@ class QuestionChoice:
     def _is_free(self, draft: QuestionDraft) -> bool:
         """Whether it was not asked, and its answer is not that of too many others."""
         question = draft.question
+        if question.expects != "answer" and self._is_without_twin(question):
+            return False
+        if question.kind in _HOPS and not self._is_clear_hop(draft):
+            return False
         return question.ask not in self._asked and (
             draft.is_yes is not None
             or question.expects != "answer"
             or self._replies[question.category, question.answer] < self._same
         )
+
+    def _is_clear_hop(self, draft: QuestionDraft) -> bool:
+        """Whether no later question in the same words could be taken for the same one, changed."""
+        first = draft.question.from_ or 0
+        if first > self._lasting.get(draft.template, first):
+            return False
+        is_lasting = draft.question.until is None
+        return not is_lasting or first >= self._latest.get(draft.template, 0)
+
+    def _is_without_twin(self, secret: WrittenQuestion) -> bool:
+        """Whether nobody who may know it can be asked too; nobody is for what was forgotten."""
+        return not (
+            secret.kind == "forgotten" or self._is_answered(secret) or self._find_twin(secret)
+        )
+
+    def _is_answered(self, secret: WrittenQuestion) -> bool:
+        """Whether somebody who may know it is asked already."""
+        keys = set(secret.derive.split()[1:])
+        return any(key in keys and room != secret.session for key, room in self._insiders)
+
+    def _find_twin(self, secret: WrittenQuestion) -> QuestionDraft | None:
+        """A question for a secret that those who may know it can be asked."""
+        for key in secret.derive.split()[1:]:
+            for twin in self._twins.get(key, ()):
+                is_other = twin.question.session != secret.session
+                if is_other and twin.question.ask != secret.ask and self._is_free(twin):
+                    return twin
+        return None
+
+    def _accept_with_twin(self, draft: QuestionDraft) -> list[WrittenQuestion]:
+        """The question, and with a secret the question of those who may know it."""
+        secret = draft.question
+        accepted = [self._accept(draft)]
+        if secret.expects != "answer" and not self._is_answered(secret):
+            twin = self._find_twin(secret)
+            self._is_ahead = twin is not None
+            accepted += [self._accept(twin)] if twin is not None else []
+        return accepted
 
     def _accept(self, draft: QuestionDraft) -> WrittenQuestion:
         question = draft.question
@@ -203,23 +266,14 @@ class QuestionChoice:
         self._answers[question.category, _find_side(draft)] += 1
         self._thirds[question.category, self._find_third(draft)] += 1
         self._kinds[question.category, question.kind] += 1
-        if question.expects == "refuse":
-            self._refused = question
+        if question.expects == "answer" and question.session in self._isolated:
+            self._insiders |= {(key, question.session) for key in question.derive.split()[1:]}
+        if question.kind in _HOPS:
+            first = question.from_ or 0
+            self._latest[draft.template] = max(first, self._latest.get(draft.template, 0))
+            if question.until is None:
+                self._lasting.setdefault(draft.template, first)
         return question
-
-    def _find_twin(self) -> QuestionDraft | None:
-        """A question of those who may know for the secret that was refused last."""
-        refused, self._refused = self._refused, None
-        if refused is None:
-            return None
-        keys = set(refused.derive.split()[1:])
-        for waiting in self._waiting[BOUNDARY].values():
-            for draft in waiting:
-                question = draft.question
-                is_same = not keys.isdisjoint(question.derive.split()[1:])
-                if is_same and question.expects == "answer" and self._is_free(draft):
-                    return draft
-        return None
 
     def _find_third(self, draft: QuestionDraft) -> int:
         return ((draft.question.from_ or 1) - 1) * 3 // self._days

@@ -30,6 +30,8 @@ _PASSING = 0.75
 _LEAST_WORDS = 44
 """A day has at least 40 words."""
 _RECALLED = 0.3
+_LEAST_JOINED, _MOST_JOINED = 2, 6
+"""How many topics of one sentence make the notes of a session."""
 _NOTED = 0.4
 """Share of small topics that stand among the notes of the day."""
 
@@ -41,6 +43,8 @@ class DayTopic:
     session: str
     heading: str
     text: LifeText
+    is_loose: bool = False
+    """Whether it may join the notes if it is short."""
 
 
 class TalkScope(LifeScope):
@@ -97,7 +101,7 @@ class LifePlay:
                 break
             topic = self.threads.write_step(thread, day)
             if topic is not None:
-                topics.append(DayTopic(topic.session, topic.heading, topic.text))
+                topics.append(DayTopic(topic.session, topic.heading, topic.text, is_loose=True))
                 told += 1
         topics += self._recall(day)
         for _ in range(_MOST_TALK):
@@ -105,7 +109,7 @@ class LifePlay:
                 break
             small = self._write_talk("talk")
             is_note = self._chance.is_hit(_NOTED)
-            topics.append(replace(small, heading="") if is_note else small)
+            topics.append(replace(small, heading="" if is_note else small.heading, is_loose=True))
         return topics
 
     def _write_quiet_day(self, day: int) -> list[DayTopic]:
@@ -115,7 +119,7 @@ class LifePlay:
         for _ in range(_MOST_TALK):
             if _count_sentences(topics) >= target and _count_words(topics) >= _LEAST_WORDS:
                 break
-            topics.append(self._write_talk("quiet", PRINCIPAL))
+            topics.append(self._write_talk("quiet"))
         return topics
 
     def _tell_arcs(self, day: int) -> Iterator[DayTopic]:
@@ -147,7 +151,7 @@ class LifePlay:
             text = self.lives.tell(change, names)
             if text is not None:
                 heading = self._head_change(change)
-                topics.append(DayTopic(change.definition.session, heading, text))
+                topics.append(DayTopic(change.definition.session, heading, text, is_loose=True))
         return topics
 
     def _introduce(self, entity: Entity, day: int, changes: list[StateChange]) -> DayTopic:
@@ -205,6 +209,7 @@ class LifePlay:
             if not own:
                 continue
             pieces.append(f"# session: {session}\n")
+            own = _join_short(own)
             notes = [each for each in own if not each.heading]
             pieces += [
                 f"### {topic.heading}\n{topic.text.write_source(values)}\n"
@@ -222,6 +227,19 @@ class LifePlay:
 def _list_new(changes: list[StateChange]) -> Iterator[Entity]:
     """The entities that are told of for the first time."""
     return (each.entity for each in changes if each.entity.introduced is None)
+
+
+def _join_short(topics: list[DayTopic]) -> list[DayTopic]:
+    """The topics of a session, of which short ones stand together as notes."""
+    short = [
+        each
+        for each in topics
+        if not each.heading or (each.is_loose and _count_sentences([each]) == 1)
+    ]
+    if len(short) < _LEAST_JOINED:
+        return topics
+    joined = {id(each) for each in short[:_MOST_JOINED]}
+    return [replace(each, heading="") if id(each) in joined else each for each in topics]
 
 
 def _count_sentences(topics: list[DayTopic]) -> int:

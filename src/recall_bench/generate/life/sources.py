@@ -131,6 +131,8 @@ class LifeAttribute(_LifeRecord, frozen=True, kw_only=True):
     why: list[str] = []
     answer: str | None = None
     secret: bool = False
+    distinct: bool = False
+    """No two entities of the kind have the same value at a time."""
     heading: list[str] = []
 
 

@@ -17,6 +17,7 @@ from recall_bench.generate.life.names import holds
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import EntityJoin, EntityList, LifeAttribute
 from recall_bench.generate.life.thread_names import ThreadNames
+from recall_bench.generate.life.told_figures import list_state_matters
 
 _LONG_AGO = 120
 _SHORTEST = 12
@@ -59,6 +60,8 @@ class StateQuestions:
             end = about.fact.find_end(told) or self._last
             if told.manner == "misreported" or end - told.day < _SHORTEST:
                 continue
+            if self._is_known(about, told):
+                continue
             yield from self._word(about, self._plan_now(about, told), ask)
             if told.day + _LONG_AGO + _SHORTEST <= end:
                 late = self._plan_long_ago(about, told)
@@ -66,6 +69,11 @@ class StateQuestions:
                     yield from self._word(about, late, ask)
             if about.session in self._maker.list_shared():
                 yield from self._word(about, self._plan_for_group(about, told), ask)
+
+    def _is_known(self, about: "_Subject", told: ToldState) -> bool:
+        """Whether an earlier figure on the same matter would look like the answer."""
+        matters = list(list_state_matters(about.entity, about.attribute))
+        return self._maker.figures.is_known(told.value.text, told.day, matters)
 
     def _plan_now(self, about: "_Subject", told: ToldState) -> QuestionOutline:
         is_revised = told.state.number > 1
@@ -138,6 +146,8 @@ class StateQuestions:
         for number, told in enumerate(about.fact.states[:-1]):
             end = about.fact.find_end(told)
             if told.manner == "misreported" or end is None or end - told.day < _SHORTEST:
+                continue
+            if self._is_known(about, told):
                 continue
             day = self._maker.chance.draw_between(told.day + 3, end - 3)
             later = [each.value for each in about.fact.states[number + 1 :]]
@@ -410,6 +420,8 @@ class StateQuestions:
             rivals = [each.value for each in facts[-1].states]
             attribute = join.path[-1]
             owner = by_name[states[-2].value.text]
+            if self._is_known(_Subject(owner, attribute, facts[-1]), states[-1]):
+                continue
             rivals += [each.now.value for each in find_siblings(self._play, owner, attribute)]
             plan = QuestionOutline(
                 kind="two-hop" if len(join.path) == 2 else "three-hop",

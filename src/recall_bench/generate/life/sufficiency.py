@@ -13,6 +13,7 @@ from recall_bench.generate.life.sources import (
     LifeStep,
     LifeValue,
 )
+from recall_bench.generate.life.untold import find_told_matters
 from recall_bench.generate.written.checks import SourceFinding
 
 LEAST_TELLINGS = {"set": 6, "announced": 6, "passing": 6}
@@ -34,7 +35,12 @@ Findings = Iterator[SourceFinding]
 def find_shortages(sources: LifeSources) -> list[SourceFinding]:
     """Every place with fewer wordings, names or topics than the format asks for."""
     finder = _ShortageFinder(sources)
-    return [*finder.find_in_entities(), *finder.find_in_threads(), *finder.find_in_talk()]
+    return [
+        *finder.find_in_entities(),
+        *finder.find_in_threads(),
+        *finder.find_in_talk(),
+        *find_told_matters(sources),
+    ]
 
 
 class _ShortageFinder:

@@ -11,11 +11,14 @@ from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import LifeProcess, ThreadAsking
 from recall_bench.generate.life.thread_names import ThreadNames
 from recall_bench.generate.life.threads import LifeThread, StepTold
+from recall_bench.generate.life.told_figures import is_figure
 from recall_bench.generate.world.fact_values import sum_values
 from recall_bench.generate.world.templates import capitalise
 
 _LONG_AGO = 120
 _MOST_COUNTED = 12
+_ORDERED = 3
+"""How many threads an order has."""
 _QUARTERS = ("first", "second", "third", "fourth")
 
 Drafts = Iterator[QuestionDraft]
@@ -102,6 +105,9 @@ class ThreadQuestions:
             for other in self._by_process[thread.process.id]
             if other is not thread and asked in other.told
         ]
+        if is_figure(told) and self._maker.figures.is_known(told.value.text, told.day):
+            # An earlier figure of the same size would look like the answer.
+            return
         given = self._give(thread, {"it": name, "value": self._maker.show(told.value)})
         category = asking.category or "factual-recall"
         first = told.day
@@ -163,11 +169,14 @@ class ThreadQuestions:
             return
         others = [each.day for each in thread.steps.values() if each.day != step.day]
         wrong = [self._maker.dates.format_day(day) for day in others]
+        shown = self._maker.dates.format_day(step.day)
+        if self._maker.figures.is_known(shown, step.day):
+            return
         plan = QuestionOutline(
             kind=asking.kind or "date",
             category=asking.category or "temporal-reasoning",
             derive=f"date {step.mark}",
-            answer=f"{self._maker.dates.format_day(step.day)}.",
+            answer=f"{shown}.",
             first=step.day,
             distractors=tuple(wrong),
         )
@@ -181,11 +190,14 @@ class ThreadQuestions:
         if not self._is_open(thread, first, second):
             return
         days = abs(second.day - first.day)
+        shown = f"{days} day{'s' if days > 1 else ''}"
+        if self._maker.figures.is_known(shown, first.day):
+            return
         plan = QuestionOutline(
             kind=asking.kind or "duration",
             category=asking.category or "temporal-reasoning",
             derive=f"days {first.mark} {second.mark}",
-            answer=f"{days} day{'s' if days > 1 else ''}.",
+            answer=f"{shown}.",
             first=max(first.day, second.day),
         )
         yield from self._word(plan, asking, thread, name)
@@ -278,10 +290,13 @@ class ThreadQuestions:
             and self._is_open(thread, thread.steps[step])
             and (name := self._names.find(thread)) is not None
         ]
+        # A month in a name gives the order away.
+        undated = [each for each in known if each[2] in each[0].called]
+        known = undated if len(undated) > _ORDERED else known
         known.sort(key=lambda each: each[1].day)
-        for start in range(0, len(known) - 2, 2):
-            three = known[start : start + 3]
-            if len({each[1].day for each in three}) < 3:
+        for start in range(0, len(known) - _ORDERED + 1, _ORDERED - 1):
+            three = known[start : start + _ORDERED]
+            if len({each[1].day for each in three}) < _ORDERED:
                 continue
             shown = self._maker.chance.shuffle(three)
             names = [each[2] for each in three]
@@ -349,7 +364,7 @@ class ThreadQuestions:
         window: tuple[int, int | None],
         given: dict[str, str],
     ) -> Drafts:
-        answer, wrong = self._answer_tally(form, getattr(asking, form), part)
+        answer, wrong, winner = self._answer_tally(form, getattr(asking, form), part)
         if answer is None:
             return
         plan = QuestionOutline(
@@ -359,6 +374,7 @@ class ThreadQuestions:
             answer=answer,
             first=window[0],
             until=window[1],
+            needs=() if winner is None else (str(next(iter(winner.steps.values())).mark),),
             distractors=tuple(wrong),
         )
         draft = self._maker.word(plan, asking.ask, given)
@@ -367,23 +383,25 @@ class ThreadQuestions:
 
     def _answer_tally(
         self, form: str, target: str, part: list[tuple[LifeThread, int, str]]
-    ) -> tuple[str | None, list[str]]:
+    ) -> tuple[str | None, list[str], LifeThread | None]:
+        """The answer, wrong ones, and the thread that the answer names; None if there is none."""
         if form == "count":
-            return f"{len(part)}.", []
+            return f"{len(part)}.", [], None
         values = [thread.told[target].value for thread, _, _ in part]
         if form == "sum":
-            return f"{sum_values(values).text}.", []
+            return f"{sum_values(values).text}.", [], None
         amounts = [float(value.amount or value.day or 0) for value in values]
         best = (max if form == "most" else min)(amounts)
         if amounts.count(best) > 1:
-            return None, []
+            return None, [], None
         names = [self._names.find(thread) for thread, _, _ in part]
         winner = names[amounts.index(best)]
         if winner is None or None in names:
-            return None, []
+            return None, [], None
         others = [name for name in names if name is not None and name != winner]
         shown = self._maker.show(values[amounts.index(best)])
         return (
             f"{winner[:1].upper()}{winner[1:]}, with {shown}.",
             self._maker.chance.shuffle(others)[:3],
+            part[amounts.index(best)][0],
         )

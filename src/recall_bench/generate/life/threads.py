@@ -8,7 +8,7 @@ from recall_bench.generate.life.checks import flatten
 from recall_bench.generate.life.drawing import ValueDrawer
 from recall_bench.generate.life.entities import Entity, EntityLives, StateChange
 from recall_bench.generate.life.facts import ToldState
-from recall_bench.generate.life.names import CAUSE, holds
+from recall_bench.generate.life.names import CAUSE, holds, list_placeholders
 from recall_bench.generate.life.prose import (
     FreshWriter,
     LifeScope,
@@ -21,7 +21,7 @@ from recall_bench.generate.life.prose import (
 from recall_bench.generate.life.sources import LifeProcess, LifeSources, LifeStep
 from recall_bench.generate.world.fact_values import FactValue
 from recall_bench.generate.world.random_stream import RandomStream
-from recall_bench.generate.world.templates import Placeholder, PlaceholderValue, capitalise
+from recall_bench.generate.world.templates import Placeholder, PlaceholderValue
 from recall_bench.generate.written.slots import FactState
 
 _STEPS_A_DAY = 7.0
@@ -143,6 +143,7 @@ class ThreadPlay:
         self._chance = RandomStream(seed, "life", "threads")
         self._processes = {each.id: each for each in sources.processes}
         self._counts = dict.fromkeys(self._processes, 0)
+        self._named = {each.id: list_named_attributes(each) for each in sources.processes}
         self._alive: list[LifeThread] = []
         self._starts: list[PlannedStart] = []
         self._pace = self._find_pace()
@@ -222,7 +223,7 @@ class ThreadPlay:
         found = []
         for way in thread.process.called:
             scope = CalledScope(thread, self._sources)
-            found.append(self._writer.fill(way, scope))
+            found.append(self._writer.fill_inside(way, scope))
         return found
 
     def _choose_entities(self, start: PlannedStart) -> dict[str, Entity] | None:
@@ -251,6 +252,7 @@ class ThreadPlay:
         self, start: PlannedStart, entities: dict[str, Entity]
     ) -> dict[str, str] | None:
         taken = {each.name for each in entities.values()}
+        named = set(self._list_named(start.process, entities))
         chosen: dict[str, str] = {}
         for role, groups in start.process.people.items():
             people = [each.name for each in self._sources.cast.list_group(*flatten(groups))]
@@ -258,9 +260,18 @@ class ThreadPlay:
             free = [each for each in people if each not in taken]
             if not free:
                 return None
+            # Somebody other than the owner that the text names, where there is a choice.
+            free = [each for each in free if each not in named] or free
             chosen[role] = kept if kept in free and kept else self._chance.choose(free)
             taken.add(chosen[role])
         return chosen
+
+    def _list_named(self, process: LifeProcess, entities: dict[str, Entity]) -> Iterator[str]:
+        """The people that the texts of a process name as `{service.owner}`."""
+        for role, attribute in self._named[process.id]:
+            fact = entities[role].facts.get(attribute) if role in entities else None
+            if fact is not None and fact.now.value.kind == "person":
+                yield fact.now.value.text
 
     def list_due(self, day: int) -> list[LifeThread]:
         """The threads with a step due, the most overdue first."""
@@ -313,7 +324,7 @@ class ThreadPlay:
             change = StateChange(day, entity, attribute, manner)
             if entity.facts[attribute].now.day >= day:
                 return None
-            value = self.lives.draw_state(change)
+            value = self.lives.draw_state(change, list(thread.people.values()))
             if value is None:
                 return None
             state = self.lives.book.reserve(entity.name_fact(attribute), value)
@@ -450,13 +461,13 @@ class CalledScope(LifeScope):
         return PlaceholderValue(value.text)
 
 
-def list_mentioned(thread: LifeThread) -> Iterator[str]:
-    """The names of everybody and everything in the thread."""
-    yield from (each.name for each in thread.entities.values())
-    yield from thread.people.values()
-
-
-def make_sentence(text: str) -> str:
-    """The text with a capital and a full stop."""
-    bare = capitalise(text.strip())
-    return bare if bare.endswith((".", "!", "?")) else f"{bare}."
+def list_named_attributes(process: LifeProcess) -> list[tuple[str, str]]:
+    """Roles and attributes that the texts of a process name, such as `{service.owner}`."""
+    texts = [text for step in process.steps for part in step.text for text in flatten(part)]
+    found = {
+        (each.name, each.form.partition(".")[0])
+        for text in texts
+        for each in list_placeholders(text)
+        if each.name in process.on and each.form
+    }
+    return sorted(found)

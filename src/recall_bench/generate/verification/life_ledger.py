@@ -55,6 +55,7 @@ class StateRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     day: int
     told: str
     moves: str = "any"
+    distinct: bool = False
     due: int | None = None
     thread: str | None = None
 
@@ -109,6 +110,7 @@ def check_ledger(records: LifeRecords, text: WrittenText) -> list[VerificationFi
         *_check_due_dates(records),
         *_check_numbers(records),
         *_check_moves(records, text),
+        *_check_distinct(records, text),
         *_check_statements(records, text),
         *_check_threads(records),
         *_check_causes(records),
@@ -192,6 +194,24 @@ def _check_moves(records: LifeRecords, text: WrittenText) -> Findings:
                     after.day,
                     f"{fact} goes {states[0].moves} only, but from state {before.state} to "
                     f"{after.state} it does not",
+                )
+
+
+def _check_distinct(records: LifeRecords, text: WrittenText) -> Findings:
+    """What no two entities of a kind may share they never share at a time."""
+    now: dict[tuple[str, str], dict[str, str]] = {}
+    for record in sorted(records.states, key=lambda each: each.day):
+        told = text.first.get(f"{record.fact}.{record.state}")
+        if not record.distinct or told is None or record.told == "misreported":
+            continue
+        held = now.setdefault((record.kind, record.attribute), {})
+        held[record.entity] = told.surface.casefold()
+        for other, value in held.items():
+            if other != record.entity and value == held[record.entity]:
+                yield _find(
+                    VerificationCode.STATE,
+                    record.day,
+                    f"{record.entity} and {other} have the same {record.attribute}, {told.surface}",
                 )
 
 

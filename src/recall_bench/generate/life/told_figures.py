@@ -1,0 +1,46 @@
+"""Which figures the story has told about a matter before, so that they are no news later."""
+
+from collections.abc import Collection, Iterator
+
+from recall_bench.generate.life.entities import Entity
+from recall_bench.generate.life.facts import ToldState
+from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.threads import LifeThread
+
+
+class ToldFigures:
+    """Every figure with the days on which it was told, and the matters it was told of."""
+
+    def __init__(self, play: LifePlay) -> None:
+        self._told: dict[str, list[tuple[int, frozenset[str]]]] = {}
+        for entry in play.lives.log:
+            self._add(entry.told, list_state_matters(entry.entity, entry.attribute))
+        for thread in play.threads.threads:
+            for told in thread.told.values():
+                self._add(told, _list_thread_matters(thread))
+
+    def _add(self, told: ToldState, matters: Iterator[str]) -> None:
+        if is_figure(told):
+            self._told.setdefault(told.value.text, []).append((told.day, frozenset(matters)))
+
+    def is_known(self, shown: str, day: int, matters: Collection[str] | None = None) -> bool:
+        """Whether a figure was told before a day, of one of these matters or of any."""
+        return any(
+            told < day and (matters is None or not known.isdisjoint(matters))
+            for told, known in self._told.get(shown, ())
+        )
+
+
+def is_figure(told: ToldState) -> bool:
+    """Whether a value is a number, an amount, a time or a date."""
+    return told.value.kind not in ("person", "phrase")
+
+
+def list_state_matters(entity: Entity, attribute: str) -> Iterator[str]:
+    """What a state is about: its entity, and the attribute of all entities of the kind."""
+    yield entity.name
+    yield f"{entity.kind_name}.{attribute}"
+
+
+def _list_thread_matters(thread: LifeThread) -> Iterator[str]:
+    yield from (entity.name for entity in thread.entities.values())
