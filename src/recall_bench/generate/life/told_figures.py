@@ -1,11 +1,14 @@
 """Which figures the story has told about a matter before, so that they are no news later."""
 
+import re
 from collections.abc import Collection, Iterator
 
 from recall_bench.generate.life.entities import Entity
 from recall_bench.generate.life.facts import ToldState
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.threads import LifeThread
+
+_YEAR = re.compile(r"(?<=[a-z\d]),? \d{4}$")
 
 
 class ToldFigures:
@@ -21,14 +24,20 @@ class ToldFigures:
 
     def _add(self, told: ToldState, matters: Iterator[str]) -> None:
         if is_figure(told):
-            self._told.setdefault(told.value.text, []).append((told.day, frozenset(matters)))
+            shown = _drop_year(told.value.text)
+            self._told.setdefault(shown, []).append((told.day, frozenset(matters)))
 
     def is_known(self, shown: str, day: int, matters: Collection[str] | None = None) -> bool:
         """Whether a figure was told before a day, of one of these matters or of any."""
         return any(
             told < day and (matters is None or not known.isdisjoint(matters))
-            for told, known in self._told.get(shown, ())
+            for told, known in self._told.get(_drop_year(shown), ())
         )
+
+
+def _drop_year(shown: str) -> str:
+    """A figure; a date as the log writes it, mostly without its year."""
+    return _YEAR.sub("", shown)
 
 
 def is_figure(told: ToldState) -> bool:
