@@ -195,16 +195,18 @@ def _conclude_source_check(results: Sequence[dict[str, Any]], *, as_json: bool) 
 
 
 @world_command.command("release")
-def release_command() -> None:
-    """Simulate every shipped persona and record its digest.
+@click.argument("personas", nargs=-1, metavar="[PERSONA]...")
+def release_command(personas: tuple[str, ...]) -> None:
+    """Build the shipped personas, all or those named, and record their digests.
 
     Needed after changes of the sources or the simulator: a corpus with another digest is refused,
-    so that scores under one name are comparable.
+    so that scores under one name are comparable. A life edition that is complete and proved becomes
+    the newest of its story; the earlier one stays buildable with --edition 1.
     """
     from recall_bench.cli.console import show_build
     from recall_bench.generate.worlds import record_release
 
-    for persona, stories in record_release(show_build).items():
+    for persona, stories in record_release(personas, show_build).items():
         for arcs, corpus in stories.items():
             click.echo(
                 f"{persona} {arcs}: {corpus.days} days, {corpus.questions} questions, "

@@ -62,7 +62,7 @@ def load_catalogue(edition: int | None = None) -> Mapping[str, Mapping[str, Ship
     newest = _read_catalogue(_CATALOGUE)
     if edition is None:
         return newest
-    earlier = _read_earlier()
+    earlier = load_earlier_editions()
     return {
         persona: found
         for persona, stories in newest.items()
@@ -233,7 +233,7 @@ def _read_catalogue(path: Path) -> dict[str, dict[str, ShippedCorpus]]:
     return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, ShippedCorpus]])
 
 
-def _read_earlier() -> dict[str, dict[str, ShippedCorpus]]:
+def load_earlier_editions() -> dict[str, dict[str, ShippedCorpus]]:
     """Stories that a newer edition replaced; they stay buildable, so that runs can be repeated."""
     return _read_catalogue(_CATALOGUE.with_name("earlier-editions.json"))
 
@@ -488,7 +488,7 @@ def _list_shipped_stories(
             f"{card.id}, which the run used, does not ship with the package; "
             "name the folder that holds it with --data"
         )
-    for stories in (load_catalogue()[card.id], _read_earlier().get(card.id, {})):
+    for stories in (load_catalogue()[card.id], load_earlier_editions().get(card.id, {})):
         for arcs, corpus in stories.items():
             if (corpus.days, corpus.questions) == (card.episodes, card.items):
                 folder = materialise(card.id, arcs, building, edition=corpus.edition)

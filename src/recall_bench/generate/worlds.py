@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recall_bench.core.errors import Problems, UsageError
+from recall_bench.core.errors import DataError, Problems, UsageError
 from recall_bench.core.scenario import Scenario
 from recall_bench.datasets.persona_files import DEFAULT_ARCS
 from recall_bench.generate.shipped_personas import (
@@ -17,6 +17,7 @@ from recall_bench.generate.shipped_personas import (
     ShippedCorpus,
     find_story,
     load_catalogue,
+    load_earlier_editions,
     materialise,
     measure_corpus,
     parse_story_days,
@@ -184,32 +185,63 @@ def draw_short_story(seed: WorldSeed) -> Scenario:
 
 
 def record_release(
-    building: BuildProgress = show_nothing,
+    personas: Collection[str] = (), building: BuildProgress = show_nothing
 ) -> Mapping[str, Mapping[str, ShippedCorpus]]:
-    """Simulate every shipped story and record its digest in the catalogue."""
+    """Build every story of these shipped personas, or of all, and record its digest.
+
+    A life edition whose sources are complete and whose answers are proved is the newest of its
+    story; the simulated one stays on record as the earlier edition.
+    """
+    shipped = (*list_shipped_personas(), *list_written_personas())
+    if unknown := sorted(set(personas) - set(shipped)):
+        raise UsageError(f"{unknown[0]} is no shipped persona; there is {', '.join(shipped)}")
+    found = {persona: _measure_stories(persona, building) for persona in personas or shipped}
+    newest = {persona: stories for persona, (stories, _) in found.items()}
+    earlier = {persona: stories for persona, (_, stories) in found.items() if stories}
+    if personas:
+        newest = {**load_catalogue(), **newest}
+        earlier = {**load_earlier_editions(), **earlier}
+    write_catalogue(newest, earlier)
+    return {persona: newest[persona] for persona in found}
+
+
+def _measure_stories(
+    persona: str, building: BuildProgress
+) -> tuple[dict[str, ShippedCorpus], dict[str, ShippedCorpus]]:
+    """The stories of a shipped persona: the newest of each, and those that it replaced."""
     from tempfile import TemporaryDirectory
 
     from recall_bench.generate.written.sources import find_written
 
-    found: dict[str, dict[str, ShippedCorpus]] = {}
-    earlier: dict[str, dict[str, ShippedCorpus]] = {}
-    for persona in (*list_shipped_personas(), *list_written_personas()):
-        found[persona] = {}
-        written = {**find_written(SOURCES / persona), **_find_complete_lives(persona)}
-        simulated = {path.name for path in (SOURCES / persona).glob("arcs-*.yaml")}
-        stories = [(arcs, 1) for arcs in simulated] + [(arcs, 2) for arcs in written]
-        for arcs, edition in sorted(stories):
-            with TemporaryDirectory() as scratch:
-                folder = build_world(
-                    persona, Path(scratch), arcs=arcs, edition=edition, building=building
-                )
-                corpus = measure_corpus(folder, edition)
-            if edition == 1 and arcs in written:
-                earlier.setdefault(persona, {})[arcs] = corpus
-            else:
-                found[persona][arcs] = corpus
-    write_catalogue(found, earlier)
-    return found
+    lives = _find_complete_lives(persona)
+    replacing = {**find_written(SOURCES / persona), **lives}
+    simulated = {path.name for path in (SOURCES / persona).glob("arcs-*.yaml")}
+    stories = [(arcs, 1) for arcs in simulated] + [(arcs, 2) for arcs in replacing]
+    newest: dict[str, ShippedCorpus] = {}
+    earlier: dict[str, ShippedCorpus] = {}
+    for arcs, edition in sorted(stories):
+        with TemporaryDirectory() as scratch:
+            folder = build_world(
+                persona, Path(scratch), arcs=arcs, edition=edition, building=building
+            )
+            if edition == 2 and arcs in lives:
+                _require_sound(World(persona=persona, arcs=arcs, folder=folder))
+            corpus = measure_corpus(folder, edition)
+        (earlier if edition == 1 and arcs in replacing else newest)[arcs] = corpus
+    return newest, earlier
+
+
+def _require_sound(world: World) -> None:
+    """DataError unless every answer is proved and lint finds neither error nor warning."""
+    from recall_bench.datasets.lint.lint_corpus import Severity
+
+    report = verify_and_lint(world)
+    remarks = report.lint.count(Severity.ERROR) + report.lint.count(Severity.WARNING)
+    if not report.is_sound or remarks:
+        raise DataError(
+            f"{world.persona} {world.arcs} is not released: {len(report.proof.findings)} findings "
+            f"and {remarks} remarks of the lints; build it with --edition 2 and check it"
+        )
 
 
 def _find_complete_lives(persona: str) -> dict[str, Path]:

@@ -2,11 +2,19 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from recall_bench.core.errors import DataError, UsageError
+from recall_bench.datasets.lint.lint_corpus import LintFinding, Severity
+from recall_bench.datasets.lint.lint_report import LintReport
 from recall_bench.generate import worlds
+from recall_bench.generate.life import sufficiency
+from recall_bench.generate.life.build import build_life_folder
+from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.shipped_personas import ShippedCorpus
+from recall_bench.generate.verification.findings import VerificationReport
 from tests.commands import Invoke
 
 SOURCES = Path(__file__).parent / "tool-library"
@@ -37,6 +45,63 @@ def test_a_released_edition_is_the_newest(shipped: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(worlds, "load_catalogue", lambda: make_catalogue(edition=2))
 
     assert worlds.find_life_story("tool-library", ARCS) == shipped
+
+
+@pytest.fixture
+def complete(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A package whose life edition is complete; what a release writes is kept."""
+    written: dict[str, Any] = {}
+
+    def build(persona: str, out: Path, **asked: Any) -> Path:
+        # Another seed stands for the first edition.
+        return build_life_folder(read_life(shipped), out, seed=0 if asked["edition"] == 2 else 1)
+
+    monkeypatch.setattr(worlds, "build_world", build)
+    monkeypatch.setattr(sufficiency, "find_shortages", lambda _: [])
+    monkeypatch.setattr(worlds, "load_earlier_editions", dict)
+
+    def keep(newest: Any, earlier: Any) -> None:
+        written.update(new=newest, old=earlier)
+
+    monkeypatch.setattr(worlds, "write_catalogue", keep)
+    return written
+
+
+def test_a_release_keeps_the_edition_that_it_replaces(
+    complete: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worlds, "_require_sound", lambda _: None)
+
+    worlds.record_release(["tool-library"])
+
+    newest, earlier = (complete[age]["tool-library"][ARCS] for age in ("new", "old"))
+    assert (newest.edition, earlier.edition) == (2, 1)
+    assert newest.digest != earlier.digest
+
+
+def test_an_edition_with_a_remark_is_not_released(
+    complete: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remark(_: worlds.World) -> worlds.WorldReport:
+        finding = LintFinding(
+            code="answer-known-early", severity=Severity.WARNING, message="early", file="day 3"
+        )
+        lint = LintReport(
+            persona="x", arcs=ARCS, days=1, questions=1, figures=(), findings=(finding,)
+        )
+        proof = VerificationReport(questions=1, rederived=1, findings=())
+        return worlds.WorldReport(persona="x", arcs=ARCS, proof=proof, lint=lint)
+
+    monkeypatch.setattr(worlds, "verify_and_lint", remark)
+
+    with pytest.raises(DataError, match=r"tool-library arcs-200d\.yaml is not released"):
+        worlds.record_release(["tool-library"])
+    assert complete == {}
+
+
+def test_only_shipped_personas_are_released(shipped: Path) -> None:
+    with pytest.raises(UsageError, match="nobody is no shipped persona; there is tool-library"):
+        worlds.record_release(["nobody"])
 
 
 def test_the_command_builds_a_folder_and_checks_it(tmp_path: Path, invoke: Invoke) -> None:
