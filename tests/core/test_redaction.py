@@ -143,7 +143,9 @@ def test_variables_are_known_by_their_names(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_names_count_in_the_calls_of_tools_and_what_the_plan_names_stays() -> None:
     learn_secrets({"api_key": KEY})
-    calls = ({"name": "search", "token": "abc", "argv": ["x", "--password", "abc"]},)
+    calls: tuple[dict[str, object], ...] = (
+        {"name": "search", "token": "abc", "argv": ["x", "--password", "abc"]},
+    )
     answered = Answered(
         at=NOW,
         trial=TRIAL.replace(item=KEY),

@@ -34,6 +34,7 @@ COMMANDS = {
     "view": ("view", "Explore runs in the browser: compare them, read and label answers."),
     "gate": ("gate", "Pass or fail a run by rules, and by its loss against a baseline."),
     "verify": ("verify", "Derive everything in a run folder again, and name what differs."),
+    "bundle": ("bundle", "Write a finished run as one file that anybody can verify."),
     "challenge": ("challenge", "Commit to a secret seed, run it, and reveal it."),
     "canaries": ("canaries", "Keep a file of questions that always hallucinate, and check them."),
     "import": ("run_files", "Make a run folder of the public harness's files."),
@@ -69,7 +70,7 @@ SECTIONS = {
         *("list", "ranges", "datasets", "lint", "world", "create-persona", "generate"),
         *("generate-conversations", "generate-tool-calls", "generate-qa", "verify-qa"),
     ),
-    "Trust": ("verify", "challenge", "check-adapter", "judge-lab", "canaries"),
+    "Trust": ("verify", "bundle", "challenge", "check-adapter", "judge-lab", "canaries"),
     "Serve": ("serve", "endpoint", "completion"),
 }
 """The commands by purpose, as `--help` shows them."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import msgspec
 
 from recall_bench.core.diagnosis import Diagnosis
+from recall_bench.core.environment import EnvironmentCard
 from recall_bench.core.line_chain import split_link
 from recall_bench.core.memory import Answer, Delivery, ReaderCard
 from recall_bench.core.plan import Plan, Shard, Trial
@@ -32,6 +33,8 @@ class RunStarted(_JournalEvent, frozen=True, kw_only=True, tag="run_started"):
     """Where the work is done from here on; None for the process that writes the journal."""
     workers: int | None = None
     """The number of workers, where it was given."""
+    environment: EnvironmentCard | None = None
+    """What the process was executed with; None in journals of earlier versions."""
 
 
 class RunResumed(_JournalEvent, frozen=True, kw_only=True, tag="run_resumed"):
@@ -41,6 +44,7 @@ class RunResumed(_JournalEvent, frozen=True, kw_only=True, tag="run_resumed"):
     executor: str | None = None
     """As in `run_started`."""
     workers: int | None = None
+    environment: EnvironmentCard | None = None
 
 
 class Declared(_JournalEvent, frozen=True, kw_only=True, tag="declared"):

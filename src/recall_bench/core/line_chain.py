@@ -33,6 +33,11 @@ class LineChain:
         """Whether the last line had a link."""
         return bool(self._last)
 
+    @property
+    def last_link(self) -> str | None:
+        """The link of the last line; None if it had none."""
+        return self._last.decode() or None
+
     def add(self, content: bytes) -> bytes:
         """Return the JSON object of the next line with its link."""
         self._last = self._compute(content)

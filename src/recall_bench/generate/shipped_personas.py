@@ -434,6 +434,17 @@ def _find_story(
     raise DataError(_explain_difference(card, seen, "the package" if data is None else str(data)))
 
 
+def name_released_story(persona: str, story: StoryFolder) -> DrawnStory:
+    """Name a story as released, with the edition whose digest its folder in the cache has."""
+    editions = (
+        corpus.edition
+        for catalogue in (load_catalogue(), load_earlier_editions())
+        for arcs, corpus in catalogue.get(persona, {}).items()
+        if arcs == story.arcs and story.folder.parent.name == corpus.digest[:16]
+    )
+    return DrawnStory(persona=persona, arcs=story.arcs, edition=next(editions, 1))
+
+
 def list_candidates(
     card: ScenarioCard, world: WorldCard | None, data: Path | None, building: BuildProgress | None
 ) -> Iterator[StoryFolder]:

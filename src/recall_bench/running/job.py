@@ -9,6 +9,7 @@ from typing import Any
 
 from recall_bench.core.diagnosis import load_diagnosis
 from recall_bench.core.distribution import get_version
+from recall_bench.core.environment import describe_environment
 from recall_bench.core.errors import DataError, OtherPlan, UsageError
 from recall_bench.core.event import (
     Answered,
@@ -213,10 +214,16 @@ class Job:
 
     @property
     def _work(self) -> dict[str, Any]:
-        """The executor, as the journal records it."""
+        """The executor and the environment, as the journal records them."""
+        is_loaded = self.asks and self.factory is not None
+        environment = describe_environment(self.settings.adapter if is_loaded else None)
         if self.settings.executor is Executor.LOCAL:
-            return {}
-        return {"executor": str(self.settings.executor), "workers": self.settings.workers}
+            return {"environment": environment}
+        return {
+            "executor": str(self.settings.executor),
+            "workers": self.settings.workers,
+            "environment": environment,
+        }
 
     def _declare(self, journal: Journal, states: TrialStates) -> None:
         """Record the questions of every scenario before the first one begins."""

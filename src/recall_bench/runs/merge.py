@@ -155,7 +155,14 @@ def _read_source_events(
     number: int, source: MergeSource, is_first: bool
 ) -> Iterator[tuple[int, Event]]:
     if not is_first:
-        yield number, RunResumed(at=source.started.at, code=source.started.code)
+        yield (
+            number,
+            RunResumed(
+                at=source.started.at,
+                code=source.started.code,
+                environment=source.started.environment,
+            ),
+        )
     for event in source.events():
         if isinstance(event, Declared | RunEnded):
             continue

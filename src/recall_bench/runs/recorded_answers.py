@@ -101,7 +101,7 @@ class RecordedRun:
         # When and by which code the answers came to be stays as it was: the run that judges
         # them adds its own time and code when it resumes this journal.
         folder = self.folder
-        yield encode_event(RunStarted(at=folder.started, plan=plan, code=folder.codes[0]))
+        yield encode_event(_restart(folder, plan))
         last = self._find_last_answers()
         left_out = {scenario: plan.list_left_out(scenario) for scenario in self._standings}
         for offset, line in self._read_lines():
@@ -150,6 +150,11 @@ class RecordedRun:
                     f"{self.folder.path} has gone on since its answers were copied to "
                     f"{copy.path}; choose another folder with --into"
                 )
+
+
+def _restart(folder: RunFolder, plan: Plan) -> RunStarted:
+    first = next(iter(folder.environments), None)
+    return RunStarted(at=folder.started, plan=plan, code=folder.codes[0], environment=first)
 
 
 def _list_states(owed: ScenarioStates, standing: ScenarioStates) -> list[TrialState]:

@@ -16,6 +16,7 @@ from typing import BinaryIO, Self
 
 import msgspec
 
+from recall_bench.core.environment import EnvironmentCard
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.event import (
     Answered,
@@ -146,6 +147,7 @@ class RunFolder:
         self._paused = timedelta()
         self._codes = [first.code]
         self._work = [_describe_executor(first)]
+        self._environments = [first.environment]
         self.fault_examples: dict[str, str] = {}
         """The first message of each kind of fault, with its trial."""
         imported = first.plan.imported
@@ -228,6 +230,20 @@ class RunFolder:
     def codes(self) -> tuple[str, ...]:
         """The versions of the harness that worked on this run, each once, first to last."""
         return tuple(dict.fromkeys(self._codes))
+
+    @property
+    def environments(self) -> tuple[EnvironmentCard, ...]:
+        """What the processes of this run were executed with, each once, first to last."""
+        known: list[EnvironmentCard] = []
+        for each in self._environments:
+            if each is not None and each not in known:
+                known.append(each)
+        return tuple(known)
+
+    @property
+    def last_link(self) -> str | None:
+        """The checksum of the last line, which covers all lines; None without checksums."""
+        return self._chain.last_link
 
     @property
     def scenarios(self) -> tuple[str, ...]:
@@ -411,6 +427,7 @@ class RunFolder:
                     self.stopped_scenarios.add(event.scenario)
             case RunResumed(code=code):
                 self._codes.append(code)
+                self._environments.append(event.environment)
                 self._work.append(_describe_executor(event))
                 self.stopped_scenarios.clear()
                 self._paused += event.at - self.ended

@@ -1,0 +1,168 @@
+"""Make one file of a run that anybody can verify, and verify such a file."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from recall_bench.core.errors import BenchError, DataError, UsageError
+from recall_bench.core.event_redaction import redact_event
+from recall_bench.core.plan import DrawnStory, Plan
+from recall_bench.generate.shipped_personas import (
+    SAMPLE,
+    BuildProgress,
+    find_stories,
+    load_catalogue,
+    name_released_story,
+)
+from recall_bench.running.run_verification import (
+    CheckState,
+    RunCheck,
+    RunVerification,
+    verify_run,
+)
+from recall_bench.runs.bundle_file import (
+    FORMAT,
+    BundleDataset,
+    BundleManifest,
+    describe_files,
+    unpack_bundle,
+    write_bundle,
+)
+from recall_bench.runs.bundle_signature import find_signer, locate_signature
+from recall_bench.runs.journal import JOURNAL, read_events
+from recall_bench.runs.run_folder import RunFolder
+
+
+def make_bundle(run: Path, output: Path, building: BuildProgress | None = None) -> BundleManifest:
+    """Write the bundle of a finished run; DataError if its journal was changed or holds a key."""
+    folder = RunFolder.open(run)
+    if not folder.is_finished or folder.unstarted:
+        raise UsageError(f"{run} is unfinished; the same command that began it finishes it")
+    _refuse_keys(run)
+    manifest = build_manifest(folder, building)
+    write_bundle(output, manifest, run)
+    return manifest
+
+
+def _refuse_keys(run: Path) -> None:
+    """Journals of earlier versions may hold keys."""
+    for number, event in enumerate(read_events(run / JOURNAL), start=1):
+        if redact_event(event) != event:
+            raise DataError(
+                f"{run / JOURNAL}, line {number}: holds what looks like a key, so no bundle is "
+                "made; run it again, and the key is not written"
+            )
+
+
+def build_manifest(folder: RunFolder, building: BuildProgress | None = None) -> BundleManifest:
+    """Build the manifest that follows from a run folder."""
+    plan = folder.plan
+    return BundleManifest(
+        format=FORMAT,
+        plan=plan.digest,
+        link=folder.last_link,
+        codes=folder.codes,
+        system=plan.system,
+        judge=plan.judge,
+        appellate=plan.appellate,
+        reader=plan.reader,
+        environments=folder.environments,
+        dataset=_describe_dataset(folder, building),
+        files=describe_files(folder.path),
+    )
+
+
+def _describe_dataset(folder: RunFolder, building: BuildProgress | None) -> BundleDataset:
+    plan = folder.plan
+    if plan.dataset is not None:
+        return BundleDataset(digest=plan.dataset_digest, public=plan.dataset)
+    if plan.world is not None:
+        world = plan.world
+        return BundleDataset(
+            digest=plan.dataset_digest,
+            stories=world.stories,
+            seed=world.seed,
+            commitment=world.commitment,
+        )
+    if (stories := _find_shipped(plan, building)) is not None:
+        return BundleDataset(digest=plan.dataset_digest, stories=stories)
+    items = {
+        name: tuple(item.id for item in folder.states.scenarios[name].items)
+        for name in folder.scenarios
+    }
+    return BundleDataset(digest=plan.dataset_digest, items=items)
+
+
+def _find_shipped(plan: Plan, building: BuildProgress | None) -> tuple[DrawnStory, ...] | None:
+    """Return the shipped stories of a plan; None if they are not all shipped."""
+    shipped = {*load_catalogue(), SAMPLE}
+    if plan.imported is not None or not {card.id for card in plan.scenarios} <= shipped:
+        return None
+    try:
+        found = find_stories(plan, None, building)
+    except BenchError:
+        # A persona of one's own may have the name of a shipped one.
+        return None
+    return tuple(name_released_story(persona, story) for persona, (story, _) in found.items())
+
+
+def verify_bundle(
+    bundle: Path,
+    data: Path | None = None,
+    building: BuildProgress | None = None,
+    *,
+    signers: Path | None = None,
+) -> RunVerification:
+    """Derive everything in a bundle again, in a temporary folder; DataError if it is damaged.
+
+    Nothing in it is executed. `data` is the folder of the personas, unless they are shipped;
+    `signers` a file of people and their SSH keys, one of whom must have signed it.
+    """
+    signature = _check_signature(bundle, signers)
+    with TemporaryDirectory(prefix="recall-bench-bundle-") as scratch:
+        run = Path(scratch)
+        manifest = unpack_bundle(bundle, run)
+        found = verify_run(run, data, building)
+        here = _check_manifest(manifest, RunFolder.open(run), building)
+    checks = (here, signature, *found.checks)
+    return RunVerification(run=str(bundle), plan=found.plan, checks=checks)
+
+
+def _check_signature(bundle: Path, signers: Path | None) -> RunCheck:
+    if signers is None:
+        is_signed = locate_signature(bundle).is_file()
+        detail = "name the people you trust with --signers" if is_signed else "it is not signed"
+        return RunCheck(part="signature", state=CheckState.UNVERIFIED, detail=detail)
+    who = find_signer(bundle, signers)
+    if who is None:
+        detail = f"none of the signers in {signers} signed these bytes"
+        return RunCheck(part="signature", state=CheckState.DIFFERS, detail=detail)
+    return RunCheck(part="signature", state=CheckState.VERIFIED, detail=f"signed by {who}")
+
+
+def _check_manifest(
+    manifest: BundleManifest, folder: RunFolder, building: BuildProgress | None
+) -> RunCheck:
+    again = build_manifest(folder, building)
+    if bool(manifest.dataset.stories) != bool(again.dataset.stories):
+        # Another version has other stories; whether the data is the same is a check of its own.
+        manifest, again = (
+            each.replace(dataset=each.dataset.replace(stories=(), items={}))
+            for each in (manifest, again)
+        )
+    differing = [
+        name
+        for name in BundleManifest.__struct_fields__
+        if getattr(manifest, name) != getattr(again, name)
+    ]
+    if differing:
+        return RunCheck(
+            part="bundle",
+            state=CheckState.DIFFERS,
+            detail=f"its manifest has another {', another '.join(differing)} than its journal",
+        )
+    return RunCheck(
+        part="bundle",
+        state=CheckState.VERIFIED,
+        detail=f"{len(manifest.files)} files with the digests of the manifest, which follows from "
+        "the journal",
+    )
