@@ -10,6 +10,7 @@ question; the environment's FAULTS may name more, so that the command stays the 
     hang:N    never replies        freeze:N  stops listening altogether
     say:N     prints a remark      stray:N   replies to a request that nobody made
     busy:N    asks to come back    odd:N     replies with a number for an answer
+    deep:N    nests its reply by 100,000 levels
     late:N    replies when the next question comes
     heir:N    ends at once and leaves the reply to a child
     close:N   closes its output    spawn     starts a child that outlives it, if it may
@@ -97,6 +98,14 @@ class Program:
             return None
         if fault == "busy":
             return {**reply, "error": {"kind": "busy", "message": "not now"}}
+        if fault == "deep":
+            nested = '{"a":' * 100_000 + "1" + "}" * 100_000
+            line = (
+                f'{{"body": {{"answer": "}}{{", "tool_calls": [{nested}]}}, "id": {reply["id"]}}}\n'
+            )
+            sys.stdout.buffer.write(line.encode())
+            sys.stdout.buffer.flush()
+            return None
         if fault == "odd":
             return {**reply, "body": {"answer": 7}}
         if fault == "stray":

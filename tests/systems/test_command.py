@@ -217,7 +217,9 @@ async def test_a_child_that_closes_its_output_is_gone(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind"), [("busy:1", SystemBusy), ("odd:1", NotAnAnswer)], ids=["busy", "odd"]
+    ("fault", "kind"),
+    [("busy:1", SystemBusy), ("odd:1", NotAnAnswer), ("deep:1", NotAnAnswer)],
+    ids=["busy", "odd", "deep"],
 )
 async def test_what_it_says_went_wrong_costs_that_question_alone(
     fault: str, kind: type[SystemFault]

@@ -246,7 +246,7 @@ async def test_a_process_left_behind_delays_no_answer(write: Write, tmp_path: Pa
 async def test_a_flood_of_output_is_read_and_refused(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.systems.transports.once_system._OUTPUT_LIMIT", 1 << 20)
+    monkeypatch.setattr("recall_bench.systems.transports.once_system.MAX_REPLY_BYTES", 1 << 20)
     memory = await write("print('x' * (3 << 20))").open("ada")
 
     with pytest.raises(NotAnAnswer, match="printed more than 1 MB"):

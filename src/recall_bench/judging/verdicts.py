@@ -103,7 +103,11 @@ def escape_surrogates(text: str) -> str:
 
 
 def _quote_value(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        # An integer of thousands of digits, or a deeply nested value.
+        return f"a {type(value).__name__} that is too large to show"
     return text if len(text) <= 120 else f"{text[:117]}..."
 
 

@@ -148,20 +148,23 @@ class _CheckpointAsker:
         self, trial: Trial, question: Question, reply: MemoryReply
     ) -> Answered | NotAnswered:
         """Turn a reply into the event to record, with the help of the reader if there is one."""
-        if isinstance(reply.content, SystemFault):
+        try:
+            if isinstance(reply.content, SystemFault):
+                raise reply.content
+            finished = await self.run.finisher.finish_reply(
+                question,
+                reply.content,
+                self.trials.point.cutoff,
+                partial(self._record_busy, trial),
+            )
+        except SystemFault as fault:
             return NotAnswered(
                 at=datetime.now(UTC),
                 trial=trial,
-                fault=type(reply.content).__name__,
-                message=str(reply.content),
+                fault=type(fault).__name__,
+                message=str(fault),
                 seconds=reply.seconds,
             )
-        finished = await self.run.finisher.finish_reply(
-            question,
-            reply.content,
-            self.trials.point.cutoff,
-            partial(self._record_busy, trial),
-        )
         return Answered(
             at=datetime.now(UTC),
             trial=trial,

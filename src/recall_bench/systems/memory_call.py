@@ -13,6 +13,7 @@ from recall_bench.core.errors import SystemFault, SystemTimeout
 from recall_bench.core.memory import Answer, Memory, RetrievalReply
 from recall_bench.core.retry import Attempts, OnBusy, ignore_busy, limit_time, retry
 from recall_bench.core.scenario import Question
+from recall_bench.systems.reply_limits import check_reply
 
 T = TypeVar("T")
 
@@ -49,7 +50,9 @@ async def ask_memory(
                     else:
                         overrun = SystemTimeout(f"no answer within {timeout_s:g} s")
                         reply = await limit_time(timeout_s, memory.answer(question), overrun)
-                    return MemoryReply(reply, time.perf_counter() - started)
+                    seconds = time.perf_counter() - started
+                    check_reply(reply)
+                    return MemoryReply(reply, seconds)
     except SystemFault as fault:
         return MemoryReply(fault, time.perf_counter() - started)
     raise AssertionError("the last attempt returns or raises")

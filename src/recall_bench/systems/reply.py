@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from recall_bench.core.budget import Budget, name_provider
-from recall_bench.core.errors import ModelBusy, ReaderFault
+from recall_bench.core.errors import ModelBusy, NotAnAnswer, ReaderFault
 from recall_bench.core.memory import Answer, Delivery, Passage, Reader, RetrievalReply
 from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan
@@ -58,7 +58,7 @@ class ReplyFinisher:
     ) -> FinishedReply:
         """Return the answer to record, from a system that was fed up to day `until`.
 
-        ReaderFault if an answer has to be read and there is no reader, or reading fails.
+        NotAnAnswer if an answer is missing and there is no reader, ReaderFault if reading fails.
         """
         offered = reply.passages
         kept = tuple(
@@ -70,9 +70,10 @@ class ReplyFinisher:
             return FinishedReply(own, delivery)
         if self._reader is None:
             if not self._plan.unjudged:
-                raise ReaderFault(
-                    f"{self._plan.system.name} returned passages and no answer; let its adapter "
-                    "say answers = False, or name a --reader"
+                found = "passages and no answer" if offered else "no answer"
+                raise NotAnAnswer(
+                    f"{self._plan.system.name} returned {found}; let its adapter say "
+                    "answers = False, or name a --reader"
                 )
             return FinishedReply(_make_answer("", kept, reply), delivery)
         started = time.perf_counter()

@@ -10,6 +10,7 @@ import msgspec
 
 from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, SystemFault
+from recall_bench.core.foreign_json import decode_foreign_json, is_too_deep
 from recall_bench.systems.builtin.word_index import list_stop_words
 from recall_bench.systems.mcp.server_map import SearchSpec
 
@@ -95,7 +96,7 @@ def _list_results(reply: ToolReply, search: SearchSpec) -> Sequence[object]:
 
 def _decode_json(text: str, search: SearchSpec) -> object:
     try:
-        return msgspec.json.decode(text)
+        return decode_foreign_json(text, object)
     except msgspec.DecodeError as error:
         raise NotAnAnswer(
             f"the tool {search.tool} replied {_quote_text(text)} where JSON was expected "
@@ -104,6 +105,8 @@ def _decode_json(text: str, search: SearchSpec) -> object:
 
 
 def _build_hit(found: object, search: SearchSpec) -> ToolHit:
+    if is_too_deep(found):
+        raise NotAnAnswer(f"the tool {search.tool} found what is nested too deeply")
     paths = (search.text,) if isinstance(search.text, str) else search.text or ()
     parts = [_join_text(_follow_path(found, path)) for path in paths]
     if not any(parts):
@@ -130,9 +133,9 @@ def _join_text(value: object) -> str | None:
 def _parse_score(score: object, where: str) -> float:
     try:
         return float(score)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise NotAnAnswer(
-            f"{score!r} at {where} is no number; correct search.score of the map"
+            f"{score!r:.80} at {where} is no number; correct search.score of the map"
         ) from error
 
 

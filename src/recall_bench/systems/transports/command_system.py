@@ -27,6 +27,7 @@ from recall_bench.core.errors import (
     SystemStuck,
     UsageError,
 )
+from recall_bench.core.foreign_json import cut_deep_json, decode_foreign_json, refuse_deep_nesting
 from recall_bench.core.memory import UNDECLARED
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.command_program import (
@@ -183,10 +184,15 @@ class CommandSession:
         )
 
     def _take_line(self, line: bytes) -> None:
+        problem: NotAnAnswer | None = None
         try:
-            envelope = msgspec.json.decode(line, type=wire.Envelope)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise _UnexpectedLine(quote_bytes(line)) from error
+            envelope = decode_foreign_json(line, wire.Envelope)
+        except msgspec.DecodeError as error:
+            if not isinstance(error.__cause__, RecursionError):
+                raise _UnexpectedLine(quote_bytes(line)) from error
+            # Only the request that it belongs to has to fail.
+            envelope = _decode_cut_line(line)
+            problem = NotAnAnswer(f"{self._name} sent a reply that is nested too deeply")
         self._activity.set()
         self._activity = anyio.Event()
         if envelope.id in self._abandoned:
@@ -195,8 +201,12 @@ class CommandSession:
         reply = self._pending.pop(envelope.id, None)
         if reply is None:
             raise _UnexpectedLine(f"{quote_bytes(line)}, with an id that no open request has")
-        if not reply.done():
+        if reply.done():
+            return
+        if problem is None:
             reply.set_result(envelope)
+        else:
+            reply.set_exception(problem)
 
     async def _wait_for_exit(self) -> None:
         code = await self._child.process.wait()
@@ -224,6 +234,13 @@ class CommandSession:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _decode_cut_line(line: bytes) -> wire.Envelope:
+    try:
+        return decode_foreign_json(cut_deep_json(line), wire.Envelope)
+    except msgspec.DecodeError as error:
+        raise _UnexpectedLine(quote_bytes(line)) from error
 
 
 def _require_pipe(stream: S | None) -> S:
@@ -337,8 +354,9 @@ class CommandTransport:
 
     def _decode_reply(self, verb: str, body: dict[str, object], reply: type[R]) -> R:
         try:
-            return msgspec.convert(body, reply)
-        except msgspec.ValidationError as error:
+            with refuse_deep_nesting():
+                return msgspec.convert(body, reply)
+        except msgspec.DecodeError as error:
             kind = NotAnAnswer if reply is wire.AnswerReply else SystemFault
             raise kind(
                 f"{self._program.name} replied to {verb!r} with what cannot be read: {error}"

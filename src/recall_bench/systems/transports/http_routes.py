@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from recall_bench.core.errors import BenchError
+from recall_bench.core.foreign_json import MAX_REPLY_BYTES
 from recall_bench.core.retry import parse_retry_after
 from recall_bench.systems.transports.wire import (
     VERB_OF,
@@ -20,7 +21,7 @@ from recall_bench.systems.transports.wire import (
     WireFault,
 )
 
-MAX_BODY_BYTES = 64 * 1024 * 1024
+MAX_BODY_BYTES = MAX_REPLY_BYTES
 
 JSON = "application/json"
 

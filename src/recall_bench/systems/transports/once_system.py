@@ -17,6 +17,7 @@ import msgspec
 from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, SystemGone, UsageError
 from recall_bench.core.folders import TemporaryFolders
+from recall_bench.core.foreign_json import MAX_REPLY_BYTES, decode_foreign_json
 from recall_bench.core.memory import Asker, Clock, Memory, Passage, RetrievalReply, SystemCard
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.transports.command_program import (
@@ -28,8 +29,6 @@ from recall_bench.systems.transports.command_program import (
 
 DEFAULT_ARGUMENTS = ("--home", "{home}", "--query", "{query}", "--k", "{k}")
 DEFAULT_K = 10
-
-_OUTPUT_LIMIT = 64 * 1024 * 1024
 
 _PLACEHOLDER = re.compile(r"\{(home|query|k|date|session)\}")
 _DAY_FILE = re.compile(r"day-(\d{4,})\.md")
@@ -162,12 +161,12 @@ class OnceMemory:
             words,
             folder=self.home,
             environ=build_environment(self.home),
-            output_limit=_OUTPUT_LIMIT,
+            output_limit=MAX_REPLY_BYTES,
             timeout_s=self._system.timeout_s,
         )
         try:
-            hits = msgspec.json.decode(ended.out, type=ProgramReply).hits
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            hits = decode_foreign_json(ended.out, ProgramReply).hits
+        except msgspec.DecodeError as error:
             raise NotAnAnswer(
                 f"{program.name} printed {quote_bytes(ended.out)} where "
                 '{"hits": [{"path", "score", "snippet"}]} was expected '
