@@ -1,13 +1,41 @@
-"""Temporary folders, copies of folders, and their size."""
+"""Folders: their paths, temporary ones, copies, removal and size."""
 
 import os
+import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
+from recall_bench.core.errors import Malformed
+
 _FICLONE = 0x40049409
 """The ioctl of Linux that lets two files share blocks until one changes."""
+
+_ODD_NAME = re.compile(r"[\x00-\x1f\x7f/\\:]|^\.|[. ]$|^$")
+"""What leads out of a folder, hides a file, or cannot be a name on every system."""
+
+_NAME_BYTES = 200
+
+
+def join_id(folder: Path, name: str, where: str) -> Path:
+    """The path of something in the folder that is named by an id from a file.
+
+    Malformed, which says where the id stands, if it is more than a name.
+    """
+    if _ODD_NAME.search(name) or len(name.encode(errors="replace")) > _NAME_BYTES:
+        raise Malformed(
+            where, f"the id {name!r:.80} cannot be the name of a folder; use letters and hyphens"
+        )
+    return folder / name
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder as far as possible. A link is removed, and what it leads to is kept."""
+    if path.is_symlink():
+        with suppress(OSError):
+            path.unlink()
+    shutil.rmtree(path, ignore_errors=True)
 
 
 class TemporaryFolders:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.folders import join_id
 from recall_bench.core.profile import parse_profile, resolve_code_path
 from recall_bench.datasets.persona_files import DEFAULT_ARCS, Layout, list_persona_ids
 
@@ -275,7 +276,8 @@ def read_generation_profile(path: Path, model: str) -> dict[str, Any]:
     profile, base = parse_profile(path), path.parent
     found: dict[str, Any] = {}
     if profile.persona is not None:
-        found["persona"] = base / (profile.persona.dir or profile.persona.id)
+        named = profile.persona.dir
+        found["persona"] = base / named if named else join_id(base, profile.persona.id, str(path))
         found["arcs"] = profile.persona.arcs
     if profile.models is not None:
         target = getattr(profile.models, model) or profile.models.generation

@@ -1,13 +1,13 @@
 """From the settings of a job to the runner that executes it: this process, processes or Ray."""
 
 import os
-import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.folders import remove_folder
 from recall_bench.core.plan import Plan
 from recall_bench.core.settings import Executor, Settings
 from recall_bench.core.trial_states import TrialStates
@@ -37,7 +37,7 @@ def choose_runner(job: Job, on_pool: OnPool = lambda _: None) -> PlanRunner:
 
     async def run_here(plan: Plan, states: TrialStates, context: RunContext) -> None:
         # A driver that was killed may have left snapshots there.
-        shutil.rmtree(_find_exchange(job), ignore_errors=True)
+        remove_folder(_find_exchange(job))
         await run_plan(plan, states, context)
 
     if settings.executor is Executor.LOCAL:

@@ -27,6 +27,7 @@ from recall_bench.core.event import (
     Paid,
     decode_event,
 )
+from recall_bench.core.folders import remove_folder
 from recall_bench.core.memory import PortableSnapshots, get_worker_limit
 from recall_bench.core.plan import Lifecycle, Plan, Trial
 from recall_bench.core.trial_states import TrialState, TrialStates
@@ -83,13 +84,15 @@ class PoolRunner:
         spec = RunSpec(run=self.run, plan=plan, factory=self.factory)
         driver = Driver(scheduler, self.pool, self.calls, spec)
         engine = PoolEngine(driver, AskDispatcher(driver, self.exchange), JudgeDispatcher(driver))
+        # A driver that was killed may have left snapshots there; a link would lead elsewhere.
+        remove_folder(self.exchange)
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(driver.broadcast_stop)
                 await scheduler.run(engine)
                 group.cancel_scope.cancel()
         finally:
-            shutil.rmtree(self.exchange, ignore_errors=True)
+            remove_folder(self.exchange)
         scheduler.finish(engine)
 
 

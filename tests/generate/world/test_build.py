@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from recall_bench.core.errors import Malformed, UsageError
@@ -126,5 +127,19 @@ def test_a_play_that_fails_leaves_nothing_behind(bakery: WorldSources, tmp_path:
 
     with pytest.raises(Malformed, match="this"):
         build_folder(broken, WorldOptions(days=5), tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("odd", ["../../x", "/x", ".."])
+def test_a_strangers_id_does_not_leave_the_folder(
+    bakery: WorldSources, tmp_path: Path, odd: str
+) -> None:
+    out = tmp_path / "a" / "b"
+    persona = msgspec.structs.replace(bakery.persona, id=odd)
+    hostile = msgspec.structs.replace(bakery, persona=persona)
+
+    with pytest.raises(Malformed, match="cannot be the name of a folder"):
+        build_folder(hostile, WorldOptions(days=60), out)
 
     assert list(tmp_path.iterdir()) == []

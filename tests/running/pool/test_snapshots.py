@@ -142,3 +142,19 @@ def test_a_second_feeder_leaves_the_snapshots_of_the_first_alone(
     assert len(started.all) == 4
     assert outcome(tmp_path / "pool") == outcome(tmp_path / "one")
     assert done_twice(tmp_path / "pool") == []
+
+
+def test_a_link_in_place_of_the_exchange_is_not_followed(
+    tmp_path: Path, given: dict[str, Any]
+) -> None:
+    kept = tmp_path / "kept"
+    for number in range(3):
+        (kept / f"{number:06}").mkdir(parents=True)
+    (tmp_path / "pool").mkdir()
+    (tmp_path / "pool" / ".exchange").symlink_to(kept)
+
+    ended = run_spread(tmp_path / "pool", 2, StartedWorkers(), **given)
+
+    assert ended.exit_code == 0
+    assert len(list(kept.iterdir())) == 3
+    assert not (tmp_path / "pool" / ".exchange").is_symlink()

@@ -2,20 +2,18 @@
 
 from pathlib import Path
 
-from recall_bench.core.errors import Malformed, Problems, UsageError
+from recall_bench.core.errors import Malformed, Problems
 from recall_bench.generate.life.checks import find_faults
 from recall_bench.generate.life.edition import LEDGER, LifeEdition, play_life, write_ledger
 from recall_bench.generate.life.sources import LifeSources
-from recall_bench.generate.world.build import write_whole_folder
+from recall_bench.generate.world.build import choose_new_folder, write_whole_folder
 from recall_bench.generate.written.build import write_edition
 from recall_bench.generate.written.rendering import render_edition
 
 
 def build_life_folder(sources: LifeSources, out: Path, *, seed: int = 0) -> Path:
     """Play the edition and write its folder under `out`; a failure leaves nothing behind."""
-    folder = out / sources.persona.id
-    if folder.exists():
-        raise UsageError(f"{folder} exists already; remove it, or name another place with --into")
+    folder = choose_new_folder(out, sources.persona.id)
     if faults := find_faults(sources):
         raise Problems([Malformed(each.where, each.message) for each in faults])
     out.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from typing import IO
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.folders import join_id
 from recall_bench.core.yaml_writer import dump_yaml, format_scalar
 from recall_bench.datasets.persona_files import LEDGER_FILE
 from recall_bench.generate.world.cast import build_renaming, rename_texts
@@ -47,9 +48,7 @@ def build_folder(
     progress: Callable[[int], None] = lambda _: None,
 ) -> Path:
     """Simulate the persona and write its folder under `out`; a failure leaves nothing behind."""
-    folder = out / sources.persona.id
-    if folder.exists():
-        raise UsageError(f"{folder} exists already; remove it, or name another place with --into")
+    folder = choose_new_folder(out, sources.persona.id)
     out.mkdir(parents=True, exist_ok=True)
     with write_whole_folder(folder) as partial:
         write_world(prepare_sources(sources, options.seed), options, partial, progress)
@@ -192,6 +191,17 @@ class QuestionEntryWriter:
     def format_entry(self, draft: LedgerQuestion) -> str:
         """The question's entry in the file."""
         return dump_yaml([self.build_record(draft)])
+
+
+def choose_new_folder(out: Path, persona: str) -> Path:
+    """The folder of the persona under `out`; UsageError if it exists, Malformed if it has no name.
+
+    The id may come from a stranger's file, so it must not lead elsewhere.
+    """
+    folder = join_id(out, persona, "persona.yaml")
+    if os.path.lexists(folder):
+        raise UsageError(f"{folder} exists already; remove it, or name another place with --into")
+    return folder
 
 
 @contextmanager

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
-from recall_bench.core.errors import Malformed, Problems, UsageError
+from recall_bench.core.errors import Malformed, Problems
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.datasets.persona_files import STATEMENTS_FILE, name_day_file
-from recall_bench.generate.world.build import write_whole_folder
+from recall_bench.generate.world.build import choose_new_folder, write_whole_folder
 from recall_bench.generate.written.checks import check_sources
 from recall_bench.generate.written.question_entries import EntryBuilder
 from recall_bench.generate.written.rendering import RenderedEdition, render_edition
@@ -20,9 +20,7 @@ _ONLY_OURS = ("alternatives", "week", "epoch", "dates")
 
 def build_written_folder(sources: WrittenSources, out: Path, *, seed: int = 0) -> Path:
     """Render the edition and write its folder under `out`; a failure leaves nothing behind."""
-    folder = out / sources.persona.id
-    if folder.exists():
-        raise UsageError(f"{folder} exists already; remove it, or name another place with --into")
+    folder = choose_new_folder(out, sources.persona.id)
     if findings := check_sources(sources):
         raise Problems([Malformed(each.where, each.message) for each in findings])
     out.mkdir(parents=True, exist_ok=True)
