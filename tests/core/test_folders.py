@@ -27,7 +27,7 @@ from recall_bench.core.folders import join_id, remove_folder
     ],
 )
 def test_an_id_that_is_more_than_a_name_is_refused(name: str) -> None:
-    with pytest.raises(Malformed, match="persona.yaml: the id .* cannot be the name of a folder"):
+    with pytest.raises(Malformed, match=r"persona\.yaml: the id .* cannot be the name of a folder"):
         join_id(Path("out"), name, "persona.yaml")
 
 
