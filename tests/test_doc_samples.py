@@ -52,7 +52,7 @@ def test_samples_are_what_the_commands_print(invoke: Invoke, name: str) -> None:
 
 
 def test_samples_are_by_the_judge_of_today() -> None:
-    version = resolve_judge("offline", "--judge").card.version
+    version = resolve_judge("offline").card.version
     found = [
         f"{path.relative_to(ROOT)}: {line.strip()}"
         for path in PAGES

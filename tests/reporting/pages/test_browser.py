@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 import recall_bench.reporting.pages
+from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.formats import format_number
+from recall_bench.reporting.pages.page import write_page
+from recall_bench.runs.trials import read_trials
+from tests.reporting.charts.sample_report import sampled_report
 from tests.reporting.pages.conftest import Visiting
 from tests.reporting.pages.sample_pages import SENTENCE, ada_run, page_of
 from tests.reporting.pages.test_round_trip import three
@@ -20,6 +24,23 @@ STATIC = Path(recall_bench.reporting.pages.__file__).parent / "static"
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     return page_of(ada_run(folder / "run").open(), folder / "report.html")
+
+
+@pytest.fixture(scope="module")
+def charted_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with every chart of a run over six personas."""
+    folder = tmp_path_factory.mktemp("charts")
+    run = ada_run(folder / "run").open()
+    table = read_trials(run)
+    write_page(
+        folder / "report.html",
+        sampled_report(3),
+        folder=run,
+        table=table,
+        leaves=find_leaves(table),
+        stories={},
+    )
+    return folder / "report.html"
 
 
 @pytest.fixture(scope="module")
@@ -341,6 +362,43 @@ def test_a_narrow_screen_scrolls_nothing_sideways(page: Path, visit: Visiting) -
     seen = visit(page, viewport={"width": 400, "height": 860})
 
     assert seen.value("document.documentElement.scrollWidth") == 400
+
+
+_CLIPPED = """() => [...document.querySelectorAll("[data-chart] svg")].flatMap((drawing) => {
+  const frame = drawing.closest("[data-chart]").getBoundingClientRect();
+  const outside = (box) => box.left < frame.left - 1 || box.right > frame.right + 1;
+  return [...drawing.querySelectorAll("text")]
+    .filter((text) => text.textContent.trim() && outside(text.getBoundingClientRect()))
+    .map((text) => text.textContent);
+})"""
+_COVERED = """() => [...document.querySelectorAll("[data-chart] svg")].flatMap((drawing) => {
+  const seen = (text) => text.textContent.trim() && getComputedStyle(text).opacity !== "0";
+  const texts = [...drawing.querySelectorAll("text")].filter(seen);
+  const boxes = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
+  return boxes.flatMap(([one, a], place) => boxes.slice(place + 1)
+    .filter(([, b]) => a.left < b.right - 2 && b.left < a.right - 2)
+    .filter(([, b]) => a.top < b.bottom - 3 && b.top < a.bottom - 3)
+    .map(([other]) => `${one} / ${other}`));
+})"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_charts_are_drawn_whole_at_any_width(
+    charted_page: Path, visit: Visiting, width: int
+) -> None:
+    """On a phone panels and labels were cut at the edge, or lay on each other."""
+    seen = visit(charted_page, viewport={"width": width, "height": 900})
+    places = seen.page.locator("[data-chart]")
+    for place in range(places.count()):
+        places.nth(place).scroll_into_view_if_needed()
+        places.nth(place).locator("svg").wait_for()
+
+    assert places.count() >= 8
+    assert seen.value(_CLIPPED) == []
+    assert seen.value(_COVERED) == []
+    assert seen.value("document.documentElement.scrollWidth") == width
+    scrolling = "(each) => each.scrollWidth > each.clientWidth + 1"
+    assert not seen.value(f"[...document.querySelectorAll('[data-chart]')].some({scrolling})")
 
 
 def test_without_scripts_the_figures_are_there_in_words(page: Path, visit: Visiting) -> None:

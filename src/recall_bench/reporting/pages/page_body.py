@@ -405,7 +405,7 @@ def _render_figure(chart: Chart, *, is_wide: bool) -> Markup:
             make_element("p", chart.summary),
             data_table=chart.name,
         ),
-        class_=f"{'is-wide' if is_wide else ''} {'has-panels' if is_grid(chart) else ''}",
+        class_="is-wide" if is_wide else "",
     )
 
 

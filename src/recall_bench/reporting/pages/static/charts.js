@@ -29,6 +29,37 @@ const charts = (() => {
 
   const refused = () => Promise.reject(new Error("this page loads nothing"));
 
+  // Fewer panels in a row, each with its own labels, and fewer names in a row of a legend.
+  const narrowed = (spec, room) => {
+    if (spec.concat) {
+      const widest = Math.max(...spec.concat.map((panel) => panel.width));
+      const columns = Math.floor((room * 1.25) / (widest + spec.spacing.column + 24));
+      if (columns >= spec.columns) return spec;
+      const own = JSON.parse(JSON.stringify(spec, (key, value) => (key === "labelOpacity" ? undefined : value)));
+      own.columns = Math.max(1, columns);
+      own.spacing.column += 24;
+      own.concat.forEach((panel, place) => {
+        panel.width = Math.min(panel.width, Math.max(room - 70, 120));
+        // Below the last panel of each column alone, or it would be in the title of the next.
+        if (place + own.columns < own.concat.length) {
+          for (const layer of panel.layer) if (layer.encoding.x?.axis) layer.encoding.x.axis.title = null;
+        }
+      });
+      return own;
+    }
+    const names = room < 520 ? 2 : null;
+    return names ? JSON.parse(JSON.stringify(spec, (key, value) => (key === "legend" && value ? { ...value, columns: names } : value))) : spec;
+  };
+
+  // A label may stand beyond the frame: the picture becomes as wide as what is in it.
+  const widened = (drawing) => {
+    const { x, width } = drawing.getBBox();
+    const frame = drawing.viewBox.baseVal;
+    const left = Math.min(frame.x, x);
+    const right = Math.max(frame.x + frame.width, x + width);
+    if (right - left > frame.width + 1) drawing.setAttribute("viewBox", `${left} ${frame.y} ${right - left} ${frame.height}`);
+  };
+
   const draw = async (node) => {
     const embed = await load();
     const look = `${settings.theme()} ${settings.colours()}`;
@@ -39,7 +70,7 @@ const charts = (() => {
     // It has to be in the page to know its width; the old one stays until it is done.
     const place = make("div", { class: "canvas is-coming" });
     node.append(place);
-    entry.result = await embed(place, page.charts[node.dataset.chart].spec, {
+    entry.result = await embed(place, narrowed(page.charts[node.dataset.chart].spec, node.clientWidth), {
       actions: false,
       ast: true,
       config: page.configs[look],
@@ -52,6 +83,7 @@ const charts = (() => {
     place.classList.remove("is-coming");
     node.replaceChildren(place);
     const drawing = place.querySelector("svg");
+    if (drawing) widened(drawing);
     // Panels have widths of their own: together they fill the room, up to a quarter larger.
     if (drawing && node.clientWidth && page.charts[node.dataset.chart].spec.width !== "container") {
       drawing.style.width = "100%";
