@@ -5,10 +5,18 @@ from collections.abc import Sequence
 import pytest
 
 from recall_bench.core.memory import ReaderCard, SystemCard
-from recall_bench.core.plan import Calendar, Checkpoint, Ingest, Lifecycle, Plan, ReviewMode
+from recall_bench.core.plan import (
+    Calendar,
+    Checkpoint,
+    Ingest,
+    Lifecycle,
+    Plan,
+    ReviewMode,
+    parse_range,
+)
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.reporting.run_pairs import find_differences
+from recall_bench.reporting.run_pairs import find_differences, list_settings
 from tests.written_runs import ADA, plan_of
 
 SCENARIOS: dict[str, Sequence[Item]] = {"ada": ADA}
@@ -44,6 +52,15 @@ def test_each_is_named(what: str, changes: dict[str, object], is_condition: bool
     (found,) = find_differences(PLAN, PLAN.replace(**changes))
 
     assert (found.what, found.is_condition) == (what, is_condition)
+
+
+def test_a_checkpoint_shows_its_days_only_where_its_name_does_not_say_them() -> None:
+    """`full` was shown with the days that it stands for in files: 9007199254740991."""
+    named = tuple(parse_range(word) for word in ("30d", "6mo", "2w", "full"))
+    odd = Checkpoint(label="end", days=19)
+    plan = PLAN.replace(checkpoints=(*named, odd, Checkpoint(label="1y", days=366)))
+
+    assert list_settings(plan)["checkpoints"] == "30d, 6mo, 2w, full, end = 19d, 1y = 366d"
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import ReaderCard
-from recall_bench.core.plan import UNRECORDED, Checkpoint, Plan, SampleMode, ScenarioCard, Trial
+from recall_bench.core.plan import (
+    UNRECORDED,
+    Checkpoint,
+    Plan,
+    SampleMode,
+    ScenarioCard,
+    Trial,
+    parse_range,
+)
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.metrics.bootstrap import TemplateNames
@@ -138,9 +147,17 @@ def _format_words(words: _Words, others: _Words) -> str:
 
 def _list_checkpoints(plan: Plan) -> _Words:
     return tuple(
-        each.label if each.label == f"{each.days}d" else f"{each.label} = {each.days}d"
+        each.label if _is_plain(each) else f"{each.label} = {each.days}d"
         for each in list_visits(plan)
     )
+
+
+def _is_plain(checkpoint: Checkpoint) -> bool:
+    """Whether the label alone says how many days it is, as `90d`, `6mo` and `full` do."""
+    try:
+        return parse_range(checkpoint.label) == checkpoint
+    except UsageError:
+        return False
 
 
 def _describe_sampling(plan: Plan) -> _Words:
