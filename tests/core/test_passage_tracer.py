@@ -5,6 +5,7 @@ is where the system was told, and because it stays the same however many days fo
 """
 
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -71,11 +72,22 @@ def test_the_text_decides_against_a_claim(passage: Passage) -> None:
     assert day_of(tracer, passage) == 2
 
 
-def test_a_claim_counts_if_the_text_is_found_nowhere() -> None:
-    """Summaries and extracted facts are in nobody's words but the system's."""
-    tracer = story(KITCHEN, HARBOUR)
+@pytest.mark.parametrize("text", ["Ferries were relocated for safety.", "Summary.", ""])
+@pytest.mark.parametrize("named", [{"day": 2}, {"id": "day-0002"}], ids=["day", "id"])
+def test_a_claim_about_a_text_that_is_found_nowhere_is_kept_apart(
+    text: str, named: dict[str, Any]
+) -> None:
+    """Anybody can name a day: without its words nothing was found."""
+    traced = story(KITCHEN, HARBOUR).trace(Passage(text=text, **named), 2)
 
-    assert day_of(tracer, Passage(text="Ferries were relocated for safety.", day=2)) == 2
+    assert traced.day is None
+    assert traced.claimed == 2
+
+
+def test_a_system_cannot_say_what_the_tracer_says() -> None:
+    quoted = story(KITCHEN, HARBOUR).trace(Passage(text=HARBOUR, claimed=1, turn=3), 2)
+
+    assert (quoted.day, quoted.claimed, quoted.turn) == (2, None, None)
 
 
 @pytest.mark.parametrize(

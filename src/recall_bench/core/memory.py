@@ -27,6 +27,8 @@ class Passage(Record, frozen=True, kw_only=True, omit_defaults=True):
     source: str | None = None
     """The system's own name of the place: a path, a row, a node."""
     score: float | None = None
+    claimed: int | None = None
+    """The story day that the system names for a text that stands in no day, such as a summary."""
 
 
 class Answer(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -277,6 +279,8 @@ class Delivery(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The estimated tokens of those kept."""
     traced: int
     """How many of those kept could be traced to an episode."""
+    summaries: int = 0
+    """How many of those kept name an episode, and are in no episode's words."""
     cut_days: tuple[int, ...] = ()
     """The story days of the first hundred passages that were cut, where traced; each once,
     ascending."""

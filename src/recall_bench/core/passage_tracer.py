@@ -2,9 +2,9 @@
 
 A system may claim the origin of a passage, by the id of an episode or by a day. The claim holds if
 that episode contains the text, literally or for the greater part. If it does not and another
-episode does, the text decides; if no episode does, as for a summary, the claim is believed.
-Without a claim the text decides. Only episodes up to the day of asking count: what was not fed
-cannot have been found.
+episode does, the text decides, as it does without a claim. If no episode does, as for a summary,
+the claim is recorded as such and counts for nothing: anybody can name a day. Only episodes up to
+the day of asking count: what was not fed cannot have been found.
 
 A text that several episodes contain belongs to the first of them, which stays the same at every
 later checkpoint.
@@ -57,7 +57,9 @@ class PassageTracer:
         `until` is the last day the system was fed.
         """
         fed = bisect_right(self._days, until)
-        place = self._locate(passage.text, self._find_claim(passage, fed), fed)
+        claim = self._find_claim(passage, fed)
+        place = self._locate(passage.text, claim, fed)
+        claimed = self._days[claim] if place is None and claim is not None else None
         day = turn = None
         turns: tuple[int, ...] = ()
         if place is not None:
@@ -66,9 +68,10 @@ class PassageTracer:
             turn = self._get_episode_text(place).find_turn(passage.text) if episode.turns else None
             if turn is None and episode.turns:
                 turns = self._get_episode_text(place).find_turns(passage.text)
-        if (day, turn, turns) == (passage.day, passage.turn, passage.turns):
+        known = passage.day, passage.turn, passage.turns, passage.claimed
+        if (day, turn, turns, claimed) == known:
             return passage
-        return passage.replace(day=day, turn=turn, turns=turns)
+        return passage.replace(day=day, turn=turn, turns=turns, claimed=claimed)
 
     def find_spans(self, passages: Sequence[Passage]) -> "tuple[TextRange | None, ...]":
         """Find the range of each traced passage in the text of its day; empty if none has one."""
@@ -121,8 +124,7 @@ class PassageTracer:
         else:
             sure = self._find_quote(text, fed)
         if sure is None:
-            alike = self._find_similar(text, fed)
-            return claim if alike is None else alike
+            return self._find_similar(text, fed)
         if len(self._sure) >= CACHE_SIZE:
             self._sure.clear()
         self._sure[key] = sure

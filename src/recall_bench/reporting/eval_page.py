@@ -423,6 +423,9 @@ def _format_delivery(report: EvalReport) -> str:
     )
     if service.traced_to_turn is not None:
         traced += f", {format_number(100 * service.traced_to_turn, 0)}% to turns"
+    if service.summaries:
+        share = format_number(100 * service.summaries, 0)
+        traced += f"; {share}% are summaries, which count for no session"
     return (
         f"{format_number(service.passages, 1)} passages, about {service.tokens:,.0f} tokens{traced}"
     )

@@ -269,6 +269,8 @@ class ServiceReport(ComputedRecord, frozen=True, kw_only=True, omit_defaults=Tru
     tokens: float | None = None
     traced: float | None = None
     """The share of the passages that could be traced to a session."""
+    summaries: float | None = None
+    """The share that name a session and stand in none; they count for no session."""
     traced_to_turn: float | None = None
     """The share that could be traced to turns, whole ones; figures of turns know only these."""
 
@@ -490,6 +492,7 @@ def _measure_service(folder: RunFolder, scored: Sequence[ScoredQuestion]) -> Ser
         passages=deliveries.kept / deliveries.answers if deliveries.answers else None,
         tokens=deliveries.tokens / deliveries.answers if deliveries.answers else None,
         traced=sum(hit.session is not None for hit in hits) / len(hits) if hits else None,
+        summaries=sum(hit.claimed is not None for hit in hits) / len(hits) if hits else None,
         traced_to_turn=sum(hit.turn is not None or bool(hit.turns) for hit in hits) / len(hits)
         if hits
         else None,

@@ -240,6 +240,8 @@ class EvalHit(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     turn: str | None = None
     turns: tuple[str, ...] = ()
     """All turns that it holds, where these are several."""
+    claimed: str | None = None
+    """The session that the system names for a text that stands in none; it counts for nothing."""
     score: float | None = None
     tokens: int
     sha256: str
@@ -403,6 +405,8 @@ def _list_hits(scenario: str, passages: Sequence[Passage]) -> Iterator[EvalHit]:
             tokens=estimate_tokens(each.text),
             sha256=sha256(each.text.encode()).hexdigest(),
         )
+        if each.claimed is not None:
+            hit = hit.replace(claimed=name_unit(Level.SESSION, scenario, each.claimed, None))
         if each.day is not None:
             hit = hit.replace(
                 session=name_unit(Level.SESSION, scenario, each.day, None),

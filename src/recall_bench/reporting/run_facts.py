@@ -60,10 +60,12 @@ def _describe_deliveries(found: DeliveryCounts, plan: Plan) -> str:
     if plan.max_context_tokens is not None:
         limit += f", {plan.max_context_tokens:,} tokens"
     kept, offered = (format_number(each / found.answers, 1) for each in (found.kept, found.offered))
+    share = found.summaries / found.kept if found.kept else 0.0
+    summaries = f" · {format_percent(share)} summaries, which count as no day" if share else ""
     return (
         f"{kept} of {offered} passages an "
         f"answer ({limit}) · {found.tokens / found.answers:,.0f} tokens · "
-        f"{format_percent(found.traced_share)} traced"
+        f"{format_percent(found.traced_share)} traced{summaries}"
     )
 
 

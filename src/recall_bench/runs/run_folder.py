@@ -54,6 +54,8 @@ class DeliveryCounts:
     kept: int = 0
     tokens: int = 0
     traced: int = 0
+    summaries: int = 0
+    """How many of those kept name an episode, and are in no episode's words."""
 
     @property
     def traced_share(self) -> float | None:
@@ -106,6 +108,7 @@ class ServiceStats:
             found.kept += event.delivery.kept
             found.tokens += event.delivery.tokens
             found.traced += event.delivery.traced
+            found.summaries += event.delivery.summaries
 
 
 _NOWHERE = -1

@@ -98,6 +98,7 @@ class ReplyFinisher:
             kept=len(kept),
             tokens=sum(estimate_tokens(passage.text) for passage in kept),
             traced=sum(passage.day is not None for passage in kept),
+            summaries=sum(passage.claimed is not None for passage in kept),
             cut_days=self._trace_cut_days(offered[len(kept) :], until),
             spans=self._tracer.find_spans(kept),
         )

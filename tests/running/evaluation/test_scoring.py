@@ -100,6 +100,24 @@ def test_a_false_word_about_the_session_is_not_believed_against_the_text(locomo:
     assert means(report, "temporal")["session hit@10"] == 0
 
 
+def test_the_right_session_without_its_words_finds_nothing_and_is_counted_apart(
+    locomo: Path,
+) -> None:
+    def name_all(_: object, __: Question) -> RetrievalReply:
+        return RetrievalReply(passages=tuple(Passage(text="Summary.", day=d) for d in (1, 2, 10)))
+
+    request = request_for("locomo", locomo, locomo.parent, skip_qa=True, floors=False)
+    report = report_on(request, Finder(name_all))
+
+    hits = question(report, "q002").hits
+    assert [(hit.session, hit.claimed) for hit in hits] == [
+        (None, f"conv-1/{day}") for day in (1, 2, 10)
+    ]
+    assert means(report, "temporal")["session hit@10"] == 0
+    assert report.service.summaries == pytest.approx(19 / 21), "one names a session that is none"
+    assert report.service.traced == 0
+
+
 def test_hits_and_gold_are_named_with_their_conversation(locomo: Path) -> None:
     report = found_in(locomo, [SOLD, RED])
 
