@@ -76,9 +76,10 @@ def _list_texts(answer: Answer) -> Iterator[str]:
 
 
 def _list_reasons(event: Judged) -> Iterator[str]:
-    yield event.verdict.reason
-    if event.primary is not None:
-        yield event.primary.reason
+    for verdict in (event.verdict, event.primary):
+        if verdict is not None:
+            yield verdict.reason
+            yield verdict.reply or ""
 
 
 def _may_hold_keys(texts: Iterable[str]) -> bool:

@@ -73,6 +73,8 @@ class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
     findings: tuple[Finding, ...] = ()
     rubric: str | None = None
     """The rubric that was used, of those on the judge's card."""
+    reply: str | None = None
+    """The reply of the model that marks and reason were read from."""
 
     def __post_init__(self) -> None:
         if self.score is not None:

@@ -6,7 +6,7 @@ compared.
 """
 
 import filecmp
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,9 +18,12 @@ from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialState
+from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PEOPLE, Verdict
 from recall_bench.generate.shipped_personas import BuildProgress, find_stories
 from recall_bench.judging.judges import resolve_judges
+from recall_bench.judging.rubric.prompt import parse_verdict
+from recall_bench.models.model import Reply
 from recall_bench.running.experiment import execute
 from recall_bench.running.rejudge_assembly import assemble_rejudge
 from recall_bench.runs.journal import JOURNAL, read_lines
@@ -140,6 +143,9 @@ def _check_data(plan: Plan, data: Path | None, building: BuildProgress | None) -
 def _check_verdicts(
     folder: RunFolder, data: Path | None, building: BuildProgress | None
 ) -> Iterator[RunCheck]:
+    if folder.plan.judge.rubrics and not folder.plan.unjudged:
+        yield _check_replies(folder)
+        return
     if reason := _explain_unjudged(folder.plan):
         yield RunCheck(part="verdicts", state=CheckState.UNVERIFIED, detail=reason)
         return
@@ -153,6 +159,51 @@ def _check_verdicts(
             yield RunCheck(part="verdicts", state=CheckState.UNVERIFIED, detail=str(error))
             return
         yield from _compare_verdicts(folder, RunFolder.open(again))
+
+
+def _check_replies(folder: RunFolder) -> RunCheck:
+    """The marks of a model, held against its replies in the journal; it is not asked again."""
+    differing: list[Trial] = []
+    followed = without = 0
+    for scenario in folder.scenarios:
+        for result in folder.results(scenario):
+            judged = result.outcome
+            if not isinstance(judged, Judged) or judged.judge == PEOPLE:
+                continue
+            verdicts = [each for each in (judged.verdict, judged.primary) if each is not None]
+            if not all(map(_follows_from_reply, verdicts)):
+                differing.append(result.trial)
+            elif all(each.reply is not None for each in verdicts):
+                followed += 1
+            else:
+                without += 1
+    count = followed + without + len(differing)
+    if differing:
+        state = CheckState.DIFFERS
+        detail = f"{len(differing):,} of {count:,} are not what the stored reply says: "
+        detail += _list_examples(differing)
+    else:
+        state = CheckState.UNVERIFIED if without else CheckState.VERIFIED
+        detail = f"{followed:,} follow from the stored reply of the model, which is not asked again"
+        detail += f"; {without:,} have none" if without else ""
+    return RunCheck(part="verdicts", state=state, detail=detail)
+
+
+def _follows_from_reply(verdict: Verdict) -> bool:
+    """Whether marks and reason are those of the reply; True without one."""
+    if verdict.reply is None:
+        return True
+    read = parse_verdict(Reply(text=verdict.reply, usage=Usage()))
+    return isinstance(read, Verdict) and (read.marks, read.reason) == (
+        verdict.marks,
+        verdict.reason,
+    )
+
+
+def _list_examples(trials: Sequence[Trial]) -> str:
+    more = len(trials) - _EXAMPLES
+    named = ", ".join(map(str, trials[:_EXAMPLES]))
+    return f"{named} and {more:,} more" if more > 0 else named
 
 
 def _explain_unjudged(plan: Plan) -> str | None:
@@ -188,11 +239,8 @@ def _compare_verdicts(folder: RunFolder, again: RunFolder) -> Iterator[RunCheck]
             if verdict is None or _describe(before.outcome.verdict) != _describe(verdict):
                 differing.append(before.trial)
     if differing:
-        named = ", ".join(map(str, differing[:_EXAMPLES]))
-        more = len(differing) - _EXAMPLES
-        detail = f"{len(differing):,} of {count:,} are others when judged again: {named}" + (
-            f" and {more:,} more" if more > 0 else ""
-        )
+        detail = f"{len(differing):,} of {count:,} are others when judged again: "
+        detail += _list_examples(differing)
     else:
         detail = f"{count:,} are the same when judged again, marks, leaks and findings alike"
     yield RunCheck(

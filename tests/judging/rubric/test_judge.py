@@ -1,5 +1,6 @@
 """A model is asked only what cannot be decided by looking, is read strictly, and always billed."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -70,7 +71,10 @@ async def judged(
 async def test_a_verdict_says_by_which_rubric_it_was_reached() -> None:
     verdict, model, bill = await judged([GOOD], case(ASKED, "$465"))
 
-    assert verdict == Verdict.of(3, 2, 1, "as it should be").replace(rubric="reference")
+    assert verdict.reply is not None, "the journal has what the marks were read from"
+    assert json.loads(verdict.reply)["correctness"] == 3
+    read = Verdict.of(3, 2, 1, "as it should be").replace(rubric="reference")
+    assert verdict.replace(reply=None) == read
     assert len(model.prompts) == 1
     assert bill == [PAID]
 

@@ -29,7 +29,7 @@ from recall_bench.judging.rubric.prompt import (
     parse_verdict,
     repeat_prompt,
 )
-from recall_bench.judging.verdicts import VerdictCache, make_cache_key
+from recall_bench.judging.verdicts import VerdictCache, escape_surrogates, make_cache_key
 from recall_bench.models.model import Model, Prompt, report_rejection
 
 VERSION = "3"
@@ -121,9 +121,10 @@ class RubricJudge:
             try:
                 read = parse_verdict(reply)
                 if isinstance(read, Verdict):
+                    verdict = read.replace(reply=escape_surrogates(reply.text))
                     if self._cache is not None and key is not None:
-                        self._cache.keep(key, read)
-                    return read
+                        self._cache.keep(key, verdict)
+                    return verdict
             finally:
                 # After the verdict is stored: billing may raise BudgetSpent.
                 exhibit.bill(reply.usage)
