@@ -45,7 +45,10 @@ def test_it_writes_into_a_new_folder_and_overwrites_nothing(invoke: Invoke) -> N
 
 
 def test_it_says_where_pytest_has_to_be(invoke: Invoke) -> None:
-    assert "pytest in the same environment as recall-bench" in invoke("init").out
+    shown = invoke("init").out
+
+    assert "pytest in the same environment as recall-bench" in shown
+    assert max(map(len, shown.splitlines())) <= 100
 
 
 def test_group_questions_have_one_default(invoke: Invoke) -> None:

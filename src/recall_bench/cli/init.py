@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import wrap_text
 
 _ADAPTER = "my_adapter.py"
 _TEMPLATES = {
@@ -49,4 +50,4 @@ def init_command(folder: Path) -> None:
     width = max(len(command) for command, _ in _NEXT)
     for command, purpose in _NEXT:
         click.echo(f"  {command:{width}}  # {purpose}")
-    click.echo(f"\n{_PYTEST_NOTE}")
+    click.echo("\n".join(["", *wrap_text(_PYTEST_NOTE)]))
