@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, sleep
 
-TIMEOUT_S = 10.0
+TIMEOUT_S = 60.0
 
 SPAWNING_SCRIPT = """
 import os, signal, sys, time

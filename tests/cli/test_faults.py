@@ -294,6 +294,7 @@ def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
     )
     path = adapter(query=slow, teardown="open('torn-down', 'w').close()")
     words = ["run", "--data", data, "--ranges", "5d,10d", "--into", "r", "--adapter", path]
+    words.append("--in-process")  # it writes files where we are
     child = subprocess.Popen(
         [sys.executable, "-m", "recall_bench", *map(str, words), *NO_PICTURES],
         stdout=subprocess.PIPE,
@@ -311,7 +312,7 @@ def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
     assert json.loads((tmp_path / "r/result.json").read_text())["metadata"]["unfinished"]
 
     adapter(query="return 'Bed 7.'")
-    assert "other system" in run("--adapter", path).err
+    assert "other system" in run("--adapter", path, "--in-process").err
 
 
 def background(words: list[object], cwd: Path) -> subprocess.Popen[bytes]:
@@ -325,10 +326,11 @@ def test_a_second_process_touches_nothing_of_a_live_run(
 ) -> None:
     path = adapter(query="import time\nopen('asked', 'w').close()\ntime.sleep(600)")
     words = ["run", "--data", data, "--ranges", "5d,10d", "--into", "r", "--adapter", path]
+    words.append("--in-process")  # it writes files where we are
     first = background(words, tmp_path)
     try:
         wait_for(tmp_path / "asked")
-        second = run("--adapter", path)
+        second = run("--adapter", path, "--in-process")
     finally:
         first.kill()
         first.communicate()
@@ -391,7 +393,7 @@ def test_a_dataset_that_changes_under_a_run_is_noticed(
     return "Bed 7."
     """
 
-    shown = run("--adapter", adapter(query=body))
+    shown = run("--adapter", adapter(query=body), "--in-process")
 
     assert shown.code == 3
     assert "warden was changed since the run was planned" in shown.err

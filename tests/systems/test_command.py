@@ -1,5 +1,7 @@
 """A system may be a program that reads requests and writes replies as lines of JSON."""
 
+import json
+import os
 import shlex
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -38,7 +40,9 @@ Q = question("Where is the cat?")
 @asynccontextmanager
 async def started(*faults: str, grace_s: float = 30) -> AsyncIterator[RemoteSystem]:
     """The program with these faults, closed at the end."""
-    system = await start_command_system(f"command:{CHILD} {' '.join(faults)}", {}, grace_s=grace_s)
+    env = ("PIDS",) if "PIDS" in os.environ else ()
+    command = f"command:{CHILD} {' '.join(faults)}"
+    system = await start_command_system(command, {}, env=env, grace_s=grace_s)
     try:
         yield system
     finally:
@@ -369,3 +373,22 @@ def test_an_address_among_its_arguments_makes_no_program_a_server() -> None:
 
     with pytest.raises(UsageError, match="there is no program 'no-such-program'"):
         resolve_system(Settings(adapter=target))
+
+
+async def test_its_environment_holds_no_key_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-the-judge")
+    monkeypatch.setenv("MY_SERVICE", "here")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    told = f"import json, os; json.dump(dict(os.environ), open({str(tmp_path / 'env')!r}, 'w'))"
+
+    with pytest.raises(SystemGone):
+        await start_command_system(
+            f"command:{shlex.join([sys.executable, '-c', told])}", {}, env=("MY_SERVICE",)
+        )
+
+    found = json.loads((tmp_path / "env").read_text())
+    given = {"PATH", "HOME", "TMPDIR", "LANG", "MY_SERVICE", "RECALL_BENCH_STATE_DIR"}
+    assert set(found) - {"LC_CTYPE"} == given
+    assert not Path(found["HOME"]).exists()

@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,12 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
+@pytest.fixture(autouse=True)
+def no_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same variables are passed whether there are faults or not: they are part of the plan."""
+    monkeypatch.setenv("FAULTS", "")
+
+
 @pytest.fixture
 def pids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file in which children note who they are."""
@@ -42,6 +49,7 @@ def words(data: Path, target: object, into: str, *more: str) -> list[str]:
     return [
         *("run", "--data", str(data), "--ranges", "5d,10d", "--adapter", str(target)),
         *("--into", into, "--no-heatmap-png", *more),
+        *(word for name in ("PIDS", "FAULTS") if name in os.environ for word in ("--env", name)),
     ]
 
 
@@ -103,8 +111,8 @@ def test_a_program_for_each_question_finds_the_same_in_copies_as_in_fed_memories
 def be_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait less: a frozen child is silent for however long one waits."""
 
-    def hasty(program: CommandProgram, *, grace_s: float) -> CommandTransport:
-        return CommandTransport(program, grace_s=grace_s / 10)
+    def hasty(program: CommandProgram, *, env: Sequence[str], grace_s: float) -> CommandTransport:
+        return CommandTransport(program, env=env, grace_s=grace_s / 10)
 
     monkeypatch.setattr("recall_bench.systems.transports.command_system.CommandTransport", hasty)
 
@@ -123,7 +131,7 @@ def test_a_child_that_dies_ends_the_run_and_the_same_command_continues(
 
     broken = invoke(*words(data, CHILD, "broken"))
     before = answers("broken")
-    monkeypatch.delenv("FAULTS")
+    monkeypatch.setenv("FAULTS", "")
     resumed(invoke, words(data, CHILD, "broken"))
 
     assert broken.code == 4
@@ -173,7 +181,7 @@ def test_a_frozen_child_takes_its_saved_states_with_it_and_the_same_command_cont
     command = words(data, CHILD, "r", "--timeout", "2000", "--error-budget", "0.2")
 
     broken = invoke(*command)
-    monkeypatch.delenv("FAULTS")
+    monkeypatch.setenv("FAULTS", "")
     resumed(invoke, command)
 
     assert broken.code == 4

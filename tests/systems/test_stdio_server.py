@@ -59,7 +59,7 @@ async def served(system: ScriptedSystem) -> AsyncIterator[Line]:
     try:
         async with anyio.create_task_group() as group:
             pipes = Pipes(requests=asking[0], replies=asked[1])
-            group.start_soon(serve_stdio, SystemHost(system), pipes)
+            group.start_soon(serve_stdio, SystemHost(system).handle, pipes)
             yield line
     finally:
         line.close()

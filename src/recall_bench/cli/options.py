@@ -23,6 +23,7 @@ NUMBER = click.IntRange(min=0)
 
 SYSTEM = (
     *("adapter", "config", "endpoint", "system_model", "system_embedder", "embedding_cache"),
+    *("in_process", "allow_network", "env"),
     *("timeout_ms", "grpc_timeout_ms", "grpc_ca", "ingest_timeout_ms"),
 )
 """Settings of the system and of the connection to it."""

@@ -62,7 +62,9 @@ def serve_command(
         else _make_grpc_server(grpc or DEFAULT)
     )
     with forward_to_stderr():
-        system = resolve_system(Settings(adapter=adapter, config=parse_config(config)))
+        system = resolve_system(
+            Settings(adapter=adapter, config=parse_config(config), in_process=True)
+        )
         anyio.run(_serve_until_signal, system, serve, max_shards)
     return 0
 
@@ -93,7 +95,7 @@ def _make_stdio_server() -> Serve:
 
     async def serve(host: "SystemHost") -> None:
         _print_address("standard input and output")
-        await serve_stdio(host, pipes)
+        await serve_stdio(host.handle, pipes)
 
     return serve
 

@@ -103,7 +103,7 @@ async def start_process(command: Sequence[str], **options: Unpack[ProcessOptions
 
     OSError if it cannot be started. On Windows the group ends with `end`, but not when we die.
     """
-    with _guard_group() as guard:
+    with guard_group() as guard:
         # Shielded: a caller cancelled while the program starts could not end it.
         with anyio.CancelScope(shield=True):
             process = await anyio.open_process(command, **_build_arguments(options))
@@ -115,7 +115,7 @@ def start_blocking_process(
     command: Sequence[str], **options: Unpack[ProcessOptions]
 ) -> BlockingChildProcess:
     """Do what `start_process` does, in a thread without an event loop."""
-    with _guard_group() as guard:
+    with guard_group() as guard:
         process = subprocess.Popen(command, **_build_arguments(options))  # noqa: S603
         guard.watch(process.pid)
     return BlockingChildProcess(process, guard)
@@ -132,7 +132,8 @@ def _build_arguments(options: ProcessOptions) -> dict[str, Any]:
 
 
 @contextmanager
-def _guard_group() -> Iterator["_GroupGuard"]:
+def guard_group() -> Iterator["_GroupGuard"]:
+    """A guard that is released if starting what it is to watch fails."""
     guard = _GroupGuard()
     try:
         yield guard

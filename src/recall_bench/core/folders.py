@@ -3,11 +3,12 @@
 import os
 import re
 import shutil
+import stat
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
-from recall_bench.core.errors import Malformed
+from recall_bench.core.errors import DataError, Malformed
 
 _FICLONE = 0x40049409
 """The ioctl of Linux that lets two files share blocks until one changes."""
@@ -71,6 +72,35 @@ def measure_folder(folder: Path) -> int:
             with suppress(FileNotFoundError):
                 size += Path(place, name).lstat().st_size
     return size
+
+
+def refuse_foreign_folder(folder: Path) -> None:
+    """Raise DataError unless this is a folder of ours in which nobody else can write."""
+    try:
+        found = folder.lstat()
+    except OSError as error:
+        raise DataError(f"{folder} cannot be read ({error.strerror})") from error
+    if not stat.S_ISDIR(found.st_mode):
+        raise DataError(f"{folder} is no folder; links are not followed")
+    if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
+        raise DataError(f"{folder} can be written by others; allow that to nobody but yourself")
+
+
+def refuse_special_files(folder: Path) -> None:
+    """Raise DataError if a folder is a link, or holds what is no file, folder or link below it.
+
+    Links directly in it are refused too: whoever reads it would follow them.
+    """
+    if folder.is_symlink():
+        raise DataError(f"{folder.name} is a link; links are not followed")
+    for place, folders, names in os.walk(folder):
+        for name in (*folders, *names):
+            kind = Path(place, name).lstat().st_mode
+            is_link = stat.S_ISLNK(kind)
+            if (is_link and Path(place) == folder) or not (
+                is_link or stat.S_ISREG(kind) or stat.S_ISDIR(kind)
+            ):
+                raise DataError(f"{name} is no file and no folder; links are not followed")
 
 
 def copy_folder(source: Path, target: Path) -> None:

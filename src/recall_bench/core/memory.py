@@ -72,6 +72,27 @@ class Asker(StrEnum):
     """It does not receive the session, so questions about boundaries do not apply to it."""
 
 
+class Isolation(StrEnum):
+    """How far a system's code is kept from the questions' truth, the judge and the journal."""
+
+    IN_PROCESS = "in-process"
+    """It runs in the process of the harness and can reach everything there."""
+    PROCESS = "process"
+    """It runs in processes of its own, which can read the files of this user."""
+    SANDBOX = "sandbox"
+    """It runs in processes of its own, which can read its own files and the installed software."""
+
+
+class IsolationCard(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """How a system's code was isolated, and what it was given beyond days and questions."""
+
+    kind: Isolation
+    network: bool = True
+    """Whether it could use the network."""
+    env: tuple[str, ...] = ()
+    """The names of the environment variables that the user passed to it."""
+
+
 UNDECLARED = "undeclared"
 """The version of a system that declares none: a change to it cannot be noticed."""
 
@@ -92,6 +113,8 @@ class SystemCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     asker: Asker = Asker.TOLD
     answers: bool = True
     """False if it only retrieves: a reader answers from the passages."""
+    isolation: IsolationCard | None = None
+    """None for built-ins, which are part of the harness, and for servers that others started."""
 
 
 class Memory(Protocol):

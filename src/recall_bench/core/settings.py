@@ -80,6 +80,18 @@ class Settings:
             is_run_key=False,
         ),
     ] = field(default_factory=dict)
+    in_process: Annotated[
+        bool,
+        Help("Run a Python adapter in this process, not isolated, for debugging"),
+    ] = False
+    allow_network: Annotated[bool, Help("Let an isolated Python adapter use the network")] = False
+    env: Annotated[
+        tuple[str, ...],
+        Help(
+            "Environment variable to pass to the adapter's own process. Can be repeated",
+            metavar="NAME",
+        ),
+    ] = ()
     data: Annotated[Path | None, Help("Folder with the personas", "those of the package")] = None
     personas: Annotated[
         tuple[str, ...],

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.event import INGEST, QUERY
-from recall_bench.core.memory import Asker, SystemCard
+from recall_bench.core.memory import Asker, Isolation, IsolationCard, SystemCard
 from recall_bench.core.plan import Plan, ReviewMode
 from recall_bench.core.scenario import BOUNDARY
 from recall_bench.core.usage import JudgingCosts, Usage, format_dollars
@@ -28,6 +28,8 @@ _DIGEST_LENGTH = 12
 def list_system_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
     """What the system sees, its reader, deliveries, latency, spending and health."""
     plan, service = folder.plan, folder.service
+    if plan.system.isolation is not None:
+        yield "Isolation", _describe_isolation(plan.system.isolation)
     yield "Knows", _describe_knowledge(plan.system)
     if plan.reader is not None:
         cost = (
@@ -45,6 +47,20 @@ def list_system_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
     if service.metered_total != Usage():
         yield "Spent", _describe_spending(service)
     yield "Doctor", _describe_health(folder.diagnosis)
+
+
+_ISOLATION_WORDS = {
+    Isolation.IN_PROCESS: "in-process: it could reach truth, judge and journal",
+    Isolation.PROCESS: "process: it could read the files of this user",
+    Isolation.SANDBOX: "sandbox: it could read neither dataset nor run folder nor cache",
+}
+
+
+def _describe_isolation(card: IsolationCard) -> str:
+    words = _ISOLATION_WORDS[card.kind]
+    if card.kind is Isolation.SANDBOX:
+        words += f" · network {'allowed' if card.network else 'refused'}"
+    return f"{words} · given {', '.join(card.env)}" if card.env else words
 
 
 def _describe_knowledge(card: SystemCard) -> str:

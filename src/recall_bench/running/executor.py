@@ -145,9 +145,12 @@ def _count_useful_workers(plan: Plan, states: TrialStates, context: RunContext) 
 def collect_environment(settings: Settings) -> dict[str, str]:
     """Collect the variables for workers on other machines; UsageError if one is not set."""
     found = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLE_PREFIX)}
-    for name in settings.worker_env:
+    for flag, name in (
+        *(("--worker-env", name) for name in settings.worker_env),
+        *(("--env", name) for name in settings.env),
+    ):
         if name not in os.environ:
-            raise UsageError(f"--worker-env: {name} is not set here")
+            raise UsageError(f"{flag}: {name} is not set here")
         found[name] = os.environ[name]
     return found
 

@@ -397,4 +397,4 @@ def _build_system(card: SystemCard) -> Fields:
         "clock": card.clock,
         "asker": card.asker,
         "answers": card.answers,
-    }
+    } | ({} if card.isolation is None else {"isolation": card.isolation})

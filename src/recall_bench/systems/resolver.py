@@ -1,7 +1,8 @@
 """Builds the system that an `--adapter` target names."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -44,9 +45,7 @@ def _build_system(settings: Settings, endpoint: str | None = None) -> MemorySyst
     if (hint := _explain_form(target)) is not None:
         raise UsageError(hint)
     if is_code_target(target):
-        from recall_bench.systems.python.system import load_python_system
-
-        return load_python_system(target, settings.config, factory=settings.factory)
+        return _load_adapter(settings)
     return _load_named_system(settings, endpoint)
 
 
@@ -74,6 +73,17 @@ def _explain_form(target: str) -> str | None:
 
 _INTERPRETERS = {".js": "node ", ".mjs": "node ", ".ts": "npx tsx ", ".rb": "ruby ", ".sh": "sh "}
 _PROGRAM_SUFFIXES = {*_INTERPRETERS, ".go", ".jar", ".exe"}
+
+
+def _load_adapter(settings: Settings) -> MemorySystem:
+    """The user's Python code: in processes of its own, unless it is to run in this one."""
+    if not settings.in_process:
+        from recall_bench.systems.python.isolated_system import load_isolated_system
+
+        return load_isolated_system(settings)
+    from recall_bench.systems.python.system import load_python_system
+
+    return load_python_system(settings.adapter, settings.config, factory=settings.factory)
 
 
 def _load_named_system(settings: Settings, endpoint: str | None) -> MemorySystem:
@@ -105,14 +115,17 @@ def _add_endpoint(settings: Settings) -> MemorySystem:
 def _build_command_system(settings: Settings) -> MemorySystem:
     from recall_bench.systems.transports.command_system import start_command_system
 
-    return run_to_end(start_command_system, settings.adapter, settings.config)
+    start = partial(start_command_system, env=settings.env)
+    return run_to_end(start, settings.adapter, settings.config)
 
 
 def _build_once_system(settings: Settings) -> MemorySystem:
     from recall_bench.systems.transports.once_system import build_once_system
 
     timeout_s = settings.timeout_ms / 1000
-    return build_once_system(settings.adapter, settings.config, timeout_s=timeout_s)
+    return build_once_system(
+        settings.adapter, settings.config, env=settings.env, timeout_s=timeout_s
+    )
 
 
 def _connect_server(settings: Settings) -> MemorySystem:
@@ -157,19 +170,19 @@ def _load_described_server(settings: Settings) -> MemorySystem:
             f"{' or '.join(_BY_TRANSPORT)}"
         )
     _refuse_settings(settings)
-    return resolve(Path(settings.adapter))
+    return resolve(Path(settings.adapter), settings.env)
 
 
-def _start_http_server(path: Path) -> MemorySystem:
+def _start_http_server(path: Path, env: Sequence[str]) -> MemorySystem:
     from recall_bench.systems.transports.http_system import start_http_system
 
-    return run_to_end(start_http_system, path)
+    return run_to_end(start_http_system, path, env)
 
 
-def _start_mcp_server(path: Path) -> MemorySystem:
+def _start_mcp_server(path: Path, env: Sequence[str]) -> MemorySystem:
     from recall_bench.systems.mcp.mcp_system import start_mcp_system
 
-    return run_to_end(start_mcp_system, path)
+    return run_to_end(start_mcp_system, path, env)
 
 
 _BY_FORM: dict[str, Callable[[Settings], MemorySystem]] = {
@@ -184,7 +197,7 @@ _BY_SCHEME: dict[str, Callable[[Settings], MemorySystem]] = {
     "https": _connect_http,
 }
 
-_BY_TRANSPORT: dict[str, Callable[[Path], MemorySystem]] = {
+_BY_TRANSPORT: dict[str, Callable[[Path, Sequence[str]], MemorySystem]] = {
     "http": _start_http_server,
     "mcp": _start_mcp_server,
 }

@@ -118,6 +118,7 @@ def test_never_more_calls_to_a_system_than_allowed(
         tmp_path / "pool",
         workers=4,
         adapter=system(tmp_path),
+        in_process=True,  # it counts its calls in files
         lifecycle=lifecycle,
         parallelism=4,
         max_calls=max_calls,
@@ -133,6 +134,7 @@ def test_without_a_limit_there_are_more(tmp_path: Path, garden: dict[str, Any]) 
         tmp_path / "pool",
         workers=4,
         adapter=system(tmp_path),
+        in_process=True,  # it counts its calls in files
         lifecycle=Lifecycle.FRESH,
         parallelism=4,
         **garden,
@@ -162,7 +164,11 @@ def divided(started: StartedWorkers) -> bool:
 def test_a_system_that_stands_one_worker_never_has_two(
     tmp_path: Path, garden: dict[str, Any]
 ) -> None:
-    given = garden | {"adapter": system(tmp_path, 1), "lifecycle": Lifecycle.FRESH}
+    given = garden | {
+        "adapter": system(tmp_path, 1),
+        "in_process": True,
+        "lifecycle": Lifecycle.FRESH,
+    }
 
     assert run_spread(tmp_path / "pool", workers=4, **given).exit_code == 0
 
@@ -175,7 +181,11 @@ def test_feeding_and_asking_never_wait_for_each_other(
     tmp_path: Path, garden: dict[str, Any], stood: int, workers: int
 ) -> None:
     """More checkpoints than snapshots may wait, and more memories to feed than there are places."""
-    given = garden | {"adapter": system(tmp_path, stood), "lifecycle": Lifecycle.FORKED}
+    given = garden | {
+        "adapter": system(tmp_path, stood),
+        "in_process": True,
+        "lifecycle": Lifecycle.FORKED,
+    }
     started = StartedWorkers()
 
     assert run_spread(tmp_path / "pool", workers, started, **given).exit_code == 0
@@ -267,7 +277,11 @@ def test_a_judge_that_is_gone_ends_the_run_as_in_one_process(
     tmp_path: Path, garden: dict[str, Any]
 ) -> None:
     (tmp_path / "gone.py").write_text(GONE)
-    given = garden | {"adapter": system(tmp_path), "judge": str(tmp_path / "gone.py")}
+    given = garden | {
+        "adapter": system(tmp_path),
+        "in_process": True,
+        "judge": str(tmp_path / "gone.py"),
+    }
     given["lifecycle"] = Lifecycle.FRESH
     started = StartedWorkers()
 

@@ -81,6 +81,7 @@ def whole(tmp_path: Path) -> dict[str, bytes]:
     run_alone(
         tmp_path / "one",
         adapter=str(write_system(tmp_path / "system")),
+        in_process=True,  # it writes a log beside itself
         data=tmp_path / "data",
         ranges=RANGES,
         lifecycle="fresh",
@@ -94,7 +95,7 @@ def run(tmp_path: Path, *words: object) -> Command:
     return Command(
         *("run", "--adapter", tmp_path / "system" / "system.py", "--data", tmp_path / "data"),
         *("--ranges", ",".join(RANGES), "--lifecycle", "fresh", "--no-heatmap-png", "--no-page"),
-        *("--into", tmp_path / "run", "--executor", "ray", *words),
+        *("--into", tmp_path / "run", "--in-process", "--executor", "ray", *words),
         **LOOPBACK,
     )
 

@@ -50,7 +50,7 @@ def run(
         *("run", "--adapter", tmp_path / "system" / "system.py", "--data", tmp_path / "data"),
         *("--ranges", ",".join(RANGES), "--lifecycle", lifecycle, "--no-heatmap-png"),
         *("--executor", executor or "processes", "--workers", 2, "--into", tmp_path / into),
-        *("--judge", tmp_path / "marks.py", "--no-page"),
+        *("--judge", tmp_path / "marks.py", "--no-page", "--in-process"),
         *words,
     )
 
@@ -61,6 +61,7 @@ def expected(tmp_path: Path, before: str = "", lifecycle: str = "fresh") -> dict
     run_alone(
         tmp_path / "one",
         adapter=str(system),
+        in_process=True,  # it writes logs beside itself, and kills its worker
         data=tmp_path / "data",
         ranges=RANGES,
         lifecycle=lifecycle,

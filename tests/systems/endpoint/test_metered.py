@@ -15,9 +15,10 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import MemorySystem, MeteringSystem
 from recall_bench.core.scenario import Question
 from recall_bench.core.settings import Settings
-from recall_bench.systems.endpoint.model_endpoint import ENDPOINT_VARIABLE, ModelEndpoint
+from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint
 from recall_bench.systems.products.product import Product, ProductEmbedder
 from recall_bench.systems.resolver import resolve_system
+from recall_bench.systems.transports.child_environment import ENDPOINT_VARIABLE
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,8 @@ import pytest
 from recall_bench.core.memory import MemorySystem
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.systems.endpoint.chat_completions import open_chat
-from recall_bench.systems.endpoint.model_endpoint import ENDPOINT_VARIABLE, ModelEndpoint
+from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint
+from recall_bench.systems.transports.child_environment import ENDPOINT_VARIABLE
 from recall_bench.systems.transports.command_system import start_command_system
 from tests.systems.products.pins import ROOT
 

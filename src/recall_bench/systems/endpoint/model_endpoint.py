@@ -23,6 +23,7 @@ from recall_bench.core.user_code import require_libraries
 from recall_bench.models import static_embedding
 from recall_bench.models.embedders import Embedder, Embeddings
 from recall_bench.models.embedding_cache import MemoryCachedEmbedder
+from recall_bench.systems.transports.child_environment import ENDPOINT_VARIABLE
 
 if TYPE_CHECKING:
     from recall_bench.models.embedders import Embedder
@@ -50,9 +51,6 @@ class WordVectors:
     def close(self) -> None:
         """Nothing to release."""
 
-
-ENDPOINT_VARIABLE = "RECALL_BENCH_ENDPOINT"
-"""The environment variable with the endpoint of the parent process."""
 
 UNUSED_KEY = "unused"
 """A key for products that require one; it is never checked."""

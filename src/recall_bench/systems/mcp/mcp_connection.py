@@ -30,6 +30,7 @@ from recall_bench.core.child_process import (
 from recall_bench.core.distribution import get_version
 from recall_bench.core.errors import BenchError, NotAnAnswer, SystemFault, SystemGone, SystemStuck
 from recall_bench.systems.mcp.tool_results import ToolReply, parse_tool_result
+from recall_bench.systems.transports.child_environment import build_environment
 from recall_bench.systems.transports.command_system import RETRY_HINT
 
 if TYPE_CHECKING:
@@ -111,10 +112,17 @@ _EXIT_TIMEOUT_S = 1.0
 class StdioEndpoint:
     """A server that runs as long as the context of `open_streams`."""
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        folder: Path,
+        passed: Sequence[str] = (),
+    ) -> None:
         self._command = tuple(command)
         self._env = dict(env)
         self._folder = folder
+        self._passed = tuple(passed)
         self._child: ChildProcess | None = None
         self._stderr_tail = StderrTail()
         self._stray: bytes | None = None
@@ -177,10 +185,9 @@ class StdioEndpoint:
             await self._child.end(grace_s=0)
 
     async def _start(self) -> ChildProcess:
+        environ = build_environment(self._folder, self._passed) | self._env
         try:
-            self._child = await start_process(
-                self._command, folder=self._folder, environ=os.environ | self._env
-            )
+            self._child = await start_process(self._command, folder=self._folder, environ=environ)
         except OSError as error:
             raise SystemGone(
                 f"the server {self._command[0]!r} cannot be started ({error.strerror}); "

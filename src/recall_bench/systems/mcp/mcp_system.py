@@ -10,14 +10,21 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from recall_bench.core.errors import SystemGone, UsageError
 from recall_bench.core.folders import TemporaryFolders, copy_folder
-from recall_bench.core.memory import UNDECLARED, Memory, MemorySystem, SystemCard
+from recall_bench.core.memory import (
+    UNDECLARED,
+    Isolation,
+    IsolationCard,
+    Memory,
+    MemorySystem,
+    SystemCard,
+)
 from recall_bench.core.user_code import require_libraries
 from recall_bench.systems.mcp.mcp_connection import (
     SILENCE_GRACE_S,
@@ -32,7 +39,9 @@ from recall_bench.systems.mcp.server_map import ServerMap, fill_template, read_s
 from recall_bench.systems.transports.server_yaml import digest_file
 
 
-async def start_mcp_system(path: Path, *, grace_s: float = SILENCE_GRACE_S) -> "McpSystem":
+async def start_mcp_system(
+    path: Path, env: Sequence[str] = (), *, grace_s: float = SILENCE_GRACE_S
+) -> "McpSystem":
     """The system that this YAML file describes; its server is started once to read its name.
 
     UsageError if the file is wrong, or the server lacks a tool of it.
@@ -42,6 +51,7 @@ async def start_mcp_system(path: Path, *, grace_s: float = SILENCE_GRACE_S) -> "
         read_server_map(path),
         path=path,
         name=path.stem,
+        env=env,
         grace_s=grace_s,
     )
     try:
@@ -66,6 +76,7 @@ class McpSystem:
         path: Path,
         name: str,
         version: str = "",
+        env: Sequence[str] = (),
         grace_s: float = SILENCE_GRACE_S,
     ) -> None:
         self.spec = spec
@@ -73,6 +84,7 @@ class McpSystem:
         self._path = path
         self._name = name
         self._version = version
+        self._env = tuple(env)
         self._grace_s = grace_s
         self._config: dict[str, object] = {
             "transport": "mcp",
@@ -95,7 +107,15 @@ class McpSystem:
             clock=self.spec.clock,
             asker=self.spec.asker,
             answers=False,
+            isolation=self._isolation,
         )
+
+    @property
+    def _isolation(self) -> IsolationCard | None:
+        """None for a server that others started."""
+        if self.spec.is_shared:
+            return None
+        return IsolationCard(kind=Isolation.PROCESS, env=self._env)
 
     @property
     def max_shards(self) -> int | None:
@@ -176,6 +196,7 @@ class McpSystem:
                 [str(fill_template(word, place)) for word in server.command],
                 {name: str(fill_template(text, place)) for name, text in server.env.items()},
                 folder,
+                self._env,
             )
         return McpConnection(endpoint, where=where, grace_s=self._grace_s)
 

@@ -115,7 +115,7 @@ class McpServerSpec(YamlSection, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     """The program and its arguments, which is started for each memory; no shell is involved."""
     env: dict[str, str] = field(default_factory=dict)
-    """Added to our own environment."""
+    """Added to its environment, which is a clean one."""
     url: str | None = None
     """The address of a running server with streamable HTTP."""
     headers: dict[str, str] = field(default_factory=dict)

@@ -103,7 +103,7 @@ class Product:
             for name, parameter in inspect.signature(self.adapter).parameters.items()
             if name not in given and parameter.default is not inspect.Parameter.empty
         }
-        return build_python_system(self.adapter, {**defaults, **config}, given=given)
+        return build_python_system(self.adapter, {**defaults, **config}, given=given, is_ours=True)
 
 
 class ProductEmbedder:

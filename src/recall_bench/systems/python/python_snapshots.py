@@ -19,7 +19,7 @@ packed into a folder and opened by another process that has the same adapter.
 import itertools
 import pickle
 import shutil
-from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -29,7 +29,11 @@ import anyio.to_thread
 import msgspec
 
 from recall_bench.core.errors import DataError, SystemFault, UsageError
-from recall_bench.core.folders import copy_file, copy_folder
+from recall_bench.core.folders import (
+    copy_folder,
+    refuse_foreign_folder,
+    refuse_special_files,
+)
 from recall_bench.core.memory import Memory
 from recall_bench.core.record import Record
 from recall_bench.core.user_code import describe_error
@@ -111,107 +115,135 @@ SnapshotMethod = AdapterSnapshots | FolderCopies | PickledAdapters
 """How the state of a memory is written to a path that does not exist yet, and opened from it."""
 
 
+class ProcessKind(StrEnum):
+    """The kind of process that writes and opens snapshots.
+
+    A pickle runs code when it is opened, so none is opened by a process that may do more than the
+    one that wrote it.
+    """
+
+    IN_PROCESS = "in-process"
+    """The process of the harness."""
+    CHILD = "child"
+    """A process of the adapter's own."""
+
+
 class _SnapshotLabel(Record, frozen=True, kw_only=True):
     scenario: str
     days: int | None
     """How many days the memory said it had ingested."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SavedState:
-    label: _SnapshotLabel
-    path: Path
-    """What the method wrote: a file, a folder, or nothing."""
+    process: ProcessKind
 
 
 _LABEL_FILE, _STATE_FOLDER = "saved.json", "state"
-"""The contents of a packed snapshot."""
+"""The contents of a snapshot's folder: the label, and what the method wrote, if anything."""
+
+
+class SnapshotFolders:
+    """Writes the states of memories into folders, and opens them again."""
+
+    def __init__(self, method: SnapshotMethod, builder: MemoryBuilder, kind: ProcessKind) -> None:
+        self._method = method
+        self._builder = builder
+        self._kind = kind
+
+    async def write(self, memory: Memory, folder: Path) -> None:
+        """Write the memory's present state into an empty folder."""
+        if not isinstance(memory, PythonMemory):
+            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+        days = await memory.attest()
+        await self._method.write(memory, folder / _STATE_FOLDER)
+        label = _SnapshotLabel(scenario=memory.scenario, days=days, process=self._kind)
+        # Last, so that a snapshot with a label is complete.
+        (folder / _LABEL_FILE).write_bytes(msgspec.json.encode(label))
+
+    async def open(self, folder: Path) -> PythonMemory:
+        """A new memory in the saved state; SystemFault if it reports another number of days."""
+        label = self.read_label(folder)
+        memory = await self._method.open(self._builder, folder / _STATE_FOLDER)
+        memory.scenario = label.scenario
+        try:
+            days = await memory.attest()
+        except BaseException:
+            await memory.discard()
+            raise
+        if days != label.days:
+            await memory.discard()
+            raise SystemFault(
+                f"a copy of a memory of {label.days} days says it holds {days}: "
+                "the adapter does not reopen what it saved"
+            )
+        return memory
+
+    def read_label(self, folder: Path) -> _SnapshotLabel:
+        """The label of a state; DataError if it is none that this kind of process wrote."""
+        path = folder / _LABEL_FILE
+        try:
+            label = msgspec.json.decode(path.read_bytes(), type=_SnapshotLabel)
+        except (OSError, msgspec.DecodeError) as error:
+            raise DataError(
+                f"{path} is no label of a state ({error}); pack the state again"
+            ) from error
+        if label.process is not self._kind:
+            raise DataError(
+                f"{folder} was saved by an adapter that ran as {label.process}, and this one runs "
+                f"as {self._kind}; pack the state again"
+            )
+        return label
 
 
 class PythonSnapshots:
     """The snapshots of one system."""
 
-    def __init__(self, method: SnapshotMethod, builder: MemoryBuilder) -> None:
-        self._method = method
+    def __init__(self, folders: SnapshotFolders, builder: MemoryBuilder) -> None:
+        self.folders = folders
+        """Writes and opens them."""
         self._builder = builder
-        self._saved: dict[str, _SavedState] = {}
+        self._saved: dict[str, Path] = {}
         self._tokens = itertools.count(1)
 
     async def save(self, memory: Memory) -> str:
         """A token for the memory's present state."""
-        if not isinstance(memory, PythonMemory):
-            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
-        path = self._builder.make_folder() / _STATE_FOLDER
+        folder = self._builder.make_folder()
         try:
-            days = await memory.attest()
-            await self._method.write(memory, path)
+            await self.folders.write(memory, folder)
         except BaseException:
-            shutil.rmtree(path.parent, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
             raise
-        return self._keep(
-            _SavedState(label=_SnapshotLabel(scenario=memory.scenario, days=days), path=path)
-        )
+        return self._keep(folder)
 
     async def open(self, token: str) -> PythonMemory:
-        """A new memory in the saved state; SystemFault if it reports another number of days."""
-        saved = self._saved[token]
-        memory = await self._method.open(self._builder, saved.path)
-        memory.scenario = saved.label.scenario
-        try:
-            days = await memory.attest()
-        except BaseException:
-            await memory.discard()
-            raise
-        if days != saved.label.days:
-            await memory.discard()
-            raise SystemFault(
-                f"a copy of a memory of {saved.label.days} days says it holds {days}: "
-                "the adapter does not reopen what it saved"
-            )
-        return memory
+        """A new memory in the saved state."""
+        return await self.folders.open(self._saved[token])
 
     async def drop(self, token: str) -> None:
         """Forget a saved state."""
-        shutil.rmtree(self._saved.pop(token).path.parent, ignore_errors=True)
+        shutil.rmtree(self._saved.pop(token), ignore_errors=True)
 
     async def pack(self, token: str, place: Path) -> None:
-        """Write a copy of the snapshot and its label."""
-        saved = self._saved[token]
-        await anyio.to_thread.run_sync(_copy_state, saved.path, place / _STATE_FOLDER)
-        # Last, so that a snapshot with a label is complete.
-        (place / _LABEL_FILE).write_bytes(msgspec.json.encode(saved.label))
+        """Write a copy of the snapshot."""
+        await anyio.to_thread.run_sync(copy_folder, self._saved[token], place)
 
     async def unpack(self, place: Path) -> str:
         """A token for a copy of our own, so that adapters do not change what others read."""
+        refuse_foreign_folder(place)
+        refuse_special_files(place)
+        self.folders.read_label(place)
+        folder = self._builder.make_folder()
         try:
-            label = msgspec.json.decode((place / _LABEL_FILE).read_bytes(), type=_SnapshotLabel)
-        except (OSError, msgspec.DecodeError) as error:
-            raise DataError(
-                f"{place / _LABEL_FILE} is no label of a state ({error}); pack the state again"
-            ) from error
-        path = self._builder.make_folder() / _STATE_FOLDER
-        try:
-            await anyio.to_thread.run_sync(_copy_state, place / _STATE_FOLDER, path)
+            await anyio.to_thread.run_sync(copy_folder, place, folder)
         except BaseException:
-            shutil.rmtree(path.parent, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
             raise
-        return self._keep(_SavedState(label=label, path=path))
+        return self._keep(folder)
 
     async def discard(self, place: Path) -> None:
         """Nothing is kept outside the folder."""
 
-    def _keep(self, saved: _SavedState) -> str:
+    def _keep(self, folder: Path) -> str:
         token = str(next(self._tokens))
-        self._saved[token] = saved
+        self._saved[token] = folder
         return token
-
-
-def _copy_state(source: Path, target: Path) -> None:
-    """Copy what a method wrote."""
-    if source.is_dir():
-        copy_folder(source, target)
-    elif source.exists():
-        copy_file(source, target)
 
 
 class _NullWriter:

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.memory import SystemCard
-from recall_bench.systems.python.adapter import Adapter
+from recall_bench.core.memory import Isolation, IsolationCard, SystemCard
+from recall_bench.systems.python.adapter import INSPECTION_METHODS, Adapter
 from recall_bench.systems.python.python_memory import (
     AdapterSource,
     MemoryBuilder,
@@ -19,7 +19,12 @@ from recall_bench.systems.python.python_memory import (
     find_source,
     wrap_source,
 )
-from recall_bench.systems.python.python_snapshots import PythonSnapshots, choose_snapshot_method
+from recall_bench.systems.python.python_snapshots import (
+    ProcessKind,
+    PythonSnapshots,
+    SnapshotFolders,
+    choose_snapshot_method,
+)
 from recall_bench.systems.python.worker_thread import make_stuck_error
 
 
@@ -29,13 +34,15 @@ def load_python_system(
     *,
     factory: str | None = None,
     state_dir: Path | None = None,
+    kind: ProcessKind = ProcessKind.IN_PROCESS,
 ) -> "PythonSystem":
     """The system of the adapter at `file.py`, `file.py:factory` or `package.module:factory`.
 
     The factory is called with the config as keyword arguments, once for every memory. Files of
     memories and snapshots are below `state_dir` until the system is closed.
     """
-    return PythonSystem(find_source(target, factory), config, state_dir)
+    system = PythonSystem(find_source(target, factory), config, state_dir, kind=kind)
+    return _mark_in_process(system)
 
 
 def build_python_system(
@@ -44,13 +51,21 @@ def build_python_system(
     *,
     state_dir: Path | None = None,
     given: Mapping[str, object] | None = None,
+    is_ours: bool = False,
 ) -> "PythonSystem":
     """The system of an adapter class, a factory of adapters, or a single adapter.
 
     A single adapter holds one memory at a time. `given` is passed to the factory like the config,
-    but is not on the card: for example an address that differs in every run.
+    but is not on the card: for example an address that differs in every run. An adapter that is not
+    ours is marked on the card: it runs in the process of the harness.
     """
-    return PythonSystem(wrap_source(subject), config or {}, state_dir, given or {})
+    system = PythonSystem(wrap_source(subject), config or {}, state_dir, given or {})
+    return system if is_ours else _mark_in_process(system)
+
+
+def _mark_in_process(system: "PythonSystem") -> "PythonSystem":
+    system.card = system.card.replace(isolation=IsolationCard(kind=Isolation.IN_PROCESS))
+    return system
 
 
 class PythonSystem:
@@ -62,13 +77,18 @@ class PythonSystem:
         config: Mapping[str, object],
         state_dir: Path | None,
         given: Mapping[str, object] | None = None,
+        *,
+        kind: ProcessKind = ProcessKind.IN_PROCESS,
     ) -> None:
         self._source = source
+        self._kind = kind
         self._builder = MemoryBuilder(source, config, state_dir, given or {})
         adapter = self._builder.build_first_adapter()
         try:
             self.card = _build_card(source, adapter, config)
             self.max_shards = adapter.max_shards
+            self.inspects = any(map(adapter.defines, INSPECTION_METHODS))
+            """Whether its memories say what they hold."""
             self.snapshots = self._build_snapshots(adapter)
         except BaseException:
             self._builder.release()
@@ -97,7 +117,10 @@ class PythonSystem:
         if self._source.is_built:
             return None
         method = choose_snapshot_method(adapter, keeps_files=self._builder.keeps_files)
-        return PythonSnapshots(method, self._builder) if method else None
+        if method is None:
+            return None
+        folders = SnapshotFolders(method, self._builder, self._kind)
+        return PythonSnapshots(folders, self._builder)
 
     def _check_single_adapter(self) -> None:
         """UsageError if the single adapter cannot serve another memory."""
@@ -122,7 +145,7 @@ def _build_card(
     return SystemCard(
         name=str(getattr(adapter.subject, "name", None) or source.name),
         version=str(getattr(adapter.subject, "version", None) or source.version),
-        config=_serialise_config(config),
+        config=serialise_config(config),
         max_concurrency=adapter.max_concurrency,
         clock=adapter.clock,
         asker=adapter.asker,
@@ -130,7 +153,7 @@ def _build_card(
     )
 
 
-def _serialise_config(config: Mapping[str, object]) -> dict[str, object]:
+def serialise_config(config: Mapping[str, object]) -> dict[str, object]:
     """The settings as JSON; other objects are named by their type."""
     written = msgspec.json.encode(
         dict(config), enc_hook=lambda value: f"{type(value).__module__}.{type(value).__qualname__}"

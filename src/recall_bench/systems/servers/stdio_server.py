@@ -5,14 +5,17 @@ import os
 import queue
 import sys
 import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import anyio
 import msgspec
+from anyio.abc import TaskGroup
 
 from recall_bench.core.child_process import LineSplitter, LineTooLong, quote_bytes
 from recall_bench.core.errors import BenchError, UsageError
-from recall_bench.systems.servers.host import SystemHost, encode_fault
+from recall_bench.systems.servers.host import encode_fault
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.wire import Envelope, WireFault
 
@@ -45,18 +48,32 @@ def claim_pipes() -> Pipes:
     return pipes
 
 
-async def serve_stdio(host: SystemHost, pipes: Pipes) -> None:
+CANCEL = "cancel"
+"""Cancels the request with the id in the body, which is replied to at once. Our harness sends it to
+adapters in processes of their own; it is no part of the protocol for programs."""
+
+Handle = Callable[[wire.Request], Awaitable[wire.Reply]]
+EncodeFault = Callable[[BenchError], WireFault]
+
+
+async def serve_stdio(
+    handle: Handle,
+    pipes: Pipes,
+    encode: EncodeFault = encode_fault,
+    writer: "type[DirectWriter | ThreadWriter] | None" = None,
+) -> None:
     """Reply to every request until the input ends; many may be under way at once.
 
-    UsageError at a line that is no request. The host stays open.
+    UsageError at a line that is no request.
     """
     requests = _RequestReader(pipes.requests)
-    replies = _ReplyWriter(pipes.replies)
+    replies = (writer or ThreadWriter)(pipes.replies)
+    replier = _Replier(handle, replies, encode)
     refused: UsageError | None = None
     async with anyio.create_task_group() as group:
         try:
             while (line := await requests.read_line()) is not None:
-                group.start_soon(_reply_to, host, _decode_envelope(line), replies)
+                replier.start(_decode_envelope(line), group)
         except UsageError as error:
             refused = error
         group.cancel_scope.deadline = anyio.current_time() + _DRAIN_TIMEOUT_S
@@ -75,15 +92,42 @@ def _decode_envelope(line: bytes) -> Envelope:
         ) from error
 
 
-async def _reply_to(host: SystemHost, envelope: Envelope, replies: "_ReplyWriter") -> None:
-    try:
-        body = msgspec.to_builtins(await host.handle(_decode_request(envelope)))
-        replies.send(Envelope(id=envelope.id, body=body))
-    except BenchError as error:
-        replies.send(Envelope(id=envelope.id, error=encode_fault(error)))
-    except msgspec.ValidationError as error:
-        message = f"{envelope.do!r} cannot be read: {error}"
-        replies.send(Envelope(id=envelope.id, error=WireFault(kind="unsupported", message=message)))
+class _Replier:
+    """Replies to requests, each in a task that can be cancelled."""
+
+    def __init__(
+        self, handle: Handle, replies: "DirectWriter | ThreadWriter", encode: EncodeFault
+    ) -> None:
+        self._handle = handle
+        self._replies = replies
+        self._encode = encode
+        self._scopes: dict[int, anyio.CancelScope] = {}
+
+    def start(self, envelope: Envelope, group: TaskGroup) -> None:
+        """Start to reply, or cancel another reply."""
+        if envelope.do == CANCEL:
+            scope = self._scopes.get(msgspec.convert(envelope.body.get("id"), int))
+            if scope is not None:
+                scope.cancel()
+            return
+        scope = self._scopes[envelope.id] = anyio.CancelScope()
+        group.start_soon(self._reply_to, envelope, scope)
+
+    async def _reply_to(self, envelope: Envelope, scope: anyio.CancelScope) -> None:
+        error = WireFault(kind="timeout", message="it was cancelled")
+        try:
+            with scope:
+                body = msgspec.to_builtins(await self._handle(_decode_request(envelope)))
+                self._replies.send(Envelope(id=envelope.id, body=body))
+                return
+        except BenchError as raised:
+            error = self._encode(raised)
+        except msgspec.ValidationError as raised:
+            message = f"{envelope.do!r} cannot be read: {raised}"
+            error = WireFault(kind="unsupported", message=message)
+        finally:
+            del self._scopes[envelope.id]
+        self._replies.send(Envelope(id=envelope.id, error=error))
 
 
 def _decode_request(envelope: Envelope) -> wire.Request:
@@ -93,13 +137,17 @@ def _decode_request(envelope: Envelope) -> wire.Request:
 
 
 class _RequestReader:
-    """Lines from a descriptor, read in a thread: it may be a pipe, a file or a terminal."""
+    """Lines from a descriptor, read in a thread where the loop cannot watch it, as with a file."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
         self._lines: asyncio.Queue[bytes | UsageError | None] = asyncio.Queue()
-        threading.Thread(target=self._read, name="requests", daemon=True).start()
+        self._splitter = LineSplitter()
+        try:
+            self._loop.add_reader(descriptor, self._read_ready)
+        except (NotImplementedError, OSError):
+            threading.Thread(target=self._read_all, name="requests", daemon=True).start()
 
     async def read_line(self) -> bytes | None:
         """The next line; None at the end of the input, UsageError if the line is too long."""
@@ -108,43 +156,74 @@ class _RequestReader:
             raise line
         return line
 
-    def _read(self) -> None:
-        splitter = LineSplitter()
-        try:
-            while piece := os.read(self._descriptor, _PIECE):
-                for line in splitter.feed(piece):
-                    self._enqueue(line)
-        except OSError:
-            pass  # the input is gone
-        except LineTooLong:
-            self._enqueue(
-                UsageError("standard input holds a line without an end; send less in one")
-            )
-        else:
-            if rest := splitter.get_rest():
-                self._enqueue(rest)
-        self._enqueue(None)
+    def _read_ready(self) -> None:
+        if not self._read_piece(self._lines.put_nowait):
+            self._loop.remove_reader(self._descriptor)
 
-    def _enqueue(self, line: bytes | UsageError | None) -> None:
+    def _read_all(self) -> None:
+        while self._read_piece(self._enqueue_from_thread):
+            pass
+
+    def _read_piece(self, enqueue: Callable[[bytes | UsageError | None], None]) -> bool:
+        """Whether there may be more."""
+        try:
+            piece = os.read(self._descriptor, _PIECE)
+            for line in self._splitter.feed(piece):
+                enqueue(line)
+        except OSError:
+            piece = b""  # the input is gone
+        except LineTooLong:
+            enqueue(UsageError("standard input holds a line without an end; send less in one"))
+            piece = b""
+        else:
+            if not piece and (rest := self._splitter.get_rest()):
+                enqueue(rest)
+        if not piece:
+            enqueue(None)
+        return bool(piece)
+
+    def _enqueue_from_thread(self, line: bytes | UsageError | None) -> None:
         try:
             self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
         except RuntimeError:
             return  # the loop was closed
 
 
-class _ReplyWriter:
+class DirectWriter:
+    """Lines to a descriptor whose reader is always fast."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def send(self, envelope: Envelope) -> None:
+        """Write an envelope."""
+        # If the parent is gone, the end of its input ends us.
+        with suppress(OSError):
+            _write_line(self._descriptor, envelope)
+
+    async def close(self) -> None:
+        """Nothing is left to write."""
+
+
+def _write_line(descriptor: int, envelope: Envelope) -> None:
+    rest = memoryview(msgspec.json.encode(envelope) + b"\n")
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+class ThreadWriter:
     """Lines to a descriptor, written in a thread: a slow reader delays nothing else."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._lines: queue.SimpleQueue[Envelope | None] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._written = anyio.Event()
         threading.Thread(target=self._write, name="replies", daemon=True).start()
 
     def send(self, envelope: Envelope) -> None:
         """Queue an envelope for writing."""
-        self._lines.put(msgspec.json.encode(envelope) + b"\n")
+        self._lines.put(envelope)
 
     async def close(self) -> None:
         """Return once everything is written, or the reader is gone."""
@@ -155,9 +234,7 @@ class _ReplyWriter:
     def _write(self) -> None:
         try:
             while (line := self._lines.get()) is not None:
-                rest = memoryview(line)
-                while rest:
-                    rest = rest[os.write(self._descriptor, rest) :]
+                _write_line(self._descriptor, line)
         except OSError:
             pass  # the parent is gone; the end of its input ends us
         try:

@@ -13,9 +13,6 @@ from recall_bench.core.child_process import ProcessExit, run_process
 from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
 from recall_bench.core.memory import UNDECLARED
 
-STATE_DIR = "RECALL_BENCH_STATE_DIR"
-"""The environment variable with the program's own folder."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandProgram:
@@ -60,11 +57,6 @@ def find_program(target: str) -> CommandProgram:
         command=(str(Path(found).absolute()), *rest),
         version=_digest_files(words),
     )
-
-
-def build_environment(folder: Path) -> dict[str, str]:
-    """Our environment, and the program's own folder."""
-    return {**os.environ, STATE_DIR: str(folder)}
 
 
 def _expand_path(word: str) -> str:

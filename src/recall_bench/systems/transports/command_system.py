@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -28,13 +28,10 @@ from recall_bench.core.errors import (
     UsageError,
 )
 from recall_bench.core.foreign_json import cut_deep_json, decode_foreign_json, refuse_deep_nesting
-from recall_bench.core.memory import UNDECLARED
+from recall_bench.core.memory import UNDECLARED, Isolation, IsolationCard
 from recall_bench.systems.transports import wire
-from recall_bench.systems.transports.command_program import (
-    CommandProgram,
-    build_environment,
-    find_program,
-)
+from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
+from recall_bench.systems.transports.command_program import CommandProgram, find_program
 from recall_bench.systems.transports.remote_system import (
     RemoteSystem,
     connect_remote_system,
@@ -62,7 +59,9 @@ class CommandSession:
     Once `ended` is set, every open and every later request fails with it.
     """
 
-    def __init__(self, child: ChildProcess, name: str, *, grace_s: float) -> None:
+    def __init__(
+        self, child: ChildProcess, name: str, *, grace_s: float, stderr: StderrTail | None = None
+    ) -> None:
         self._child = child
         self._name = name
         self._stdin = _require_pipe(child.process.stdin)
@@ -74,7 +73,7 @@ class CommandSession:
         """Requests whose replies are ignored."""
         self._sending = anyio.Lock()
         self._activity = anyio.Event()
-        self._stderr_tail = StderrTail()
+        self._stderr_tail = stderr or StderrTail()
         self._ending: Callable[[], BenchError] | None = None
         self._readers = [
             _start_task(self._read_stdout()),
@@ -100,11 +99,11 @@ class CommandSession:
         self._pending[number] = reply
         try:
             await self._send(number, do, body)
-            return await reply
+            # A future that is awaited itself would be cancelled with the caller.
+            return await asyncio.shield(reply)
         except anyio.get_cancelled_exc_class():
-            self._abandoned.add(number)
             with anyio.CancelScope(shield=True):
-                await self._end_if_silent()
+                await self._abandon(number, reply)
             raise
         finally:
             self._pending.pop(number, None)
@@ -118,6 +117,11 @@ class CommandSession:
             with anyio.move_on_after(_CLOSE_TIMEOUT_S):
                 await self._child.process.wait()
             await self._finish()
+
+    async def _abandon(self, number: int, reply: "asyncio.Future[wire.Envelope]") -> None:  # noqa: ARG002
+        """Give up a request whose caller was cancelled."""
+        self._abandoned.add(number)
+        await self._end_if_silent()
 
     async def _end_if_silent(self) -> None:
         if self._ending is not None:
@@ -272,8 +276,15 @@ class CommandTransport:
     is ended: its memories then raise SystemStuck, and the next `open` starts another child.
     """
 
-    def __init__(self, program: CommandProgram, *, grace_s: float = SILENCE_GRACE_S) -> None:
+    def __init__(
+        self,
+        program: CommandProgram,
+        *,
+        env: Sequence[str] = (),
+        grace_s: float = SILENCE_GRACE_S,
+    ) -> None:
         self._program = program
+        self._env = tuple(env)
         self._grace_s = grace_s
         self._session: CommandSession | None = None
         self._number = 0
@@ -341,11 +352,13 @@ class CommandTransport:
     async def _start(self) -> CommandSession:
         self._remove_folder()
         self._folder = TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True)
-        folder = Path(self._folder.name)
+        private = Path(self._folder.name)
+        environ = build_environment(private, self._env)
+        folder = private / "state"
+        folder.mkdir()
+        environ[STATE_DIR] = str(folder)
         try:
-            child = await start_process(
-                self._program.command, folder=folder, environ=build_environment(folder)
-            )
+            child = await start_process(self._program.command, folder=folder, environ=environ)
         except OSError as error:
             raise SystemGone(
                 f"{self._program.name} cannot be started ({error.strerror}); {RETRY_HINT}"
@@ -378,9 +391,13 @@ def _tag_reply(reply: R, number: int) -> R:
 
 
 async def start_command_system(
-    target: str, config: Mapping[str, object], *, grace_s: float = SILENCE_GRACE_S
+    target: str,
+    config: Mapping[str, object],
+    *,
+    env: Sequence[str] = (),
+    grace_s: float = SILENCE_GRACE_S,
 ) -> RemoteSystem:
-    """The system behind `command:PROGRAM ARGS…`.
+    """The system behind `command:PROGRAM ARGS…`, which is given the named variables.
 
     The program is started for a health request, ended, and started again for the first memory.
     UsageError if there is no such program, SystemGone if it does not reply.
@@ -391,9 +408,11 @@ async def start_command_system(
             f"{program.name} cannot be given the settings {', '.join(config)}; "
             "write them as arguments of the program"
         )
-    carrier = CommandTransport(program, grace_s=grace_s)
+    carrier = CommandTransport(program, env=env, grace_s=grace_s)
     spelled: dict[str, object] = {"command": list(program.spelled)}
     system = await connect_remote_system(carrier, where=program.name, config=spelled)
-    if system.card.version == UNDECLARED:
-        system.card = msgspec.structs.replace(system.card, version=program.version)
+    system.card = system.card.replace(
+        isolation=IsolationCard(kind=Isolation.PROCESS, env=tuple(env)),
+        version=program.version if system.card.version == UNDECLARED else system.card.version,
+    )
     return system

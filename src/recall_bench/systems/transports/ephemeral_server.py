@@ -22,6 +22,7 @@ import anyio.to_thread
 
 from recall_bench.core.child_process import DEVNULL, BlockingChildProcess, start_blocking_process
 from recall_bench.core.errors import SystemGone
+from recall_bench.systems.transports.child_environment import build_environment
 
 START_TIMEOUT_S = 60.0
 
@@ -52,8 +53,9 @@ class EphemeralServer:
 
     The command, the values of `env` and the texts of `files` may contain `{port}`, `{state_dir}`
     (an empty folder) and `{config}` (the path of the first file). `env` is added to our own
-    environment. It is ready once `health` returns a status of 200 to 299, or once `ready`, given
-    the base URL, returns true. SystemGone quotes the end of its log if it cannot be started, ends,
+    environment, or to a clean one with the variables whose names are `passed`. It is ready once
+    `health` returns a status of 200 to 299, or once `ready`, given the base URL, returns true.
+    SystemGone quotes the end of its log if it cannot be started, ends,
     or is not ready in time.
 
     Its folder is removed with it, but kept with the log, which the error names, if it did not start
@@ -66,6 +68,7 @@ class EphemeralServer:
         command: Sequence[str],
         *,
         env: Mapping[str, str] | None = None,
+        passed: Sequence[str] | None = None,
         files: Mapping[str, str] | None = None,
         folder: Path | None = None,
         health: str = "/health",
@@ -75,6 +78,7 @@ class EphemeralServer:
     ) -> None:
         self._command = tuple(command)
         self._env = dict(env or {})
+        self._passed = passed
         self._files = dict(files or {})
         self._owns_folder = folder is None
         self._folder = folder
@@ -169,7 +173,8 @@ class EphemeralServer:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(self._fill_placeholders(text), encoding="utf-8")
         command = [self._fill_placeholders(word) for word in self._command]
-        environ = os.environ | {
+        base = os.environ if self._passed is None else build_environment(self.folder, self._passed)
+        environ = {**base} | {
             name: self._fill_placeholders(value) for name, value in self._env.items()
         }
         with (self.folder / "server.log").open("ab") as log:

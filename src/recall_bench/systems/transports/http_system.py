@@ -2,7 +2,7 @@
 
 import os
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from socket import gaierror
@@ -13,6 +13,7 @@ import anyio
 import msgspec
 
 from recall_bench.core.errors import BenchError, SystemFault, SystemGone, SystemTimeout, UsageError
+from recall_bench.core.memory import Isolation, IsolationCard
 from recall_bench.core.redaction import Redactor
 from recall_bench.core.user_code import require_libraries
 from recall_bench.core.yaml12 import Document, read_document
@@ -269,7 +270,7 @@ class HttpServerSpec(YamlSection, frozen=True, kw_only=True):
     command: tuple[str, ...]
     """The program and its arguments; no shell is involved."""
     env: dict[str, str] = msgspec.field(default_factory=dict)
-    """Added to our own environment."""
+    """Added to its environment, which is a clean one."""
     health: str = "/health"
     """The path that returns a status of 200 to 299 once the server is ready."""
     ready_timeout_s: float = START_TIMEOUT_S
@@ -326,8 +327,9 @@ def _check_server_file(document: Document, spec: HttpServerSpec) -> None:
 class StartedServerTransport:
     """Starts a server at the first call and ends it at `close`; a dead server is not replaced."""
 
-    def __init__(self, spec: HttpServerSpec) -> None:
+    def __init__(self, spec: HttpServerSpec, env: Sequence[str] = ()) -> None:
         self._spec = spec
+        self._passed = tuple(env)
         self._server: EphemeralServer | None = None
         self._transport: HttpTransport | None = None
         self._starting = anyio.Lock()
@@ -366,6 +368,7 @@ class StartedServerTransport:
                 server = EphemeralServer(
                     spec.command,
                     env=spec.env,
+                    passed=self._passed,
                     files=spec.config,
                     health=spec.health,
                     ready_timeout_s=spec.ready_timeout_s,
@@ -398,19 +401,22 @@ async def connect_http_system(
     )
 
 
-async def start_http_system(path: Path) -> RemoteSystem:
-    """The system whose server this YAML file describes.
+async def start_http_system(path: Path, env: Sequence[str] = ()) -> RemoteSystem:
+    """The system whose server this YAML file describes, which is given the named variables.
 
     It is started once to read its name, and again from scratch when a memory is opened.
     """
     require_libraries("a system behind HTTP", "http", "httpx")
     spec = read_server_file(path)
     system = await connect_remote_system(
-        StartedServerTransport(spec),
+        StartedServerTransport(spec, env),
         where=path.name,
         config={"transport": "http", "protocol": PROTOCOL, "server": digest_file(path)},
         # The start has a deadline of its own, whose error quotes the log.
         ready_timeout_s=spec.ready_timeout_s + READY_TIMEOUT_S,
+    )
+    system.card = system.card.replace(
+        isolation=IsolationCard(kind=Isolation.PROCESS, env=tuple(env))
     )
     system.max_shards = spec.max_shards or system.max_shards
     return system

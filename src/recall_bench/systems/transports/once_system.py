@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,11 +18,20 @@ from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, SystemGone, UsageError
 from recall_bench.core.folders import TemporaryFolders
 from recall_bench.core.foreign_json import MAX_REPLY_BYTES, decode_foreign_json
-from recall_bench.core.memory import Asker, Clock, Memory, Passage, RetrievalReply, SystemCard
+from recall_bench.core.memory import (
+    Asker,
+    Clock,
+    Isolation,
+    IsolationCard,
+    Memory,
+    Passage,
+    RetrievalReply,
+    SystemCard,
+)
 from recall_bench.core.scenario import Episode, Question
+from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
 from recall_bench.systems.transports.command_program import (
     CommandProgram,
-    build_environment,
     find_program,
     run_program,
 )
@@ -49,7 +58,11 @@ class ProgramReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_once_system(
-    target: str, config: Mapping[str, object], *, timeout_s: float | None = None
+    target: str,
+    config: Mapping[str, object],
+    *,
+    env: Sequence[str] = (),
+    timeout_s: float | None = None,
 ) -> "OnceSystem":
     """The system behind `once:PROGRAM ARGS…`; UsageError if there is no such program.
 
@@ -65,7 +78,7 @@ def build_once_system(
         )
     at_once = _read_count(config.get("max_concurrency", 1), "max_concurrency", "questions at once")
     program_timeout_s = None if timeout_s is None else timeout_s - min(0.05, timeout_s / 10)
-    system = OnceSystem(program, max_concurrency=at_once, timeout_s=program_timeout_s)
+    system = OnceSystem(program, env=env, max_concurrency=at_once, timeout_s=program_timeout_s)
     if (workers := config.get("max_shards")) is not None:
         system.max_shards = _read_count(workers, "max_shards", "workers at a time")
     return system
@@ -81,9 +94,15 @@ class OnceSystem:
     """A program that finds files in a folder, and does not answer."""
 
     def __init__(
-        self, program: CommandProgram, *, max_concurrency: int = 1, timeout_s: float | None = None
+        self,
+        program: CommandProgram,
+        *,
+        env: Sequence[str] = (),
+        max_concurrency: int = 1,
+        timeout_s: float | None = None,
     ) -> None:
         self.program = program
+        self._env = tuple(env)
         self.timeout_s = timeout_s
         words = program.command[1:]
         has_places = any(_PLACEHOLDER.search(word) for word in words)
@@ -98,6 +117,7 @@ class OnceSystem:
             clock=Clock.IN_TEXT,
             asker=Asker.TOLD if knows_asker else Asker.UNTOLD,
             answers=False,
+            isolation=IsolationCard(kind=Isolation.PROCESS, env=self._env),
         )
         self.max_shards: int | None = None
         """None: each worker has folders of its own."""
@@ -107,6 +127,10 @@ class OnceSystem:
     async def open(self, scenario: str) -> "OnceMemory":  # noqa: ARG002
         """A memory in an empty folder."""
         return OnceMemory(self, self.folders.make(), {})
+
+    def build_environment(self, home: Path) -> dict[str, str]:
+        """The environment of the program for the memory in this folder."""
+        return build_environment(self.folders.make(), self._env) | {STATE_DIR: str(home)}
 
     async def close(self) -> None:
         """Remove every folder."""
@@ -122,6 +146,7 @@ class OnceMemory:
         """The folder with the days."""
         self.ids = ids
         """The id of each episode, by day."""
+        self._environ = system.build_environment(home)
 
     async def ingest(self, episode: Episode) -> None:
         """Write one day."""
@@ -160,7 +185,7 @@ class OnceMemory:
             program,
             words,
             folder=self.home,
-            environ=build_environment(self.home),
+            environ=self._environ,
             output_limit=MAX_REPLY_BYTES,
             timeout_s=self._system.timeout_s,
         )

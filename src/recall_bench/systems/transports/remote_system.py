@@ -112,15 +112,15 @@ class RemoteSystem:
         is_shared: bool = False,
     ) -> None:
         self._transport = transport
-        self.card = _build_card(health, where, config)
-        self.max_shards = _read_max_shards(health, where, is_shared=is_shared)
+        self.card = build_remote_card(health, where, config)
+        self.max_shards = read_max_shards(health, where, is_shared=is_shared)
         self.snapshots = _build_snapshots(transport, health, is_shared=is_shared)
         self._health = health
 
     async def open(self, scenario: str) -> "RemoteMemory":
         """An empty memory on the server."""
         opened = await self._transport.call(wire.OpenRequest(scenario=scenario), wire.OpenReply)
-        return _build_memory(self._transport, opened, self._health)
+        return build_remote_memory(self._transport, opened, self._health)
 
     async def close(self) -> None:
         """Disconnect from the server."""
@@ -131,17 +131,18 @@ class RemoteMemory:
     """A memory on a server."""
 
     def __init__(self, transport: Transport, name: str) -> None:
-        self._transport = transport
+        self.transport = transport
+        """What carries its messages."""
         self.name = name
         """Its name on the server."""
 
     async def ingest(self, episode: Episode) -> None:
         """Send one episode."""
-        await self._transport.call(encode_episode(self.name, episode), wire.DoneReply)
+        await self.transport.call(encode_episode(self.name, episode), wire.DoneReply)
 
     async def settle(self) -> None:
         """Return once the server says that everything can be asked about."""
-        await self._transport.call(wire.SettleRequest(memory=self.name), wire.DoneReply)
+        await self.transport.call(wire.SettleRequest(memory=self.name), wire.DoneReply)
 
     async def answer(self, question: Question) -> Answer | RetrievalReply:
         """The server's answer, or the passages it found."""
@@ -154,12 +155,12 @@ class RemoteMemory:
             choices=question.choices,
             top_k=question.top_k or 0,
         )
-        return decode_answer(await self._transport.call(request, wire.AnswerReply))
+        return decode_answer(await self.transport.call(request, wire.AnswerReply))
 
     async def close(self) -> None:
         """Close it on the server; a server that is gone holds nothing."""
         try:
-            await self._transport.call(wire.CloseRequest(memory=self.name), wire.DoneReply)
+            await self.transport.call(wire.CloseRequest(memory=self.name), wire.DoneReply)
         except SystemGone:
             return
 
@@ -183,25 +184,25 @@ class StreamingMemory(RemoteMemory):
 class _AttestingMixin:
     """For servers that count days."""
 
-    _transport: Transport
+    transport: Transport
     name: str
 
     async def attest(self) -> int | None:
         """How many days the server says it has ingested."""
         return (
-            await self._transport.call(wire.AttestRequest(memory=self.name), wire.AttestReply)
+            await self.transport.call(wire.AttestRequest(memory=self.name), wire.AttestReply)
         ).days
 
 
 class _InspectingMixin:
     """For servers that say what they hold."""
 
-    _transport: Transport
+    transport: Transport
     name: str
 
     async def holdings(self) -> Holdings:
         """What the server says it holds."""
-        reply = await self._transport.call(wire.InspectRequest(memory=self.name), wire.InspectReply)
+        reply = await self.transport.call(wire.InspectRequest(memory=self.name), wire.InspectReply)
         return Holdings(days=reply.days, bytes=reply.bytes)
 
 
@@ -219,7 +220,7 @@ class _RemoteSnapshots:
 
     async def open(self, token: str) -> Memory:
         opened = await self._transport.call(wire.RestoreRequest(snapshot=token), wire.OpenReply)
-        return _build_memory(self._transport, opened, self._health)
+        return build_remote_memory(self._transport, opened, self._health)
 
     async def drop(self, token: str) -> None:
         await self._transport.call(wire.DropRequest(snapshot=token), wire.DoneReply)
@@ -273,7 +274,7 @@ def _build_snapshots(
     return kind(transport, health)
 
 
-def _read_max_shards(health: wire.HealthReply, where: str, *, is_shared: bool) -> int | None:
+def read_max_shards(health: wire.HealthReply, where: str, *, is_shared: bool = False) -> int | None:
     """As the server says; by default 1 for a shared server, else any number."""
     if health.max_shards < 0:
         raise UsageError(
@@ -282,9 +283,10 @@ def _read_max_shards(health: wire.HealthReply, where: str, *, is_shared: bool) -
     return health.max_shards or (1 if is_shared else None)
 
 
-def _build_memory(
+def build_remote_memory(
     transport: Transport, opened: wire.OpenReply, health: wire.HealthReply
 ) -> RemoteMemory:
+    """The memory that a server opened, with the abilities that it declares."""
     kind = StreamingMemory if isinstance(transport, StreamTransport) else RemoteMemory
     able = ((_AttestingMixin, health.attests), (_InspectingMixin, health.inspects))
     return _combine_abilities(kind, *(each for each, can in able if can))(transport, opened.memory)
@@ -296,7 +298,10 @@ def _combine_abilities(kind: type[RemoteMemory], *abilities: type) -> Callable[.
     return type(kind.__name__, (*abilities, kind), {}) if abilities else kind
 
 
-def _build_card(health: wire.HealthReply, where: str, config: dict[str, object]) -> SystemCard:
+def build_remote_card(
+    health: wire.HealthReply, where: str, config: dict[str, object]
+) -> SystemCard:
+    """The card of a server, from what it declares."""
     try:
         return SystemCard(
             name=health.name or where,

@@ -1,0 +1,163 @@
+"""The process of an isolated adapter: it confines itself, loads the adapter, and serves the parent.
+
+It holds one memory, so that nothing passes from one memory to another but what a snapshot holds.
+"""
+
+import gc
+import importlib
+import os
+import sys
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+from uuid import uuid4
+
+import anyio
+import msgspec
+
+from recall_bench.core.errors import BenchError, SystemGone
+from recall_bench.core.fork_server import serve_forks
+from recall_bench.core.record import Record
+from recall_bench.core.sandbox import SandboxPolicy, confine_process
+from recall_bench.systems.python.python_snapshots import ProcessKind, PythonSnapshots
+from recall_bench.systems.python.system import PythonSystem, load_python_system
+from recall_bench.systems.servers.host import SystemHost
+from recall_bench.systems.servers.stdio_server import (
+    DirectWriter,
+    Pipes,
+    claim_pipes,
+    serve_stdio,
+)
+from recall_bench.systems.transports import wire
+from recall_bench.systems.transports.wire import WireFault
+
+
+class AdapterSpec(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What the process is told: the adapter, its settings and its limits."""
+
+    target: str
+    factory: str | None = None
+    config: dict[str, object]
+    path: tuple[str, ...]
+    """The module search path."""
+    folder: str
+    """The working directory."""
+    environ: dict[str, str]
+    """The whole environment."""
+    private: str
+    """The folder of this process: `state` is for memories, `exchange` for snapshots."""
+    policy: SandboxPolicy | None = None
+    """None where the kernel cannot confine a process."""
+
+
+def main() -> None:
+    """Serve the adapter of the spec whose path is on the command line, or those of a fork server.
+
+    With a path this process serves one adapter. Without one it copies itself for each path that the
+    parent sends.
+    """
+    _import_early()
+    place = Path(sys.argv.pop(1) if len(sys.argv) > 1 else serve_forks())
+    spec = msgspec.json.decode(place.read_bytes(), type=AdapterSpec)
+    place.unlink()
+    sys.path[:] = spec.path
+    sys.dont_write_bytecode = True
+    os.environ.clear()
+    os.environ.update(spec.environ)
+    os.chdir(spec.folder)
+    pipes = claim_pipes()
+    if spec.policy is not None:
+        confine_process(spec.policy)
+    try:
+        anyio.run(_serve, AdapterHost(spec), pipes)
+    except BaseException:  # noqa: BLE001 - the adapter may raise anything
+        traceback.print_exc()
+        _end_process(1)
+    _end_process(0)
+
+
+def _end_process(code: int) -> NoReturn:
+    """End at once: taking an interpreter apart takes longer than most calls."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def _import_early() -> None:
+    """Import what every adapter needs, so that copies of this process have it."""
+    importlib.import_module("anyio._backends._asyncio")
+    # A collection in a copy would touch, and so copy, every object of this process.
+    gc.freeze()
+
+
+async def _serve(host: "AdapterHost", pipes: Pipes) -> None:
+    try:
+        await serve_stdio(host.handle, pipes, encode_error, DirectWriter)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await host.close()
+
+
+class AdapterHost:
+    """Loads the adapter at the first request, so that what goes wrong there is a reply."""
+
+    def __init__(self, spec: AdapterSpec) -> None:
+        self._spec = spec
+        self._host: _LoadedHost | None = None
+
+    async def handle(self, request: wire.Request) -> wire.Reply:
+        """The reply to a request."""
+        if self._host is None:
+            spec, private = self._spec, Path(self._spec.private)
+            system = load_python_system(
+                spec.target,
+                spec.config,
+                factory=spec.factory,
+                state_dir=private / "state",
+                kind=ProcessKind.CHILD,
+            )
+            self._host = _LoadedHost(system, private / "exchange")
+        return await self._host.handle(request)
+
+    async def close(self) -> None:
+        """Close the memory and the adapter."""
+        if self._host is not None:
+            await self._host.close()
+
+
+class _LoadedHost(SystemHost):
+    """A host whose snapshots are folders that the parent takes away and brings back."""
+
+    def __init__(self, system: PythonSystem, exchange: Path) -> None:
+        super().__init__(system)
+        self._system = system
+        self._exchange = exchange
+
+    async def _get_health(self, request: wire.HealthRequest) -> wire.HealthReply:
+        health = await super()._get_health(request)
+        return msgspec.structs.replace(health, inspects=self._system.inspects)
+
+    async def _save(self, request: wire.SaveRequest) -> wire.SaveReply:
+        memory, _ = self._get_memory(request.memory)
+        name = uuid4().hex
+        (self._exchange / name).mkdir()
+        await self._require_snapshots().folders.write(memory, self._exchange / name)
+        return wire.SaveReply(snapshot=name)
+
+    async def _restore(self, request: wire.RestoreRequest) -> wire.OpenReply:
+        folders = self._require_snapshots().folders
+        memory = await folders.open(self._exchange / request.snapshot)
+        return self._keep(memory, memory.scenario)
+
+    def _require_snapshots(self) -> PythonSnapshots:
+        if self._system.snapshots is None:
+            raise SystemGone(f"{self._system.card.name} has no snapshots any more")
+        return self._system.snapshots
+
+
+def encode_error(error: BenchError) -> WireFault:
+    """An error by the name of its class, so that the parent raises the same one."""
+    pause_s = getattr(error, "retry_after_s", 0.0)
+    return WireFault(kind=type(error).__name__, message=str(error), retry_after_s=pause_s)

@@ -1,0 +1,497 @@
+"""Systems that are Python code of the user, each memory in a process of its own.
+
+Days, questions and settings go to the process, answers and snapshots come back, by the messages and
+the runner of `command:` programs. The process has a private home and temporary folder and only the
+environment that it was given. Where the kernel allows it, it can open no other files than its own
+and those of the installed software, and has no network (`core/sandbox.py`).
+"""
+
+import asyncio
+import itertools
+import os
+import re
+import shutil
+import sys
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+import recall_bench
+from recall_bench.core import sandbox
+from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.core.child_process import StderrTail, start_process
+from recall_bench.core.errors import (
+    BenchError,
+    DataError,
+    NotAnAnswer,
+    SystemBusy,
+    SystemFault,
+    SystemGone,
+    SystemStuck,
+    SystemTimeout,
+    UsageError,
+)
+from recall_bench.core.folders import copy_folder, refuse_foreign_folder, refuse_special_files
+from recall_bench.core.foreign_json import refuse_deep_nesting
+from recall_bench.core.fork_server import ForkServer, can_fork
+from recall_bench.core.memory import Isolation, IsolationCard, Memory
+from recall_bench.core.settings import RUNS, Settings
+from recall_bench.core.user_code import split_target
+from recall_bench.systems.python.adapter_process import AdapterSpec
+from recall_bench.systems.python.system import serialise_config
+from recall_bench.systems.python.worker_thread import GRACE_S
+from recall_bench.systems.servers.stdio_server import CANCEL
+from recall_bench.systems.transports import wire
+from recall_bench.systems.transports.child_environment import (
+    ENDPOINT_VARIABLE,
+    build_environment,
+)
+from recall_bench.systems.transports.command_system import RETRY_HINT, CommandSession
+from recall_bench.systems.transports.remote_system import (
+    RemoteMemory,
+    build_remote_card,
+    build_remote_memory,
+    read_max_shards,
+)
+
+R = TypeVar("R", bound=wire.Reply)
+
+_PACKAGES = Path(recall_bench.__file__).parent.parent
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from recall_bench.systems.python.adapter_process import main; main()"
+)
+_BOOT_COMMAND = (sys.executable, "-P", "-c", _BOOT, str(_PACKAGES))
+"""Starts a process of ours; the environment need not say where we are installed."""
+_SNAPSHOT_NAME = re.compile(r"[0-9a-f]{32}")
+_LAST_OUTPUT_TIMEOUT_S = 1.0
+"""How long its last output may take, if a program that it started still holds the pipe."""
+_CANCEL_GRACE_S = 2 * GRACE_S
+"""How long a process may take to reply to a request that was cancelled."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AdapterLaunch:
+    """How the processes of an adapter are started."""
+
+    target: str
+    factory: str | None
+    config: dict[str, object]
+    env: tuple[str, ...]
+    hidden: tuple[Path, ...]
+    """Files and folders that the process must not read."""
+    allows_network: bool
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        return f"the adapter {self.target}"
+
+    @property
+    def isolation(self) -> IsolationCard:
+        """What this machine can do to isolate it."""
+        is_confined = sandbox.is_available()
+        kind = Isolation.SANDBOX if is_confined else Isolation.PROCESS
+        has_network = self.allows_network or not is_confined or self._lacks_port_limit
+        return IsolationCard(kind=kind, network=has_network, env=self.env)
+
+    @property
+    def _lacks_port_limit(self) -> bool:
+        return _find_endpoint_port() is not None and not sandbox.can_limit_ports()
+
+    def build_spec(self, private: Path) -> AdapterSpec:
+        """What a process in this folder is told; its folder is filled with what it needs."""
+        for name in ("state", "exchange"):
+            (private / name).mkdir(exist_ok=True)
+        isolation = self.isolation
+        return AdapterSpec(
+            target=self.target,
+            factory=self.factory,
+            config=self.config,
+            path=tuple(str(Path(entry).absolute()) for entry in self._list_path()),
+            folder=str(Path.cwd()),
+            environ=build_environment(private, self.env),
+            private=str(private),
+            policy=self._build_policy(private, has_network=isolation.network)
+            if isolation.kind is Isolation.SANDBOX
+            else None,
+        )
+
+    def _build_policy(self, private: Path, *, has_network: bool) -> sandbox.SandboxPolicy:
+        policy = _POLICIES.get(self)
+        if policy is None:
+            policy = _POLICIES[self] = self._find_readable()
+        return policy.replace(
+            writable=(str(private), *policy.writable),
+            network=has_network,
+            port=_find_endpoint_port(),
+        )
+
+    def _find_readable(self) -> sandbox.SandboxPolicy:
+        folders, needed = [Path(entry) for entry in self._list_path()], [_PACKAGES]
+        file = Path(split_target(self.target)[0])
+        hidden = list(self.hidden)
+        if file.suffix == ".py":
+            folder = file.resolve().parent
+            folders.append(folder)
+            needed.append(file.resolve())
+            hidden += folder.glob(".env*")
+        return sandbox.build_policy(folders, hidden, needed=needed)
+
+    def _list_path(self) -> list[str]:
+        """Our module search path; the folder we are in only if the adapter is a module."""
+        is_file = split_target(self.target)[0].endswith(".py")
+        here = {"", str(Path.cwd())} if is_file else {""}
+        added = [] if is_file else [str(Path.cwd())]
+        return [*(entry for entry in sys.path if entry not in here), *added]
+
+
+_POLICIES: "weakref.WeakKeyDictionary[AdapterLaunch, sandbox.SandboxPolicy]" = (
+    weakref.WeakKeyDictionary()
+)
+"""What the processes of a launch may read: looking that up takes longer than most calls."""
+
+
+def _find_endpoint_port() -> int | None:
+    address = os.environ.get(ENDPOINT_VARIABLE, "").strip()
+    return urlsplit(address).port if address else None
+
+
+class _ForwardedStderr(StderrTail):
+    """Keeps the last output of an adapter, and prints all of it to our standard error."""
+
+    def feed(self, piece: bytes) -> None:
+        super().feed(piece)
+        sys.stderr.write(piece.decode("utf-8", "replace"))
+
+
+class _AdapterSession(CommandSession):
+    """A session whose requests really end when they are cancelled."""
+
+    async def _abandon(self, number: int, reply: "asyncio.Future[wire.Envelope]") -> None:
+        with anyio.move_on_after(_CANCEL_GRACE_S):
+            await self._send(next(self._ids), CANCEL, {"id": number})
+            await asyncio.wait([reply])
+            return
+        self._end(
+            lambda: SystemStuck(
+                "the adapter did not stop when its time was up, so this memory can no longer be "
+                "used"
+            )
+        )
+        await self._child.end(grace_s=0)
+
+    async def _finish(self) -> None:
+        # What it printed last is printed here too.
+        await asyncio.wait(self._readers, timeout=_LAST_OUTPUT_TIMEOUT_S)
+        await super()._finish()
+
+
+class AdapterProcess:
+    """The process of one memory, or of none: the transport of its messages."""
+
+    def __init__(self, launch: AdapterLaunch, server: ForkServer | None, private: Path) -> None:
+        self._launch = launch
+        self._server = server
+        self.private = private
+        """Its folder, which is removed with it."""
+        self._session: CommandSession | None = None
+
+    @property
+    def exchange(self) -> Path:
+        """Where snapshots are given and taken."""
+        return self.private / "exchange"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and not ended."""
+        return self._session is not None
+
+    async def start(self) -> None:
+        """Start it; SystemGone if that fails."""
+        place, name = self.private / "spec.json", self._launch.name
+        spec = self._launch.build_spec(self.private)
+        place.write_bytes(msgspec.json.encode(spec))
+        try:
+            if self._server is None:
+                command = (*_BOOT_COMMAND, str(place))
+                child = await start_process(command, folder=self.private, environ=spec.environ)
+            else:
+                child = await self._server.fork(str(place))
+        except OSError as error:
+            raise SystemGone(
+                f"{name} cannot be started ({error.strerror}); {RETRY_HINT}"
+            ) from error
+        stderr = _ForwardedStderr()
+        self._session = _AdapterSession(child, name, grace_s=_CANCEL_GRACE_S, stderr=stderr)
+
+    async def call(self, request: wire.Request, reply: type[R]) -> R:
+        """Its reply to one request; it is ended after `close`."""
+        if not isinstance(request, wire.CloseRequest):
+            return await self._ask(request, reply)
+        try:
+            if self._session is not None and self._session.ended is not None:
+                # What is lost need not be closed.
+                raise SystemGone(f"{self._launch.name} was ended")
+            return await self._ask(request, reply)
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """End it, and remove its folder."""
+        session, self._session = self._session, None
+        try:
+            if session is not None:
+                await session.close()
+        finally:
+            shutil.rmtree(self.private, ignore_errors=True)
+
+    async def _ask(self, request: wire.Request, reply: type[R]) -> R:
+        if self._session is None:
+            raise SystemGone(f"{self._launch.name} was ended; run the same command again")
+        verb = wire.VERB_OF[type(request)]
+        envelope = await self._session.ask(verb, msgspec.to_builtins(request))
+        if envelope.error is not None:
+            raise _decode_error(envelope.error)
+        try:
+            with refuse_deep_nesting():
+                return msgspec.convert(envelope.body, reply)
+        except msgspec.DecodeError as error:
+            kind = NotAnAnswer if reply is wire.AnswerReply else SystemFault
+            raise kind(f"the adapter's reply to {verb!r} cannot be read: {error}") from error
+
+
+_ERRORS: dict[str, type[BenchError]] = {
+    kind.__name__: kind
+    for kind in (
+        *(DataError, NotAnAnswer, SystemFault, SystemGone, SystemStuck, SystemTimeout, UsageError),
+    )
+}
+
+
+def _decode_error(fault: wire.WireFault) -> BenchError:
+    """The error that was raised in the process, or SystemFault if there is no such error."""
+    if fault.kind == SystemBusy.__name__:
+        return SystemBusy(fault.message, fault.retry_after_s)
+    return _ERRORS.get(fault.kind, SystemFault)(fault.message)
+
+
+def load_isolated_system(settings: Settings) -> "IsolatedSystem":
+    """The system of the adapter that the settings name, in processes of its own.
+
+    One is started to read the adapter's declarations, and ended. UsageError if there is no such
+    adapter, or if it does not take the settings.
+    """
+    from recall_bench.core.event_loop import run_to_end
+
+    launch = AdapterLaunch(
+        target=settings.adapter,
+        factory=settings.factory,
+        config=_check_config(settings.config),
+        env=settings.env,
+        hidden=_list_hidden(settings),
+        allows_network=settings.allow_network,
+    )
+    return run_to_end(_inspect_adapter, launch)
+
+
+async def _inspect_adapter(launch: AdapterLaunch) -> "IsolatedSystem":
+    home = ProcessHome()
+    try:
+        process = home.create_process(launch)
+        try:
+            await process.start()
+            health = await process.call(wire.HealthRequest(), wire.HealthReply)
+        finally:
+            await process.close()
+        return IsolatedSystem(launch, health, home)
+    except BaseException:
+        home.close()
+        raise
+
+
+def _check_config(config: Mapping[str, object]) -> dict[str, object]:
+    try:
+        return msgspec.json.decode(msgspec.json.encode(dict(config)), type=dict[str, object])
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"a setting of the adapter cannot be sent to another process ({error}); use texts, "
+            "numbers, lists and mappings, or --in-process"
+        ) from error
+
+
+def _list_hidden(settings: Settings) -> tuple[Path, ...]:
+    """The datasets, run folders, result files and caches of this user that we know of."""
+    files = (settings.json_out, settings.question_log, settings.progress_jsonl)
+    named = (settings.data, settings.into, settings.resume, *files, settings.failure_log)
+    places = (*named, RUNS, find_cache_folder())
+    return tuple(place.absolute() for place in places if place is not None)
+
+
+class ProcessHome:
+    """The folders of an adapter's processes, and the server that starts them.
+
+    Both are made when they are needed, and again after `close`.
+    """
+
+    def __init__(self) -> None:
+        self._root: TemporaryDirectory[str] | None = None
+        self._server: ForkServer | None = None
+        self._numbers = itertools.count(1)
+
+    def create_process(self, launch: AdapterLaunch) -> AdapterProcess:
+        """A process that is not started."""
+        folder = self.make_folder()
+        if self._server is None and can_fork():
+            root = self.make_folder()
+            environ = build_environment(root, ())
+            self._server = ForkServer(_BOOT_COMMAND, folder=root, environ=environ)
+        return AdapterProcess(launch, self._server, folder)
+
+    def make_folder(self) -> Path:
+        """A new folder that lasts until `close`, unless it is removed before."""
+        if self._root is None:
+            self._root = TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True)
+        folder = Path(self._root.name).resolve() / f"{next(self._numbers):032x}"
+        folder.mkdir(mode=0o700)
+        return folder
+
+    def close(self) -> None:
+        """End the server, and remove the folders."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+        root, self._root = self._root, None
+        if root is not None:
+            root.cleanup()
+
+
+class IsolatedSystem:
+    """A Python adapter: every memory has a process of its own."""
+
+    def __init__(self, launch: AdapterLaunch, health: wire.HealthReply, home: ProcessHome) -> None:
+        self._launch = launch
+        self._health = health
+        self.home = home
+        """Where its processes are."""
+        self.card = build_remote_card(health, launch.name, serialise_config(launch.config)).replace(
+            isolation=launch.isolation
+        )
+        self.max_shards = read_max_shards(health, launch.name)
+        self.snapshots = IsolatedSnapshots(self) if health.snapshots else None
+        self._processes: set[AdapterProcess] = set()
+        # For callers that only look at the card.
+        weakref.finalize(self, home.close)
+
+    async def open(self, scenario: str) -> RemoteMemory:
+        """An empty memory in a new process."""
+        return await self.start_memory(wire.OpenRequest(scenario=scenario))
+
+    async def start_memory(
+        self, request: wire.OpenRequest | wire.RestoreRequest, snapshot: Path | None = None
+    ) -> RemoteMemory:
+        """The memory that a request opens in a new process, which may be given a snapshot."""
+        self._processes = {each for each in self._processes if each.is_running}
+        process = self.home.create_process(self._launch)
+        self._processes.add(process)
+        try:
+            if snapshot is not None:
+                given = process.exchange / snapshot.name
+                await anyio.to_thread.run_sync(copy_folder, snapshot, given)
+            await process.start()
+            opened = await process.call(request, wire.OpenReply)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await process.close()
+            raise
+        return build_remote_memory(process, opened, self._health)
+
+    async def close(self) -> None:
+        """End every process, and remove their folders."""
+        processes, self._processes = self._processes, set()
+        try:
+            for process in processes:
+                await process.close()
+        finally:
+            self.home.close()
+
+
+def find_process(memory: Memory) -> tuple[AdapterProcess, str]:
+    """The process of a memory, and the memory's name there; UsageError if it is none of ours."""
+    if isinstance(memory, RemoteMemory) and isinstance(memory.transport, AdapterProcess):
+        return memory.transport, memory.name
+    raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+
+
+class IsolatedSnapshots:
+    """Snapshots that the processes of an adapter write and open, kept where they cannot reach.
+
+    A process leaves one in its own folder. It is moved out of the process's reach before we look at
+    it, so that it cannot be exchanged for links, and copied, so that no file of it is open there.
+    """
+
+    def __init__(self, system: IsolatedSystem) -> None:
+        self._system = system
+        self._saved: dict[str, Path] = {}
+
+    async def save(self, memory: Memory) -> str:
+        """A token for the memory's present state."""
+        process, name = find_process(memory)
+        reply = await process.call(wire.SaveRequest(memory=name), wire.SaveReply)
+        if not _SNAPSHOT_NAME.fullmatch(reply.snapshot):
+            raise SystemFault("the adapter named its snapshot in a way that cannot be read")
+        return await self._take(process.exchange / reply.snapshot, moves=True)
+
+    async def open(self, token: str) -> RemoteMemory:
+        """A new memory in the saved state, in a process of its own."""
+        request = wire.RestoreRequest(snapshot=token)
+        return await self._system.start_memory(request, self._saved[token])
+
+    async def drop(self, token: str) -> None:
+        """Forget a saved state."""
+        shutil.rmtree(self._saved.pop(token), ignore_errors=True)
+
+    async def pack(self, token: str, place: Path) -> None:
+        """Write a copy of the snapshot."""
+        await anyio.to_thread.run_sync(copy_folder, self._saved[token], place)
+
+    async def unpack(self, place: Path) -> str:
+        """A token for a copy of a packed snapshot."""
+        refuse_foreign_folder(place)
+        return await self._take(place, moves=False)
+
+    async def discard(self, place: Path) -> None:
+        """Nothing is kept outside the folder."""
+
+    async def _take(self, source: Path, *, moves: bool) -> str:
+        folder = self._system.home.make_folder()
+        try:
+            await anyio.to_thread.run_sync(partial(_take_folder, source, folder, moves=moves))
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        self._saved[folder.name] = folder
+        return folder.name
+
+
+def _take_folder(source: Path, target: Path, *, moves: bool) -> None:
+    held = target.with_name(f"{target.name}.held") if moves else source
+    if moves:
+        source.rename(held)
+    try:
+        refuse_special_files(held)
+        copy_folder(held, target)
+    except DataError as error:
+        raise SystemFault(f"its snapshot cannot be kept: {error}") from error
+    finally:
+        if moves:
+            shutil.rmtree(held, ignore_errors=True)

@@ -1,0 +1,476 @@
+"""A Python adapter that cheats gains nothing: it is alone with its days and its questions."""
+
+import datetime
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from textwrap import indent
+from threading import Thread
+
+import anyio
+import pytest
+
+from recall_bench.core import sandbox
+from recall_bench.core.errors import SystemFault, SystemGone, SystemStuck, SystemTimeout, UsageError
+from recall_bench.core.memory import Isolation, Memory
+from recall_bench.core.retry import limit_time
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.core.settings import Settings
+from recall_bench.running.assembly import assemble
+from recall_bench.running.experiment import execute
+from recall_bench.systems.python.isolated_system import IsolatedSystem, load_isolated_system
+from tests.gardener import PLANTS, write_persona
+from tests.processes import is_running, wait_until
+from tests.systems.asking import answered
+
+needs_sandbox = pytest.mark.skipif(
+    not sandbox.is_available(), reason="this kernel cannot confine a process"
+)
+
+SECRET = "sk-a-key-of-the-judge"
+
+QUESTION = Question(
+    id="q1", text="Which plant?", asked_at=datetime.datetime(2026, 1, 9), scenario="ada"
+)
+
+
+def write_adapter(folder: Path, query: str, before: str = "") -> Path:
+    """An adapter whose answer this code returns; what it raises is the answer otherwise."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "cheat.py"
+    path.write_text(
+        f"import gc, json, os, socket, subprocess, sys, tempfile\n{before}\n"
+        "class Adapter:\n"
+        "    def __init__(self):\n        self.days = []\n"
+        "    def ingest_day(self, day, content, metadata):\n        self.days.append(content)\n"
+        "    def query(self, question):\n"
+        "        try:\n"
+        "            return json.dumps(self.cheat(question))\n"
+        "        except OSError as error:\n"
+        "            return f'refused: {error}'\n"
+        f"    def cheat(self, question):\n{indent(query, ' ' * 8)}\n"
+    )
+    return path
+
+
+Work = Callable[[IsolatedSystem, Memory], Awaitable[object]]
+
+
+def work_with(path: Path, work: Work, **settings: object) -> None:
+    """Do something with a memory of the adapter at this path, and close everything."""
+    system = load_isolated_system(Settings(adapter=str(path), **settings))  # type: ignore[arg-type]
+
+    async def run() -> None:
+        try:
+            memory = await system.open("ada")
+            await work(system, memory)
+            await memory.close()
+        finally:
+            await system.close()
+
+    anyio.run(run)
+
+
+def ask(path: Path, **settings: object) -> str:
+    """The answer of the adapter."""
+    found = []
+
+    async def work(system: IsolatedSystem, memory: Memory) -> None:
+        found.append((await answered(memory, QUESTION)).text)
+
+    work_with(path, work, **settings)
+    return found[0]
+
+
+@pytest.fixture(autouse=True)
+def judge_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+
+
+def test_no_truth_is_in_its_memory(tmp_path: Path) -> None:
+    """Ten questions with their truth are loaded here while it is asked."""
+    write_persona(tmp_path / "data")
+    path = write_adapter(
+        tmp_path / "cheat",
+        "found = [each for each in gc.get_objects()\n"
+        "         if type(each).__name__ in ('Truth', 'Item', 'Scenario', 'Plan')]\n"
+        "return [str(each) for each in found]",
+    )
+    folder = tmp_path / "run"
+    job = assemble(
+        Settings(
+            adapter=str(path),
+            data=tmp_path / "data",
+            into=folder,
+            ranges=("3d",),
+            heatmap_png=False,
+        )
+    )
+
+    assert execute(job).exit_code == 0
+
+    rows = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    texts = {row["answer"]["text"] for row in rows if row["type"] == "answered"}
+    assert texts == {"[]"}
+
+
+def test_what_it_replaces_is_replaced_in_its_own_process(tmp_path: Path) -> None:
+    """It makes every ruling of every judge the best one."""
+    write_persona(tmp_path / "data")
+    path = write_adapter(
+        tmp_path / "cheat",
+        "return 'nonsense'",
+        before="from recall_bench.judging.offline import offline_judge\n"
+        "from recall_bench.core import verdict\n"
+        "async def rule(*_, **__): return verdict\n"
+        "offline_judge.OfflineJudge.judge = rule\n",
+    )
+
+    done = execute(
+        assemble(
+            Settings(
+                adapter=str(path),
+                data=tmp_path / "data",
+                into=tmp_path / "run",
+                ranges=("3d",),
+                heatmap_png=False,
+            )
+        )
+    )
+
+    assert done.exit_code == 0
+    assert done.folder.plan.judge.name == "offline"
+    assert all(mark == 0 for mark in _list_marks(tmp_path / "run", "correctness"))
+
+
+def _list_marks(folder: Path, name: str) -> list[float]:
+    rows = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    found = [row["verdict"]["marks"][name] for row in rows if row["type"] == "judged"]
+    assert found
+    return found
+
+
+@needs_sandbox
+@pytest.mark.parametrize("place", ["data", "cache", "run"])
+@pytest.mark.parametrize("way", ["itself", "by a program", "by a link"])
+def test_it_reads_no_dataset_no_cache_and_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, way: str
+) -> None:
+    monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cheat" / "cache"))
+    kept = tmp_path / "cheat" / place
+    kept.mkdir(parents=True)
+    (kept / "questions.yaml").write_text("the truth")
+    (tmp_path / "cheat" / "mine.txt").write_text("my own file")
+    target = {
+        "itself": f"open({str(kept / 'questions.yaml')!r}).read()",
+        "by a program": f"subprocess.run(['cat', {str(kept / 'questions.yaml')!r}],"
+        " capture_output=True, text=True).stdout",
+        "by a link": f"(os.symlink({str(kept)!r}, os.environ['HOME'] + '/link'),"
+        " open(os.environ['HOME'] + '/link/questions.yaml').read())",
+    }[way]
+    own = f"open({str(tmp_path / 'cheat' / 'mine.txt')!r}).read()"
+    path = write_adapter(tmp_path / "cheat", f"print({own}, file=sys.stderr)\nreturn {target}")
+
+    said = ask(path, data=tmp_path / "cheat" / "data", into=tmp_path / "cheat" / "run")
+
+    assert "Permission denied" in said or said == '""'
+
+
+@needs_sandbox
+@pytest.mark.parametrize("name", ["environ", "cmdline", "mem", "maps", "fd", "cwd/secret"])
+def test_it_reads_nothing_of_our_process(tmp_path: Path, name: str) -> None:
+    path = write_adapter(
+        tmp_path / "cheat",
+        f"place = '/proc/{os.getpid()}/{name}'\n"
+        "return os.listdir(place) if place.endswith('fd') else open(place, 'rb').read(9).hex()",
+    )
+
+    assert ask(path).startswith("refused: ")
+
+
+@needs_sandbox
+def test_it_traces_and_signals_no_other_process(tmp_path: Path) -> None:
+    path = write_adapter(
+        tmp_path / "cheat",
+        "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+        f"traced = libc.ptrace(16, {os.getpid()}, 0, 0)\n"
+        "parent = libc.ptrace(16, os.getppid(), 0, 0)\n"
+        "return [traced, parent]",
+    )
+
+    assert ask(path) == "[-1, -1]"
+
+
+def test_its_environment_holds_what_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_SERVICE", "here")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    path = write_adapter(tmp_path / "cheat", "return dict(os.environ)")
+
+    found = json.loads(ask(path, env=("MY_SERVICE",)))
+
+    assert set(found) - {"LC_CTYPE"} == {"PATH", "HOME", "TMPDIR", "LANG", "MY_SERVICE"}
+    assert found["MY_SERVICE"] == "here"
+    assert found["HOME"] != os.environ.get("HOME")
+    assert not Path(found["HOME"]).exists(), "it is removed with the process"
+
+
+def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--env: NOT_THERE is not set"):
+        ask(write_adapter(tmp_path, "return 1"), env=("NOT_THERE",))
+
+
+@pytest.mark.parametrize(
+    "place", ["tempfile.gettempdir()", "os.environ['HOME']", "'/dev/shm'", "'/tmp'"]
+)
+def test_nothing_passes_from_one_memory_to_the_next(tmp_path: Path, place: str) -> None:
+    """It keeps what it was asked in a file and in a global, for its next memory to find."""
+    if not sandbox.is_available() and place.startswith("'/"):
+        pytest.skip("this kernel cannot confine a process")
+    path = write_adapter(
+        tmp_path / "cheat",
+        f"seen = os.path.join({place}, 'recall-bench-cheat')\n"
+        "known = [os.path.exists(seen), list(KNOWN)]\n"
+        "KNOWN.append(question)\n"
+        "try:\n    open(seen, 'w').write(question)\n"
+        "except OSError:\n    pass\n"
+        "return known",
+        before="KNOWN = []",
+    )
+    found = []
+
+    async def work(system: IsolatedSystem, first: Memory) -> None:
+        second = await system.open("ada")
+        found.append((await answered(first, QUESTION)).text)
+        found.append((await answered(second, QUESTION)).text)
+        assert system.snapshots is not None
+        copy = await system.snapshots.open(await system.snapshots.save(first))
+        found.append((await answered(copy, QUESTION)).text)
+        await copy.close()
+        await second.close()
+
+    work_with(path, work)
+
+    assert found == ["[false, []]"] * 3
+
+
+@needs_sandbox
+@pytest.mark.parametrize("family", ["AF_INET", "AF_INET6", "AF_UNIX"])
+@pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM"])
+def test_it_has_no_network(tmp_path: Path, family: str, kind: str) -> None:
+    path = write_adapter(
+        tmp_path / "cheat", f"return str(socket.socket(socket.{family}, socket.{kind}))"
+    )
+
+    assert "Permission denied" in ask(path)
+
+
+@needs_sandbox
+def test_the_network_can_be_allowed_and_that_is_recorded(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as sibling:
+
+        def reply() -> None:
+            with sibling.accept()[0] as line:
+                line.sendall(b"leeks")
+
+        Thread(target=reply, daemon=True).start()
+        port = sibling.getsockname()[1]
+        path = write_adapter(
+            tmp_path / "cheat",
+            f"return socket.create_connection(('127.0.0.1', {port})).recv(9).decode()",
+        )
+        assert ask(path).startswith("refused: ")
+        assert ask(path, allow_network=True) == '"leeks"'
+
+    system = load_isolated_system(Settings(adapter=str(path), allow_network=True))
+    assert system.card.isolation is not None
+    assert system.card.isolation.network
+
+
+@needs_sandbox
+def test_it_reaches_the_endpoint_of_the_run_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not sandbox.can_limit_ports():
+        pytest.skip("this kernel cannot allow a single port")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as endpoint,
+        socket.create_server(("127.0.0.1", 0)) as other,
+    ):
+        ours, others = endpoint.getsockname()[1], other.getsockname()[1]
+        monkeypatch.setenv("RECALL_BENCH_ENDPOINT", f"http://127.0.0.1:{ours}/v1")
+        path = write_adapter(
+            tmp_path / "cheat",
+            f"socket.create_connection(('127.0.0.1', {ours})).close()\n"
+            f"socket.create_connection(('127.0.0.1', {others}))",
+        )
+        assert "Permission denied" in ask(path)
+
+
+def test_the_result_says_how_it_was_isolated(tmp_path: Path) -> None:
+    write_persona(tmp_path / "data")
+    path = write_adapter(tmp_path / "cheat", "return self.days[-1]")
+    kinds = []
+    for in_process in (True, False):
+        folder = tmp_path / f"run-{in_process}"
+        execute(
+            assemble(
+                Settings(
+                    adapter=str(path),
+                    data=tmp_path / "data",
+                    into=folder,
+                    ranges=("3d",),
+                    in_process=in_process,
+                    heatmap_png=False,
+                )
+            )
+        )
+        result = json.loads((folder / "result.json").read_text())
+        kinds.append(result["metadata"]["system"]["isolation"]["kind"])
+
+    best = Isolation.SANDBOX if sandbox.is_available() else Isolation.PROCESS
+    assert kinds == [Isolation.IN_PROCESS, best]
+
+
+def test_without_a_sandbox_the_result_says_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "is_available", lambda: False)
+    monkeypatch.setattr(sandbox, "can_limit_ports", lambda: False)
+
+    system = load_isolated_system(Settings(adapter=str(write_adapter(tmp_path, "return 1"))))
+
+    assert system.card.isolation is not None
+    assert system.card.isolation.kind is Isolation.PROCESS
+    assert system.card.isolation.network
+
+
+def test_an_error_is_quoted_with_its_line(tmp_path: Path) -> None:
+    path = write_adapter(tmp_path, "raise ValueError('index is corrupt')")
+
+    with pytest.raises(SystemFault, match=r"ValueError: index is corrupt \(cheat.py, line \d+\)"):
+        ask(path)
+
+
+def test_what_cannot_be_imported_is_said_at_once(tmp_path: Path) -> None:
+    path = write_adapter(tmp_path, "return 1", before="raise RuntimeError('no model')")
+
+    with pytest.raises(UsageError, match=r"importing .*cheat.py failed: RuntimeError: no model"):
+        ask(path)
+
+
+def test_a_process_that_dies_is_gone_with_its_last_words(tmp_path: Path) -> None:
+    path = write_adapter(tmp_path, "print('farewell', file=sys.stderr, flush=True)\nos._exit(3)")
+
+    with pytest.raises(SystemGone, match=r"exit code 3.*farewell"):
+        ask(path)
+
+
+@pytest.mark.parametrize("hang", ["while True: pass", "import time; time.sleep(600)"])
+def test_a_call_that_is_late_is_ended(tmp_path: Path, hang: str) -> None:
+    path = write_adapter(tmp_path, f"if question == 'hang':\n    {hang}\nreturn 'alive'")
+
+    async def work(system: IsolatedSystem, memory: Memory) -> None:
+        late = QUESTION.replace(text="hang")
+        with pytest.raises(SystemTimeout):
+            await limit_time(0.2, memory.answer(late), SystemTimeout("late"))
+        with anyio.fail_after(20):
+            if hang.startswith("while"):
+                assert (await answered(memory, QUESTION)).text == '"alive"'
+            else:
+                with pytest.raises(SystemStuck, match="did not stop"):
+                    await answered(memory, QUESTION)
+
+    work_with(path, work)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX processes")
+def test_nothing_survives_a_harness_that_is_killed(tmp_path: Path) -> None:
+    """It starts a child that ignores the request to end, and hangs itself."""
+    path = write_adapter(
+        tmp_path,
+        "import time\nchild = os.fork()\n"
+        "if child:\n    print(f'pids {os.getpid()} {child} {os.getppid()}', file=sys.stderr)\n"
+        "    sys.stderr.flush()\ntime.sleep(600)",
+        before="import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)",
+    )
+    script = (
+        "import sys; sys.path[:0] = [sys.argv[1]]\n"
+        "from pathlib import Path\nfrom tests.systems.test_isolation import ask\n"
+        "ask(Path(sys.argv[2]))"
+    )
+    root = Path(__file__).parents[2]
+    harness = subprocess.Popen(
+        [sys.executable, "-c", script, str(root), str(path)], stderr=subprocess.PIPE, text=True
+    )
+    assert harness.stderr is not None
+    words = next(line for line in harness.stderr if line.startswith("pids"))
+    pids = [int(word) for word in words.split()[1:]]
+    assert all(map(is_running, pids))
+
+    harness.send_signal(signal.SIGKILL)
+    harness.wait()
+    harness.stderr.close()
+
+    wait_until(lambda: not any(map(is_running, pids)), "the adapter's processes end")
+
+
+@pytest.mark.parametrize(
+    ("cheat", "problem"),
+    [
+        ("os.symlink('/etc', place + '/state')", "links are not followed"),
+        ("os.mkfifo(place + '/state')", "no file and no folder"),
+    ],
+)
+def test_a_snapshot_of_links_is_refused(tmp_path: Path, cheat: str, problem: str) -> None:
+    path = tmp_path / "cheat.py"
+    path.write_text(
+        "import os\nclass Adapter:\n"
+        "    def ingest_day(self, day, content, metadata): pass\n"
+        "    def query(self, question): return ''\n"
+        f"    def snapshot(self, path):\n        place = str(path.parent)\n        {cheat}\n"
+        "    def restore(self, path): pass\n"
+    )
+
+    async def work(system: IsolatedSystem, memory: Memory) -> None:
+        assert system.snapshots is not None
+        with pytest.raises(SystemFault, match=problem):
+            await system.snapshots.save(memory)
+
+    work_with(path, work)
+
+
+def test_a_packed_snapshot_is_opened_by_its_own_kind_from_a_folder_of_ours(tmp_path: Path) -> None:
+    from recall_bench.core.errors import DataError
+    from recall_bench.systems.python.system import load_python_system
+
+    path = write_adapter(tmp_path / "cheat", "return self.days")
+    place = tmp_path / "packed"
+    place.mkdir(mode=0o700)
+
+    async def work(system: IsolatedSystem, memory: Memory) -> None:
+        at = datetime.datetime(2026, 1, 1)
+        await memory.ingest(Episode(id="1", day=1, at=at, text=PLANTS[0]))
+        snapshots = system.snapshots
+        assert snapshots is not None
+        await snapshots.pack(await snapshots.save(memory), place)
+        again = await snapshots.open(await snapshots.unpack(place))
+        assert PLANTS[0] in (await answered(again, QUESTION)).text
+        await again.close()
+        here = load_python_system(str(path), {})
+        assert here.snapshots is not None
+        with pytest.raises(DataError, match="ran as child, and this one runs as in-process"):
+            await here.snapshots.unpack(place)
+        await here.close()
+        if os.name == "posix":
+            place.chmod(0o770)
+            with pytest.raises(DataError, match="can be written by others"):
+                await snapshots.unpack(place)
+
+    work_with(path, work)
