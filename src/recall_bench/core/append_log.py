@@ -15,6 +15,7 @@ from typing import Self
 from filelock import FileLock, Timeout
 
 from recall_bench.core.errors import FolderBusy, JournalLost, UsageError
+from recall_bench.core.foreign_file import open_regular_file
 
 _SYNC_EVERY_S = 0.2
 
@@ -22,7 +23,7 @@ _SYNC_EVERY_S = 0.2
 def read_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
     """Yield offset and content of every whole line from `start` on; a torn last one is skipped."""
     offset = start
-    with path.open("rb") as file:
+    with open_regular_file(path) as file:
         file.seek(start)
         for line in file:
             if line.endswith(b"\n"):

@@ -6,6 +6,7 @@ import msgspec
 
 from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.environment import EnvironmentCard
+from recall_bench.core.foreign_json import decode_foreign_line
 from recall_bench.core.line_chain import split_link
 from recall_bench.core.memory import Answer, Delivery, ReaderCard
 from recall_bench.core.plan import Plan, Shard, Trial
@@ -244,7 +245,7 @@ _ENCODER = msgspec.json.Encoder()
 
 def decode_event(line: bytes) -> Event:
     """Decode a journal line; raises msgspec.ValidationError if it is no event."""
-    return _DECODER.decode(split_link(line.removesuffix(b"\n"))[0])
+    return decode_foreign_line(_DECODER, split_link(line.removesuffix(b"\n"))[0])
 
 
 def encode_event(event: Event) -> bytes:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from mmap import mmap
 from typing import TypeVar
 
 import msgspec
@@ -19,13 +20,23 @@ KindT = TypeVar("KindT")
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 
-def decode_foreign_json(content: bytes | str, kind: type[KindT]) -> KindT:
+def decode_foreign_json(
+    content: bytes | str | memoryview | mmap | msgspec.Raw, kind: type[KindT]
+) -> KindT:
     """The value of this kind; msgspec.DecodeError if the content is anything else."""
     with refuse_deep_nesting():
         try:
             return msgspec.json.decode(content, type=kind)
         except UnicodeDecodeError as error:
             raise msgspec.DecodeError(f"it is not UTF-8 text: {error.reason}") from error
+
+
+def decode_foreign_line(decoder: msgspec.json.Decoder[KindT], line: bytes) -> KindT:
+    """The value of a line; msgspec.DecodeError or ValueError if it is anything else."""
+    try:
+        return decoder.decode(line)
+    except RecursionError as error:
+        raise msgspec.DecodeError("it is nested too deeply") from error
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from typing import TypeVar
 import msgspec
 
 from recall_bench.core.errors import DataError, Malformed
+from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.foreign_json import decode_foreign_line
 
 LineT = TypeVar("LineT")
 
@@ -21,7 +23,7 @@ def read_json_lines(
     """
     where = name or str(path)
     try:
-        content = path.read_bytes()
+        content = read_regular_file(path)
     except OSError as error:
         raise DataError(f"{where}: cannot be read ({error.strerror})") from error
     lines = content.split(b"\n")
@@ -31,6 +33,6 @@ def read_json_lines(
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                yield decoder.decode(line)
+                yield decode_foreign_line(decoder, line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise Malformed(f"{where}, line {number}", str(error)) from error

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recall_bench.core.errors import Malformed
+from recall_bench.core.foreign_file import read_regular_file
 
 if TYPE_CHECKING:
     from yaml import MappingNode, Node, ScalarNode, YAMLError
@@ -93,7 +94,7 @@ def read_document(path: Path, *, name: str | None = None) -> Document:
 def read_source(path: Path, name: str) -> str:
     """Read the text of a file; raises Malformed if it cannot be read."""
     try:
-        raw = path.read_bytes()
+        raw = read_regular_file(path)
     except FileNotFoundError:
         raise Malformed(name, "the file does not exist; check the path") from None
     except OSError as error:

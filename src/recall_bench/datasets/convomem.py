@@ -23,6 +23,8 @@ from typing import NamedTuple
 import msgspec
 
 from recall_bench.core.errors import Malformed
+from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.foreign_json import decode_foreign_json, refuse_deep_nesting
 from recall_bench.core.scenario import (
     Episode,
     Evidence,
@@ -125,9 +127,9 @@ def load(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
 
 def _read(path: Path) -> list[_ConvoMemRow]:
     try:
-        content = msgspec.json.decode(
-            path.read_bytes(), type=_ConvoMemBundle | list[_ConvoMemBundle]
-        )
+        raw = read_regular_file(path)
+        with refuse_deep_nesting():
+            content = msgspec.json.decode(raw, type=_ConvoMemBundle | list[_ConvoMemBundle])
     except (OSError, ValueError) as error:
         raise Malformed(str(path), f"is not as ConvoMem has it ({error})") from error
     rows: list[tuple[msgspec.Raw, list[msgspec.Raw] | None]] = []
@@ -154,7 +156,7 @@ def _locate_source(path: Path, data: Path) -> tuple[str, ...]:
 
 
 def _build_scenario(source: tuple[str, ...], row: _ConvoMemRow) -> Scenario:
-    asked = msgspec.json.decode(row.item, type=_ConvoMemQuestion)
+    asked = decode_foreign_json(row.item, _ConvoMemQuestion)
     dated = list(enumerate(_read_history(asked, row), start=1))
     if not dated:
         raise ValueError("has no conversation to remember")
@@ -183,7 +185,7 @@ def _build_scenario(source: tuple[str, ...], row: _ConvoMemRow) -> Scenario:
 def _read_history(asked: _ConvoMemQuestion, row: _ConvoMemRow) -> list[_ConvoMemConversation]:
     if row.history is None:
         return asked.conversations
-    return [msgspec.json.decode(one, type=_ConvoMemConversation) for one in row.history]
+    return [decode_foreign_json(one, _ConvoMemConversation) for one in row.history]
 
 
 def _build_episode(day: int, conversation: _ConvoMemConversation) -> Episode:

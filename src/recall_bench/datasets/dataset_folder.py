@@ -20,6 +20,7 @@ import msgspec
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.foreign_file import open_regular_file, open_unpacked
 from recall_bench.core.record import Record
 from recall_bench.datasets.catalogue import SourceFile, find_source
 from recall_bench.datasets.public_dataset import is_gzip
@@ -31,7 +32,7 @@ CHUNK = 1 << 20
 def digest_file(path: Path, on_bytes: Callable[[int], None] | None = None) -> str:
     """Return the sha-256 of a file; `on_bytes` receives the number of bytes read."""
     total, done = sha256(), 0
-    with path.open("rb") as file:
+    with open_regular_file(path) as file:
         while block := file.read(CHUNK):
             total.update(block)
             done += len(block)
@@ -51,7 +52,7 @@ def digest_content(path: Path) -> str:
 def unpack_blocks(path: Path) -> Iterator[bytes]:
     """Yield the content of a gzip file in blocks; Malformed if it is damaged."""
     try:
-        with gzip.open(path, "rb") as file:
+        with open_regular_file(path) as raw, open_unpacked(raw) as file:
             while block := file.read(CHUNK):
                 yield block
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:

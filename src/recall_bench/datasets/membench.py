@@ -30,6 +30,8 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from recall_bench.core.errors import Malformed
+from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.foreign_json import decode_foreign_json, refuse_deep_nesting
 from recall_bench.core.scenario import (
     Episode,
     Evidence,
@@ -169,8 +171,9 @@ def _load(view: _View, data: Path, layers: Mapping[str, Path]) -> Sequence[Scena
 
 def _read(path: Path) -> list[_MemBenchRow]:
     try:
-        content = path.read_bytes()
-        topics = msgspec.json.decode(content, type=_Content)
+        content = read_regular_file(path)
+        with refuse_deep_nesting():
+            topics: _Content = msgspec.json.decode(content, type=_Content)
         is_suspect = _UNOFFERED.encode() in content
         return [
             _MemBenchRow(source, number, row)
@@ -196,12 +199,12 @@ def _list_topics(stem: str, content: _Content) -> Iterator[tuple[str, list[msgsp
 
 def _is_without_options(row: msgspec.Raw) -> bool:
     """Whether the erratum `no-options` concerns all its questions."""
-    choices = [asked.choices for asked in msgspec.json.decode(row, type=_Trajectory).questions]
+    choices = [asked.choices for asked in decode_foreign_json(row, _Trajectory).questions]
     return bool(choices) and all(one == _UNOFFERED for one in choices)
 
 
 def _build_scenario(view: _View, row: _MemBenchRow) -> Scenario:
-    trajectory = msgspec.json.decode(row.content, type=_Trajectory)
+    trajectory = decode_foreign_json(row.content, _Trajectory)
     questions = [asked for asked in trajectory.questions if asked.choices != _UNOFFERED]
     if not questions:
         raise ValueError("has no question")

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.foreign_file import read_regular_file
 from recall_bench.core.scenario import Episode, Item, Scenario, Truth, Turn, compute_story_date
 from recall_bench.datasets.public_dataset import (
     LazyScenarios,
@@ -156,7 +157,7 @@ def _read_chains(category: str, paths: Sequence[Path]) -> Iterator[_MemoryArenaC
 def _read_rows(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield each row with its place: the entries of a list, or the lines."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular_file(path).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise Malformed(str(path), f"cannot be read as text ({error})") from error
     if text.lstrip().startswith("["):
@@ -172,7 +173,7 @@ def _read_rows(path: Path) -> Iterator[tuple[str, Any]]:
 def _decode(place: str, text: str) -> Any:  # noqa: ANN401
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise Malformed(place, f"cannot be read as JSON ({error})") from error
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, Malformed, UsageError
+from recall_bench.core.foreign_file import read_regular_file
 from recall_bench.core.yaml12 import decode_text
 
 DEFAULT_ARCS = "arcs-1000d.yaml"
@@ -191,7 +192,7 @@ class DayFile:
 def read_file_text(path: Path, name: str, encoding: str = "utf-8") -> str:
     """Return the text of a file, unchanged; Malformed, with its name, if it is not text."""
     try:
-        raw = path.read_bytes()
+        raw = read_regular_file(path)
     except OSError as error:
         raise Malformed(name, f"cannot be read ({error.strerror}); restore the file") from error
     if (nul := raw.find(b"\0")) >= 0:

@@ -16,7 +16,6 @@ Six facts about the upstream files shape this one:
 
 import ast
 import csv
-import gzip
 import io
 import json
 import re
@@ -27,9 +26,10 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.foreign_file import open_regular_file, open_unpacked
 from recall_bench.core.scenario import (
     Episode,
     Item,
@@ -193,7 +193,7 @@ class _SharedContexts:
         where = f"{self.path}, context {name}"
         try:
             held = json.loads(line)
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise Malformed(where, f"cannot be read as JSON ({error})") from error
         messages: object = held[name]
         if len(held) != 1 or not isinstance(messages, list):
@@ -300,8 +300,8 @@ def _find_file(folder: Path, names: Sequence[str], size: str) -> Path:
 @contextmanager
 def _open_file(path: Path) -> Iterator[BinaryIO]:
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield cast(BinaryIO, file)
+        with open_regular_file(path) as raw:
+            yield open_unpacked(raw) if path.suffix == ".gz" else raw
     except (OSError, EOFError, zlib.error) as error:
         raise Malformed(str(path), f"cannot be read ({error})") from error
 

@@ -22,6 +22,8 @@ from typing import BinaryIO, TypeVar, overload
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.foreign_file import open_regular_file, open_unpacked
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Episode, Scenario, StoryTime, Turn
 
@@ -180,7 +182,7 @@ def _list_spellings(path: Path) -> tuple[Path, Path]:
 
 def is_gzip(path: Path) -> bool:
     """Whether the file is gzip, by its content."""
-    with path.open("rb") as file:
+    with open_regular_file(path) as file:
         return file.read(len(_GZIP)) == _GZIP
 
 
@@ -196,7 +198,7 @@ class JsonArray:
         """The noun for an element in messages."""
         self._mapped = _map_file(path)
         try:
-            self._raw = msgspec.json.decode(self._mapped, type=list[msgspec.Raw])
+            self._raw = decode_foreign_json(self._mapped, list[msgspec.Raw])
         except msgspec.DecodeError as error:
             place = f"{len(self._mapped)} bytes in all"
             raise Malformed(str(path), f"cannot be read as JSON ({error}; {place})") from error
@@ -212,8 +214,8 @@ class JsonArray:
     def decode(self, number: int, shape: type[_Shape]) -> _Shape:
         """Decode the element with this number, from 0; Malformed if it has another shape."""
         try:
-            return msgspec.json.decode(self._raw[number], type=shape)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return decode_foreign_json(self._raw[number], shape)
+        except msgspec.DecodeError as error:
             raise Malformed(self.describe(number), f"is not as it should be ({error})") from error
         finally:
             self._release()
@@ -226,7 +228,7 @@ class JsonArray:
 
 def _map_file(path: Path) -> mmap.mmap:
     try:
-        with path.open("rb") as file:
+        with open_regular_file(path) as file:
             if is_gzip(path):
                 return _unpack(file)
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -242,7 +244,7 @@ def _map_file(path: Path) -> mmap.mmap:
 
 
 def _unpack(file: BinaryIO) -> mmap.mmap:
-    with gzip.open(file) as packed, TemporaryFile() as room:
-        shutil.copyfileobj(packed, room, 1 << 20)
+    with open_unpacked(file) as content, TemporaryFile() as room:
+        shutil.copyfileobj(content, room, 1 << 20)
         room.flush()
         return mmap.mmap(room.fileno(), 0, access=mmap.ACCESS_READ)

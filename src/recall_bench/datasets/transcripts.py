@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import BenchError, Malformed, UsageError
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.plan import Ingest
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Turn
@@ -133,7 +134,7 @@ def read_conversation(file: TranscriptFile) -> DayConversation:
 
 def _parse_json_turns(text: str, name: str) -> tuple[Turn, ...]:
     try:
-        messages = msgspec.json.decode(text, type=list[_TranscriptMessage])
+        messages = decode_foreign_json(text, list[_TranscriptMessage])
     except msgspec.DecodeError as error:
         raise Malformed(name, f"is not a list of role and content ({error}); correct it") from error
     for index, message in enumerate(messages):

@@ -169,7 +169,13 @@ class Job:
         _ = self.shard
         if not self.journal.exists():
             return
-        first = next(read_events(self.journal), None)
+        try:
+            first = next(read_events(self.journal), None)
+        except OSError as error:
+            raise UsageError(
+                f"{self.journal} cannot be read ({error.strerror}); choose another folder with "
+                "--into"
+            ) from error
         if first is not None:
             _refuse_other_plan(first, self.plan, self.shard, self.folder)
         elif not _OPENING.startswith(self.journal.read_bytes()[: len(_OPENING)]):

@@ -204,6 +204,8 @@ class _MatrixReader:
                         )
                     elif at and key in _WHERE_DONE:
                         self._add_problem(f"{key!r} cannot stand here; {_AT_THE_TOP}", *where, key)
+            elif content is not None:
+                self._add_problem(f"{content!r:.40} is no mapping of settings", *where)
         if self._problems:
             return {}
         whole = {**sections, "run": {**(sections.get("run") or {}), **moved}}

@@ -10,6 +10,8 @@ from typing import TypeVar
 import msgspec
 
 from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.foreign_json import decode_foreign_json, decode_foreign_line
 from recall_bench.core.plain_text import clean_text
 from recall_bench.core.plan import FileCard
 from recall_bench.runs.journal import JOURNAL
@@ -118,7 +120,7 @@ def _detect_kind(path: Path, content: bytes, *, is_meant: bool) -> RunFileKind |
     if path.suffix == ".jsonl":
         content = next((line for line in content.splitlines() if line.strip()), b"")
     try:
-        keys = msgspec.json.decode(content, type=dict[str, msgspec.Raw]).keys()
+        keys = decode_foreign_json(content, dict[str, msgspec.Raw]).keys()
     except (msgspec.DecodeError, ValueError) as error:
         if is_meant:
             raise DataError(f"{path}: cannot be read as JSON ({clean_text(str(error))})") from error
@@ -134,7 +136,7 @@ def _detect_kind(path: Path, content: bytes, *, is_meant: bool) -> RunFileKind |
 
 def _read_bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular_file(path)
     except FileNotFoundError as error:
         raise UsageError(
             f"{path}: does not exist; name a {_join_or(USUAL_NAMES)}, or a folder"
@@ -149,7 +151,7 @@ def _make_file_card(path: Path, content: bytes) -> FileCard:
 
 def _decode_result(path: Path, content: bytes) -> ResultDocument:
     try:
-        return msgspec.json.decode(content, type=ResultDocument)
+        return decode_foreign_json(content, ResultDocument)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(f"{path}: {clean_text(str(error))}") from error
 
@@ -169,7 +171,7 @@ def _decode_rows(file: tuple[Path, bytes] | None, decoder: msgspec.json.Decoder[
         if not line.strip():
             continue
         try:
-            rows.append(decoder.decode(line))
+            rows.append(decode_foreign_line(decoder, line))
         except (msgspec.DecodeError, ValueError) as error:
             is_last = not content.endswith(b"\n") and content.endswith(line)
             if is_last and not isinstance(error, msgspec.ValidationError):

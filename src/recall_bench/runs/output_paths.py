@@ -95,15 +95,22 @@ def refuse_clashes(settings: Settings) -> None:
     folder = _find_named_folder(settings)
     taken: dict[Path, str] = {}
     if folder is not None:
-        taken = {(folder / name).resolve(): name for name in (JOURNAL, *PICTURES)}
+        taken = {_resolve(folder / name): name for name in (JOURNAL, *PICTURES)}
     for flag, path in _list_named_files(settings).items():
         if not path.parts:
             raise UsageError(f"{flag}: no file is named")
         if path.exists() and not path.is_file():
             raise UsageError(f"{flag}: {path} is not a file; name one")
-        other = taken.setdefault(path.resolve(), flag)
+        other = taken.setdefault(_resolve(path), flag)
         if other != flag:
             raise UsageError(f"{flag}: {path} is taken by {other}; name another file")
+
+
+def _resolve(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError as error:
+        raise UsageError(f"{path}: is a link to itself; remove it") from error
 
 
 def refuse_unwritable(settings: Settings) -> None:

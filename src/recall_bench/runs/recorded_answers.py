@@ -17,6 +17,7 @@ import msgspec
 
 from recall_bench.core.errors import FolderBusy, JournalLost, UsageError
 from recall_bench.core.event import Judged, RunStarted, encode_event
+from recall_bench.core.foreign_json import decode_foreign_line
 from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.scenario import WallTime
@@ -108,7 +109,7 @@ class RecordedRun:
             if line.startswith(_COPIED_LINES):
                 yield line
             elif line.startswith(_ANSWER_LINES):
-                copied = _TRIAL_DECODER.decode(line)
+                copied = decode_foreign_line(_TRIAL_DECODER, line)
                 trial = copied.trial
                 slot = self._standings[trial.scenario].find_slot(trial)
                 if last[trial.scenario][slot] != offset or trial.item in left_out[trial.scenario]:
@@ -126,7 +127,7 @@ class RecordedRun:
         }
         for offset, line in self._read_lines():
             if line.startswith(_ANSWER_LINES):
-                trial = _TRIAL_DECODER.decode(line).trial
+                trial = decode_foreign_line(_TRIAL_DECODER, line).trial
                 last[trial.scenario][self._standings[trial.scenario].find_slot(trial)] = offset
         return last
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from recall_bench.core.foreign_json import decode_foreign_line
 from recall_bench.core.memory import Delivery
 from recall_bench.core.plan import Trial
 from recall_bench.core.trial_states import TrialState, TrialStatus
@@ -108,7 +109,7 @@ class TrialLog:
     def read(self, path: Path) -> None:
         """Read the whole journal."""
         for offset, line in read_lines(path):
-            self._note(_LOG_LINE.decode(line), offset)
+            self._note(decode_foreign_line(_LOG_LINE, line), offset)
         self._look_for_other_people(path)
 
     def get_entry(self, scenario: str, slot: int) -> TrialEntry:

@@ -21,6 +21,7 @@ from statistics import median_low
 from typing import cast
 
 from recall_bench.core.errors import BenchError, Malformed, Problems, UsageError
+from recall_bench.core.foreign_file import read_regular_file
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.verdict import SCALES
@@ -81,7 +82,7 @@ class LabelledVerdict(Record, frozen=True, kw_only=True):
 def load_labels(path: Path) -> tuple[LabelledVerdict, ...]:
     """Every record of the file in order; Malformed names the first bad line."""
     try:
-        raw = path.read_bytes()
+        raw = read_regular_file(path)
     except OSError as error:
         raise UsageError(
             f"{path}: cannot be read ({error.strerror}); name a file of labelled verdicts"

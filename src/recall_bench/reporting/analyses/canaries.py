@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.foreign_file import read_regular_file
 from recall_bench.core.plain_text import LABEL, clean_text, format_fact, wrap_text
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item
@@ -309,7 +310,7 @@ class _CanaryFileHead(msgspec.Struct):
 def read_canaries(path: Path) -> tuple[CanaryQuestion, ...]:
     """The canaries of a file; DataError if it is not a file of canaries."""
     try:
-        content = path.read_bytes()
+        content = read_regular_file(path)
     except OSError as error:
         raise UsageError(
             f"{path}: cannot be read ({error.strerror}); `recall-bench canaries update` makes a "

@@ -11,6 +11,8 @@ import msgspec
 from msgspec import Meta
 
 from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.foreign_file import open_regular_file
+from recall_bench.core.foreign_json import decode_foreign_json, decode_foreign_line
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
 from recall_bench.metrics.bootstrap import LEVEL
 from recall_bench.metrics.estimate import Estimate, IntervalMethod
@@ -210,8 +212,11 @@ def load_heatmap(path: Path) -> HeatmapData:
 def load_result_heatmap(path: Path) -> HeatmapData:
     """The heatmap of a `result.json`; its question results are passed over unread."""
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            found = msgspec.json.decode(memoryview(text), type=_ResultWithIntervals)
+        with (
+            open_regular_file(path) as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
+        ):
+            found = decode_foreign_json(memoryview(text), _ResultWithIntervals)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(f"{path}: is not a result.json ({error})") from error
     except OSError as error:
@@ -264,10 +269,10 @@ def load_progress_heatmap(path: Path) -> HeatmapData:
 def _read_records(path: Path) -> Iterator[ProgressLine]:
     decoder: msgspec.json.Decoder[ProgressLine] = msgspec.json.Decoder(ProgressLine)
     try:
-        with path.open("rb") as file:
+        with open_regular_file(path) as file:
             for number, line in enumerate(file, start=1):
                 try:
-                    yield decoder.decode(line)
+                    yield decode_foreign_line(decoder, line)
                 except (msgspec.DecodeError, ValueError) as error:
                     if not line.endswith(b"\n"):
                         return
