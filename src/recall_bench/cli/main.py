@@ -35,6 +35,7 @@ COMMANDS = {
     "gate": ("gate", "Pass or fail a run by rules, and by its loss against a baseline."),
     "verify": ("verify", "Derive everything in a run folder again, and name what differs."),
     "bundle": ("bundle", "Write a finished run as one file that anybody can verify."),
+    "leaderboard": ("leaderboard", "Make a site of verified runs, and repeat parts of them."),
     "challenge": ("challenge", "Commit to a secret seed, run it, and reveal it."),
     "canaries": ("canaries", "Keep a file of questions that always hallucinate, and check them."),
     "import": ("run_files", "Make a run folder of the public harness's files."),
@@ -70,7 +71,10 @@ SECTIONS = {
         *("list", "ranges", "datasets", "lint", "world", "create-persona", "generate"),
         *("generate-conversations", "generate-tool-calls", "generate-qa", "verify-qa"),
     ),
-    "Trust": ("verify", "bundle", "challenge", "check-adapter", "judge-lab", "canaries"),
+    "Trust": (
+        *("verify", "bundle", "challenge", "leaderboard", "check-adapter", "judge-lab"),
+        "canaries",
+    ),
     "Serve": ("serve", "endpoint", "completion"),
 }
 """The commands by purpose, as `--help` shows them."""

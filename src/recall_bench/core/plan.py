@@ -113,6 +113,15 @@ class WorldCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """In hexadecimal; None while the seed of a challenge is secret."""
     stories: tuple[DrawnStory, ...] = ()
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nobody can have prepared for the seed: small ones can all be drawn in advance."""
+        return self.seed is None or int(self.seed, 16).bit_length() >= FRESH_BITS
+
+
+FRESH_BITS = 100
+"""The least number of bits of a seed that nobody finds by trying."""
+
 
 class FileCard(Record, frozen=True, kw_only=True):
     """A file that was read, by digest."""

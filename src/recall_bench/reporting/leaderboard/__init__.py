@@ -1,0 +1,1 @@
+"""The leaderboard: a static site made of verified runs."""

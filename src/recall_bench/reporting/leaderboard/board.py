@@ -1,0 +1,373 @@
+"""The figures of a leaderboard: suites, entries, and groups of systems that cannot be told apart.
+
+A suite is one measurement that several systems share: the same stories, checkpoints and judge.
+Runs on fresh seeds of the same stories are one suite, because a seed keeps the questions and
+changes their answers; runs on the stories as released are another.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
+from shlex import join
+
+import msgspec
+
+from recall_bench.core.plan import Plan
+from recall_bench.core.record import ComputedRecord, Record
+from recall_bench.core.settings import Settings
+from recall_bench.core.usage import Usage
+from recall_bench.generate.shipped_personas import load_catalogue
+from recall_bench.metrics.comparison import adjust_p_values, compare
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.metrics.power import ALPHA
+from recall_bench.reporting.run_pairs import list_settings
+from recall_bench.runs.estimates import POINTS, RunEstimates
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.score_ranges import ScoreRange
+from recall_bench.runs.summary import summarise
+from recall_bench.runs.trials import TrialTable, read_trials
+
+VERIFIED, FRESH, REPLAYED, SELF_REPORTED = "verified", "fresh seed", "replayed", "self-reported"
+ISOLATED, SIGNED, CONTROL = "isolated", "signed", "control"
+AS_RELEASED = "as released"
+CONTROLS = frozenset({"none", "random", "gold-passages", "oracle"})
+"""Built-in systems that know nothing, guess, or have the evidence; they are in no group."""
+
+
+class Submission(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What the people behind an entry say of it, in `submission.yaml` beside their bundle."""
+
+    name: str = ""
+    """The name to show [that of the system's card]."""
+    adapter: str = ""
+    """What to give to `run --adapter` to repeat the entry [the name of a built-in]."""
+    options: tuple[str, ...] = ()
+    """Further options of `run` that the system needs, such as its configuration."""
+    url: str = ""
+    """Where to read about the system."""
+    install: str = ""
+    """The command that installs it."""
+    note: str = ""
+
+
+class EntryCheck(Record, frozen=True, kw_only=True):
+    """One part of the run behind an entry, and whether it could be derived again."""
+
+    part: str
+    state: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardRun:
+    """A run that was verified, as the board takes it in."""
+
+    source: str
+    """The name of the bundle or run folder."""
+    folder: RunFolder
+    table: TrialTable
+    submission: Submission
+    checks: tuple[EntryCheck, ...]
+    badges: tuple[str, ...]
+
+    @property
+    def plan(self) -> Plan:
+        """What was run."""
+        return self.folder.plan
+
+
+class CategoryScore(Record, frozen=True, kw_only=True):
+    """A category of one entry."""
+
+    name: str
+    score: Estimate | None
+    """Points of 6."""
+    bounds: ScoreRange | None
+
+
+class Entry(ComputedRecord, frozen=True, kw_only=True):
+    """One verified run of one system in one suite."""
+
+    system: str
+    version: str
+    source: str
+    ended: datetime
+    score: Estimate | None
+    """Points of 6."""
+    bounds: ScoreRange | None
+    invented: Estimate | None
+    leaked: Estimate | None
+    p50_s: float | None
+    p95_s: float | None
+    ingest_s: float
+    usage: Usage
+    """What judging, reading and our model endpoint cost."""
+    trials: int
+    failed: int
+    categories: tuple[CategoryScore, ...]
+    badges: tuple[str, ...]
+    checks: tuple[EntryCheck, ...]
+    command: str
+    """The command that repeats it."""
+    seed: str | None
+    """The seed of freshly drawn stories; None for released ones, or while it is secret."""
+    submission: Submission
+
+
+class RankGroup(Record, frozen=True, kw_only=True):
+    """Systems that cannot be told from the best among them."""
+
+    number: int
+    systems: tuple[str, ...]
+
+
+class Suite(ComputedRecord, frozen=True, kw_only=True):
+    """One measurement that several systems share."""
+
+    slug: str
+    title: str
+    data: str
+    """The stories alone."""
+    is_fresh: bool
+    is_released: bool
+    """Whether the stories are those that ship with the package."""
+    settings: dict[str, str]
+    entries: tuple[Entry, ...]
+    """The newest of each system, best first."""
+    earlier: tuple[Entry, ...]
+    """Older entries of the same systems, newest first."""
+    groups: tuple[RankGroup, ...]
+    comparisons: int
+    """How many pairs were tested; their p-values are adjusted together."""
+
+
+class Board(Record, frozen=True, kw_only=True):
+    """A whole leaderboard."""
+
+    title: str
+    suites: tuple[Suite, ...]
+    """The headline first: the fresh-seed suite with the most systems."""
+
+    def list_systems(self) -> tuple[str, ...]:
+        """Every system, in the order of the headline, then of the other suites."""
+        names = (entry.system for suite in self.suites for entry in suite.entries)
+        return tuple(dict.fromkeys(names))
+
+
+def read_run(
+    folder: RunFolder,
+    source: str,
+    submission: Submission,
+    checks: tuple[EntryCheck, ...],
+    badges: tuple[str, ...],
+) -> BoardRun:
+    """Read the trials of a verified run."""
+    return BoardRun(
+        source=source,
+        folder=folder,
+        table=read_trials(folder),
+        submission=submission,
+        checks=checks,
+        badges=badges,
+    )
+
+
+def build_board(runs: Sequence[BoardRun], title: str = "Recall Bench leaderboard") -> Board:
+    """Build the board of verified runs."""
+    grouped: dict[tuple[str, ...], list[BoardRun]] = {}
+    for run in runs:
+        grouped.setdefault(_identify_suite(run.plan), []).append(run)
+    suites = [_build_suite(found) for found in grouped.values()]
+    suites.sort(key=lambda suite: (not suite.is_fresh, -len(suite.entries), suite.title))
+    slugs = _name_slugs([suite.title for suite in suites])
+    numbered = (
+        msgspec.structs.replace(suite, slug=slug) for suite, slug in zip(suites, slugs, strict=True)
+    )
+    return Board(title=title, suites=tuple(numbered))
+
+
+def _identify_suite(plan: Plan) -> tuple[str, ...]:
+    """What two runs must share to be in one suite; the reader belongs to the system."""
+    settings = {name: words for name, words in list_settings(plan).items() if name != "reader"}
+    if is_fresh(plan) and plan.world is not None:
+        data = ("fresh", *(repr(story) for story in plan.world.stories))
+    else:
+        data = ("known", plan.dataset_digest)
+    return (*data, *(f"{name}: {words}" for name, words in settings.items()))
+
+
+def _build_suite(runs: Sequence[BoardRun]) -> Suite:
+    by_system: dict[str, list[BoardRun]] = {}
+    for run in sorted(runs, key=lambda run: run.folder.ended, reverse=True):
+        by_system.setdefault(name_system(run), []).append(run)
+    newest = {name: found[0] for name, found in by_system.items()}
+    entries = {name: _build_entry(run) for name, run in newest.items()}
+    order = sorted(entries, key=lambda name: -_get_score(entries[name]))
+    ranked = [name for name in order if CONTROL not in entries[name].badges]
+    p_values = _compare_all({name: newest[name] for name in ranked})
+    plan = runs[0].plan
+    return Suite(
+        slug="",
+        title=_describe_suite(plan),
+        data=_describe_data(plan),
+        is_fresh=is_fresh(plan),
+        is_released=plan.world is None,
+        settings={
+            **list_settings(plan),
+            "checkpoints": ", ".join(checkpoint.label for checkpoint in plan.checkpoints),
+        },
+        entries=tuple(entries[name] for name in order),
+        earlier=tuple(_build_entry(run) for found in by_system.values() for run in found[1:]),
+        groups=tuple(group_systems(ranked, p_values)),
+        comparisons=len(p_values),
+    )
+
+
+def name_system(run: BoardRun) -> str:
+    """The name that an entry is shown under."""
+    return run.submission.name or run.plan.system.name
+
+
+def _get_score(entry: Entry) -> float:
+    return -1.0 if entry.score is None else entry.score.value
+
+
+def _compare_all(runs: Mapping[str, BoardRun]) -> dict[tuple[str, str], float]:
+    """The adjusted p-value of each pair, question by question; seeds keep the questions."""
+    found = {}
+    for one, two in combinations(runs, 2):
+        first, second = runs[one].table, runs[two].table
+        result = compare(first.points, second.points, limits=POINTS, templates=first.templates)
+        if result is not None:
+            found[one, two] = result.p_value
+    return adjust_p_values(found)
+
+
+def group_systems(
+    order: Sequence[str], p_values: Mapping[tuple[str, str], float]
+) -> list[RankGroup]:
+    """Group systems, best first: one that cannot be told from the best of a group joins it."""
+    groups: list[list[str]] = []
+    for name in order:
+        best = groups[-1][0] if groups else None
+        is_alike = best is not None and p_values.get((best, name), 1.0) > ALPHA
+        if is_alike:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    return [
+        RankGroup(number=number, systems=tuple(names))
+        for number, names in enumerate(groups, start=1)
+    ]
+
+
+def _build_entry(run: BoardRun) -> Entry:
+    folder, plan = run.folder, run.plan
+    means, summary = RunEstimates.get(folder), summarise(folder)
+    clocks = [part.clock for part in summary.checkpoints]
+    ranges = means.estimate_category_ranges()
+    categories = means.estimate_by(lambda item: item.truth.category)
+    return Entry(
+        system=name_system(run),
+        version=plan.system.version,
+        source=run.source,
+        ended=folder.ended,
+        score=means.estimate_overall(),
+        bounds=means.estimate_range(),
+        invented=means.estimate_invented(),
+        leaked=means.estimate_leaked(),
+        p50_s=folder.service.compute_latency(0.5),
+        p95_s=folder.service.compute_latency(0.95),
+        ingest_s=sum(clock.ingest_s + clock.settle_s for clock in clocks),
+        usage=summary.costs.total + folder.service.reader_usage + folder.service.metered_total,
+        trials=summary.overall.owed,
+        failed=summary.overall.not_answered + summary.overall.not_judged,
+        categories=tuple(
+            CategoryScore(name=name, score=found.points, bounds=ranges.get(name))
+            for name, found in categories.items()
+        ),
+        badges=run.badges if plan.system.name not in CONTROLS else (*run.badges, CONTROL),
+        checks=run.checks,
+        command=describe_command(plan, run.submission),
+        seed=None if plan.world is None else plan.world.seed,
+        submission=run.submission,
+    )
+
+
+def describe_command(plan: Plan, submission: Submission) -> str:
+    """The command that repeats a run, as far as its plan and its submission tell."""
+    words = ["recall-bench", "run", "--adapter", submission.adapter or plan.system.name]
+    words += submission.options
+    for card in plan.scenarios:
+        words += ["--personas", card.id]
+    if (story := _find_story(plan)) is not None:
+        words += ["--arcs", story]
+    if plan.world is not None:
+        words += ["--world-seed", plan.world.seed or "challenge.json"]
+    words += ["--ranges", ",".join(checkpoint.label for checkpoint in plan.checkpoints)]
+    usual = Settings()
+    given = {
+        "--sample": (plan.sample, usual.sample),
+        "--repeats": (plan.repeats, usual.repeats),
+        "--seed": (plan.seed, usual.seed),
+        "--top-k": (plan.top_k, usual.top_k),
+        "--max-context-tokens": (plan.max_context_tokens, usual.max_context_tokens),
+        "--judge": (plan.judge.name, usual.judge),
+        "--calendar": (plan.calendar.value, usual.calendar.value),
+        "--ingest": (plan.ingest.value, usual.ingest.value),
+    }
+    for flag, (value, default) in given.items():
+        if value != default:
+            words += [flag, str(value)]
+    if plan.groups_enabled:
+        words.append("--groups-enabled")
+    return join(words)
+
+
+def _find_story(plan: Plan) -> str | None:
+    """The arcs file of the shipped stories; None for others."""
+    if plan.world is not None:
+        return plan.world.stories[0].arcs
+    catalogue = load_catalogue()
+    for card in plan.scenarios:
+        for arcs, corpus in catalogue.get(card.id, {}).items():
+            if (corpus.days, corpus.questions) == (card.episodes, card.items):
+                return arcs
+    return None
+
+
+def _describe_suite(plan: Plan) -> str:
+    data = _describe_data(plan)
+    if plan.dataset is not None:
+        return data
+    if plan.world is None:
+        return f"{data}, {AS_RELEASED}"
+    return f"{data}, {'fresh seeds' if plan.world.is_fresh else f'seed {plan.world.seed}'}"
+
+
+def is_fresh(plan: Plan) -> bool:
+    """Whether a run is of stories that nobody can have prepared for."""
+    return plan.world is not None and plan.world.is_fresh
+
+
+def _describe_data(plan: Plan) -> str:
+    if plan.dataset is not None:
+        return f"{plan.dataset.name}, {plan.dataset.protocol}"
+    names = " + ".join(card.id for card in plan.scenarios)
+    return f"{names}, {max(card.last_day for card in plan.scenarios)} days"
+
+
+def _name_slugs(titles: Sequence[str]) -> list[str]:
+    """A file name for each title, each once."""
+    slugs: list[str] = []
+    for title in titles:
+        plain = "".join(char if char.isalnum() else "-" for char in title.lower())
+        slug = "-".join(filter(None, plain.split("-")))[:80] or "suite"
+        number = 2
+        chosen = slug
+        while chosen in slugs:
+            chosen = f"{slug}-{number}"
+            number += 1
+        slugs.append(chosen)
+    return slugs

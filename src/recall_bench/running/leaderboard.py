@@ -1,0 +1,149 @@
+"""Collect verified runs for a leaderboard: bundles, run folders, and submissions with either."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, Self
+
+import msgspec
+
+from recall_bench.core.errors import BenchError, DataError, UsageError
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.generate.shipped_personas import BuildProgress
+from recall_bench.reporting.leaderboard.board import (
+    FRESH,
+    REPLAYED,
+    SELF_REPORTED,
+    SIGNED,
+    VERIFIED,
+    BoardRun,
+    EntryCheck,
+    Submission,
+    is_fresh,
+    read_run,
+)
+from recall_bench.running.replay import read_replay
+from recall_bench.running.run_bundle import verify_bundle
+from recall_bench.running.run_verification import CheckState, RunVerification, verify_run
+from recall_bench.runs.bundle_file import is_bundle, unpack_bundle
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import RunStatus, summarise
+
+SUBMISSION: Final = "submission.yaml"
+_NEEDED = ("journal", "trials", "data", "verdicts", "files")
+"""What must be verified, not merely free of differences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedRun:
+    """A run that does not go on the board, and why."""
+
+    source: str
+    reason: str
+
+
+class RunCollection:
+    """Verified runs; bundles are unpacked as long as the collection is open."""
+
+    def __init__(self, signers: Path | None = None, building: BuildProgress | None = None) -> None:
+        self._signers = signers
+        self._building = building
+        self._open = ExitStack()
+        self.runs: list[BoardRun] = []
+        self.refused: list[RefusedRun] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def add_all(self, paths: Iterable[Path]) -> None:
+        """Verify every run below these paths and keep those that hold."""
+        for path in paths:
+            for place in find_runs(path):
+                try:
+                    self.runs.append(self._read(place))
+                except BenchError as error:
+                    self.refused.append(RefusedRun(source=str(place), reason=str(error)))
+
+    def _read(self, place: Path) -> BoardRun:
+        found = (
+            verify_bundle(place, None, self._building, signers=self._signers)
+            if is_bundle(place)
+            else verify_run(place, None, self._building)
+        )
+        folder = self._open.enter_context(open_run(place))
+        require_verified(found)
+        validity = summarise(folder).validity
+        if validity.status is not RunStatus.VALID:
+            raise DataError(f"its scores are {validity.status.value}: {validity.reason}")
+        checks = tuple(
+            EntryCheck(part=check.part, state=check.state.value, detail=check.detail)
+            for check in found.checks
+        )
+        badges = tuple(_list_badges(folder, found, place))
+        return read_run(folder, place.name, find_submission(place), checks, badges)
+
+
+@contextmanager
+def open_run(place: Path) -> Iterator[RunFolder]:
+    """Open a run folder, or a bundle in a temporary one."""
+    if not is_bundle(place):
+        yield RunFolder.open(place)
+        return
+    with TemporaryDirectory(prefix="recall-bench-board-") as scratch:
+        unpack_bundle(place, Path(scratch))
+        yield RunFolder.open(Path(scratch))
+
+
+def find_submission(place: Path) -> Submission:
+    """What people say of a bundle or run, in the file beside it."""
+    return read_submission(place.parent / SUBMISSION)
+
+
+def find_runs(path: Path) -> Sequence[Path]:
+    """The bundles and run folders at or below a path; UsageError if there is none."""
+    if is_bundle(path) or (path / JOURNAL).is_file():
+        return [path]
+    found = sorted(
+        place
+        for place in path.rglob("*")
+        if is_bundle(place) or (place.is_dir() and (place / JOURNAL).is_file())
+    )
+    if not found:
+        raise UsageError(f"{path}: holds no bundle and no run; `recall-bench bundle` makes one")
+    return found
+
+
+def require_verified(found: RunVerification) -> None:
+    """DataError if something differs or an essential part could not be verified."""
+    for check in found.checks:
+        is_needed = check.part in _NEEDED and check.state is not CheckState.VERIFIED
+        if check.state is CheckState.DIFFERS or is_needed:
+            raise DataError(f"{check.part} {check.state.value}: {check.detail}")
+
+
+def read_submission(path: Path) -> Submission:
+    """What the people behind an entry say of it; nothing if there is no file."""
+    if not path.is_file():
+        return Submission()
+    try:
+        return msgspec.convert(load_yaml(path), Submission)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _list_badges(folder: RunFolder, found: RunVerification, place: Path) -> Iterator[str]:
+    plan = folder.plan
+    states = {check.part: check.state for check in found.checks}
+    yield VERIFIED
+    if is_fresh(plan):
+        yield FRESH
+    if states.get("signature") is CheckState.VERIFIED:
+        yield SIGNED
+    replay = read_replay(place, plan.digest)
+    yield REPLAYED if replay is not None and replay.is_confirmed else SELF_REPORTED
