@@ -1,0 +1,95 @@
+"""From bundles to a site: what cannot be verified is left out, and a replay asks again."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.event import Judged
+from recall_bench.core.verdict import Verdict
+from recall_bench.runs.journal import encode_events, read_events
+from tests.commands import Invoke
+
+RUN = ("-p", "bakery-de", "-r", "30d", "--no-heatmap-png", "--world-seed", f"0x{1 << 127:x}")
+
+
+@pytest.fixture
+def submissions(invoke: Invoke) -> Path:
+    """Two bundles, each in a folder of its own."""
+    for system in ("bm25", "recency"):
+        assert invoke("run", "-a", system, *RUN, "-o", f"runs/{system}").code == 0
+        bundle = f"submissions/{system}/{system}.bundle"
+        Path(bundle).parent.mkdir(parents=True)
+        assert invoke("bundle", f"runs/{system}", "-o", bundle).code == 0
+    Path("submissions/bm25/submission.yaml").write_text("name: Words\nadapter: bm25\n")
+    return Path("submissions")
+
+
+def read_badges(site: Path) -> dict[str, list[str]]:
+    (suite,) = json.loads((site / "board.json").read_text())["suites"]
+    return {entry["system"]: entry["badges"] for entry in suite["entries"]}
+
+
+def test_bundles_become_a_site_and_a_replay_earns_its_badge(
+    invoke: Invoke, submissions: Path
+) -> None:
+    replayed = invoke("leaderboard", "replay", submissions / "bm25" / "bm25.bundle")
+
+    shown = invoke("leaderboard", "build", submissions, "--into", "site")
+
+    assert replayed.code == 0
+    assert "confirmed" in replayed.out
+    assert shown.code == 0, shown.err
+    assert "1. Words" in shown.out
+    assert read_badges(Path("site")) == {
+        "Words": ["verified", "fresh seed", "replayed"],
+        "recency": ["verified", "fresh seed", "self-reported"],
+    }
+    assert Path("site/system/recency.html").is_file()
+
+
+def test_a_run_with_better_verdicts_is_left_out_and_named(
+    invoke: Invoke, submissions: Path
+) -> None:
+    journal = Path("runs/recency/journal.jsonl")
+    better = Verdict(marks={"correctness": 3, "completeness": 2, "grounded": 1})
+    events = [
+        event.replace(verdict=better) if isinstance(event, Judged) else event
+        for event in read_events(journal)
+    ]
+    journal.write_bytes(b"".join(encode_events(events)))
+    invoke("export", "runs/recency")
+    assert invoke("bundle", "runs/recency", "-o", submissions / "recency/recency.bundle").code == 0
+
+    shown = invoke("leaderboard", "build", submissions, "--into", "site")
+
+    assert shown.code == 3
+    assert "left out" in shown.err
+    assert "recency.bundle: verdicts differs" in shown.err
+    assert list(read_badges(Path("site"))) == ["Words"]
+
+
+def test_a_replay_of_another_system_is_refused_and_other_answers_are_not_confirmed(
+    invoke: Invoke, submissions: Path
+) -> None:
+    bundle = submissions / "recency" / "recency.bundle"
+
+    other = invoke("leaderboard", "replay", bundle, "-a", "bm25")
+    changed = invoke(
+        *("leaderboard", "replay", submissions / "bm25/bm25.bundle", "-c", "k=1", "--share", 0.5)
+    )
+
+    assert other.code == 2
+    assert "the run is of recency" in other.err
+    assert changed.code == 3
+    assert "not confirmed" in changed.out
+
+
+def test_paths_without_runs_are_named(invoke: Invoke) -> None:
+    Path("empty").mkdir()
+
+    shown = invoke("leaderboard", "build", "empty", "--into", "site")
+
+    assert shown.code == 2
+    assert "holds no bundle and no run" in shown.err
+    assert not Path("site").exists()
