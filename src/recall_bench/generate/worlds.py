@@ -196,8 +196,12 @@ def record_release(
     if unknown := sorted(set(personas) - set(shipped)):
         raise UsageError(f"{unknown[0]} is no shipped persona; there is {', '.join(shipped)}")
     found = {persona: _measure_stories(persona, building) for persona in personas or shipped}
-    newest = {persona: stories for persona, (stories, _) in found.items()}
-    earlier = {persona: stories for persona, (_, stories) in found.items() if stories}
+    newest: dict[str, Mapping[str, ShippedCorpus]] = {
+        persona: stories for persona, (stories, _) in found.items()
+    }
+    earlier: dict[str, Mapping[str, ShippedCorpus]] = {
+        persona: stories for persona, (_, stories) in found.items() if stories
+    }
     if personas:
         newest = {**load_catalogue(), **newest}
         earlier = {**load_earlier_editions(), **earlier}

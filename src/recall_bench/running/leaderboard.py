@@ -19,8 +19,8 @@ from recall_bench.reporting.leaderboard.board import (
     SIGNED,
     VERIFIED,
     BoardRun,
+    BoardSubmission,
     EntryCheck,
-    Submission,
     is_fresh,
     read_run,
 )
@@ -100,7 +100,7 @@ def open_run(place: Path) -> Iterator[RunFolder]:
         yield RunFolder.open(Path(scratch))
 
 
-def find_submission(place: Path) -> Submission:
+def find_submission(place: Path) -> BoardSubmission:
     """What people say of a bundle or run, in the file beside it."""
     return read_submission(place.parent / SUBMISSION)
 
@@ -127,12 +127,12 @@ def require_verified(found: RunVerification) -> None:
             raise DataError(f"{check.part} {check.state.value}: {check.detail}")
 
 
-def read_submission(path: Path) -> Submission:
+def read_submission(path: Path) -> BoardSubmission:
     """What the people behind an entry say of it; nothing if there is no file."""
     if not path.is_file():
-        return Submission()
+        return BoardSubmission()
     try:
-        return msgspec.convert(load_yaml(path), Submission)
+        return msgspec.convert(load_yaml(path), BoardSubmission)
     except msgspec.ValidationError as error:
         raise DataError(f"{path}: {error}") from error
 

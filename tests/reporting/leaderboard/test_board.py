@@ -13,8 +13,8 @@ from recall_bench.reporting.leaderboard.board import (
     CONTROL,
     Board,
     BoardRun,
+    BoardSubmission,
     EntryCheck,
-    Submission,
     build_board,
     group_systems,
     read_run,
@@ -54,7 +54,7 @@ def make_run(folders: dict[tuple[str, str], Path]) -> MakeRun:
     def make(system: str, kind: str = "fresh", **told: str) -> BoardRun:
         checks = (EntryCheck(part="journal", state="verified", detail="all lines"),)
         path = folders[system, kind]
-        submission = Submission(**told)
+        submission = BoardSubmission(**told)  # type: ignore[arg-type]
         return read_run(RunFolder.open(path), path.name, submission, checks, ("verified",))
 
     return make

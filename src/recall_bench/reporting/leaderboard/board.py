@@ -35,7 +35,7 @@ CONTROLS = frozenset({"none", "random", "gold-passages", "oracle"})
 """Built-in systems that know nothing, guess, or have the evidence; they are in no group."""
 
 
-class Submission(Record, frozen=True, kw_only=True, omit_defaults=True):
+class BoardSubmission(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What the people behind an entry say of it, in `submission.yaml` beside their bundle."""
 
     name: str = ""
@@ -67,7 +67,7 @@ class BoardRun:
     """The name of the bundle or run folder."""
     folder: RunFolder
     table: TrialTable
-    submission: Submission
+    submission: BoardSubmission
     checks: tuple[EntryCheck, ...]
     badges: tuple[str, ...]
 
@@ -112,7 +112,7 @@ class Entry(ComputedRecord, frozen=True, kw_only=True):
     """The command that repeats it."""
     seed: str | None
     """The seed of freshly drawn stories; None for released ones, or while it is secret."""
-    submission: Submission
+    submission: BoardSubmission
 
 
 class RankGroup(Record, frozen=True, kw_only=True):
@@ -122,7 +122,7 @@ class RankGroup(Record, frozen=True, kw_only=True):
     systems: tuple[str, ...]
 
 
-class Suite(ComputedRecord, frozen=True, kw_only=True):
+class BoardSuite(ComputedRecord, frozen=True, kw_only=True):
     """One measurement that several systems share."""
 
     slug: str
@@ -146,7 +146,7 @@ class Board(Record, frozen=True, kw_only=True):
     """A whole leaderboard."""
 
     title: str
-    suites: tuple[Suite, ...]
+    suites: tuple[BoardSuite, ...]
     """The headline first: the fresh-seed suite with the most systems."""
 
     def list_systems(self) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ class Board(Record, frozen=True, kw_only=True):
 def read_run(
     folder: RunFolder,
     source: str,
-    submission: Submission,
+    submission: BoardSubmission,
     checks: tuple[EntryCheck, ...],
     badges: tuple[str, ...],
 ) -> BoardRun:
@@ -197,7 +197,7 @@ def _identify_suite(plan: Plan) -> tuple[str, ...]:
     return (*data, *(f"{name}: {words}" for name, words in settings.items()))
 
 
-def _build_suite(runs: Sequence[BoardRun]) -> Suite:
+def _build_suite(runs: Sequence[BoardRun]) -> BoardSuite:
     by_system: dict[str, list[BoardRun]] = {}
     for run in sorted(runs, key=lambda run: run.folder.ended, reverse=True):
         by_system.setdefault(name_system(run), []).append(run)
@@ -207,7 +207,7 @@ def _build_suite(runs: Sequence[BoardRun]) -> Suite:
     ranked = [name for name in order if CONTROL not in entries[name].badges]
     p_values = _compare_all({name: newest[name] for name in ranked})
     plan = runs[0].plan
-    return Suite(
+    return BoardSuite(
         slug="",
         title=_describe_suite(plan),
         data=_describe_data(plan),
@@ -295,7 +295,7 @@ def _build_entry(run: BoardRun) -> Entry:
     )
 
 
-def describe_command(plan: Plan, submission: Submission) -> str:
+def describe_command(plan: Plan, submission: BoardSubmission) -> str:
     """The command that repeats a run, as far as its plan and its submission tell."""
     words = ["recall-bench", "run", "--adapter", submission.adapter or plan.system.name]
     words += submission.options

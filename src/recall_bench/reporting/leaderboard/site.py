@@ -31,9 +31,9 @@ from recall_bench.reporting.leaderboard.board import (
     SELF_REPORTED,
     VERIFIED,
     Board,
+    BoardSuite,
     CategoryScore,
     Entry,
-    Suite,
 )
 from recall_bench.reporting.pages.document import (
     SCORE_STEPS,
@@ -180,7 +180,7 @@ def _render_frame(title: str, *content: Markup, link: str, crumbs: Sequence[Mark
     )
 
 
-def _render_suite(suite: Suite, others: Sequence[Suite], *, root: str) -> Markup:
+def _render_suite(suite: BoardSuite, others: Sequence[BoardSuite], *, root: str) -> Markup:
     numbers = {name: group.number for group in suite.groups for name in group.systems}
     columns = [
         "Group",
@@ -227,13 +227,13 @@ def _render_suite(suite: Suite, others: Sequence[Suite], *, root: str) -> Markup
     )
 
 
-def _shorten_title(suite: Suite, other: Suite) -> str:
+def _shorten_title(suite: BoardSuite, other: BoardSuite) -> str:
     """The title of another suite in the table of this one."""
     is_same = suite.data == other.data and other.is_released
     return AS_RELEASED if is_same else other.title
 
 
-def _describe_settings(suite: Suite) -> str:
+def _describe_settings(suite: BoardSuite) -> str:
     told = ", ".join(
         f"{name} {words}" for name, words in suite.settings.items() if words not in ("", "none")
     )
@@ -315,7 +315,7 @@ def _format_cost(entry: Entry) -> str:
     return "free" if not usage.input_tokens else f"{usage.input_tokens:,} tokens"
 
 
-def _render_category_grid(suite: Suite, *, root: str) -> Markup:
+def _render_category_grid(suite: BoardSuite, *, root: str) -> Markup:
     names = list(dict.fromkeys(each.name for entry in suite.entries for each in entry.categories))
     head = [make_element("th", "", scope="col")]
     head += [
@@ -470,7 +470,7 @@ def _render_system(board: Board, system: str) -> Markup:
     )
 
 
-def _render_entry(suite: Suite, entry: Entry, *, is_newest: bool) -> Markup:
+def _render_entry(suite: BoardSuite, entry: Entry, *, is_newest: bool) -> Markup:
     facts = {
         "Version": entry.version,
         "Finished": f"{entry.ended:%Y-%m-%d}",
