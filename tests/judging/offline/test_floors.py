@@ -1,8 +1,9 @@
 """Answers that know nothing get no more than `none` does, in any category.
 
 Each contestant answers questions of a shipped persona that are open after six months, as a run asks
-them: every other of the first edition, which is simulated, and every fourth of the second, which is
-written. It is compared with what `none` says to the same questions, by the mean of six marks.
+them: every other of the first edition, which is simulated, every fourth of the second, which is
+written, and, among the slow tests, all of the written editions of all personas. It is compared with
+what `none` says to the same questions, by the mean of six marks.
 
 Nothing is tolerated but a coin's toss: a constant yes is right as often as the answer is yes, and
 no judge can tell it from a right one. So contestants that always take a side are compared on the
@@ -14,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from statistics import fmean
+from typing import NamedTuple
 
 import pytest
 
@@ -24,7 +26,6 @@ from recall_bench.core.verdict import Exhibit
 from recall_bench.judging.offline.offline_judge import OfflineJudge
 
 DAYS = 180
-PERSONA = "executive-assistant"
 NONE = "There is no record of that."
 
 Contestant = Callable[[Scenario, Item], str]
@@ -131,31 +132,51 @@ CONTESTANTS: dict[str, Contestant] = {
 
 ALWAYS_A_SIDE = {"always yes", "always no", "always yes, certainly", "the question, affirmed"}
 
-Edition = int
-SIMULATED, WRITTEN = 1, 2
-EVERY = {SIMULATED: 2, WRITTEN: 4}
-"""One question in so many is asked."""
+
+class Questions(NamedTuple):
+    """One question in so many of an edition."""
+
+    persona: str
+    edition: int
+    every: int
+
+
+SETS = [
+    pytest.param(Questions("executive-assistant", 1, 2), id="simulated"),
+    pytest.param(Questions("executive-assistant", 2, 4), id="written"),
+    *(
+        pytest.param(Questions(persona, 2, 1), id=f"all-{persona}", marks=pytest.mark.slow)
+        for persona in (
+            "backend-eng-saas",
+            "er-physician",
+            "executive-assistant",
+            "financial-advisor",
+            "litigation-attorney",
+            "research-scientist",
+        )
+    ),
+]
 
 
 @cache
-def load_trials(edition: Edition) -> tuple[OfflineJudge, Scenario, tuple[Item, ...]]:
-    scenario = recall_bench.load_persona(PERSONA, edition=edition)
+def load_trials(asked: Questions) -> tuple[OfflineJudge, Scenario, tuple[Item, ...]]:
+    scenario = recall_bench.load_persona(asked.persona, edition=asked.edition)
     judge = OfflineJudge({})
     judge.study(scenario)
     items = sorted(
         (item for item in scenario.items if item.is_open(DAYS)),
         key=lambda item: (item.truth.category, item.id),
     )
-    return judge, scenario, tuple(items[:: EVERY[edition]])
+    return judge, scenario, tuple(items[:: asked.every])
 
 
 def has_side(item: Item) -> bool:
     return re.match(r"(?:yes|no)\b", item.truth.reference, re.IGNORECASE) is not None
 
 
-def score(contestant: Contestant, edition: Edition, *, with_sides: bool = True) -> dict[str, float]:
+def score(contestant: Contestant, asked: Questions, *, with_sides: bool = True) -> dict[str, float]:
     """The mean of six by category."""
-    judge, scenario, items = load_trials(edition)
+    judge, scenario, items = load_trials(asked)
     marks: dict[str, list[int]] = defaultdict(list)
     for item in items:
         if has_side(item) and not with_sides:
@@ -172,17 +193,17 @@ def score(contestant: Contestant, edition: Edition, *, with_sides: bool = True) 
 
 
 @cache
-def score_none(edition: Edition, *, with_sides: bool) -> dict[str, float]:
-    return score(say(NONE), edition, with_sides=with_sides)
+def score_none(asked: Questions, *, with_sides: bool) -> dict[str, float]:
+    return score(say(NONE), asked, with_sides=with_sides)
 
 
-@pytest.mark.parametrize("edition", EVERY, ids=["simulated", "written"])
+@pytest.mark.parametrize("asked", SETS)
 @pytest.mark.parametrize("name", CONTESTANTS)
-def test_what_knows_nothing_does_not_pass_none(name: str, edition: Edition) -> None:
+def test_what_knows_nothing_does_not_pass_none(name: str, asked: Questions) -> None:
     with_sides = name not in ALWAYS_A_SIDE
-    floor = score_none(edition, with_sides=with_sides)
+    floor = score_none(asked, with_sides=with_sides)
 
-    found = score(CONTESTANTS[name], edition, with_sides=with_sides)
+    found = score(CONTESTANTS[name], asked, with_sides=with_sides)
 
     above = {
         category: (round(mean, 2), round(floor[category], 2))

@@ -19,7 +19,8 @@ _VERB = (
 )
 _STEP = r"(?:thing|step|one|job|act)\b"
 _AFTER = re.compile(
-    r"(?:\bafter|\blater than|\bfollowing|\bsubsequent to|\bpreceded by|\bfollow(?:s|ed)(?! by))"
+    r"(?:\bafter(?! (?:that|this|which|it)\b)|\blater than|\bfollowing|\bsubsequent to"
+    r"|\bpreceded by|\bfollow(?:s|ed)(?! by))"
     r"\s+(?:(?!(?:and|then|before|after)\b)\w+\s+){0,5}\W*$",
     re.IGNORECASE,
 )
@@ -266,3 +267,23 @@ def find_alternative(question: str, thing: str, reader: ContentReader) -> str | 
     if one == other:
         return None
     return choice["other"] if one > other else choice["one"]
+
+
+def name_options(question: str, things: Sequence[str], reader: ContentReader) -> list[list[str]]:
+    """How a question names each of two things of which it asks for the first; blank if it does not.
+
+    It is enough to know one of them: the other name is the other's.
+    """
+    choice = _CHOICE.search(question)
+    if choice is None:
+        return [[] for _ in things]
+    options = [choice["one"], choice["other"]]
+    words = [reader.read_phrase(option).content for option in options]
+    own = [reader.read_phrase(thing).content for thing in things]
+    straight = len(own[0] & words[0]) + len(own[1] & words[1])
+    crossed = len(own[0] & words[1]) + len(own[1] & words[0])
+    if straight == crossed:
+        return [[] for _ in things]
+    if crossed > straight:
+        options.reverse()
+    return [[option, _PREPOSITION.split(option)[0]] for option in options]

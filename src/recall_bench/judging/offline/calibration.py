@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 import msgspec
@@ -109,31 +109,27 @@ class AdditiveModel:
         self._flat = np.concatenate(self._knots)
         self._owner = np.repeat(np.arange(len(self._knots)), [len(k) for k in self._knots])
         parts = [np.array(curve.weights, dtype=np.float64) for curve in sums.curves]
-        self._own = np.array([part[:, 0] for part in parts])
-        self._bends = np.concatenate([part[:, 1:-1].T for part in parts])
-        self._nothing = np.array([part[:, -1] for part in parts])
+        own = np.array([part[:, 0] for part in parts])
+        bends = np.concatenate([part[:, 1:-1].T for part in parts])
+        nothing = np.array([part[:, -1] for part in parts])
+        self._weights = np.concatenate([own, bends, nothing])
         self._offsets = np.array(sums.offsets, dtype=np.float64)
 
     def predict(self, numbers: dict[str, float]) -> PassChances:
         """The chances for these features; all of them must be there."""
         values = np.array([numbers[name] for name in self.names], dtype=np.float64)
         values = np.minimum(np.maximum(values, self._least), self._most)
-        odds = (
-            self._offsets
-            + values @ self._own
-            + np.maximum(values[self._owner] - self._flat, 0) @ self._bends
-            + (values < 0) @ self._nothing
-        )
+        bent = np.maximum(values[self._owner] - self._flat, 0)
+        odds = np.concatenate((values, bent, values < 0)) @ self._weights + self._offsets
         return make_pass_chances(1 / (1 + np.exp(-odds)))
 
 
 def make_pass_chances(chances: Floats) -> PassChances:
     """The chances of all goals by mark; more points are never likelier than fewer."""
     found: dict[str, tuple[float, ...]] = {}
-    start = 0
+    listed = iter(chances.tolist())
     for mark, top in SCALES.items():
-        found[mark] = tuple(accumulate(map(float, chances[start : start + top]), min))
-        start += top
+        found[mark] = tuple(accumulate(islice(listed, top), min))
     return PassChances(found)
 
 

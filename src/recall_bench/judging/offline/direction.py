@@ -163,6 +163,8 @@ def _compare(wanted: StatedRelation, stated: StatedRelation) -> bool | None:
     ends = (wanted.source, wanted.target), (stated.source, stated.target)
     if None not in ends[0] and None not in ends[1] and wanted.source != wanted.target:
         return ends[0] == ends[1]
+    if wanted.source is not None and wanted.source == stated.target and stated.source is None:
+        return False  # "sent to Cormac" for "from Cormac"
     if wanted.owner is not None and stated.owner is not None:
         return wanted.owner == stated.owner if wanted.words & stated.words else None
     whole = Phrase((), frozenset(), wanted.words, frozenset())

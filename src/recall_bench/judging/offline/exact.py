@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from recall_bench.core.foreign_text import guess_language
-from recall_bench.core.scenario import Item
-from recall_bench.core.text import normalise
 from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
-from recall_bench.judging.offline.arrangement import arrange, find_alternative, remove_place
+from recall_bench.judging.offline.arrangement import (
+    arrange,
+)
 from recall_bench.judging.offline.choice import OpposedChoice
 from recall_bench.judging.offline.commitment import (
     is_one_name_of_many,
@@ -35,10 +35,9 @@ from recall_bench.judging.offline.hedging import (
     is_only_offered,
 )
 from recall_bench.judging.offline.past_values import is_given_as_past, is_total, list_past_values
-from recall_bench.judging.offline.phrase import level_text, make_literal
 from recall_bench.judging.offline.relations import (
+    HARD_CLAUSE,
     PartLabels,
-    find_actors,
     find_mentions,
     find_opposite,
     find_opposite_time,
@@ -47,16 +46,20 @@ from recall_bench.judging.offline.relations import (
     is_giver_told,
     is_range_reversed,
     read_time_relation,
+    split_clauses,
 )
 from recall_bench.judging.offline.required_part import (
     AnswerSentence,
     RequiredPart,
-    make_required_part,
     select_deciding,
     weigh_sentences,
 )
 from recall_bench.judging.offline.speakers import find_other_speaker
-from recall_bench.judging.offline.stance import is_polar, read_stance
+from recall_bench.judging.offline.value_claims import (
+    find_other_period,
+    find_turned_word,
+    is_progress_changed,
+)
 from recall_bench.judging.offline.working import find_computed, find_extra_entry
 
 _UNDECIDED = re.compile(
@@ -81,23 +84,8 @@ _TWO_SIDED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Words that leave a choice open, whatever the candidates are."""
-SIDES = frozenset({"yes", "no"})
 ALLOWED_PER_RIGHT_VALUE = 1
 """Other values allowed beside each right one: answers mention what was superseded."""
-_SEQUENCE = re.compile(
-    r"\b(?:in (?:what|which) order|in order|sequence|chronolog\w+)\b", re.IGNORECASE
-)
-_ORDER = re.compile(
-    r"\b(?:order|sequence|first|last|earl(?:y|ier|iest)|late(?:r|st)|sooner|before|after)\b",
-    re.IGNORECASE,
-)
-
-
-_COMPARED = re.compile(
-    r"\bwhich (?:\w+ ){0,4}?(?:is|was|were|are|cost|took) (?:the )?(?!earlier|later|sooner|former"
-    r"|latter)(?:more|less|\w{3,}er)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,23 +204,45 @@ class ExactTruth:
         reversal = self._find_reversal(account)
         if reversal is not None:
             return reversal
-        return find_opposite(reference, question, account.text, reader) or find_opposite_time(
-            question, parts, account, reader
+        return (
+            find_opposite(self._main_clauses, question, account.text, reader)
+            or find_opposite_time(question, parts, account, reader)
+            or find_turned_word(question, parts, account.text, reader)
         )
+
+    @property
+    def _main_clauses(self) -> str:
+        """The clauses of the reference with the required parts: what it adds need not be said."""
+        reference = self.texts[1]
+        clauses = [reference[start:end] for start, end in split_clauses(reference, HARD_CLAUSE)]
+        own = [
+            clause
+            for clause in clauses
+            if any(find_mentions(part, clause, self.reader) for part in self.required)
+        ]
+        return "; ".join(own or clauses)
 
     def _find_reversal(self, account: AnswerContents) -> str | None:
         """A relation of the reference or of the question that an answer turns round, in words."""
-        question, reference = self.texts
+        reference = self.texts[1]
         text, reader = account.text, self.reader
         if is_range_reversed(self.required, reference, text, reader):
             return "the range reversed"
+        if is_progress_changed(self.required, reference, text, reader):
+            return "the values in another order"
         if self.relation is not None and self.relation.is_reversed(text, reader):
             return "sides exchanged"
         if self.asked_relation and self.asked_relation.is_told_by_hearer(text, reader):
             return "told by the one who was told"
-        if len(self.required) != 1:
-            return None
-        part = self.required[0]
+        return self._find_turned_part(text) if len(self.required) == 1 else None
+
+    def _find_turned_part(self, text: str) -> str | None:
+        """What an answer says of the one required part that makes it another, in words."""
+        question, reference = self.texts
+        part, reader = self.required[0], self.reader
+        period = find_other_period(self.texts, part, text)
+        if period is not None:
+            return period
         if is_comparison_reversed(question, part, text, reader):
             return "the opposite of what is asked for"
         is_exchanged = is_origin_exchanged(reference, part, text, reader)
@@ -404,9 +414,17 @@ class ExactTruth:
         others = [*stale, *self._find_others(self.distractors, one, sentence, is_stated=is_stated)]
         if is_stated and one.value is None:
             is_stated = not others or one.measure_likeness(sentence, self.reader) == 1.0
+        if is_stated and others and _ASKS_NOW.search(self.texts[0]):
+            # "They went from the one to the other": the other is what is so now.
+            is_stated = not _is_past(one, sentence.text)
         rivals = {other.display: None for other in others}
+        past = self._list_past_series(one, sentence) if is_stated else frozenset[str]()
         for rival in one.find_rivals(sentence, is_stated=is_stated):
-            if not self._is_given(rival, sentence) and not _is_label(rival, sentence.text):
+            if (
+                rival not in past
+                and not self._is_given(rival, sentence)
+                and not _is_label(rival, sentence.text)
+            ):
                 rivals[rival] = None
         if is_stated and one.value is not None and len(rivals) > len(others):
             for rival in list_past_values(sentence.text):
@@ -426,6 +444,17 @@ class ExactTruth:
         )
         return _SentenceHit(
             sentence, is_stated and not is_hedged, tuple(rivals), bool(stale), is_candidate
+        )
+
+    def _list_past_series(self, one: RequiredPart, sentence: AnswerSentence) -> frozenset[str]:
+        """Other members of the part's series that a sentence gives as past."""
+        if one.value is not None or not one.has_number:
+            return frozenset()
+        return frozenset(
+            literal.strip()
+            for other in (*self.stale, *self.distractors)
+            if _is_past(other, sentence.text)
+            for literal in other.literals
         )
 
     def _is_value_hedged(self, one: RequiredPart, sentence: AnswerSentence) -> bool:
@@ -501,7 +530,9 @@ class ExactTruth:
         spans = sorted(
             span for thing in things for span in find_mentions(thing, account.text, self.reader)
         )
-        between = [account.text[one[1] : other[0]] for one, other in pairwise(spans)]
+        between = [
+            account.text[one[1] : other[0]] for one, other in pairwise(spans) if one[1] <= other[0]
+        ]
         if any(_OR_BETWEEN.search(words) for words in between):
             return True
         if len(self.required) != 1 or not between or any(map(_WORD_BETWEEN.search, between)):
@@ -510,6 +541,11 @@ class ExactTruth:
         return _TIME_WORD.search(outside) is None
 
 
+_ASKS_NOW = re.compile(
+    r"\b(?:now|currently|at (?:the moment|present|last)|today|in the end|finally|latest|these days"
+    r"|nowadays|eventually)\b",
+    re.IGNORECASE,
+)
 _ASKS_PLACE = re.compile(r"^\W*(?:\w+\s){0,3}?where\b", re.IGNORECASE)
 _OR_BETWEEN = re.compile(r"\b(?:or|perhaps|maybe|possibly)\b", re.IGNORECASE)
 _TIME_WORD = re.compile(
@@ -567,70 +603,3 @@ def _is_date_in_citations(one: RequiredPart, cited: tuple[ValueAtom, ...]) -> bo
 def _is_past(one: RequiredPart, text: str) -> bool:
     place = one.find_place(text)
     return place is not None and is_given_as_past(text, place)
-
-
-def _select_atoms(item: Item, asked: str, reader: ContentReader) -> list[str]:
-    """The parts that an answer has to state beside a yes or no, without their places."""
-    truth = item.truth
-    given = reader.read_phrase(asked).tokens
-    is_side = is_polar(asked) and read_stance(normalise(truth.reference)).polarity is not None
-    atoms = [
-        text
-        for atom in truth.atoms
-        if atom.lower() not in SIDES
-        and (text := normalise(atom))
-        # "Never applied", where it is asked whether somebody applied, is the side itself.
-        and not (is_side and reader.read_phrase(text).content <= given)
-    ]
-    is_sequence = len(atoms) > 1 and _SEQUENCE.search(asked) is not None
-    return list(map(remove_place, atoms)) if is_sequence else atoms
-
-
-def make_exact_truth(
-    item: Item, question: TextContents, reader: ContentReader
-) -> ExactTruth | None:
-    """What an item requires; None where its truth does not say."""
-    truth = item.truth
-    if not truth.atoms:
-        return None
-    asked = normalise(item.text)
-    atoms = _select_atoms(item, asked, reader)
-    hints, _ = reader.split_parts(normalise(truth.reference))
-    aliases = [alias for alias in truth.aliases if alias.lower() not in SIDES]
-    things = tuple(
-        make_required_part(atom, aliases if len(atoms) == 1 else (), hints, reader, asked)
-        for atom in atoms
-    )
-    distractors = [d for d in truth.distractors if d not in truth.stale and d.lower() not in SIDES]
-    is_listed = all(make_literal(thing.text) in level_text(asked) for thing in things)
-    is_order = len(things) > 1 and _SEQUENCE.search(asked) is not None
-    is_order = is_order or (bool(things) and is_listed and _ORDER.search(asked) is not None)
-    if len(things) == 1 and _COMPARED.search(asked):
-        is_order = False  # "Which was shorter, the first or the second?"
-    if is_order and len(things) == 1 and not distractors:
-        other = find_alternative(asked, things[0].text, reader)
-        distractors = [other] if other else []
-    reference = normalise(truth.reference)
-    actors: tuple[RequiredPart, ...] = things if len(things) == 2 else ()
-    if not actors or find_roles(reference, actors, reader) is None:
-        actors = find_actors(reference, reader)
-    texts = (truth.reference, *truth.atoms, *aliases, *truth.stale, *truth.distractors)
-    return ExactTruth(
-        required=things,
-        stale=tuple(make_required_part(normalise(s), (), (), reader, asked) for s in truth.stale),
-        distractors=tuple(
-            make_required_part(normalise(d), (), (), reader, asked) for d in distractors
-        ),
-        is_order=is_order,
-        question=question,
-        asked=level_text(asked),
-        stems=frozenset().union(*(reader.read(normalise(text)).stems for text in texts)),
-        reader=reader,
-        labels=PartLabels.build(things, reference, asked, reader),
-        actors=actors,
-        roles=find_roles(reference, actors, reader) if actors else None,
-        relation=Relation.build(reference, reader),
-        asked_relation=Relation.build(asked[:1].lower() + asked[1:], reader),
-        texts=(asked, reference),
-        choice=OpposedChoice.build(asked, things[0].text) if len(things) == 1 else None,
-    )

@@ -15,7 +15,7 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.core.text import normalise, split_sentences, split_words
 from recall_bench.core.values import DATE, ValueAtom
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judging.offline.case import GradingCase, RightResponse, find_side
+from recall_bench.judging.offline.case import GradingCase, RightResponse
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader
 from recall_bench.judging.offline.coverage import Coverage, Reference, RivalValues
 from recall_bench.judging.offline.grade import MAX_ANSWER_CHARACTERS, RuleGrade, find_best_match
@@ -28,6 +28,7 @@ from recall_bench.judging.offline.history_index import (
 )
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import Phrase, level_text
+from recall_bench.judging.offline.side import find_side
 from recall_bench.judging.offline.stance import (
     SENTENCE_CACHE,
     Polarity,

@@ -20,10 +20,6 @@ from recall_bench.core.verdict import Finding
 from recall_bench.judging.offline.case import (
     GradingCase,
     RightResponse,
-    find_side,
-    guesses_all_the_same,
-    is_plain_yes,
-    takes_both_sides,
 )
 from recall_bench.judging.offline.contents import (
     AnswerContents,
@@ -46,6 +42,12 @@ from recall_bench.judging.offline.required_part import (
     is_about_itself,
     is_misspelling,
     weigh_sentences,
+)
+from recall_bench.judging.offline.side import (
+    find_side,
+    guesses_all_the_same,
+    is_plain_yes,
+    takes_both_sides,
 )
 from recall_bench.judging.offline.stance import (
     Polarity,

@@ -29,7 +29,8 @@ _RANGE_FIRST = re.compile(r"\bbetween\s(?:the\s|about\s)?$", re.IGNORECASE)
 _RANGE_LAST = re.compile(r"\bbetween\s[^.;]{1,40}\sand\s(?:the\s)?$", re.IGNORECASE)
 _LIST_BREAK = re.compile(r"\s*(?:,(?!\d{3}\b)|;|\n|\band\b|\bor\b)\s*(?:and\s|or\s|[-*]\s)?")
 _DOUBT = (
-    r"(?:or|or else|perhaps|maybe|possibly|either|alternatively|otherwise|else|could be|might be)"
+    r"(?:or|or else|perhaps|maybe|possibly|either|alternatively|otherwise"
+    r"|(?<!thing )(?<!body )(?<!one )else|could be|might be)"
 )
 _ENTRY_BREAK = re.compile(
     rf"\s*(?:,(?!\d{{3}}\b)|;|\n|\b{_DOUBT}\b)[\s,]*(?:(?:and|{_DOUBT})\s|[-*]\s)*", re.IGNORECASE
@@ -41,14 +42,20 @@ _LIST_OPENS = re.compile(
     r"|either|perhaps|maybe|possibly|one of)?[\s:]*",
     re.IGNORECASE,
 )
-_NO_LIST = re.compile(r"[.!?:]\s|\b(?:i\.e\.|that is|namely|in other words)", re.IGNORECASE)
+_NO_LIST = re.compile(
+    r"(?<!\bMrs)(?<!\bMr)(?<!\bMs)(?<!\bDr)[.!?:]\s|\b(?:i\.e\.|that is|namely|in other words)",
+    re.IGNORECASE,
+)
 _FIGURE = re.compile(r"\d[\d.,]*")
+_ARTICLE = re.compile(r"\b(?:the|an?)\s", re.IGNORECASE)
 LIST_ENTRIES = 3
 """From so many entries on, a sentence of nothing but names is a list of candidates."""
 ENTRY_WORDS = 4
 TERM_WORDS = 6
 LEAD_WORDS = 2
 """Words that an entry of a list may have beside the right thing."""
+MANY_STRANGERS = 3
+"""Entries of a list that have to do with neither the question nor a number that is asked for."""
 TERM_SHARE = 2 / 3
 """The least share of short terms among the other entries of a list of candidates."""
 
@@ -102,7 +109,8 @@ def is_list_of_candidates(
     """Whether a whole answer is a list of short entries with more of a kind than are asked for.
 
     In doubt ("or", "perhaps") one other entry is enough, and so it is beside several parts; in a
-    plain list beside a single part it takes two, or one in the same unit.
+    plain list beside a single part it takes two, or one in the same unit. Beside a number, words
+    that have nothing to do with the question are candidates only where there are several.
     """
     text = _LIST_OPENS.sub("", text).rstrip(" .!")
     if _NO_LIST.search(text):
@@ -115,7 +123,7 @@ def is_list_of_candidates(
     others = [entry for entry, own in zip(entries, held, strict=True) if not own]
     longest = max(len(part.text.split()) for part in parts) if parts else 0
     is_sentence = any(
-        own and len(entry.split()) > longest + LEAD_WORDS
+        own and len(_ARTICLE.sub("", entry).split()) > longest + LEAD_WORDS
         for entry, own in zip(entries, held, strict=True)
     )
     if len(others) == len(entries) or is_sentence:
@@ -128,14 +136,17 @@ def is_list_of_candidates(
     has_words = any(part.value is None for part in parts)
     series = {_FIGURE.sub("0", part.text.lower()) for part in parts if part.value is None}
     own = {word for part in parts for word in split_words(part.text)}
-    rivals = 0
+    rivals = strangers = 0
     for entry in terms:
         values, rest = reader.split_parts(entry)
         if values or _FIGURE.search(entry):
             is_alike = any(find_unit(value) in units for value in values) and own.issuperset(rest)
             rivals += 2 * (is_alike or _FIGURE.sub("0", entry.lower()) in series)
-        elif has_words and not is_known(entry):
-            rivals += 1
+        elif not is_known(entry):
+            rivals += has_words
+            strangers += bool(reader.read_phrase(entry).content)
+    if strangers >= MANY_STRANGERS:
+        return True
     is_loose = len(parts) == 1 and _IN_DOUBT.search(text) is None and "\n" not in text
     return rivals > is_loose
 

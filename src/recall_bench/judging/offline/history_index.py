@@ -355,7 +355,7 @@ class EvidenceWindow:
     def measure_support(self, claim: Tokens) -> float:
         """How far the nearest sentence supports a claim, from 0 to 1."""
         postings, weights = self.postings, self.weights
-        total, scores = 0.0, dict[int, float]()
+        total, scores = 0.0, [0.0] * len(self.sentences)
         for token in sorted(claim):
             weight = weights.get(token)
             if weight is None:
@@ -363,8 +363,8 @@ class EvidenceWindow:
             elif len(found := postings[token]) <= COMMON:
                 total += weight
                 for number in found:
-                    scores[number] = scores.get(number, 0.0) + weight
-        return max(scores.values()) / total if scores and total > 0 else 0.0
+                    scores[number] += weight
+        return max(scores) / total if scores and total > 0 else 0.0
 
     def find_nearest(self, claim: Tokens, count: int) -> Tokens:
         """The tokens of the `count` sentences that share most with a text."""

@@ -8,6 +8,7 @@ licence is in `LICENSE.wordnet`.
 
 import gzip
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 
@@ -62,6 +63,24 @@ _OPPOSITE_GROUPS = (
     ("near close nearer closer", "far farther further distant"),
     ("inside in", "outside"), ("public", "private"), ("full", "empty"), ("cheap", "expensive"),
 )  # fmt: skip
+_CONTRARY_GROUPS = (
+    ("against oppose object resist", "favor support welcome"),
+    ("accept approve", "reject refuse decline turn_down"),
+    ("rise increase grow raise climb higher", "fall decrease decline drop reduce lower cut shrink"),
+    ("put_off postpone delay defer push_back put_back", "bring_forward advance"),
+    ("lose", "get_back win gain regain recover earn"),
+    ("full occupied used", "free empty unused spare"),
+    ("stay remain", "take_off remove"),
+    ("profit surplus", "loss deficit"),
+    ("gain earn", "loss lose"),
+    ("late", "early"),
+    ("overpay", "underpay"),
+    ("spend", "save"),
+    ("add", "remove deduct subtract"),
+)
+"""Words that cannot both be said of one change: "brought forward" is not "put off"."""
+_STANCE_GROUPS = 2
+"""The first groups are stances, which somebody has; the others are changes and states."""
 _ALIKE_GROUPS = 6
 """The first groups are also lists of words that are alike; the others are only opposites."""
 
@@ -81,7 +100,9 @@ class Lexicon:
                 self._named[concept].append(word)
             for concept in near:
                 self._near[concept].append(word)
-        self._alike, self._opposed = _index_groups()
+        self._alike, self._opposed = _index_groups(_OPPOSITE_GROUPS)
+        self._contrary = _index_groups(_CONTRARY_GROUPS)[1]
+        self._contrary_stances = _index_groups(_CONTRARY_GROUPS[:_STANCE_GROUPS])[1]
         self.find_alike = lru_cache(maxsize=8192)(self._find_alike)
         self.find_same = lru_cache(maxsize=8192)(self._find_same)
         self.find_opposites = lru_cache(maxsize=8192)(self._find_opposites)
@@ -110,6 +131,11 @@ class Lexicon:
             found.update(self._named[concept])
         return frozenset(found - {word}) - self._find_opposites(word)
 
+    def find_contrary(self, word: str, *, of_stances: bool = False) -> frozenset[str]:
+        """The stems that turn round what a stem says of a change, a state or somebody's stance."""
+        contrary = self._contrary_stances if of_stances else self._contrary
+        return frozenset(contrary.get(word, ()))
+
     def _find_opposites(self, word: str) -> frozenset[str]:
         """The stems that mean the opposite of a stem."""
         line = self._entries.get(word)
@@ -132,10 +158,12 @@ def _split_entry(line: str) -> tuple[list[str], list[str], list[str]]:
     return own, near, opposite
 
 
-def _index_groups() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+def _index_groups(
+    groups: Sequence[tuple[str, str]],
+) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     stem = load_stemmer().stemWord
     alike, opposed = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
-    for number, sides in enumerate(_OPPOSITE_GROUPS):
+    for number, sides in enumerate(groups):
         one, other = (
             {
                 " ".join((stem(verb), particle)) if particle else stem(verb)

@@ -7,6 +7,7 @@ word on a leak, a non-answer to an answerable question, and a value that the his
 The answer cannot influence its grade by talking about it: that text is not read.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -118,7 +119,7 @@ GRADE_CACHE = 1024
 SHARED_SCENARIOS = 8
 """Scenarios kept in memory for other judges: those of the cells of a matrix, one after another."""
 
-VERSION = "6"
+VERSION = "7"
 """Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
 
 The golden answers of the tests fail when marks move and the version does not.
@@ -262,14 +263,16 @@ class StudiedScenario:
             exhibit.answer.text
         ):
             return RuleScores(0.0, 0.0, 1.0, "recites the history", is_exact=case.is_exact)
-        text = normalise(exhibit.answer.text[:MAX_ANSWER_CHARACTERS])
-        as_given = self._reader.read_answer(remove_echo(text, case.item.text))
+        given = text = normalise(exhibit.answer.text[:MAX_ANSWER_CHARACTERS])
         if case.wants_a_date:
             text = expand_relative_dates(text, exhibit.asked_at.date())
+        if case.wants_times:
+            text = _ONCE.sub(lambda found: _TIMES[found[0].lower()], text)
         graded = self._grade(case.item.id, text)
         if graded is None:
             return RuleScores(0.0, 0.0, 1.0, "the answer is empty", is_exact=case.is_exact)
         account, reading, grade = graded
+        as_given = account if text == given else self._read_text(case, given)
         return _RuleReading(
             case=case,
             account=account,
@@ -287,17 +290,23 @@ class StudiedScenario:
         exhibit = self._rebuild(key)
         return self._features.extract(exhibit, read.case, read.account, read.reading, read.grade)
 
+    def _read_text(self, case: GradingCase, text: str) -> AnswerContents:
+        return self._reader.read_answer(remove_echo(text, case.item.text))
+
     def _grade_text(
         self, item: str, text: str
     ) -> tuple[AnswerContents, StanceReading, RuleGrade] | None:
         """What a text says, and its grade as an answer to a case; None if it says nothing."""
         case = self._cases[item]
-        account = self._reader.read_answer(remove_echo(text, case.item.text))
+        account = self._read_text(case, text)
         reading = read_answer(case, account)
         if reading.stance is Stance.SILENT:
             return None
         return account, reading, grade_answer(case, account, reading)
 
+
+_TIMES = {"once": "1 time", "twice": "2 times", "thrice": "3 times"}
+_ONCE = re.compile(rf"\b(?:{'|'.join(_TIMES)})\b", re.IGNORECASE)
 
 _shared: list[StudiedScenario] = []
 """The scenarios that were studied last, the latest at the end."""
@@ -377,7 +386,8 @@ def _apply_model(read: _RuleReading, numbers: dict[str, float], opinion: PassCha
         elif _is_complete(read, numbers):
             opinion = opinion.ensure(mark, MIN_GRANTED)
     if read.case.right is RightResponse.ABSTAINS and read.grade.completeness >= COMPLETE_DENIAL:
-        opinion = opinion.ensure("completeness", MIN_GRANTED)
+        for mark in ("correctness", "completeness"):
+            opinion = opinion.ensure(mark, MIN_GRANTED)
     elif _is_bare_denial(read, numbers):
         opinion = opinion.limit("completeness", MAX_DOUBTED)
     if read.grounds.invented:

@@ -13,11 +13,13 @@ _PAST_BEFORE = re.compile(
     r"|used to be|no longer"
     r"|not|isn't|wasn't|instead of|rather than|in place of|from|out of|had been|replac(?:es|ed|ing)"
     r"|abandon(?:s|ed|ing)|dropp(?:ed|ing)|scrapp(?:ed|ing)|g[ai]v(?:en?|ing) up"
-    r"|supersed(?:es|ed|ing))\b\W*(?:(?!(?:to|until|only|just)\b|\d)\w+\W+){0,3}$",
+    r"|supersed(?:es|ed|ing)|(?:left|leaving) the)\b"
+    r"\W*(?:(?!(?:to|until|only|just)\b|\d)\w+\W+){0,3}$",
     re.IGNORECASE,
 )
 _PAST_AFTER = re.compile(
-    r"^\W*(?:\w+\W+){0,2}(?:at first|originally|initially|before(?:hand)?\b(?! \w)|previously"
+    r"^(?:(?:,|,?\s(?:and|or))\s[^\s,;.]+){0,3}\W*(?:\w+\W+){0,2}"
+    r"(?:at first|originally|initially|before(?:hand)?\b(?! \w)|previously"
     r"|formerly|any ?longer|any ?more|no longer|until then|in the past|at the time|to begin with"
     r"|has been (?:replaced|superseded)|was (?:replaced|superseded)|as it was before"
     r"|was (?:then |later )?(?:changed|moved|corrected|revised|extended))",

@@ -16,11 +16,12 @@ from recall_bench.judging.offline.lexicon import PARTICLES, load_lexicon
 _ARTICLE = re.compile(r"(?:an?|the|that|our|its)\s+", re.IGNORECASE)
 _PIECE = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.,:]\d+)*")
 _LITERAL_DENIAL = re.compile(
-    r" (?:not|\w+n't|no longer|rather than|instead of|never)"
+    r" (?:not|\w+n't|no longer|rather than|instead of|never"
+    r"|(?:every|all|any)\w*(?: \w+){0,3} (?:except|but|excluding|apart|other|save|bar)(?: for)?)"
     r"(?: (?:at|on|by|for|in|to|with|the|an?|about|from|be|been|even|go"
     r"|going|come|become|get)){0,3}$"
 )
-_DENIAL_REACH = 32
+_DENIAL_REACH = 48
 
 
 def level_text(text: str) -> str:
@@ -140,6 +141,8 @@ class Phrase:
         _, first, last = _find_longest_row(self.row, target.row)
         if first < last:
             # A phrase is denied by what stands before it; a single word also from farther away.
+            if len(self.content) > 1:
+                first = _skip_small_words(target.row, first)
             first = max(0, first - (_DENIAL_WORDS if len(self.content) == 1 else 1))
             # "wanted no slides" denies that they were wanted
             last += len(self.content) == 1 and target.row[last : last + 1] == ("no",)
@@ -166,7 +169,8 @@ class Phrase:
         return {
             word
             for word in self.content - target.tokens - given
-            if word.startswith("=") or lexicon.find_alike(word).isdisjoint(stated)
+            if word.startswith("=")
+            or (lexicon.find_alike(word).isdisjoint(stated) and not _is_pair_stated(word, stated))
         }
 
     def undo_denials(self, target: "Phrase") -> "Phrase":
@@ -201,6 +205,14 @@ class Phrase:
             return 0.0
         by_words = sum(map(_weigh_word, shared)) / (sum(map(_weigh_word, self.content)) or 1.0)
         return max(in_row / (self.weight or 1.0), by_words if len(self.content) > 1 else 0.0)
+
+
+def _is_pair_stated(word: str, stated: frozenset[str]) -> bool:
+    """Whether a verb with a particle is stated by a synonym of the verb and the same particle."""
+    verb, _, particle = word.partition(" ")
+    if particle not in stated:
+        return False
+    return verb in stated or not load_lexicon().find_alike(verb).isdisjoint(stated)
 
 
 PHRASE_CACHE = 16384
@@ -277,6 +289,17 @@ def _pair_verbs(row: list[str]) -> Iterator[str]:
             for before in row[max(0, place - _PARTICLE_REACH) : place]:
                 if before not in STOPWORDS:
                     yield f"{before} {word}"
+
+
+_SMALL_WORDS = frozenset("a an the any at by for from in into of on to with".split())
+
+
+def _skip_small_words(row: Sequence[str], place: int) -> int:
+    """The place before the prepositions and articles that lead up to a place: "never with the"."""
+    least = max(0, place - _DENIAL_WORDS)
+    while place > least and row[place - 1] in _SMALL_WORDS:
+        place -= 1
+    return place
 
 
 def _weigh_word(word: str) -> float:

@@ -30,7 +30,8 @@ from recall_bench.judging.offline.required_part import (
 )
 
 _CLAUSE = re.compile(r"[,;](?=\s)|[.!?](?=\s|$)|\n|\s(?:and|while|whereas|but)\s", re.IGNORECASE)
-_HARD_CLAUSE = re.compile(r"[;](?=\s)|[.!?](?=\s|$)|\n|,\s(?:and|while|but)\s", re.IGNORECASE)
+HARD_CLAUSE = re.compile(r"[;](?=\s)|[.!?](?=\s|$)|\n|,\s(?:and|while|but)\s", re.IGNORECASE)
+_NEW_SUBJECT = re.compile(rf"{HARD_CLAUSE.pattern}|\sand\s(?=(?-i:[A-Z]))", re.IGNORECASE)
 
 Span = tuple[int, int]
 
@@ -339,7 +340,7 @@ def find_other_actor(
     text = account.text
     ranked: list[tuple[int, bool, set[str]]] = []
     own_words = {word for _, word in part.words}
-    for start, end in split_clauses(text, _HARD_CLAUSE):
+    for start, end in split_clauses(text, _NEW_SUBJECT):
         clause = text[start:end].strip()
         titled = {word.lower() for word in _TITLE_CASE.findall(clause)}
         named = titled.intersection(find_names(remove_denied_names(clause))) - set(asked.row)
@@ -351,7 +352,8 @@ def find_other_actor(
     if not own or not others or ranked[0][1]:
         return None
     shared, named = max(others, key=lambda other: other[0])
-    return f"{min(named)} instead" if shared > max(own) and shared >= ACTOR_WORDS else None
+    is_about_it = shared >= ACTOR_WORDS or (shared > 0 and max(own) == 0)
+    return f"{min(named)} instead" if shared > max(own) and is_about_it else None
 
 
 _NEGATED = re.compile(r"\b(?:not|no|never|without|neither|nor)\b|n't\b", re.IGNORECASE)
@@ -373,7 +375,8 @@ def find_opposite(reference: str, question: str, text: str, reader: ContentReade
         found = {
             each
             for each in lexicon.find_opposites(word) & stated.tokens - asked
-            if each not in STOPWORDS or each in _DIRECTIONS
+            if (each not in STOPWORDS or each in _DIRECTIONS)
+            and lexicon.find_alike(each).isdisjoint(wanted.tokens)
         }
         if found:
             return f"{min(found)} for {word}"
@@ -412,13 +415,9 @@ _RANGE = re.compile(r"\bfrom\b(?P<first>.{1,40}?)\b(?:to|until|till)\b", re.IGNO
 def is_range_reversed(
     parts: Sequence[RequiredPart], reference: str, text: str, reader: ContentReader
 ) -> bool:
-    """Whether a text goes from the second of two parts to the first."""
-    ends = [part for part in parts if part.value is not None] if len(parts) > 2 else parts
-    return (
-        len(ends) == 2
-        and _order_range(ends, reference, reader) == (0, 1)
-        and (_order_range(ends, text, reader) == (1, 0))
-    )
+    """Whether a text goes from one part to another, and the reference the other way."""
+    wanted = _order_range(parts, reference, reader)
+    return wanted is not None and _order_range(parts, text, reader) == wanted[::-1]
 
 
 def _order_range(parts: Sequence[RequiredPart], text: str, reader: ContentReader) -> Span | None:

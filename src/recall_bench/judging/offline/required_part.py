@@ -13,8 +13,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 from recall_bench.core.text import STOPWORDS, load_stemmer, normalise, split_words
+from recall_bench.core.text_values import CALENDAR_WORDS
 from recall_bench.core.value_patterns import WEEKDAYS, is_denied_before, normalise_clock
 from recall_bench.core.values import (
     DATE,
@@ -37,6 +39,7 @@ from recall_bench.judging.offline.contents import (
 )
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import (
+    NEGATIONS,
     Phrase,
     find_places,
     find_series,
@@ -286,11 +289,12 @@ class RequiredPart:
         Words of the question need no repetition, unless there are no others.
         """
         target = reader.read_phrase(sentence.text)
-        if len(phrase.content) == 1 and _is_excluded(self.words[0][1], sentence.text):
+        if _is_excluded(self.words, sentence.text):
             return False
         if phrase.content - target.tokens:
             target = phrase.undo_denials(target)
-        if not phrase.figures <= target.figures or not phrase.is_denied_as_in(target):
+        is_other = _is_on_other_side(phrase, target) or not phrase.figures <= target.figures
+        if is_other or not phrase.is_denied_as_in(target):
             return False
         given = self.given if phrase.content - self.given else frozenset[str]()
         # In a long sentence about other things, a synonym means something else.
@@ -306,8 +310,9 @@ class RequiredPart:
             return is_clear or not needed - target.tokens or _is_same(needed, target)
         if len(missing) * WORDS_A_LAPSE <= len(needed):
             return True
-        return not any(
-            token in missing and not self._is_misspelt(word, sentence) for token, word in self.words
+        spelled = dict(self.words)
+        return all(
+            token in spelled and self._is_misspelt(spelled[token], sentence) for token in missing
         )
 
     def _is_opposite_of_denied(self, phrase: Phrase, target: Phrase) -> bool:
@@ -584,10 +589,34 @@ def _is_same(needed: frozenset[str], target: Phrase) -> bool:
     return all(not find_same(word).isdisjoint(target.tokens - IDLE) for word in needed)
 
 
-def _is_excluded(word: str, text: str) -> bool:
-    """Whether a text says that not even this changes anything."""
-    pattern = rf"\b(?:not even|nor|regardless of|without)\b(?:\W+\w+){{0,2}}?\W+{re.escape(word)}"
+def _is_on_other_side(phrase: Phrase, target: Phrase) -> bool:
+    """Whether one says "before" and the other "after"; "not before" is after."""
+    sides = [
+        {
+            (word == "before") is not (previous in NEGATIONS)
+            for previous, word in pairwise(("", *each.row))
+            if word in ("before", "after")
+        }
+        for each in (phrase, target)
+    ]
+    return len(sides[0]) == len(sides[1]) == 1 and sides[0] != sides[1]
+
+
+def _is_excluded(words: tuple[tuple[str, str], ...], text: str) -> bool:
+    """Whether a text says that not even this changes anything, or "everybody but" this."""
+    first = words[0][1] if words else ""
+    if first and re.search(rf"{_EXEMPTS}{re.escape(first)}", text, re.IGNORECASE):
+        return True
+    if len(words) != 1:
+        return False
+    pattern = rf"\b(?:not even|nor|regardless of|without)\b(?:\W+\w+){{0,2}}?\W+{re.escape(first)}"
     return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+_EXEMPTS = (
+    r"\b(?:every|all|any)\w*(?:\s\w+){0,3}?\s(?:except|but|excluding|apart from"
+    r"|other than|save|bar)(?:\sfor)?\s(?:the\s|an?\s)?"
+)
 
 
 SHORTEST_MISSPELT = 5
@@ -599,6 +628,8 @@ LONG_WORD = 8
 def is_misspelling(word: str, wanted: str) -> bool:
     """Whether a word is another one with a letter or two wrong, and not a word of its own."""
     if len(wanted) < SHORTEST_MISSPELT or not wanted.isalpha() or word == wanted:
+        return False
+    if word in CALENDAR_WORDS:
         return False
     most = 2 if len(wanted) >= LONG_WORD else 1
     if abs(len(word) - len(wanted)) > most or load_stemmer().stemWord(word) in load_lexicon():

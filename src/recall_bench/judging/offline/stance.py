@@ -95,6 +95,7 @@ _RESERVE = re.compile(
     r"|closed|sensitive|embargoed|under embargo|under wraps)\b"
     r"|\b(?:stays?|remains?|kept|keep\w*)\W+(?:\w+\W+){0,2}?(?:there|between|within|inside|to"
     r" (?:my|our)sel\w+|where it|among)\b"
+    r"|\bis for \w+ to (?:tell|say|talk|share|discuss|answer)\b"
     r"|\bnot (?:mine|for me|the place|ours)\b|\bbelongs? to \w[\w-]* alone\b|\bin confidence\b"
     r"|\b(?:confidentiality|declin(?:e|ing)|lips|unsaid|no comment|breach|discre(?:et|tion))\b"
     r"|\b(?:need to|may|entitled to|supposed to|allowed to) know\b|\bneed-to-know\b|\bsecret\b"
@@ -123,7 +124,9 @@ _IGNORANCE = re.compile(
     r"|(?:have|had) to guess|I(?:'d| would)(?: only)? be guessing|anyone's guess|(?:wasn't|was"
     r" not|never) told"
     r"|couldn't (?:say|tell)|could not (?:say|tell)|hard to (?:say|tell)"
-    r"|no (?:idea|clue)|unclear from)\b",
+    r"|no (?:idea|clue)|unclear from"
+    r"|(?:know|known|says?|tells?)\b[^.;]*,? (?:but )?not (?:who|what|when|where|which|how(?: much"
+    r"| many)?)(?=\W*$))\b",
     re.IGNORECASE,
 )
 _ABSENCE = re.compile(
@@ -138,13 +141,18 @@ _ABSENCE = re.compile(
     r"|mentions?|says?"
     r"|said|known|written|noted)"
     rf"|{_SOURCE} (?:\w+ ){{0,2}}(?:is|are|stays?|remains?) silent"
-    r"|(?:never|not|n't) (?:\w+ )?(?:came|come|comes) up|(?:does|do|did)(?: not|n't) (?:\w+ )?cover"
+    r"|(?:never|not|n't) (?:\w+ )?(?:came|come|comes) up|(?:not|never) (?:\w+ )?(?:appear|crop up)"
+    r"|nowhere (?:given|stated|mentioned|named|recorded|written|specified|noted"
+    r"|to be found)|(?:does|do|did)(?: not|n't) (?:\w+ )?cover"
     r"|(?:is|are|was|were)(?: not|n't) written)\b"
-    r"|\b\w+n't (?:\w+ )?(?:specified|mentioned|stated|recorded|documented|listed|in my)\b",
+    r"|\b\w+n't (?:\w+ )?(?:specified|mentioned|stated|recorded|documented|listed|in my|appear"
+    r"|crop up)\b",
     re.IGNORECASE,
 )
 _OPENER = re.compile(
-    r"\W*(?:(?P<yes>yes|yep|yeah|correct|right|indeed|affirmative)|(?P<no>no|nope|nah|never"
+    r"\W*(?:(?P<yes>yes|yep|yeah|correct|right|indeed|affirmative"
+    r"|(?:that(?:'s| is| was)|exactly|quite) (?:right|correct|so|true)(?=\W*(?:$|[.,;:!-])))"
+    r"|(?P<no>no|nope|nah|never"
     r"|negative(?=\W*(?:$|[.,;:!-]))))\b(?!-)",
     re.IGNORECASE,
 )
