@@ -97,6 +97,10 @@ def _find_told_side(case: GradingCase, account: AnswerContents) -> Polarity | No
         or _names_another(case, account)
     ):
         return Polarity.NO
+    opening = account.sentences[0]
+    if _TOOK_PLACE.match(opening) and not _CLAUSE_NEGATION.search(opening):
+        asked = case.reader.read_phrase(normalise(case.item.text))
+        return Polarity.NO if asked.tokens & _FAILING else Polarity.YES
     if not is_affirmed and _is_question_affirmed(case, account):
         return Polarity.YES
     if _is_statement_repeat(case, account) or _is_about_statement(case, account):
@@ -185,9 +189,7 @@ def _find_conclusion(account: AnswerContents) -> Polarity | None:
 def _find_outright(account: AnswerContents) -> Polarity | None:
     """The side of an answer that opens "certainly not", or is just "certainly"."""
     opening = account.sentences[0]
-    if not _CLAUSE_NEGATION.search(opening) and (
-        _EVERY.match(opening) or _TOOK_PLACE.match(opening)
-    ):
+    if _EVERY.match(opening) and not _CLAUSE_NEGATION.search(opening):
         return Polarity.YES
     ellipsis = _ELLIPSIS.match(opening)
     if ellipsis is not None:
