@@ -9,6 +9,7 @@ from recall_bench.core.event import Judged
 from recall_bench.core.verdict import Verdict
 from recall_bench.runs.journal import encode_events, read_events
 from tests.commands import Invoke
+from tests.gardener import ADAPTER
 
 RUN = ("-p", "bakery-de", "-r", "30d", "--no-heatmap-png", "--world-seed", f"0x{1 << 127:x}")
 
@@ -69,6 +70,18 @@ def test_a_run_with_better_verdicts_is_left_out_and_named(
     assert list(read_badges(Path("site"))) == ["Words"]
 
 
+def test_an_isolated_system_has_its_badge(invoke: Invoke) -> None:
+    Path("honest.py").write_text(ADAPTER)
+    assert invoke("run", "-a", "honest.py", *RUN, "-o", "runs/honest").code == 0
+    assert invoke("bundle", "runs/honest", "-o", "honest.bundle").code == 0
+
+    shown = invoke("leaderboard", "build", "honest.bundle", "--into", "site")
+
+    assert shown.code == 0, shown.err
+    (badges,) = read_badges(Path("site")).values()
+    assert "isolated" in badges
+
+
 def test_a_replay_of_another_system_is_refused_and_other_answers_are_not_confirmed(
     invoke: Invoke, submissions: Path
 ) -> None:
@@ -76,7 +89,7 @@ def test_a_replay_of_another_system_is_refused_and_other_answers_are_not_confirm
 
     other = invoke("leaderboard", "replay", bundle, "-a", "bm25")
     changed = invoke(
-        *("leaderboard", "replay", submissions / "bm25/bm25.bundle", "-c", "k=1", "--share", 0.5)
+        *("leaderboard", "replay", submissions / "bm25/bm25.bundle", "-c", "threshold=1", "--share", 1)
     )
 
     assert other.code == 2

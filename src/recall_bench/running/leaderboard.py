@@ -10,10 +10,12 @@ from typing import Final, Self
 import msgspec
 
 from recall_bench.core.errors import BenchError, DataError, UsageError
+from recall_bench.core.memory import Isolation
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.reporting.leaderboard.board import (
     FRESH,
+    ISOLATED,
     REPLAYED,
     SELF_REPORTED,
     SIGNED,
@@ -143,6 +145,9 @@ def _list_badges(folder: RunFolder, found: RunVerification, place: Path) -> Iter
     yield VERIFIED
     if is_fresh(plan):
         yield FRESH
+    isolation = plan.system.isolation
+    if isolation is not None and isolation.kind is not Isolation.IN_PROCESS:
+        yield ISOLATED
     if states.get("signature") is CheckState.VERIFIED:
         yield SIGNED
     replay = read_replay(place, plan.digest)
