@@ -89,7 +89,15 @@ def test_a_replay_of_another_system_is_refused_and_other_answers_are_not_confirm
 
     other = invoke("leaderboard", "replay", bundle, "-a", "bm25")
     changed = invoke(
-        *("leaderboard", "replay", submissions / "bm25/bm25.bundle", "-c", "threshold=1", "--share", 1)
+        *(
+            "leaderboard",
+            "replay",
+            submissions / "bm25/bm25.bundle",
+            "-c",
+            "threshold=1",
+            "--share",
+            1,
+        )
     )
 
     assert other.code == 2
