@@ -40,3 +40,33 @@ def test_a_run_is_finished_all_the_same(data: Path) -> None:
     assert RunFolder.open(into).is_finished
     assert (into / "result.json").exists()
     assert (into / "report" / "report.html").exists()
+
+
+def run_into_shell(words: str, data: Path) -> tuple[int, str]:
+    """The exit code and stdout of a run with these redirections."""
+    run = "run --ranges 5d --adapter none --no-heatmap-png --no-page --into r"
+    command = f"{sys.executable} -m recall_bench {run} --data {data} {words}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], capture_output=True, text=True, check=False, cwd=data.parent
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("words", ["2>&-", "2>/dev/full", "<&- 2>&-"])
+def test_progress_that_cannot_be_shown_stops_nothing(data: Path, words: str) -> None:
+    code, out = run_into_shell(words, data)
+
+    assert code == 0
+    assert out
+    assert RunFolder.open(data.parent / "r").is_finished
+
+
+def test_a_closed_output_stops_nothing(data: Path) -> None:
+    assert run_into_shell(">&-", data) == (0, "")
+    assert RunFolder.open(data.parent / "r").is_finished
+
+
+def test_a_full_output_is_said_after_the_run(data: Path) -> None:
+    assert run_into_shell(">/dev/full 2>err", data) == (1, "")
+    assert RunFolder.open(data.parent / "r").is_finished
+    assert "no space left to print the output" in (data.parent / "err").read_text()

@@ -1,5 +1,6 @@
 """Files and folders of caches are made where they are missing."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -9,9 +10,10 @@ from recall_bench.core.atomic_file import (
     AtomicFile,
     open_cache,
     remove_leftovers,
+    replace_file,
     write_shared_file,
 )
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import JournalLost, UsageError
 
 
 def test_a_cache_is_made_with_all_folders_above_it(tmp_path: Path) -> None:
@@ -78,3 +80,16 @@ def test_a_file_that_another_process_removes_meanwhile_is_no_error(
     monkeypatch.setattr(Path, "glob", lambda folder, _: iter([folder / ".result.json.12.part"]))
 
     remove_leftovers(tmp_path)
+
+
+def test_a_full_disk_has_a_code_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+
+    with pytest.raises(JournalLost, match="no space left on the disk") as caught:
+        replace_file(tmp_path / "x", b"y")
+
+    assert caught.value.exit_code == 7
+    assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import JournalLost, UsageError
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.result_files import export_files
 from tests.written_runs import Story
@@ -38,7 +38,7 @@ def test_a_full_disk_leaves_the_old_file_and_names_the_new(finished: Story, tmp_
     except OSError:
         pytest.skip("no /dev/full here")
 
-    with pytest.raises(UsageError, match=r"result\.json: cannot be written"):
+    with pytest.raises(JournalLost, match=r"result\.json: no space left"):
         export_files(finished.open(), result=target)
 
     assert target.read_text() == "old"

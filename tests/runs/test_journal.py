@@ -150,3 +150,15 @@ def test_a_write_that_fails_half_way_leaves_whole_lines_and_ends_the_writing(
             journal.append(ingested(3))
 
     assert list(read_events(path)) == [ingested(1)]
+
+
+def test_a_full_disk_under_a_new_journal_is_the_loss_of_the_journal(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "ftruncate", full)
+
+    with pytest.raises(JournalLost, match="no space left on the disk"), Journal(path):
+        pass

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, UsageError
+from recall_bench.core.memory import MemorySystem
 from recall_bench.core.settings import Settings
+from recall_bench.systems import resolver
 from recall_bench.systems.grpc.grpc_system import build_grpc_system
 from recall_bench.systems.grpc.single_connection import parse_grpc_address
 from recall_bench.systems.resolver import resolve_system
@@ -97,3 +99,18 @@ def test_the_card_is_known_before_anything_is_contacted() -> None:
 
     assert card.name == "grpc://[::1]:7"
     assert card.config == {"protocol": "recall.bench.MemoryBenchService"}
+
+
+@pytest.mark.parametrize("fault", [SystemFault("Health failed with INTERNAL"), SystemBusy("later")])
+def test_a_system_that_is_not_even_healthy_is_gone(
+    fault: SystemFault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Settings) -> MemorySystem:
+        raise fault
+
+    monkeypatch.setitem(resolver._BY_SCHEME, "grpc", fail)
+
+    with pytest.raises(SystemGone, match="run the same command again") as caught:
+        resolve_system(Settings(adapter="grpc://127.0.0.1:9"))
+
+    assert caught.value.exit_code == 4

@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import ENOSPC
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,8 @@ import click
 from recall_bench.cli.command_kinds import MAX_WIDTH, HelpContext, colour_help
 from recall_bench.cli.console import paint
 from recall_bench.core.distribution import DISTRIBUTION, find_foreign_package
-from recall_bench.core.errors import BenchError
-from recall_bench.core.redacted_output import redact_output
+from recall_bench.core.errors import DISK_FULL, BenchError, JournalLost
+from recall_bench.core.redacted_output import OutputFull, redact_output
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -198,11 +197,15 @@ def _run_command() -> None:
         # What is still in the buffer has no reader, and would be complained about at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_BY_SIGPIPE)
-    except OSError as error:
-        if error.errno != ENOSPC or error.filename is not None:
-            raise
+    except OutputFull:
         _print_error("no space left to print the output; print it elsewhere")
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            raise
+        place = f"{error.filename}: " if error.filename else ""
+        _print_error(f"{place}{JournalLost.FULL_DISK}")
+        sys.exit(JournalLost.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -14,7 +14,7 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
-from recall_bench.core.errors import FolderBusy, JournalLost, UsageError
+from recall_bench.core.errors import DISK_FULL, FolderBusy, JournalLost, UsageError
 from recall_bench.core.foreign_file import open_regular_file
 
 _SYNC_EVERY_S = 0.2
@@ -77,6 +77,7 @@ class AppendLog:
                 f"wait for it, or {self._otherwise}"
             ) from error
         except OSError as error:
+            _refuse_full_disk(self._path, error)
             raise UsageError(
                 f"{self._path.parent}: cannot write there ({error.strerror}); {self._elsewhere}"
             ) from error
@@ -87,6 +88,7 @@ class AppendLog:
             self._continue_after(end)
         except OSError as error:
             self._lock.release()
+            _refuse_full_disk(self._path, error)
             raise UsageError(f"{self._path}: cannot be opened ({error.strerror})") from error
         return self
 
@@ -136,6 +138,11 @@ class AppendLog:
             os.fsync(self._file)
         os.close(self._file)
         self._lock.release()
+
+
+def _refuse_full_disk(path: Path, error: OSError) -> None:
+    if error.errno in DISK_FULL:
+        raise JournalLost(f"{path}: {JournalLost.FULL_DISK}") from error
 
 
 def _find_line_end(file: int, before: int | None = None) -> int:

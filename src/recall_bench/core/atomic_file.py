@@ -6,7 +6,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Self
 
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import DISK_FULL, BenchError, JournalLost, UsageError
 
 _BUFFER = 1 << 20
 
@@ -64,7 +64,9 @@ class AtomicFile:
             with suppress(OSError):
                 self._beside.unlink()
 
-    def _make_error(self, error: OSError) -> UsageError:
+    def _make_error(self, error: OSError) -> BenchError:
+        if error.errno in DISK_FULL:
+            return JournalLost(f"{self._path}: {JournalLost.FULL_DISK}")
         return UsageError(f"{self._path}: cannot be written ({error.strerror or error})")
 
 

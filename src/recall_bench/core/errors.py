@@ -42,7 +42,7 @@ A run that ends without one of these still has an exit code that says how it wen
     5  the system failed more often than the budget allows: scores are invalid
     6  some answers could not be judged; the same command judges them, and until it does the
        scores are invalid if they are more than the budget allows
-    7  the journal could not be written; the same command continues
+    7  the journal could not be written, or the disk is full; the same command continues
     8  the money allowed by --max-cost, or the tokens by --max-tokens, are spent; the same
        command with more continues
    10  some of what was to be generated is missing; the command that is printed fills it
@@ -55,7 +55,12 @@ A run that ends without one of these still has an exit code that says how it wen
 Anything else that escapes is a bug in the harness: it aborts the run with its traceback.
 """
 
+from errno import EDQUOT, ENOSPC
+
 from recall_bench.core.suggestion import suggest_or_list
+
+DISK_FULL = (ENOSPC, EDQUOT)
+"""The numbers of an OSError for which space has to be freed."""
 
 
 class BenchError(Exception):
@@ -99,6 +104,8 @@ class JournalLost(BenchError):
     """The journal cannot be written any more; its content is complete so far."""
 
     exit_code = 7
+
+    FULL_DISK = "no space left on the disk; free some, and the same command continues"
 
 
 class DataError(BenchError):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from recall_bench.core import user_code
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import SystemFault, SystemGone, UsageError
 from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.redaction import learn_secrets
@@ -24,12 +24,15 @@ def resolve_system(settings: Settings) -> MemorySystem:
     and `https://` running servers; `command:PROGRAM` is a child process that holds memories,
     `once:PROGRAM` one for each question; a YAML file describes a server that is started for the
     run. If the settings ask for a model endpoint, or a product needs one, it is started and stopped
-    with the system.
+    with the system. SystemGone if it does not even say that it is ready.
     """
     settings.learn_secrets()
-    if settings.endpoint or settings.system_model or settings.system_embedder:
-        return _add_endpoint(settings)
-    return _build_system(settings)
+    try:
+        if settings.endpoint or settings.system_model or settings.system_embedder:
+            return _add_endpoint(settings)
+        return _build_system(settings)
+    except SystemFault as fault:
+        raise SystemGone(f"{fault}; when that is mended, run the same command again") from fault
 
 
 def _build_system(settings: Settings, endpoint: str | None = None) -> MemorySystem:
