@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.event import Event, Judged, RunEnded, RunStarted
+from recall_bench.core.event import BoundsComputed, Event, Judged, RunEnded, RunStarted
 from recall_bench.core.plan import Trial
 from recall_bench.core.verdict import Verdict
 from recall_bench.runs.journal import encode_events, read_events
@@ -44,7 +44,7 @@ def test_an_honest_run_is_verified_but_for_the_system(checks: Checks) -> None:
 
     assert states.pop("system") == "not verified"
     assert states == dict.fromkeys(
-        ("journal", "trials", "data", "verdicts", "silence", "files"), "verified"
+        ("journal", "trials", "data", "verdicts", "silence", "evidence", "files"), "verified"
     )
 
 
@@ -159,3 +159,19 @@ def test_a_broken_journal_is_an_error(invoke: Invoke) -> None:
 
     assert shown.code == 3
     assert "journal.jsonl, line 5: does not follow" in shown.err
+
+
+@pytest.mark.parametrize(("part", "field"), [("silence", "floor"), ("evidence", "ceiling")])
+def test_a_bound_that_was_changed_is_named(checks: Checks, part: str, field: str) -> None:
+    """A score is read between what silence and the evidence score: moving these flatters it."""
+
+    def move(event: Event) -> Event:
+        if not isinstance(event, BoundsComputed):
+            return event
+        return event.replace(**{field: dict.fromkeys(getattr(event, field), (1, 1, 1))})
+
+    rewrite(move)
+
+    found = checks(3)
+    assert found.pop(part)[0] == "differs"
+    assert found["verdicts"][0] == "verified"

@@ -20,11 +20,15 @@ MODEL = JudgeCard(
 Run = Callable[..., RunCheck]
 
 
-def make_verdict(*marks: int, reply: tuple[int, ...] | None = None) -> Verdict:
+def make_verdict(
+    correctness: int, completeness: int, grounded: int, reply: tuple[int, int, int] | None = None
+) -> Verdict:
     """A verdict with these marks, read from a reply with the same ones unless others are given."""
+    marks = correctness, completeness, grounded
     names = ("correctness", "completeness", "grounded")
     said = {"reason": "as read", **dict(zip(names, reply or marks, strict=True))}
-    return Verdict.of(*marks, reason="as read").replace(rubric="reference", reply=json.dumps(said))
+    verdict = Verdict.of(correctness, completeness, grounded, "as read")
+    return verdict.replace(rubric="reference", reply=json.dumps(said))
 
 
 @pytest.fixture

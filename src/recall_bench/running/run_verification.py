@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from recall_bench.core.errors import BenchError, UsageError
-from recall_bench.core.event import BoundsComputed, Judged
+from recall_bench.core.event import Judged
 from recall_bench.core.plain_text import clean_text, format_fact, format_heading
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.record import ComputedRecord
@@ -248,35 +248,45 @@ def _compare_verdicts(folder: RunFolder, again: RunFolder) -> Iterator[RunCheck]
         state=CheckState.DIFFERS if differing else CheckState.VERIFIED,
         detail=detail,
     )
-    yield _compare_floors(folder, again)
+    yield from _compare_bounds(folder, again)
 
 
 def _describe(verdict: Verdict) -> object:
     return verdict.marks, verdict.findings, verdict.score
 
 
-def _compare_floors(folder: RunFolder, again: RunFolder) -> RunCheck:
+def _compare_bounds(folder: RunFolder, again: RunFolder) -> Iterator[RunCheck]:
     pairs = [
-        (folder.states.scenarios[name].bounds, again.states.scenarios[name].bounds)
+        (before, after)
         for name in folder.scenarios
+        if (before := folder.states.scenarios[name].bounds) is not None
+        and (after := again.states.scenarios[name].bounds) is not None
     ]
-    known = [(before, after) for before, after in pairs if before is not None]
-    if not known:
-        return RunCheck(
+    if not pairs:
+        yield RunCheck(
             part="silence", state=CheckState.UNVERIFIED, detail="the journal has no floors"
         )
-    same = all(_get_floor(before) == _get_floor(after) for before, after in known)
-    return RunCheck(
-        part="silence",
-        state=CheckState.VERIFIED if same else CheckState.DIFFERS,
-        detail="what silence scores is the same when computed again"
-        if same
-        else "what silence scores is not what the journal says",
+        return
+    yield _compare_bound(
+        "silence", "what silence scores", all(one.floor == two.floor for one, two in pairs)
     )
+    # Another reader, or another version of it, has another ceiling.
+    read = [
+        (before.ceiling, after.ceiling)
+        for before, after in pairs
+        if before.ceiling is not None and before.reader == after.reader
+    ]
+    if read:
+        is_same = all(one == two for one, two in read)
+        yield _compare_bound("evidence", "what the evidence itself scores", is_same)
 
 
-def _get_floor(bounds: BoundsComputed | None) -> object:
-    return None if bounds is None else bounds.floor
+def _compare_bound(part: str, what: str, is_same: bool) -> RunCheck:
+    if is_same:
+        detail = f"{what} is the same when computed again"
+        return RunCheck(part=part, state=CheckState.VERIFIED, detail=detail)
+    detail = f"{what} is not what the journal says"
+    return RunCheck(part=part, state=CheckState.DIFFERS, detail=detail)
 
 
 def _check_files(folder: RunFolder) -> RunCheck:
