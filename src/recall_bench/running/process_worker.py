@@ -40,8 +40,10 @@ async def start_process(number: int) -> "ProcessWorker":
     # -P: modules of the current folder must not shadow others.
     command = [sys.executable, "-P", "-m", "recall_bench.running.worker_process"]
     try:
-        # In a session of its own, so that Ctrl-C in a terminal reaches the driver only.
-        process = await anyio.open_process(command, stderr=None, start_new_session=True)
+        # Shielded: a caller cancelled while the process starts could not end it.
+        with anyio.CancelScope(shield=True):
+            # In a session of its own, so that Ctrl-C in a terminal reaches the driver only.
+            process = await anyio.open_process(command, stderr=None, start_new_session=True)
     except OSError as error:
         raise WorkerLost(f"worker {number} cannot be started ({error.strerror})") from error
     worker = ProcessWorker(process, number)
