@@ -2,11 +2,12 @@
 
     python benchmarks/world.py [PERSONA|DIR ...]
 
-Every persona named, or every shipped one, is played for 1,000 days with its questions, two at a
-time, each in a process of its own. Two baselines stand beside it, of the same run: its first
+Every persona named, or every shipped one, is played for 1,000 days of its first edition with its
+questions, two at a time, each in a process of its own; then every second edition of 1,000 days that is
+there, released or not. Two baselines stand beside it, of the same run: its first
 quarter played in the same way, times four (1.00 is linear; processor time, which a busy machine
-changes least), and copying the files it wrote. Then the first of them is played for 1,000, 3,000
-and 10,000 days, one at a time.
+changes least), and copying the files it wrote; a second edition has one length. Then the first of
+them is played for 1,000, 3,000 and 10,000 days, one at a time.
 """
 
 import os
@@ -20,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError
+from recall_bench.datasets.persona_files import DEFAULT_ARCS
+from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.worlds import build_world, list_shipped_personas
 
 DAYS = 1_000
@@ -40,11 +43,11 @@ class Played:
     copying_s: float
 
 
-def played(persona: str, days: int) -> Played:
-    """Play in a child process, then copy what it wrote."""
+def played(persona: str, days: int | None) -> Played:
+    """Play in a child process, the second edition without days; then copy what it wrote."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch, "out")
-        command = [sys.executable, __file__, "--play", persona, str(days), str(out)]
+        command = [sys.executable, __file__, "--play", persona, str(days or ""), str(out)]
         started = time.perf_counter()
         child = subprocess.Popen(command, stderr=subprocess.PIPE)
         assert child.stderr is not None
@@ -85,6 +88,25 @@ def side_by_side(personas: list[str]) -> None:
     print(f"all, with the quarters: {elapsed:.1f} s")
 
 
+def second_editions(personas: list[str]) -> None:
+    """Every second edition of 1,000 days, two at a time."""
+    there = [name for name in personas if (SOURCES / name / "life-1000d").is_dir()]
+    if not there:
+        return
+    print(f"\nsecond editions, {PROCESSES} processes")
+    print(f"{'persona':24}{'seconds':>9}{'cpu s':>8}{'MB':>8}{'peak MB':>9}{'of a copy':>11}")
+    started = time.perf_counter()
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        done = list(pool.map(lambda name: played(name, None), there))
+    elapsed = time.perf_counter() - started
+    for persona, whole in zip(there, done, strict=True):
+        print(
+            f"{persona:24}{whole.seconds:>9.1f}{whole.cpu_s:>8.1f}{whole.written_mb:>8.1f}"
+            f"{whole.peak_mb:>9.0f}{whole.seconds / whole.copying_s:>11.1f}"
+        )
+    print(f"all: {elapsed:.1f} s")
+
+
 def growth(persona: str) -> None:
     """One persona at several lengths."""
     print(f"\n{Path(persona).name}, longer and longer")
@@ -108,12 +130,16 @@ def main(words: list[str]) -> None:
     if words[:1] == ["--play"]:
         persona, days, out = words[1:]
         try:
-            build_world(persona, Path(out), days=int(days))
+            if days:
+                build_world(persona, Path(out), days=int(days), edition=1)
+            else:
+                build_world(persona, Path(out), arcs=DEFAULT_ARCS, edition=2)
         except BenchError as error:
             sys.exit(str(error))
         return
     personas = words or list(list_shipped_personas()) or [str(TOY)]
     side_by_side(personas)
+    second_editions(personas)
     growth(personas[0])
 
 
