@@ -41,8 +41,8 @@ def _drop_year(shown: str) -> str:
 
 
 def is_figure(told: ToldState) -> bool:
-    """Whether a value is a number, an amount, a time or a date."""
-    return told.value.kind not in ("person", "phrase")
+    """Whether a value is a number, an amount, a time or a date, or a phrase with a number."""
+    return told.value.kind not in ("person", "phrase") or any(map(str.isdigit, told.value.text))
 
 
 def list_state_matters(entity: Entity, attribute: str) -> Iterator[str]:
