@@ -88,6 +88,29 @@ def test_one_that_is_retired_is_fine(tmp_path: Path) -> None:
     assert presents(tmp_path, irrelevant_after=8) == 0
 
 
+@pytest.mark.parametrize(("fact", "findings"), [("toll-lock-gate", 0), ("toll", 1)])
+def test_an_answer_from_another_fact_is_not_a_change(
+    tmp_path: Path, fact: str, findings: int
+) -> None:
+    questions = [
+        question(
+            "What toll is paid at the lock now?",
+            "£40.",
+            1,
+            derive={"form": "latest", "states": ["toll.1"]},
+        ),
+        question(
+            "What toll is paid at the gate now?",
+            "£45.",
+            9,
+            derive={"form": "latest", "states": [f"{fact}.2"]},
+        ),
+    ]
+    days = {1: "The toll is £40.", 9: "The toll is £45."}
+
+    assert len(found(write(tmp_path, days, questions), "undated-present")) == findings
+
+
 def test_an_answer_that_was_another_before_is_fine(tmp_path: Path) -> None:
     questions = [
         question("What toll did a loaded barge pay in the winter?", "£40.", 1),

@@ -110,9 +110,22 @@ def _find_change(corpus: LintCorpus, question: LintQuestion) -> str | None:
             and answer.keys().isdisjoint(theirs)
             and set(answer.values()) == set(theirs.values())
             and measure_likeness(question.stems, other.stems) >= _SAME_QUESTION
+            and not _rest_on_other_facts(question, other)
         ):
             return f"{other.item.id} has another answer from day {other.opens} on"
     return None
+
+
+def _rest_on_other_facts(one: LintQuestion, other: LintQuestion) -> bool:
+    """Whether the dataset says that the two answers follow from different facts."""
+    mine, theirs = _list_facts(one), _list_facts(other)
+    return bool(mine) and bool(theirs) and mine.isdisjoint(theirs)
+
+
+def _list_facts(question: LintQuestion) -> set[str]:
+    derive = question.extra.get("derive")
+    states = derive.get("states") if isinstance(derive, dict) else None
+    return {str(each).rpartition(".")[0] for each in states} if isinstance(states, list) else set()
 
 
 @WORDING_LINTS.add_question_check(
