@@ -1,6 +1,11 @@
 """A life edition is played the same way every time, and every answer follows from its text."""
 
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +37,40 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     folders = [build_life_folder(read_life(SOURCES), tmp_path / name, seed=3) for name in "ab"]
 
     assert digest_folder(folders[0]) == digest_folder(folders[1])
+
+
+BUILD = """
+import sys
+from pathlib import Path
+from recall_bench.generate.life.build import build_life_folder
+from recall_bench.generate.life.sources import read_life
+from recall_bench.generate.shipped_personas import digest_folder
+print(digest_folder(build_life_folder(read_life(Path(sys.argv[1])), Path(sys.argv[2]))))
+"""
+
+
+def test_every_process_gives_the_same_bytes(tmp_path: Path) -> None:
+    """Python orders sets of texts differently in every process."""
+    copied = shutil.copytree(SOURCES.parent, tmp_path / "sources") / SOURCES.name
+    entities = copied / "entities.yaml"
+    text = entities.read_text(encoding="utf-8")
+    # A second attribute of a kind that can be compared: two orders are possible.
+    text = text.replace("session: board\n        secret: true", "session: desk")
+    text = re.sub(r" secret: \[.*", ' compare: ["Which costs more now, {a} or {b}?"]', text)
+    entities.write_text(text, encoding="utf-8")
+
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", BUILD, str(copied), str(tmp_path / number)],
+            env={**os.environ, "PYTHONHASHSEED": number},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for number in ("1", "2", "3", "4")
+    }
+
+    assert len(digests) == 1
 
 
 def test_another_seed_draws_other_names_figures_and_dates() -> None:

@@ -146,7 +146,7 @@ class ArcQuestions:
         # In several wordings, so that one is left that no outsider is asked in.
         for wording in slot.ask:
             yield from self._word(inside, arc, [wording])
-        granted = {session for fact_name, session in arc.granted if fact_name == name}
+        granted = [session for fact_name, session in arc.granted if fact_name == name]
         for asker in self._maker.chance.shuffle(self._maker.list_outsiders(home))[:3]:
             if asker not in granted:
                 yield from self._refuse(arc, slot, told, asker, last)

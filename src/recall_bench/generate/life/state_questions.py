@@ -334,8 +334,9 @@ class StateQuestions:
         for number, one in enumerate(entities):
             others = [each for each in entities[number + 1 :] if each.kind_name == one.kind_name]
             for other in self._maker.chance.shuffle(others)[:2]:
-                for attribute in one.facts.keys() & other.facts.keys():
-                    yield from self._compare_pair(one, other, attribute)
+                for attribute in one.facts:
+                    if attribute in other.facts:
+                        yield from self._compare_pair(one, other, attribute)
 
     def _compare_pair(self, one: Entity, other: Entity, attribute: str) -> Drafts:
         definition = one.kind.attributes[attribute]
