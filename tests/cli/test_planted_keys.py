@@ -118,7 +118,11 @@ PLANTS = {
     "address in a config": Plant(
         ("--adapter", "in/adapter.py", "--config", f"url=http://ada:{KEY}@host/?api_key={KEY}")
     ),
-    "variable": Plant(("--adapter", "in/adapter.py"), {"GARDEN_API_KEY": KEY}, is_read=True),
+    "variable": Plant(
+        ("--adapter", "in/adapter.py", "--env", "GARDEN_API_KEY"),
+        {"GARDEN_API_KEY": KEY},
+        is_read=True,
+    ),
     "flag": Plant(("--adapter", f"command:{sys.executable} in/program.py --api-key={KEY}")),
     "flag and word": Plant(("--adapter", f"command:{sys.executable} in/program.py --token {KEY}")),
     "address": Plant(("--adapter", f"http://ada:{KEY}@127.0.0.1:9"), is_run=False),
@@ -214,6 +218,8 @@ def test_a_planted_key_is_nowhere(
     assert not found
     if PLANTS[name].is_run:
         assert b"[redacted]" in outputs["r/journal.jsonl"]
+    if name in ("config", "variable", *SHAPES):
+        assert b"401 for none" not in outputs["r/journal.jsonl"], "no key reached the adapter"
 
 
 def test_a_changed_key_continues_the_same_run(invoke: Invoke, data: Path, tmp_path: Path) -> None:
