@@ -51,19 +51,22 @@ def _select_atoms(item: Item, asked: str, reader: ContentReader) -> list[str]:
     return list(map(remove_place, atoms)) if is_sequence else atoms
 
 
+_FULL_NAME = re.compile(r"\b(?=([A-Z][\w-]+) ([A-Z][\w-]+)\b)")
+
+
 def _complete_name(atom: str, reference: str) -> list[str]:
     """The full name and the other name of a person of whom an atom has one name alone."""
     if not re.fullmatch(r"[A-Z][\w-]+", atom):
         return []
-    full = re.search(rf"\b(?:{atom} ([A-Z][\w-]+)|([A-Z][\w-]+) {atom})\b", reference)
+    full = next((pair for pair in _FULL_NAME.finditer(reference) if atom in pair.groups()), None)
     if full is None:
         return []
-    other = full[1] or full[2]
+    other = full[2] if full[1] == atom else full[1]
     if other.lower() in STOPWORDS | TITLES:
         return []
     stems = [load_stemmer().stemWord(word.lower()) for word in (atom, other)]
     is_person = not any(stem in load_lexicon() for stem in stems)
-    return [full[0], other] if is_person else []
+    return [f"{full[1]} {full[2]}", other] if is_person else []
 
 
 def _asks_order(asked: str, things: Sequence[RequiredPart]) -> bool:

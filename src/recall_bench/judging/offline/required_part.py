@@ -604,19 +604,28 @@ def _is_on_other_side(phrase: Phrase, target: Phrase) -> bool:
 
 def _is_excluded(words: tuple[tuple[str, str], ...], text: str) -> bool:
     """Whether a text says that not even this changes anything, or "everybody but" this."""
-    first = words[0][1] if words else ""
-    if first and re.search(rf"{_EXEMPTS}{re.escape(first)}", text, re.IGNORECASE):
-        return True
-    if len(words) != 1:
+    # Most texts exclude nothing; only the others are searched for the word.
+    if not words:
         return False
-    pattern = rf"\b(?:not even|nor|regardless of|without)\b(?:\W+\w+){{0,2}}?\W+{re.escape(first)}"
-    return re.search(pattern, text, re.IGNORECASE) is not None
+    first = words[0][1]
+    if any(_opens_with(first, text[each.end() :], 0) for each in _EXEMPTS.finditer(text)):
+        return True
+    return len(words) == 1 and any(
+        _opens_with(first, text[each.end() :], 2) for each in _EXCLUDES.finditer(text)
+    )
 
 
-_EXEMPTS = (
+def _opens_with(word: str, text: str, most: int) -> bool:
+    """Whether a word stands at the start of a text, after at most so many others."""
+    return any(other.startswith(word) for other in split_words(text)[: most + 1])
+
+
+_EXEMPTS = re.compile(
     r"\b(?:every|all|any)\w*(?:\s\w+){0,3}?\s(?:except|but|excluding|apart from"
-    r"|other than|save|bar)(?:\sfor)?\s(?:the\s|an?\s)?"
+    r"|other than|save|bar)(?:\sfor)?\s(?:the\s|an?\s)?",
+    re.IGNORECASE,
 )
+_EXCLUDES = re.compile(r"\b(?:not even|nor|regardless of|without)\b", re.IGNORECASE)
 
 
 SHORTEST_MISSPELT = 5
