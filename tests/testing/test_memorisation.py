@@ -30,7 +30,7 @@ class KnowsTheRelease:
     def teardown(self):
         pass
 '''
-WORDS = ("--memorisation", "-p", "bakery-de", "--fresh-seeds", 1)
+WORDS = ("--memorisation", "-p", "bakery-de", "--fresh-seeds", 2, "--seed", 20)
 
 
 def test_a_system_that_knows_the_released_answers_is_found_out(invoke: Invoke) -> None:
@@ -53,7 +53,7 @@ def test_an_honest_system_has_no_advantage_and_the_power_is_said(invoke: Invoke)
     assert again.code == 0
     found = json.loads(again.out)
     assert f"Seeds {found['seeds'][0]}" in told
-    assert len(list(Path("kept").iterdir())) == 4
+    assert len(list(Path("kept").iterdir())) == 6
 
 
 def test_personas_that_no_seed_can_draw_are_named(invoke: Invoke) -> None:

@@ -32,7 +32,7 @@ UNHEALTHY = 1
     "--seed",
     "story_seed",
     metavar="SEED",
-    help="Seed of the story that the system is examined on [a fresh one].",
+    help="Seed of the story to examine on, or the first of --memorisation [a fresh one].",
 )
 @click.option(
     "--memorisation",
@@ -89,7 +89,8 @@ def doctor_command(
             ranges=("full",),
             timeout_ms=round(1000 * timeout_s),
         )
-        return _test_memorisation(settings, fresh_seeds, into, as_json=as_json)
+        seeds = _list_kept_seeds(into) or _choose_seeds(story_seed, fresh_seeds)
+        return _test_memorisation(settings, seeds, into, as_json=as_json)
     result = _run_doctor(adapter, parse_config(config), timeout_s, story_seed)
     if as_json:
         click.echo(format_json(result.diagnosis))
@@ -108,14 +109,14 @@ def doctor_command(
     return UNHEALTHY
 
 
-def _test_memorisation(settings: Settings, count: int, into: Path | None, *, as_json: bool) -> int:
+def _test_memorisation(
+    settings: Settings, seeds: list[str], into: Path | None, *, as_json: bool
+) -> int:
     from tempfile import TemporaryDirectory
 
     from recall_bench.cli.console import show_activity, show_build
-    from recall_bench.generate.world_seeds import WorldSeed
     from recall_bench.running.memorisation import render_memorisation, run_memorisation
 
-    seeds = _list_kept_seeds(into) or [WorldSeed.draw().hex for _ in range(count)]
     with (
         TemporaryDirectory(prefix="recall-bench-doctor-") as scratch,
         forward_to_stderr(),
@@ -124,6 +125,15 @@ def _test_memorisation(settings: Settings, count: int, into: Path | None, *, as_
         found = run_memorisation(settings, seeds, into or Path(scratch), show, show_build)
     click.echo(format_json(found) if as_json else render_memorisation(found))
     return UNHEALTHY if found.is_memorised else 0
+
+
+def _choose_seeds(first: str | None, count: int) -> list[str]:
+    """Random seeds, or this one and those after it."""
+    from recall_bench.generate.world_seeds import WorldSeed, parse_world_seed
+
+    if first is None:
+        return [WorldSeed.draw().hex for _ in range(count)]
+    return [WorldSeed(parse_world_seed(first).value + number).hex for number in range(count)]
 
 
 def _list_kept_seeds(folder: Path | None) -> list[str]:
