@@ -89,6 +89,30 @@ _KEY_SHAPES = (
 )
 """Unmistakable keys. All but the last two contain a run of 16 letters, digits, `_` and `-`."""
 
+_NAME_HINTS = ("key", "token", "secret", "pass", "pwd", "authorization", "credential")
+_PREFIX_HINTS = tuple(
+    f"{prefix}{mark}"
+    for prefix in (
+        *("sk", "pk", "rk", "xai", "glpat", "pplx", "nvapi", "tvly", "dop_v1"),
+        *("gsk", "hf", "ghp", "gho", "ghu", "ghs", "ghr", "npm"),
+    )
+    for mark in "-_"
+)
+_HINTS = dict(
+    zip(
+        (*_MESSAGE_SHAPES, *_KEY_SHAPES),
+        (
+            *(_NAME_HINTS, _NAME_HINTS, _NAME_HINTS, ("key=", "sig=", "signature=")),
+            *(("bearer",), _PREFIX_HINTS, ("://",)),
+            *(_PREFIX_HINTS, ("github_pat_",), ("akia", "asia"), ("aiza",), ("xox",)),
+            *(("ya29.",), ("sg.",), ("eyj",), ("bearer",), _NAME_HINTS, ("private key",)),
+            ("://",),
+        ),
+        strict=True,
+    )
+)
+"""A text without any of these, in lower case, has no match: looking for them is fast."""
+
 _RUN = b"x" * 16
 _RUN_TABLE = bytes(
     ord("x") if chr(code).isascii() and (chr(code).isalnum() or chr(code) in "-_") else ord(" ")
@@ -160,8 +184,10 @@ def _has_run(text: bytes) -> bool:
 
 
 def _replace_shapes(text: str, shapes: Iterable[re.Pattern[str]]) -> str:
+    lowered = text.lower()
     for shape in shapes:
-        text = shape.sub(rf"\g<keep>{REDACTED}", text)
+        if any(hint in lowered for hint in _HINTS[shape]):
+            text = shape.sub(rf"\g<keep>{REDACTED}", text)
     return text
 
 
