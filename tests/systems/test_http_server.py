@@ -392,3 +392,18 @@ def _references(part: object) -> list[str]:
     if isinstance(part, list):
         return [each for value in part for each in _references(value)]
     return []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}],
+    ids=["a foreign host", "a foreign page", "a page without origin"],
+)
+async def test_web_pages_are_not_served(headers: dict[str, str]) -> None:
+    system = ScriptedSystem(lambda lived, question: "")
+    async with serving(system) as url, httpx.AsyncClient(trust_env=False) as browser:
+        typed = {"Content-Type": "text/plain", **headers}
+        refused = await browser.post(f"{url}/memories", content='{"scenario":"s"}', headers=typed)
+        served = await browser.post(f"{url}/memories", content='{"scenario":"s"}')
+
+    assert (refused.status_code, served.status_code) == (403, 201)

@@ -1,5 +1,6 @@
 """The command `endpoint`: the model endpoint by itself, for products that are set up by hand."""
 
+import os
 import signal
 import threading
 from types import FrameType
@@ -31,6 +32,7 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
     from recall_bench.core.usage import JudgingCosts, Usage
     from recall_bench.reporting.run_facts import describe_costs
     from recall_bench.systems.endpoint.model_endpoint import UNUSED_KEY, build_endpoint
+    from recall_bench.systems.transports.http_routes import TOKEN_VARIABLE
 
     asked_to_stop = threading.Event()
 
@@ -38,12 +40,14 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
         asked_to_stop.set()
 
     settings = Settings(system_model=model, system_embedder=embedder)
-    serving = build_endpoint(settings, port=port or 0, flags=("--model", "--embedder"))
+    # Without a token, every user of this machine can spend what a model costs.
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    serving = build_endpoint(settings, port=port or 0, token=token, flags=("--model", "--embedder"))
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with serving:
             click.echo(f"export OPENAI_BASE_URL={serving.url}")
-            click.echo(f"export OPENAI_API_KEY={UNUSED_KEY}")
+            click.echo(f"export OPENAI_API_KEY={f'${TOKEN_VARIABLE}' if token else UNUSED_KEY}")
             size = f"{serving.dimensions} dimensions"
             click.echo(f"embeddings: {serving.embedder}, {size}", err=True)
             click.echo(f"chats: {serving.model or 'none'}", err=True)

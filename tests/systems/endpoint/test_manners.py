@@ -5,6 +5,7 @@ import json
 import socket
 from urllib.parse import urlsplit
 
+import httpx
 import openai
 import pytest
 
@@ -191,3 +192,29 @@ async def test_closing_sends_what_there_is_first() -> None:
     await asyncio.sleep(0)
 
     assert (line.written, line.is_closed) == ([b"farewell"], True)
+
+
+def test_a_large_body_is_refused_and_not_held(
+    endpoint: ModelEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recall_bench.systems.endpoint.endpoint_server._MAX_BODY_BYTES", 1000)
+
+    reply = httpx.post(f"{endpoint.url}/embeddings", content=b'{"input": "' + b"x" * 2000 + b'"}')
+
+    assert reply.status_code == 413
+    assert "more than 1,000 bytes" in reply.json()["error"]["message"]
+
+
+def test_with_a_token_only_its_holder_is_served() -> None:
+    with ModelEndpoint(token="let-me-in") as guarded:
+        url = f"{guarded.url}/models"
+        codes = [
+            httpx.get(url, headers=headers).status_code
+            for headers in (
+                {},
+                {"Authorization": "Bearer x"},
+                {"Authorization": "Bearer let-me-in"},
+            )
+        ]
+
+    assert codes == [401, 401, 200]

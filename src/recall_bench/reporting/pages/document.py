@@ -16,7 +16,7 @@ from typing import Final
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.cache_folder import find_cache_folder
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import BenchError
 from recall_bench.reporting.heatmap.colours import (
     ColourScale,
     choose_ink,
@@ -66,7 +66,7 @@ def load_vega_script() -> str:
     script = str(vl_convert.javascript_bundle(_EMBED_SCRIPT))
     try:
         replace_file(kept, f"// {_digest_script(script)}\n{script}".encode())
-    except (OSError, UsageError):
+    except (OSError, BenchError):
         # The cache is only for speed.
         return script
     return script

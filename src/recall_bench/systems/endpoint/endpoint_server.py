@@ -28,6 +28,7 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from recall_bench.core.errors import ModelFault, UsageError
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.models.embedders import Embedder, Embeddings, normalise_vectors
 from recall_bench.systems.endpoint.chat_completions import (
@@ -35,6 +36,11 @@ from recall_bench.systems.endpoint.chat_completions import (
     EndpointRefusal,
     format_stream,
     translate_fault,
+)
+from recall_bench.systems.servers.request_guard import (
+    has_token,
+    is_from_web_page,
+    read_limited_body,
 )
 from recall_bench.systems.servers.web_server import bind_socket, build_config
 
@@ -135,15 +141,18 @@ def _encode_base64(vectors: NDArray[np.float32]) -> list[str]:
     return [b64encode(row.tobytes()).decode("ascii") for row in vectors.astype("<f4")]
 
 
-_OURSELVES = frozenset({"127.0.0.1", "localhost"})
+_MAX_BODY_BYTES = 64 * 1024 * 1024
 
 RouteHandler = Callable[[Request], Awaitable[Response]]
 
 
 class EndpointApplication:
-    """Answers requests in the event loop of its app. Clients need no key."""
+    """Answers requests in the event loop of its app. Clients need no key unless there is a token."""
 
-    def __init__(self, embedder: Embedder, chat: Chat | None, meter: UsageMeter) -> None:
+    def __init__(
+        self, embedder: Embedder, chat: Chat | None, meter: UsageMeter, *, token: str | None = None
+    ) -> None:
+        self._token = token
         self._embedder = embedder
         self._chat = chat
         self._meter = meter
@@ -184,6 +193,7 @@ class EndpointApplication:
                 self._waiting.add(scope)
                 try:
                     _check_origin(request)
+                    self._check_token(request)
                     return await reply(request)
                 except EndpointRefusal as error:
                     refusal = error
@@ -194,6 +204,12 @@ class EndpointApplication:
             return _make_json_response(refusal.body, refusal.status, refusal.headers)
 
         return handle_request
+
+    def _check_token(self, request: Request) -> None:
+        if self._token is not None and not has_token(request, self._token):
+            raise EndpointRefusal(
+                401, "send the key that RECALL_BENCH_HTTP_TOKEN held when the endpoint was started"
+            )
 
     async def _list_models(self, _: Request) -> Response:
         return _make_json_response(
@@ -257,17 +273,20 @@ class EndpointApplication:
 
 
 def _check_origin(request: Request) -> None:
-    """Refuse web pages: a page may make a browser on this machine call, but sends its origin."""
-    if request.url.hostname not in _OURSELVES or "origin" in request.headers:
+    """Refuse web pages."""
+    if is_from_web_page(request, is_local=True):
         raise EndpointRefusal(
             403, "this endpoint serves programs on this machine, and no web pages"
         )
 
 
 async def _read_body(request: Request) -> dict[str, Any]:
+    raw = await read_limited_body(request, _MAX_BODY_BYTES)
+    if raw is None:
+        raise EndpointRefusal(413, f"the body has more than {_MAX_BODY_BYTES:,} bytes; send less")
     try:
-        body = msgspec.json.decode(await request.body())
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        body = decode_foreign_json(raw, object)
+    except msgspec.DecodeError as error:
         raise EndpointRefusal(400, f"the body is no JSON: {error}") from None
     if not isinstance(body, dict):
         raise EndpointRefusal(400, "the body is no JSON object")

@@ -53,15 +53,22 @@ class WordVectors:
 
 
 UNUSED_KEY = "unused"
-"""A key for products that require one; it is never checked."""
+"""A key for products that require one; it is checked only if there is a token."""
 
 
 class ModelEndpoint:
     """Serves the embedder, and the model if there is one, between `start` and `stop`."""
 
     def __init__(
-        self, *, embedder: Embedder | None = None, chat: "Chat | None" = None, port: int = 0
+        self,
+        *,
+        embedder: Embedder | None = None,
+        chat: "Chat | None" = None,
+        port: int = 0,
+        token: str | None = None,
     ) -> None:
+        """With a token, only requests that carry it as their key are served."""
+        self._token = token
         self._embedder = MemoryCachedEmbedder(WordVectors() if embedder is None else embedder)
         self._chat = chat
         self._port = port
@@ -111,7 +118,7 @@ class ModelEndpoint:
         except ModelFault as fault:
             self._embedder.close()
             raise UsageError(f"the embedder cannot be asked: {fault}") from fault
-        application = EndpointApplication(self._embedder, self._chat, self.meter)
+        application = EndpointApplication(self._embedder, self._chat, self.meter, token=self._token)
         serving = ServerThread(
             application.app, port=self._port, hang_up=application.cancel_requests
         )
@@ -323,6 +330,7 @@ def build_endpoint(
     environ: Mapping[str, str] | None = None,
     *,
     port: int = 0,
+    token: str | None = None,
     flags: tuple[str, str] = ("--system-model", "--system-embedder"),
 ) -> ModelEndpoint:
     """Return an endpoint of this process, not started. Messages name the flags."""
@@ -330,6 +338,7 @@ def build_endpoint(
         embedder=_open_embedder(settings, environ, flags[1]),
         chat=_open_chat(settings.system_model, environ, flags[0]),
         port=port,
+        token=token,
     )
 
 

@@ -1,6 +1,5 @@
 """Serves a system over HTTP, by the routes of `http_routes`."""
 
-import hmac
 import math
 import os
 from collections.abc import Callable
@@ -12,6 +11,12 @@ import msgspec
 from recall_bench.core.errors import BenchError
 from recall_bench.core.user_code import require_libraries
 from recall_bench.systems.servers.host import SystemHost, encode_fault
+from recall_bench.systems.servers.request_guard import (
+    LOOPBACK_HOSTS,
+    has_token,
+    is_from_web_page,
+    read_limited_body,
+)
 from recall_bench.systems.servers.web_server import bind_socket, serve_application
 from recall_bench.systems.transports.http_routes import (
     JSON,
@@ -41,15 +46,18 @@ async def serve_http(
     """
     require_libraries("serving over HTTP", "http", "starlette", "uvicorn")
     taken = bind_socket(address)
-    application = _ServerApplication(host, os.environ.get(TOKEN_VARIABLE) or None)
+    is_local = taken.getsockname()[0] in LOOPBACK_HOSTS
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    application = _ServerApplication(host, token, is_local=is_local)
     await serve_application(application, taken, ready=ready, stop=application.stop)
 
 
 class _ServerApplication:
     """Answers requests; all of them can be stopped at once."""
 
-    def __init__(self, host: SystemHost, token: str | None) -> None:
+    def __init__(self, host: SystemHost, token: str | None, *, is_local: bool) -> None:
         self._host = host
+        self._is_local = is_local
         self._token = token
         self._active: set[anyio.CancelScope] = set()
         self._is_stopping = False
@@ -73,11 +81,13 @@ class _ServerApplication:
 
     async def _build_response(self, request: "Request") -> "Response | None":
         """None if the client is gone."""
-        if self._token is not None and not _check_token(request, self._token):
+        if is_from_web_page(request, is_local=self._is_local):
+            return _build_refusal(403, WireFault(message="web pages are not served"))
+        if self._token is not None and not has_token(request, self._token):
             return _build_refusal(
                 401, WireFault(message=f"send the token that {TOKEN_VARIABLE} holds")
             )
-        body = await _read_body(request)
+        body = await read_limited_body(request, MAX_BODY_BYTES)
         if body is None:
             message = f"the body has more than {MAX_BODY_BYTES:,} bytes; send less"
             return _build_refusal(413, WireFault(message=message))
@@ -116,23 +126,6 @@ async def _cancel_on_disconnect(request: "Request", scope: anyio.CancelScope) ->
     while (await request.receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
-
-
-async def _read_body(request: "Request") -> bytes | None:
-    """The request's body, or None if it is too big; it is read to its end in any case."""
-    came = bytearray()
-    size = 0
-    # A client that is refused while sending may not read the reason.
-    async for piece in request.stream():
-        size += len(piece)
-        if size <= MAX_BODY_BYTES:
-            came += piece
-    return bytes(came) if size <= MAX_BODY_BYTES else None
-
-
-def _check_token(request: "Request", token: str) -> bool:
-    sent = request.headers.get("Authorization", "")
-    return hmac.compare_digest(sent.encode(), f"Bearer {token}".encode())
 
 
 def _build_refusal(
