@@ -8,6 +8,7 @@ import gzip
 import io
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -21,7 +22,7 @@ UNPACKED_RATIO = 100
 """How many times larger than its gzip file a content may be beyond that. Text reaches 20."""
 
 
-def open_regular_file(path: Path) -> BinaryIO:
+def open_regular_file(path: Path) -> BufferedReader:
     """Open a file to read its bytes; OSError if it is a pipe, a socket or a device."""
     if str(path).startswith(_SHELL_PIPES):
         return path.open("rb")
