@@ -73,3 +73,9 @@ def test_default_checkpoints_lie_within_the_story(last_day: int, within: str) ->
     found = [each.label for each in parse_ranges(list_default_ranges(last_day), last_day)]
 
     assert found == [*within.split(), "full"]
+
+
+@pytest.mark.parametrize("word", ["99999999999999999999d", "1" * 5000, "every:" + "9" * 5000])
+def test_a_range_of_more_than_six_digits_is_no_range(word: str) -> None:
+    with pytest.raises(UsageError, match="is not a range"):
+        parse_ranges([word], 100)

@@ -295,7 +295,7 @@ def parse_range(word: str | int) -> Checkpoint:
     text = str(word).strip().lower()
     if text in NAMED_RANGES:
         return Checkpoint(label=text, days=NAMED_RANGES[text])
-    match = re.fullmatch(r"([0-9]+)(d|w|mo|m|y)?", text)
+    match = re.fullmatch(r"([0-9]{1,6})(d|w|mo|m|y)?", text)
     if match is None or int(match[1]) == 0:
         raise UsageError(
             f"--ranges: {str(word)!r} is not a range; "
@@ -332,7 +332,7 @@ def parse_ranges(words: Iterable[str | int], last_day: int) -> tuple[Checkpoint,
 
 
 def _expand_range(part: str, last_day: int) -> list[Checkpoint]:
-    step = re.fullmatch(r"every:([0-9]+)(d|w|mo|m|y)?", part.lower())
+    step = re.fullmatch(r"every:([0-9]{1,6})(d|w|mo|m|y)?", part.lower())
     if step is None:
         return [parse_range(part)]
     if int(step[1]) == 0:
