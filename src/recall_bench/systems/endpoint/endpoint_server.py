@@ -147,7 +147,7 @@ RouteHandler = Callable[[Request], Awaitable[Response]]
 
 
 class EndpointApplication:
-    """Answers requests in the event loop of its app. Clients need no key unless there is a token."""
+    """Answers requests in the event loop of its app. A key is needed only if there is a token."""
 
     def __init__(
         self, embedder: Embedder, chat: Chat | None, meter: UsageMeter, *, token: str | None = None
