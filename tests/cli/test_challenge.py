@@ -150,7 +150,7 @@ def test_only_who_made_a_challenge_can_run_it_before_the_reveal(
     shown = invoke("challenge", "run", challenge, *RUN, "-o", "r")
 
     assert shown.code == 2
-    assert "only who made the challenge can run it" in shown.err
+    assert "only the author of the challenge can run it" in shown.err
 
 
 def test_a_challenge_is_never_overwritten(invoke: Invoke, challenge: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.event import Judged
-from recall_bench.core.verdict import Verdict
+from recall_bench.core.event import Judged, NotJudged
+from recall_bench.core.verdict import PEOPLE, Verdict
 from recall_bench.runs.journal import encode_events, read_events
 from tests.commands import Invoke
 from tests.gardener import ADAPTER
@@ -114,3 +114,35 @@ def test_paths_without_runs_are_named(invoke: Invoke) -> None:
     assert shown.code == 2
     assert "holds no bundle and no run" in shown.err
     assert not Path("site").exists()
+
+
+def test_verdicts_that_were_taken_away_are_noticed(invoke: Invoke) -> None:
+    assert invoke("run", "-a", "recency", *RUN, "-o", "runs/r").code == 0
+    journal = Path("runs/r/journal.jsonl")
+    events = list(read_events(journal))
+    judged = next(event for event in events if isinstance(event, Judged))
+    lost = NotJudged(at=judged.at, trial=judged.trial, fault="JudgeFault", message="it failed")
+    journal.write_bytes(b"".join(encode_events([lost if e is judged else e for e in events])))
+    invoke("export", "runs/r")
+
+    shown = invoke("verify", "runs/r", "--json")
+
+    checks = {row["part"]: row["state"] for row in json.loads(shown.out)["checks"]}
+    assert shown.code == 3
+    assert checks["verdicts"] == "differs"
+
+
+def test_a_verdict_of_people_needs_labels_in_the_plan(invoke: Invoke) -> None:
+    assert invoke("run", "-a", "recency", *RUN, "-o", "runs/r").code == 0
+    journal = Path("runs/r/journal.jsonl")
+    better = Verdict(marks={"correctness": 3, "completeness": 2, "grounded": 1})
+    events = [
+        event.replace(verdict=better, judge=PEOPLE) if isinstance(event, Judged) else event
+        for event in read_events(journal)
+    ]
+    journal.write_bytes(b"".join(encode_events(events)))
+
+    shown = invoke("verify", "runs/r")
+
+    assert shown.code == 3
+    assert "judged by people, and the plan has no labels" in shown.err

@@ -182,6 +182,19 @@ def test_it_reads_no_dataset_no_cache_and_no_run(
 
 
 @needs_sandbox
+@pytest.mark.parametrize(
+    "name", ["challenge.secret", ".env", "theirs.bundle", "earlier/journal.jsonl"]
+)
+def test_it_reads_no_seed_no_key_and_no_other_run_beside_it(tmp_path: Path, name: str) -> None:
+    kept = tmp_path / "cheat" / name
+    kept.parent.mkdir(parents=True)
+    kept.write_text("0x1f")
+    path = write_adapter(tmp_path / "cheat", f"return open({str(kept)!r}).read()")
+
+    assert "Permission denied" in ask(path)
+
+
+@needs_sandbox
 @pytest.mark.parametrize("name", ["environ", "cmdline", "mem", "maps", "fd", "cwd/secret"])
 def test_it_reads_nothing_of_our_process(tmp_path: Path, name: str) -> None:
     path = write_adapter(

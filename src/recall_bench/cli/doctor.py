@@ -10,11 +10,13 @@ import click
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, PATH, add_json_option, parse_config
 from recall_bench.core.diagnosis import SystemHealth
+from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import UNDECLARED
 from recall_bench.core.settings import Settings
 
 if TYPE_CHECKING:
     from recall_bench.core.memory import MemorySystem
+    from recall_bench.generate.world_seeds import WorldSeed
     from recall_bench.testing import ContractReport
     from recall_bench.testing.doctor import DoctorResult
 
@@ -89,7 +91,8 @@ def doctor_command(
             ranges=("full",),
             timeout_ms=round(1000 * timeout_s),
         )
-        seeds = _list_kept_seeds(into) or _choose_seeds(story_seed, fresh_seeds)
+        kept = _list_kept_seeds(into)
+        seeds = [*kept, *_choose_seeds(story_seed, max(0, fresh_seeds - len(kept)))]
         return _test_memorisation(settings, seeds, into, as_json=as_json)
     result = _run_doctor(adapter, parse_config(config), timeout_s, story_seed)
     if as_json:
@@ -129,11 +132,21 @@ def _test_memorisation(
 
 def _choose_seeds(first: str | None, count: int) -> list[str]:
     """Random seeds, or this one and those after it."""
-    from recall_bench.generate.world_seeds import WorldSeed, parse_world_seed
+    from recall_bench.generate.world_seeds import WorldSeed
 
     if first is None:
         return [WorldSeed.draw().hex for _ in range(count)]
-    return [WorldSeed(parse_world_seed(first).value + number).hex for number in range(count)]
+    return [WorldSeed(_parse_seed(first).value + number).hex for number in range(count)]
+
+
+def _parse_seed(word: str) -> "WorldSeed":
+    """The seed of an examination, which is told: that of a challenge stays secret."""
+    from recall_bench.generate.world_seeds import parse_world_seed
+
+    seed = parse_world_seed(word)
+    if seed.is_secret:
+        raise UsageError("--seed: the seed of a challenge is secret; give a number")
+    return seed
 
 
 def _list_kept_seeds(folder: Path | None) -> list[str]:
@@ -149,7 +162,7 @@ def _run_doctor(
 
     from recall_bench.cli.console import show_activity
     from recall_bench.core.distribution import get_version
-    from recall_bench.generate.world_seeds import WorldSeed, parse_world_seed
+    from recall_bench.generate.world_seeds import WorldSeed
     from recall_bench.generate.worlds import draw_short_story
     from recall_bench.systems.resolver import resolve_system
     from recall_bench.testing.doctor import (
@@ -158,7 +171,7 @@ def _run_doctor(
         examine_system,
     )
 
-    seed = WorldSeed.draw() if story_seed is None else parse_world_seed(story_seed)
+    seed = WorldSeed.draw() if story_seed is None else _parse_seed(story_seed)
     setup = build_doctor_setup(draw_short_story(seed), get_version(), seed.hex)
     with collect_temporary_files() as files, forward_to_stderr(), show_activity() as show:
         system = resolve_system(Settings(adapter=adapter, config=config))

@@ -324,6 +324,8 @@ class TrialStates:
         self._require_answer(event.trial)
         scenario, slot = self._set(event.trial, _pack_verdict(verdict))
         if event.judge == PEOPLE:
+            if self.plan.labels is None:
+                raise ValueError(f"{event.trial} is judged by people, and the plan has no labels")
             scenario.labelled.add(slot)
         if primary is not None:
             change = verdict.composite - primary.composite

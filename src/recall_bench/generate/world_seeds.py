@@ -44,7 +44,7 @@ class WorldSeed:
 
     @property
     def commitment(self) -> str:
-        """A digest that fixes the seed without telling it."""
+        """A digest that fixes the seed without disclosing it."""
         return sha256(_COMMITMENT.format(self.value).encode()).hexdigest()
 
     def make_card(self, stories: tuple[DrawnStory, ...]) -> WorldCard:
@@ -97,6 +97,8 @@ def settle_seed(settings: Settings, card: WorldCard | None) -> Settings:
 def create_challenge(path: Path, stories: tuple[DrawnStory, ...], version: str) -> Challenge:
     """Draw a secret seed and write both files; an existing challenge is never overwritten."""
     secret = find_secret_file(path)
+    if secret == path:
+        raise UsageError(f"{path}: the seed goes into a .secret file; name another for the rest")
     for each in (path, secret):
         if each.exists():
             raise UsageError(f"{each} exists already; name another file for the new challenge")
@@ -146,7 +148,7 @@ def read_secret(path: Path) -> WorldSeed:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{path}: its seed is still secret, and {secret.name} is not beside it; "
-            "only who made the challenge can run it before it is revealed"
+            "only the author of the challenge can run it before it is revealed"
         ) from error
     return replace(_parse_committed(word, challenge, secret), is_secret=True)
 

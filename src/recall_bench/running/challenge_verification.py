@@ -8,13 +8,15 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import WorldCard
 from recall_bench.generate.shipped_personas import BuildProgress, materialise_drawn
 from recall_bench.generate.world_seeds import Challenge, read_challenge, read_secret
+from recall_bench.running.leaderboard import open_run
+from recall_bench.running.run_bundle import verify_bundle
 from recall_bench.running.run_verification import (
     CheckState,
     RunCheck,
     RunVerification,
     verify_run,
 )
-from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.bundle_file import is_bundle
 
 
 def verify_challenge(
@@ -24,15 +26,17 @@ def verify_challenge(
     challenge = read_challenge(path)
     if challenge.seed is None:
         raise UsageError(
-            f"{path}: its seed is still secret; who made it publishes it with "
+            f"{path}: its seed is still secret; its author publishes it with "
             "`recall-bench challenge reveal`"
         )
-    check = _check_seed(challenge, RunFolder.open(run).plan.world)
+    with open_run(run) as folder:
+        check = _check_seed(challenge, folder.plan.world)
     if check.state is CheckState.VERIFIED:
         seed = read_secret(path)
         for story in challenge.stories:
             materialise_drawn(story, seed, building)
-    found = verify_run(run, building=building)
+    verify = verify_bundle if is_bundle(run) else verify_run
+    found = verify(run, None, building)
     return msgspec.structs.replace(found, checks=(check, *found.checks))
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.memory import Isolation
+from recall_bench.core.settings import Settings
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.reporting.leaderboard.board import (
@@ -80,6 +81,14 @@ class RunCollection:
         )
         folder = self._open.enter_context(open_run(place))
         require_verified(found)
+        plan = folder.plan
+        if plan.judge.rubrics:
+            raise DataError("a model judged it, and its verdicts cannot be derived again here")
+        if plan.error_budget > Settings().error_budget:
+            raise DataError(
+                f"its error budget is {plan.error_budget:g}, so that failures could drop out; "
+                f"run it with {Settings().error_budget:g}"
+            )
         validity = summarise(folder).validity
         if validity.status is not RunStatus.VALID:
             raise DataError(f"its scores are {validity.status.value}: {validity.reason}")
@@ -146,9 +155,9 @@ def _list_badges(folder: RunFolder, found: RunVerification, place: Path) -> Iter
     if is_fresh(plan):
         yield FRESH
     isolation = plan.system.isolation
-    if isolation is not None and isolation.kind is not Isolation.IN_PROCESS:
+    if isolation is not None and isolation.kind is Isolation.SANDBOX:
         yield ISOLATED
     if states.get("signature") is CheckState.VERIFIED:
         yield SIGNED
-    replay = read_replay(place, plan.digest)
+    replay = read_replay(place, folder.last_link)
     yield REPLAYED if replay is not None and replay.is_confirmed else SELF_REPORTED

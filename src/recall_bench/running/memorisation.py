@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from recall_bench.core.event import Judged
+from recall_bench.core.errors import DataError
 from recall_bench.core.plain_text import format_fact
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
@@ -25,6 +25,7 @@ from recall_bench.running.experiment import Experiment, ExperimentCell, require_
 from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import move_outputs
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import read_trials
 
 CONTROL: Final = "hybrid"
 RELEASED: Final = "released"
@@ -105,6 +106,8 @@ def compute_memorisation(
     """Compute the test from finished runs, named `system-SEED` and `control-SEED`."""
     marks = {name: _read_marks(folder) for name, folder in folders.items()}
     shared = set.intersection(*(set(each) for each in marks.values()))
+    if not shared:
+        raise DataError("no question was answered and judged in all runs, so there is no test")
     released, fresh = _split_marks(marks, "system", seeds, shared)
     control_released, control_fresh = _split_marks(marks, "control", seeds, shared)
     advantage = {trial: released[trial] - fresh[trial] for trial in shared}
@@ -123,12 +126,7 @@ def compute_memorisation(
 
 
 def _read_marks(folder: RunFolder) -> dict[Trial, float]:
-    return {
-        result.trial: result.outcome.verdict.composite * _POINTS
-        for scenario in folder.scenarios
-        for result in folder.results(scenario)
-        if isinstance(result.outcome, Judged)
-    }
+    return {trial: marks * _POINTS for trial, marks in read_trials(folder).points.items()}
 
 
 def _split_marks(

@@ -32,15 +32,15 @@ ENOUGH: Final = 0.95
 """The share of equal marks from which a replay confirms a run: models do not always repeat."""
 
 
-_Drawn = tuple[Scenario, list[TrialResult]]
-_Asked = tuple[TrialResult, str | None, Verdict | None]
+TrialSample = tuple[Scenario, list[TrialResult]]
+ReplayedTrial = tuple[TrialResult, str | None, Verdict | None]
 
 
 class Replay(ComputedRecord, frozen=True, kw_only=True):
     """What came out when a random part of a run was repeated."""
 
-    plan: str
-    """The digest of the plan."""
+    link: str | None
+    """The checksum of the last line of the journal: it is of this run and no other."""
     system: str
     trials: int
     same_answers: int
@@ -73,7 +73,9 @@ def replay_run(
     return _compare(folder, run_to_end(_ask_again, settings, plan, drawn))
 
 
-async def _ask_again(settings: Settings, plan: Plan, drawn: Sequence[_Drawn]) -> list[_Asked]:
+async def _ask_again(
+    settings: Settings, plan: Plan, drawn: Sequence[TrialSample]
+) -> list[ReplayedTrial]:
     system = resolve_system(settings)
     try:
         if (system.card.name, system.card.version) != (plan.system.name, plan.system.version):
@@ -81,7 +83,7 @@ async def _ask_again(settings: Settings, plan: Plan, drawn: Sequence[_Drawn]) ->
                 f"--adapter: is {system.card.name} {system.card.version}, and the run is of "
                 f"{plan.system.name} {plan.system.version}; install that version to replay it"
             )
-        asked: list[_Asked] = []
+        asked: list[ReplayedTrial] = []
         for scenario, results in drawn:
             if results:
                 found = await _ask_scenario(system, settings, plan, scenario, results)
@@ -133,7 +135,7 @@ def _draw_trials(
     return chance.sample(there, count)
 
 
-def _compare(folder: RunFolder, pairs: Sequence[_Asked]) -> Replay:
+def _compare(folder: RunFolder, pairs: Sequence[ReplayedTrial]) -> Replay:
     same_answers, same_marks, differing = 0, 0, []
     for result, text, verdict in pairs:
         before, outcome = result.answered, result.outcome
@@ -147,7 +149,7 @@ def _compare(folder: RunFolder, pairs: Sequence[_Asked]) -> Replay:
         if not is_same:
             differing.append(str(result.trial))
     return Replay(
-        plan=folder.plan.digest,
+        link=folder.last_link,
         system=f"{folder.plan.system.name} {folder.plan.system.version}",
         trials=len(pairs),
         same_answers=same_answers,
@@ -161,10 +163,10 @@ def locate_replay(place: Path) -> Path:
     return place.with_name(f"{place.name}.replay.json")
 
 
-def read_replay(place: Path, plan: str) -> Replay | None:
-    """The replay of a bundle or run; None if there is none, or it is of another plan."""
+def read_replay(place: Path, link: str | None) -> Replay | None:
+    """The replay of a bundle or run; None if there is none, or it is of another run."""
     try:
         found = msgspec.json.decode(locate_replay(place).read_bytes(), type=Replay)
     except (OSError, msgspec.DecodeError, ValueError):
         return None
-    return found if found.plan == plan else None
+    return found if link is not None and found.link == link else None

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from recall_bench.core.errors import BenchError, UsageError
-from recall_bench.core.event import Judged
+from recall_bench.core.event import Judged, NotJudged
 from recall_bench.core.plain_text import clean_text, format_fact, format_heading
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.record import ComputedRecord
@@ -232,7 +232,10 @@ def _compare_verdicts(folder: RunFolder, again: RunFolder) -> Iterator[RunCheck]
     for scenario in folder.scenarios:
         pairs = zip(folder.results(scenario), again.results(scenario), strict=True)
         for before, after in pairs:
-            if not isinstance(before.outcome, Judged) or before.outcome.judge == PEOPLE:
+            if isinstance(before.outcome, NotJudged) and isinstance(after.outcome, Judged):
+                # The offline judge never fails: somebody took the verdict away.
+                differing.append(before.trial)
+            if not isinstance(before.outcome, Judged):
                 continue
             count += 1
             verdict = after.outcome.verdict if isinstance(after.outcome, Judged) else None

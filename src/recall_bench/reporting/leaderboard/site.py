@@ -144,7 +144,8 @@ def _collect_system(board: Board, system: str) -> dict[str, list[Entry]]:
 def _render_index(board: Board) -> Markup:
     head, *others = board.suites
     lead = (
-        "The first table is measured on freshly drawn stories, which no system can have seen."
+        "The first table is measured on stories drawn from long random seeds: no model was "
+        "trained on them."
         if head.is_fresh
         else "No entry was measured on freshly drawn stories yet, so a system may know the answers."
     )
@@ -266,7 +267,8 @@ def _render_track(score: Estimate | None, bounds: ScoreRange | None) -> Markup:
     """The score on a line from 0 to 100, with its interval, silence and the ceiling."""
     if score is None:
         return make_element("td", NO_DATA, class_="score")
-    low, high = score.low or score.value, score.high or score.value
+    low = score.value if score.low is None else score.low
+    high = score.value if score.high is None else score.high
     marks = [
         _place("band", low, high),
         _place("dot", score.value),
@@ -366,8 +368,8 @@ def _render_legend() -> Markup:
     notes = (GROUP_NOTE, WAY_NOTE, INVENTION_NOTE, DOUBT_NOTE)
     badges = {
         "verified": "journal, questions, verdicts and figures follow from the bundle",
-        "fresh seed": "measured on stories drawn from a random seed",
-        "isolated": "the system ran in a process of its own, apart from questions and answers",
+        "fresh seed": "measured on stories drawn from a long random seed",
+        "isolated": "by its own account, it ran in a sandbox apart from questions and answers",
         "replayed": "a random part of the run was repeated here with the same answers",
         "control": "knows nothing, guesses, or is given the evidence: a mark to compare with",
         "self-reported": "that the answers are those of the system is the word of its authors",
@@ -521,5 +523,5 @@ def _describe_latency(entry: Entry) -> str:
         return NO_DATA
     return (
         f"{format_milliseconds(entry.p50_s)} (median), {format_milliseconds(entry.p95_s)} (95 %), "
-        "as timed by who ran it"
+        "as timed by the submitter"
     )

@@ -46,6 +46,7 @@ from recall_bench.core.fork_server import ForkServer, can_fork
 from recall_bench.core.memory import Isolation, IsolationCard, Memory
 from recall_bench.core.settings import RUNS, Settings
 from recall_bench.core.user_code import split_target
+from recall_bench.runs.journal import JOURNAL
 from recall_bench.systems.python.adapter_process import AdapterSpec
 from recall_bench.systems.python.system import serialise_config
 from recall_bench.systems.python.worker_thread import GRACE_S
@@ -140,11 +141,14 @@ class AdapterLaunch:
         folders, needed = [Path(entry) for entry in self._list_path()], [_PACKAGES]
         file = Path(split_target(self.target)[0])
         hidden = list(self.hidden)
+        own = Path.cwd()
         if file.suffix == ".py":
-            folder = file.resolve().parent
-            folders.append(folder)
+            own = file.resolve().parent
+            folders.append(own)
             needed.append(file.resolve())
-            hidden += folder.glob(".env*")
+        for pattern in _CLOSED_NAMES:
+            hidden += own.glob(pattern)
+        hidden += [journal.parent for journal in own.glob(f"*/{JOURNAL}")]
         return sandbox.build_policy(folders, hidden, needed=needed)
 
     def _list_path(self) -> list[str]:
@@ -327,6 +331,10 @@ def _check_config(config: Mapping[str, object]) -> dict[str, object]:
             f"a setting of the adapter cannot be sent to another process ({error}); use texts, "
             "numbers, lists and mappings, or --in-process"
         ) from error
+
+
+_CLOSED_NAMES = (".env*", "*.secret", "*.bundle")
+"""Files beside an adapter that hold keys, seeds of challenges, or questions with their answers."""
 
 
 def _list_hidden(settings: Settings) -> tuple[Path, ...]:
