@@ -119,7 +119,7 @@ def test_the_command_names_stories_seed_and_checkpoints(board: Board) -> None:
 
     assert entry.command == (
         f"recall-bench run --adapter bm25 --personas bakery-de --arcs arcs-60d.yaml "
-        f"--world-seed {entry.seed} --ranges 30d"
+        f"--edition 2 --world-seed {entry.seed} --ranges 30d"
     )
 
 
@@ -150,6 +150,14 @@ def parse(page: Path) -> Links:
     found = Links()
     found.feed(page.read_text(encoding="utf-8"))
     return found
+
+
+def test_pages_of_a_system_that_left_are_removed(make_run: MakeRun, tmp_path: Path) -> None:
+    write_site(build_board([make_run("bm25"), make_run("recency")]), tmp_path / "site")
+    write_site(build_board([make_run("bm25")]), tmp_path / "site")
+
+    assert (tmp_path / "site/system/bm25.html").is_file()
+    assert not (tmp_path / "site/system/recency.html").exists()
 
 
 def test_a_hostile_name_is_text_everywhere(make_run: MakeRun, tmp_path: Path) -> None:

@@ -11,9 +11,7 @@ from datetime import datetime
 from itertools import combinations
 from shlex import join
 
-import msgspec
-
-from recall_bench.core.plan import Plan
+from recall_bench.core.plan import DrawnStory, Plan
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
@@ -125,7 +123,6 @@ class RankGroup(Record, frozen=True, kw_only=True):
 class BoardSuite(ComputedRecord, frozen=True, kw_only=True):
     """One measurement that several systems share."""
 
-    slug: str
     title: str
     data: str
     """The stories alone."""
@@ -180,11 +177,7 @@ def build_board(runs: Sequence[BoardRun], title: str = "Recall Bench leaderboard
         grouped.setdefault(_identify_suite(run.plan), []).append(run)
     suites = [_build_suite(found) for found in grouped.values()]
     suites.sort(key=lambda suite: (not suite.is_fresh, -len(suite.entries), suite.title))
-    slugs = _name_slugs([suite.title for suite in suites])
-    numbered = (
-        msgspec.structs.replace(suite, slug=slug) for suite, slug in zip(suites, slugs, strict=True)
-    )
-    return Board(title=title, suites=tuple(numbered))
+    return Board(title=title, suites=tuple(suites))
 
 
 def _identify_suite(plan: Plan) -> tuple[str, ...]:
@@ -208,7 +201,6 @@ def _build_suite(runs: Sequence[BoardRun]) -> BoardSuite:
     p_values = _compare_all({name: newest[name] for name in ranked})
     plan = runs[0].plan
     return BoardSuite(
-        slug="",
         title=_describe_suite(plan),
         data=_describe_data(plan),
         is_fresh=is_fresh(plan),
@@ -302,7 +294,7 @@ def describe_command(plan: Plan, submission: BoardSubmission) -> str:
     for card in plan.scenarios:
         words += ["--personas", card.id]
     if (story := _find_story(plan)) is not None:
-        words += ["--arcs", story]
+        words += ["--arcs", story.arcs, "--edition", str(story.edition)]
     if plan.world is not None:
         words += ["--world-seed", plan.world.seed or "challenge.json"]
     words += ["--ranges", ",".join(checkpoint.label for checkpoint in plan.checkpoints)]
@@ -325,16 +317,22 @@ def describe_command(plan: Plan, submission: BoardSubmission) -> str:
     return join(words)
 
 
-def _find_story(plan: Plan) -> str | None:
-    """The arcs file of the shipped stories; None for others."""
+def _find_story(plan: Plan) -> DrawnStory | None:
+    """The shipped story of a plan; None for others, and if its personas have different ones."""
     if plan.world is not None:
-        return plan.world.stories[0].arcs
-    catalogue = load_catalogue()
-    for card in plan.scenarios:
-        for arcs, corpus in catalogue.get(card.id, {}).items():
-            if (corpus.days, corpus.questions) == (card.episodes, card.items):
-                return arcs
-    return None
+        found = {(story.arcs, story.edition) for story in plan.world.stories}
+    else:
+        found = {
+            (arcs, corpus.edition)
+            for card in plan.scenarios
+            for edition in (1, 2)
+            for arcs, corpus in load_catalogue(edition).get(card.id, {}).items()
+            if (corpus.days, corpus.questions) == (card.episodes, card.items)
+        }
+    if len(found) != 1:
+        return None
+    ((arcs, edition),) = found
+    return DrawnStory(persona=plan.scenarios[0].id, arcs=arcs, edition=edition)
 
 
 def _describe_suite(plan: Plan) -> str:
@@ -356,18 +354,3 @@ def _describe_data(plan: Plan) -> str:
         return f"{plan.dataset.name}, {plan.dataset.protocol}"
     names = " + ".join(card.id for card in plan.scenarios)
     return f"{names}, {max(card.last_day for card in plan.scenarios)} days"
-
-
-def _name_slugs(titles: Sequence[str]) -> list[str]:
-    """A file name for each title, each once."""
-    slugs: list[str] = []
-    for title in titles:
-        plain = "".join(char if char.isalnum() else "-" for char in title.lower())
-        slug = "-".join(filter(None, plain.split("-")))[:80] or "suite"
-        number = 2
-        chosen = slug
-        while chosen in slugs:
-            chosen = f"{slug}-{number}"
-            number += 1
-        slugs.append(chosen)
-    return slugs

@@ -62,9 +62,14 @@ class SiteFile:
 
 
 def write_site(board: Board, out: Path) -> int:
-    """Write the site and return the number of its files; files of others are never replaced."""
+    """Write the site and return the number of its files; pages of systems that left are removed."""
     files = list(list_files(board))
     refuse_foreign_files(out, (INDEX, "board.json", *_FOLDERS))
+    current = {out / file.name for file in files}
+    for folder in _FOLDERS:
+        for path in (out / folder).glob("*.*"):
+            if path not in current:
+                path.unlink()
     for file in files:
         replace_file(out / file.name, file.content)
     return len(files)
