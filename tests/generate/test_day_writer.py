@@ -422,7 +422,7 @@ def test_a_disk_that_fails_leaves_no_half_of_a_day(
         patched.setattr(Path, "replace", full)
         stopped = write(folder).stopped
     assert stopped is not None
-    assert "cannot be written" in stopped.reason
+    assert "no space left on the disk" in stopped.reason
     assert days(folder) == {}
     write(folder)
 

@@ -255,7 +255,7 @@ def test_what_was_not_measured_is_undecided_and_does_not_pass(tmp_path: Path) ->
 
 
 def test_a_category_that_does_not_exist_is_a_slip_and_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no category 'synthesys'; the run has factual-recall"):
+    with pytest.raises(UsageError, match=r"no category 'synthesys'; did you mean 'synthesis'"):
         check_run(run(tmp_path, points(6)), None, GateRules(min_category={"synthesys": 1}))
 
 

@@ -62,7 +62,9 @@ def runner(invoke: Invoke, folder: Path) -> Run:
 
     def start(*words: object) -> Shown:
         floors = () if "--floors" in words else ("--no-floors",)
-        return invoke("eval", "--dataset", "locomo", "--data", data, *floors, *words)
+        # Its adapters write down what they are asked, which an isolated one could not.
+        own = (*floors, "--in-process")
+        return invoke("eval", "--dataset", "locomo", "--data", data, *own, *words)
 
     return start
 

@@ -82,7 +82,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_report(
         "if 'lemons' in question: import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     )
     words = ["eval", "--dataset", "locomo", "--data", str(tmp_path / "locomo10.json")]
-    words += ["--no-floors", "--into", "r", "--adapter"]
+    words += ["--no-floors", "--in-process", "--into", "r", "--adapter"]
     killed = subprocess.run(
         [sys.executable, "-m", "recall_bench", *words, str(dying)],
         cwd=tmp_path,

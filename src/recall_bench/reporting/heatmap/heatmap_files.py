@@ -215,8 +215,9 @@ def load_result_heatmap(path: Path) -> HeatmapData:
         with (
             open_regular_file(path) as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
+            memoryview(text) as view,
         ):
-            found = decode_foreign_json(memoryview(text), _ResultWithIntervals)
+            found = decode_foreign_json(view, _ResultWithIntervals)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(f"{path}: is not a result.json ({error})") from error
     except OSError as error:

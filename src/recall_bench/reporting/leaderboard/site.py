@@ -15,6 +15,7 @@ from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.formats import (
     format_duration,
     format_milliseconds,
+    format_number,
     format_score,
     format_slug,
 )
@@ -295,9 +296,9 @@ def _render_track(score: Estimate | None, bounds: ScoreRange | None) -> Markup:
 
 
 def _place(name: str, low: float, high: float | None = None) -> Markup:
-    style = f"left:{100 * low / FULL_MARKS:.1f}%"
+    style = f"left:{format_number(100 * low / FULL_MARKS, 1)}%"
     if high is not None:
-        style += f";width:{100 * (high - low) / FULL_MARKS:.1f}%"
+        style += f";width:{format_number(100 * (high - low) / FULL_MARKS, 1)}%"
     return make_element("span", class_=name, style=style)
 
 
@@ -318,7 +319,7 @@ def _format_latency(entry: Entry) -> str:
 def _format_cost(entry: Entry) -> str:
     usage = entry.usage
     if usage.cost_usd:
-        return f"${usage.cost_usd:.2f}"
+        return f"${format_number(usage.cost_usd, 2)}"
     return "free" if not usage.input_tokens else f"{usage.input_tokens:,} tokens"
 
 

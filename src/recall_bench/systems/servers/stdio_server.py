@@ -126,7 +126,9 @@ class _Replier:
             message = f"{envelope.do!r} cannot be read: {raised}"
             error = WireFault(kind="unsupported", message=message)
         finally:
-            del self._scopes[envelope.id]
+            # A client may use an id again before its first request was replied to.
+            if self._scopes.get(envelope.id) is scope:
+                del self._scopes[envelope.id]
         self._replies.send(Envelope(id=envelope.id, error=error))
 
 
