@@ -6,14 +6,18 @@ that comes with the package. Where the terminal matters, the command has a proce
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from recall_bench.core import retry
+from recall_bench.core.retry import CircuitBreaker
 from tests.commands import Invoke, Shown
 from tests.models.openai_server import (
     OpenAIServer,
@@ -503,3 +507,44 @@ def test_half_a_letter_in_a_reason_or_a_failure_does_not_end_the_run(run: Bench)
     assert all(
         "half a \\ud83d face" in each["message"] for each in run.events("not_judged", "failed")
     )
+
+
+def test_a_server_that_is_down_ends_the_run_after_one_round_of_attempts(
+    run: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of the five answers would wait for it in turn."""
+    monkeypatch.setattr(retry, "RETRY_PAUSES_S", (0.1, 0.1))
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    down = f"openai:test;http://127.0.0.1:{port}/v1"
+
+    shown = run("--judge", down, "--parallelism", "1")
+
+    assert shown.code == 6
+    assert "3 connections in a row failed, so nothing more is sent" in shown.err
+    assert "the same command continues" in shown.err
+    assert run.events("judged") == run.events("not_judged") == []
+    assert len(run.events("postponed")) == 2
+
+    with OpenAIServer(lambda _: verdict(), port=port):
+        again = run("--judge", down, "--parallelism", "1")
+
+    assert again.code == 0, again.err
+    assert len(run.events("judged")) == len(run.events("answered")) == QUESTIONS
+
+
+def test_a_server_that_restarts_between_two_attempts_is_not_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Many calls at once are refused at once: that is one moment, and no proof."""
+    monkeypatch.setattr(retry, "RETRY_PAUSES_S", (0.05, 0.05))
+    breaker = CircuitBreaker()
+    for _ in range(50):
+        breaker.note_refusal()
+    assert not breaker.is_open
+
+    time.sleep(0.1)
+    assert breaker.is_open
+
+    breaker.note_connection()
+    assert not breaker.is_open

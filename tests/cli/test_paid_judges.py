@@ -127,3 +127,38 @@ def test_a_one_sided_review_leaves_passes_alone(run: Run, tmp_path: Path) -> Non
     assert shown.code == 0, shown.err
     assert "of passes none, by the plan" in " ".join(shown.out.split())
     assert len(journal("judged")) == 15
+
+
+def test_reviews_that_all_fail_make_the_run_invalid_until_they_are_done(
+    run: Run, tmp_path: Path
+) -> None:
+    strict = judge(tmp_path, "strict", f"return {RIGHT} | {{'correctness': 0}}")
+    second = judge(tmp_path, "second", f"return {RIGHT} if Path('mended').exists() else 'no idea'")
+    reviewed = ("--judge", strict, "--appellate-judge", second)
+
+    broken = run(*reviewed)
+
+    assert broken.code == 6
+    assert "INVALID" in broken.out
+    assert "15 of 15 reviews failed, budget 5 %" in broken.out
+    assert "--retry-errors reviews them again" in broken.err
+    assert json.loads(Path("r/result.json").read_text())["metadata"]["validity"] == "invalid"
+
+    Path("mended").touch()
+    again = run(*reviewed)
+    assert again.code == 6
+
+    mended = run(*reviewed, "--retry-errors")
+    assert mended.code == 0, mended.err
+    assert "INVALID" not in mended.out
+    assert sum("primary" in row for row in journal("judged")) == 15
+
+
+def test_reviews_within_the_error_budget_leave_the_run_valid(run: Run, tmp_path: Path) -> None:
+    strict = judge(tmp_path, "strict", f"return {RIGHT} | {{'correctness': 0}}")
+    second = judge(tmp_path, "second", f"return {RIGHT} if number % 3 else 'no idea'")
+
+    shown = run("--judge", strict, "--appellate-judge", second, "--error-budget", "1")
+
+    assert shown.code == 0, shown.err
+    assert any("review_fault" in row for row in journal("judged"))

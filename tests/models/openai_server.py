@@ -158,9 +158,10 @@ def json_reply(
 
 
 class OpenAIServer:
-    """Listens on a free loopback port while its `with` block lasts."""
+    """Listens on a loopback port, a free one unless it is given, while its `with` block lasts."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, port: int = 0) -> None:
+        self.port = port
         self._script = script if callable(script) else iter(tuple(script))
         self._lock = threading.Lock()
         self._beyond = 0
@@ -214,7 +215,7 @@ class _Listener(ThreadingHTTPServer):
     def __init__(self, owner: OpenAIServer) -> None:
         self.owner = owner
         self._open: set[socket.socket] = set()
-        super().__init__(("127.0.0.1", 0), _Connection)
+        super().__init__(("127.0.0.1", owner.port), _Connection)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self._open.add(request)

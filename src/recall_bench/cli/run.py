@@ -212,7 +212,7 @@ def find_problem(finished: "RunResult") -> str | None:
                 "--retry-errors; a changed system needs another folder"
             )
         case 6 if finished.stopped_by is None:
-            return f"{overall.not_judged} answers could not be judged; the same command judges them"
+            return _describe_missing_verdicts(finished)
     if finished.stopped_by is not None:
         return str(finished.stopped_by)
     if finished.summary.reviews.open and not (finished.part or overall).open:
@@ -225,6 +225,16 @@ def find_problem(finished: "RunResult") -> str | None:
     why = "" if first is None else f" ({first.stage} failed: {first.message})"
     unasked = (finished.part or overall).open
     return f"{unasked} questions could not be asked{why}; the same command tries again"
+
+
+def _describe_missing_verdicts(finished: "RunResult") -> str:
+    if count := finished.summary.overall.not_judged:
+        return f"{count} answers could not be judged; the same command judges them"
+    total = finished.summary.reviews.total
+    return (
+        f"{total.failed} of {total.attempted} reviews by the appellate judge failed; "
+        "the same command with --retry-errors reviews them again"
+    )
 
 
 def _quote_commonest(finished: "RunResult") -> str:

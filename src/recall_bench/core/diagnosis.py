@@ -1,12 +1,14 @@
 """The result of `doctor` for a system, and where it is stored."""
 
-import os
 from enum import StrEnum
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import field
 
+from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.memory import UNDECLARED, Asker, Clock, SystemCard
 from recall_bench.core.record import Record
@@ -54,16 +56,25 @@ class Diagnosis(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The story it was examined on: persona, days and seed."""
 
 
-_DIAGNOSIS = msgspec.json.Decoder(Diagnosis)
+class _SavedDiagnosis(Diagnosis, frozen=True, kw_only=True, omit_defaults=True):
+    """A diagnosis as its file holds it."""
+
+    checksum: str = ""
+    """The digest of all other fields."""
+
+
+_DECODER = msgspec.json.Decoder(_SavedDiagnosis)
+_SEVERITY = tuple(SystemHealth)
+
+CHANGED = "changed-diagnosis"
+"""The check of a saved diagnosis that was changed after `doctor` wrote it."""
 
 
 def save_diagnosis(diagnosis: Diagnosis) -> Path:
     """Store a diagnosis in place of an earlier one of the same system."""
     path = _get_diagnosis_path(diagnosis.system)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}.partial")
-    partial.write_bytes(msgspec.json.format(msgspec.json.encode(diagnosis), indent=2))
-    partial.replace(path)
+    saved = _SavedDiagnosis(**_list_fields(diagnosis), checksum=_compute_checksum(diagnosis))
+    replace_file(path, msgspec.json.format(msgspec.json.encode(saved), indent=2))
     return path
 
 
@@ -71,14 +82,40 @@ def load_diagnosis(card: SystemCard) -> Diagnosis | None:
     """Load the last diagnosis of the system with this card; None if there is none.
 
     A system that was changed or configured differently has another card. One without a declared
-    version cannot be recognised.
+    version cannot be recognised. A file that was changed makes the system suspect at least.
     """
     if card.version == UNDECLARED:
         return None
+    path = _get_diagnosis_path(card.digest)
     try:
-        return _DIAGNOSIS.decode(_get_diagnosis_path(card.digest).read_bytes())
+        saved = _DECODER.decode(path.read_bytes())
     except (OSError, msgspec.DecodeError):
         return None
+    found = Diagnosis(**_list_fields(saved))
+    worst = _find_worst([found.health, *(each.health for each in found.complaints)])
+    is_intact = saved.checksum == _compute_checksum(found) and found.system == card.digest
+    if is_intact and worst is found.health:
+        return found
+    changed = DoctorFinding(
+        check=CHANGED,
+        health=SystemHealth.SUSPECT,
+        message=f"{path} is not as doctor wrote it, or an earlier version did; run doctor again",
+    )
+    return found.replace(
+        health=_find_worst([worst, changed.health]), complaints=(*found.complaints, changed)
+    )
+
+
+def _list_fields(diagnosis: Diagnosis) -> dict[str, Any]:
+    return {name: getattr(diagnosis, name) for name in Diagnosis.__struct_fields__}
+
+
+def _compute_checksum(diagnosis: Diagnosis) -> str:
+    return sha256(msgspec.json.encode(diagnosis, order="deterministic")).hexdigest()
+
+
+def _find_worst(found: list[SystemHealth]) -> SystemHealth:
+    return max(found, key=_SEVERITY.index)
 
 
 def _get_diagnosis_path(digest: str) -> Path:

@@ -41,7 +41,8 @@ A run that ends without one of these still has an exit code that says how it wen
     4  the system could not be reached or fed; the same command continues
     5  the system failed more often than the budget allows: scores are invalid
     6  some answers could not be judged; the same command judges them, and until it does the
-       scores are invalid if they are more than the budget allows
+       scores are invalid if they are more than the budget allows; or more reviews failed than
+       that, and --retry-errors does them again
     7  the journal could not be written, or the disk is full; the same command continues
     8  the money allowed by --max-cost, or the tokens by --max-tokens, are spent; the same
        command with more continues

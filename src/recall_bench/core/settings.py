@@ -327,7 +327,7 @@ class Settings:
     dry_run: Annotated[bool, Help("Show what would be done, and ask nothing")] = False
     skip_preflight: Annotated[bool, Help("Do not check the output paths first")] = False
     skip_catchup_ingest: Annotated[bool, Help("Trust the days that the system says it has")] = False
-    retry_errors: Annotated[bool, Help("Ask failed questions again")] = False
+    retry_errors: Annotated[bool, Help("Repeat failed questions and reviews")] = False
     into: Annotated[
         Path | None,
         Help(

@@ -218,6 +218,13 @@ class ScenarioStates:
         """Set every trial in this state to open."""
         self.grid = bytearray(TrialState.OPEN if byte & 7 == state else byte for byte in self.grid)
 
+    def drop_failed_reviews(self) -> bool:
+        """Make failed reviews due again; whether there was one."""
+        failed = [slot for slot, review in self.reviews.items() if review.change is None]
+        for slot in failed:
+            del self.reviews[slot]
+        return bool(failed)
+
     def is_checkpoint_complete(self, row: int) -> bool:
         """Whether every trial of the checkpoint has its final outcome."""
         return all(
@@ -296,6 +303,12 @@ class TrialStates:
             if states.count_states(state):
                 self.has_ended = False
                 states.reset_state(state)
+
+    def drop_failed_reviews(self) -> None:
+        """Make every failed review due again."""
+        for states in self.scenarios.values():
+            if states.drop_failed_reviews():
+                self.has_ended = False
 
     def _apply_feeding(self, event: Ingested | Settled | FeedFailed) -> None:
         if isinstance(event, FeedFailed):

@@ -154,6 +154,11 @@ class ReviewTally:
         """Reviews that gave a verdict."""
         return self.raised + self.lowered + self.same
 
+    @property
+    def attempted(self) -> int:
+        """Reviews that gave a verdict or failed."""
+        return self.done + self.failed
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewCounts:

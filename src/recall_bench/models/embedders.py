@@ -19,11 +19,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
-from recall_bench.core.retry import parse_retry_after
+from recall_bench.core.retry import CircuitBreaker, parse_retry_after
 from recall_bench.core.usage import Usage
 from recall_bench.core.user_code import require_libraries
 from recall_bench.models.compatible_server import COMPATIBLE, CompatibleServer, resolve_server
-from recall_bench.models.faults import truncate_line
+from recall_bench.models.faults import is_unreachable, truncate_line
 from recall_bench.models.model_spec import parse_spec
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ class ServedEmbedder(LazyDimensions):
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._open: httpx.Client | None = None
+        self._breaker = CircuitBreaker()
 
     @property
     def name(self) -> str:
@@ -203,6 +204,7 @@ class ServedEmbedder(LazyDimensions):
         failure: ModelFault
         try:
             reply = self._open_client().post(self._server.build_url("embeddings"), json=request)
+            self._breaker.note_connection()
             if reply.is_success:
                 found = reply.json()
                 if isinstance(found, dict):
@@ -213,6 +215,10 @@ class ServedEmbedder(LazyDimensions):
         except httpx.HTTPError as error:
             message = truncate_line(self._server.redact(str(error)))
             failure = ModelBusy(f"{self.name}: the connection failed: {message}")
+            if is_unreachable(error):
+                self._breaker.note_refusal()
+            if self._breaker.is_open:
+                failure = ModelGone(f"{failure}; {self._breaker.describe()}")
         except ValueError:
             failure = ModelFault(f"{self.name}: replied with something that is no JSON")
         # Raised here, where no error of the library is being handled, it drags no headers along.

@@ -51,6 +51,11 @@ def read_refusal(error: Exception) -> str | None:
     return None
 
 
+def is_unreachable(error: BaseException) -> bool:
+    """Whether no connection to the server could be opened, so that nothing was sent."""
+    return any(type(each).__name__ == "ConnectError" for each in _collect_chain(error))
+
+
 def translate_error(error: Exception, name: str, redact: Redactor) -> ModelFault:
     """Return a ModelFault for an error of the library, with no secret in it.
 
@@ -88,7 +93,8 @@ def _extract_message(error: Exception) -> str:
     if isinstance(error, ModelHTTPError):
         return _extract_body_message(error)
     if isinstance(error, ModelConnectionError):
-        return next((text for text in reversed(_collect_chain(error)) if text), "no reason given")
+        texts = map(str, reversed(_collect_chain(error)))
+        return next((text for text in texts if text), "no reason given")
     return str(error) or "no reason given"
 
 
@@ -100,13 +106,13 @@ def _extract_body_message(error: "ModelHTTPError") -> str:
     return str(body) if body else "no reason given"
 
 
-def _collect_chain(error: BaseException) -> list[str]:
-    texts: list[str] = []
+def _collect_chain(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and len(texts) < 10:
-        texts.append(str(current))
+    while current is not None and len(chain) < 10:
+        chain.append(current)
         current = current.__cause__ or current.__context__
-    return texts
+    return chain
 
 
 def truncate_line(text: str) -> str:

@@ -18,16 +18,23 @@ from urllib.parse import unquote, urlsplit
 from anyio.lowlevel import current_token
 
 from recall_bench.core.distribution import format_install
-from recall_bench.core.errors import BenchError, ModelBusy, ModelFault, UsageError
+from recall_bench.core.errors import BenchError, ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.core.redaction import (
     Redactor,
     filter_logs,
     list_environment_secrets,
     list_userinfo_secrets,
 )
+from recall_bench.core.retry import CircuitBreaker
 from recall_bench.core.usage import Usage
 from recall_bench.models.batch_model import BatchModel
-from recall_bench.models.faults import is_filtered, read_refusal, translate_error, truncate_line
+from recall_bench.models.faults import (
+    is_filtered,
+    is_unreachable,
+    read_refusal,
+    translate_error,
+    truncate_line,
+)
 from recall_bench.models.folder_model import FolderModel
 from recall_bench.models.missing_keys import is_key_necessary
 from recall_bench.models.model import Finish, Model, Prompt, Reply
@@ -101,6 +108,7 @@ class ProviderModel:
         self._redact_reply = redact_reply
         self._headers = headers
         self._refused = RefusedSettings()
+        self._breaker = CircuitBreaker()
         self._open_in: object | None = None
 
     @property
@@ -157,6 +165,7 @@ class ProviderModel:
         except Exception as error:  # noqa: BLE001 - libraries of many providers, and their servers
             outcome = self._translate_failure(error, sent)
         else:
+            self._breaker.note_connection()
             outcome = self._read_reply(response)
         # Raised here, where no error of the library is being handled, it has no context to print.
         if isinstance(outcome, ModelFault):
@@ -233,7 +242,12 @@ class ProviderModel:
             return ModelBusy(
                 f"{self.name}: it takes no {left_out}; the next call has none: {message}"
             )
-        return translate_error(error, self.name, self._redact)
+        fault = translate_error(error, self.name, self._redact)
+        if not is_unreachable(error):
+            self._breaker.note_connection()
+            return fault
+        self._breaker.note_refusal()
+        return ModelGone(f"{fault}; {self._breaker.describe()}") if self._breaker.is_open else fault
 
 
 def takes_no_temperature(foreign: "Foreign[Any]") -> bool:

@@ -210,6 +210,7 @@ class Job:
                 raise DataError(f"{self.journal}, line {number}: {error}") from error
         if self.settings.retry_errors:
             states.reset_state(TrialState.NOT_ANSWERED)
+            states.drop_failed_reviews()
         self.was_finished = states.has_ended if self.shard is None else self._is_complete(states)
         if not self.was_finished:
             resumed = RunResumed(at=datetime.now(UTC), code=get_version(), **self._work)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from recall_bench.core.errors import BenchError
 from recall_bench.core.plan import Shard
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.summary import RunStatus, Summary
+from recall_bench.runs.summary import RunStatus, Summary, are_reviews_over_budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,8 @@ class RunResult:
         if overall.not_answered > self.summary.plan.error_budget * owed:
             return 5
         if overall.not_judged:
+            return 6
+        if are_reviews_over_budget(self.summary.reviews, self.summary.plan.error_budget):
             return 6
         return 4 if self.summary.reviews.open else 0
 

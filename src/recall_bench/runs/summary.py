@@ -175,7 +175,7 @@ def _count_run(folder: RunFolder) -> Summary:
     reviews = folder.count_reviews()
     return Summary(
         plan=folder.plan,
-        validity=_decide_validity(folder, personas, overall, reviews.open),
+        validity=_decide_validity(folder, personas, overall, reviews),
         personas=personas,
         unstarted=folder.unstarted,
         checkpoints=_merge_checkpoints(personas),
@@ -268,6 +268,11 @@ def _add_leaks(
 def is_over_budget(tally: TrialTally, budget: float) -> bool:
     """Whether more of these trials failed than the error budget allows."""
     return tally.failed > budget * tally.owed
+
+
+def are_reviews_over_budget(reviews: ReviewCounts, budget: float) -> bool:
+    """Whether more of the reviews failed than the error budget allows."""
+    return reviews.total.failed > budget * reviews.total.attempted
 
 
 def _get_cell(item: Item) -> _CellKey:
@@ -403,20 +408,27 @@ def list_difficulties(part: CheckpointSummary) -> tuple[str, ...]:
 
 
 def _decide_validity(
-    folder: RunFolder, personas: Iterable[PersonaSummary], overall: TrialTally, reviews_open: int
+    folder: RunFolder,
+    personas: Iterable[PersonaSummary],
+    overall: TrialTally,
+    reviews: ReviewCounts,
 ) -> Validity:
     pending = {persona.id for persona in personas if persona.overall.open} | set(folder.unstarted)
-    is_over = folder.is_finished or (pending <= folder.stopped_scenarios and not reviews_open)
+    is_over = folder.is_finished or (pending <= folder.stopped_scenarios and not reviews.open)
     budget = folder.plan.error_budget
     if is_over and is_over_budget(overall, budget):
         reason = f"{overall.failed} of {overall.owed} trials failed, budget {budget * 100:.4g} %"
         if overall.open:
             reason += f"; {overall.open} of them could not be put, because feeding failed"
         return Validity(status=RunStatus.INVALID, reason=reason)
-    if pending or reviews_open:
+    if is_over and are_reviews_over_budget(reviews, budget):
+        total = reviews.total
+        reason = f"{total.failed} of {total.attempted} reviews failed, budget {budget * 100:.4g} %"
+        return Validity(status=RunStatus.INVALID, reason=reason)
+    if pending or reviews.open:
         reason = f"{overall.open} of {overall.owed} trials open"
-        if reviews_open:
-            reason += f", {reviews_open} verdicts to review"
+        if reviews.open:
+            reason += f", {reviews.open} verdicts to review"
         if folder.unstarted:
             reason += f", not started: {', '.join(folder.unstarted)}"
         return Validity(status=RunStatus.UNFINISHED, reason=reason)
