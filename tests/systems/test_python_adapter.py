@@ -30,7 +30,11 @@ async def test_plain_and_async_methods_are_called_alike(kind: type[Notes | Async
 
     assert answer == Answer(text="What is the cat called? No idea.")
     metadata = DayMetadata(
-        day_number=2, date="2026-01-02", persona_id="ada", active_arcs=("cat", "rain")
+        day_number=2,
+        date="2026-01-02",
+        persona_id="ada",
+        active_arcs=("cat", "rain"),
+        episode_id="day-0002",
     )
     day = (2, "The cat is Fig.", metadata)
     assert adapter.calls == ["setup", day, "finalize", "What is the cat called?", "teardown"]
@@ -378,6 +382,8 @@ def test_what_a_day_comes_with_can_be_had_as_attributes_and_as_items() -> None:
         "date": "2025-03-09",
         "persona_id": "ada",
         "active_arcs": (),
+        "episode_id": "",
+        "session": None,
     }
     with pytest.raises(KeyError):
         metadata["day"]

@@ -14,6 +14,7 @@ BenchError
 ├── JournalLost            the journal cannot be written; the same command continues   exit 7
 ├── Interrupted            stopped by a signal; the same command continues  exit 128 + signal
 ├── SystemGone             the system cannot be reached; nothing is held against it    exit 4
+├── NotOffered             the system lacks an optional part   its caller reports that
 ├── SystemBroken           its first questions all fail in one way; the run stops      exit 5
 ├── SystemFault            the system failed         recorded, counts against the system
 │   ├── SystemTimeout
@@ -168,6 +169,12 @@ class SystemGone(BenchError):
     """The system under test cannot be reached; nothing is recorded against it."""
 
     exit_code = 4
+
+
+class NotOffered(BenchError):
+    """The system lacks an optional part of the contract; nothing is held against it."""
+
+    exit_code = 2
 
 
 class SystemBroken(BenchError):

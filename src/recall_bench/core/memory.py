@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import field
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
@@ -237,6 +238,153 @@ class MemoryWithHoldings(Protocol):
 
     async def holdings(self) -> Holdings:
         """Report its present content. Called at every checkpoint, after `settle`."""
+
+
+class Offer(StrEnum):
+    """An optional part of the contract. A system that lacks one has not failed at it."""
+
+    FORGET = "forget"
+    """Erases everything about a subject given in words."""
+    DELETE = "delete"
+    """Erases one episode by its id."""
+    DELETE_SESSION = "delete-session"
+    """Erases a whole session."""
+    DELETE_PERSON = "delete-person"
+    """Erases everything that a person said or that is about them."""
+    RETAIN = "retain"
+    """Keeps nothing older than a number of days before the latest day."""
+    STORED = "stored"
+    """Lists every entry that it holds."""
+    CONSOLIDATE = "consolidate"
+    """Does at once what it does from time to time: summaries, merging."""
+    REOPEN = "reopen"
+    """Goes on with what an earlier process left."""
+
+
+class EraseScope(StrEnum):
+    """What a request to erase names."""
+
+    FORGET = "forget"
+    """A subject, in words."""
+    DELETE = "delete"
+    """The id of an episode."""
+    SESSION = "session"
+    PERSON = "person"
+    """A name."""
+    DAYS = "days"
+    """How many days before the latest one are kept; from then on, this is a rule."""
+
+    @property
+    def offer(self) -> Offer:
+        """The optional part that such a request needs."""
+        return _OFFER_OF_SCOPE[self]
+
+
+_OFFER_OF_SCOPE = {
+    EraseScope.FORGET: Offer.FORGET,
+    EraseScope.DELETE: Offer.DELETE,
+    EraseScope.SESSION: Offer.DELETE_SESSION,
+    EraseScope.PERSON: Offer.DELETE_PERSON,
+    EraseScope.DAYS: Offer.RETAIN,
+}
+
+
+def parse_kept_days(value: str) -> int:
+    """Parse the number of days of a retention rule; UsageError if it is none."""
+    if not (value.isascii() and value.isdecimal()):
+        raise UsageError(f"{value!r} is no number of days; keep 0 days or more")
+    return int(value)
+
+
+class EraseReply(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What a memory says that it erased."""
+
+    confirmed: bool | None = None
+    """Whether it says that it erased something; None if it does not say."""
+    count: int | None = None
+    """How many entries it says it erased."""
+
+
+class StoredEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One entry of a memory, as the memory lists it."""
+
+    text: str
+    id: str | None = None
+    """The id of the episode it came from, if the memory names it."""
+    day: int | None = None
+
+
+@runtime_checkable
+class OfferingSystem(Protocol):
+    """A system with optional parts of the contract.
+
+    They are not on its card: they change no answer.
+    """
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        """The optional parts that its memories have."""
+
+
+def list_offers(system: MemorySystem) -> frozenset[Offer]:
+    """Return the optional parts of the contract that a system offers."""
+    return system.offers if isinstance(system, OfferingSystem) else frozenset()
+
+
+@runtime_checkable
+class ErasingMemory(Protocol):
+    """A memory that can be told to erase."""
+
+    async def erase(self, scope: EraseScope, value: str) -> EraseReply:
+        """Erase what the value names; NotOffered if it cannot erase in this scope."""
+
+
+@runtime_checkable
+class ListingMemory(Protocol):
+    """A memory that lists what it holds."""
+
+    async def list_stored(self) -> tuple[StoredEntry, ...]:
+        """List every entry; NotOffered if it cannot."""
+
+
+@runtime_checkable
+class ConsolidatingMemory(Protocol):
+    """A memory that can be told to consolidate now."""
+
+    async def consolidate(self) -> None:
+        """Return once it has consolidated; NotOffered if it cannot."""
+
+
+@runtime_checkable
+class ReopeningSystem(Protocol):
+    """A system that can go on with the state of a memory that ended."""
+
+    async def reopen(self, memory: Memory) -> Memory:
+        """Open a memory with the state of one that was closed or killed.
+
+        NotOffered if the system cannot, SystemGone if the state is lost. The state of a memory that
+        was closed may be removed with the memory object.
+        """
+
+
+@runtime_checkable
+class KillableMemory(Protocol):
+    """A memory whose process we started, so that we may kill it."""
+
+    async def kill(self) -> None:
+        """Kill the process that serves this memory at once, and wait for its end.
+
+        Other memories that it serves are lost too. NotOffered if we did not start it.
+        """
+
+
+@runtime_checkable
+class MemoryWithFolder(Protocol):
+    """A memory of which we may know where its state is on disk."""
+
+    @property
+    def state_folder(self) -> Path | None:
+        """The folder with its state; None if there is none that we know."""
 
 
 @runtime_checkable

@@ -43,6 +43,8 @@ class Episode(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The same text by turns, where the dataset has them."""
     arcs: tuple[str, ...] = ()
     """Ids of the story arcs active that day; part of the public protocol."""
+    session: str | None = None
+    """The session it belongs to as a whole; None if its text names its sessions, or has none."""
 
 
 CATEGORIES = (

@@ -1,15 +1,16 @@
 """The limits of a reply, the same for every transport."""
 
 import math
+from collections.abc import Iterable
 
 import msgspec
 
-from recall_bench.core.errors import NotAnAnswer
+from recall_bench.core.errors import NotAnAnswer, SystemFault
 from recall_bench.core.foreign_json import MAX_DEPTH, MAX_REPLY_BYTES, is_too_deep
-from recall_bench.core.memory import Answer, RetrievalReply
+from recall_bench.core.memory import Answer, RetrievalReply, StoredEntry
 from recall_bench.core.usage import Usage
 
-_MAX_COUNT = 2**63
+MAX_COUNT = 2**63
 """Larger numbers cannot be added up in a table of 64-bit integers."""
 
 
@@ -20,7 +21,7 @@ def check_reply(reply: Answer | RetrievalReply) -> None:
     if reply.usage is not None:
         _check_usage(reply.usage)
     for passage in reply.passages:
-        if passage.day is not None and abs(passage.day) >= _MAX_COUNT:
+        if passage.day is not None and abs(passage.day) >= MAX_COUNT:
             raise NotAnAnswer("a passage has a day of more than 64 bits")
     try:
         size = len(msgspec.json.encode(reply))
@@ -30,10 +31,27 @@ def check_reply(reply: Answer | RetrievalReply) -> None:
         raise NotAnAnswer(f"its reply has {size:,} bytes; {MAX_REPLY_BYTES:,} are allowed")
 
 
+def check_entries(entries: Iterable[StoredEntry]) -> tuple[StoredEntry, ...]:
+    """The entries that a memory lists; SystemFault if they are more than a reply may hold."""
+    kept: list[StoredEntry] = []
+    size = 0
+    for entry in entries:
+        if entry.day is not None and abs(entry.day) >= MAX_COUNT:
+            raise SystemFault("an entry that it lists has a day of more than 64 bits")
+        try:
+            size += len(msgspec.json.encode(entry))
+        except ValueError as error:
+            raise SystemFault(f"an entry that it lists cannot be recorded: {error}") from error
+        if size > MAX_REPLY_BYTES:
+            raise SystemFault(f"it lists entries of more than {MAX_REPLY_BYTES:,} bytes")
+        kept.append(entry)
+    return tuple(kept)
+
+
 def _check_usage(usage: Usage) -> None:
     for name in usage.__struct_fields__:
         value = getattr(usage, name)
-        if not (math.isfinite(value) and 0 <= value < _MAX_COUNT):
+        if not (math.isfinite(value) and 0 <= value < MAX_COUNT):
             raise NotAnAnswer(
                 f"its usage has {name} = {value:.6g}; usage is never below 0 nor above 64 bits"
             )

@@ -282,7 +282,7 @@ class OracleSystem(IndexSystem):
     """A control: it is given the evidence of each question, and nothing else."""
 
     def __init__(self, card: SystemCard) -> None:
-        super().__init__(card, self._create_oracle_memory)
+        super().__init__(card, self._create_oracle_memory, erases=False)
         self._evidence: dict[str, Mapping[str, tuple[Passage, ...]]] = {}
 
     def receive_evidence(self, scenario: str, evidence: Mapping[str, tuple[Passage, ...]]) -> None:
@@ -306,7 +306,7 @@ class GoldPassageSystem(IndexSystem):
     """A control: it is given the passages with the evidence of each question."""
 
     def __init__(self, card: SystemCard) -> None:
-        super().__init__(card, self._create_gold_memory)
+        super().__init__(card, self._create_gold_memory, erases=False)
         self._passages: dict[str, Mapping[str, tuple[Passage, ...]]] = {}
 
     def receive_passages(self, scenario: str, passages: Mapping[str, tuple[Passage, ...]]) -> None:

@@ -3,11 +3,28 @@
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from recall_bench.core.errors import DataError, SystemFault
-from recall_bench.core.memory import Answer, Holdings, Memory, RetrievalReply, SystemCard
+from recall_bench.core.errors import DataError, NotOffered, SystemFault
+from recall_bench.core.memory import (
+    Answer,
+    EraseReply,
+    EraseScope,
+    Holdings,
+    Memory,
+    Offer,
+    RetrievalReply,
+    StoredEntry,
+    SystemCard,
+)
 from recall_bench.core.scenario import Episode, Question
+from recall_bench.systems.builtin.index_erasure import (
+    build_test,
+    find_latest_date,
+    list_entries,
+    subtract_entries,
+)
 from recall_bench.systems.builtin.passage_index import (
     Indexer,
     PassageIndex,
@@ -31,6 +48,7 @@ class IndexState:
     prepared: tuple[PreparedDocument, ...]
     vocabulary: VocabularyState | None
     lexicon: WordTableState | None
+    kept_days: str | None = None
 
 
 class IndexMemory:
@@ -52,6 +70,10 @@ class IndexMemory:
         self._answerer = reader
         self._window = window
         self.scenario = ""
+        self.renew: Callable[[], IndexMemory] | None = None
+        """Makes an empty memory like this one; None if it cannot erase."""
+        self._kept_days: str | None = None
+        """How many days before the latest are kept, if there is such a rule."""
         self._index = PassageIndex()
         self._prepared: list[PreparedDocument] = []
 
@@ -70,6 +92,25 @@ class IndexMemory:
             oldest = self._prepared[-1].document.day - self._window + 1
             self._prepared = [each for each in self._prepared if each.document.day >= oldest]
             self._index = self._indexer.extend(PassageIndex(), self._prepared)
+        if self._kept_days is not None:
+            self._erase_entries(EraseScope.DAYS, self._kept_days)
+
+    async def erase(self, scope: EraseScope, value: str) -> EraseReply:
+        """Erase entries, their words and vectors, and the summaries made from them.
+
+        A subject is in every entry with all of its words, a person in every entry with the name.
+        """
+        count = self._erase_entries(scope, value)
+        if scope is EraseScope.DAYS:
+            self._kept_days = value
+            return EraseReply(confirmed=True, count=count)
+        return EraseReply(confirmed=count > 0, count=count)
+
+    async def list_stored(self) -> tuple[StoredEntry, ...]:
+        """Every chunk and summary, with what a search finds it by."""
+        if self.renew is None:
+            raise NotOffered("this built-in does not list what it holds")
+        return tuple(list_entries(self._index, self._prepared))
 
     async def answer(self, question: Question) -> Answer | RetrievalReply:
         """Answer from the index."""
@@ -94,9 +135,14 @@ class IndexMemory:
         twin = IndexMemory(
             self._indexer, self._answerer, window=self._window, knows_evidence=self._knows_evidence
         )
-        twin.scenario = self.scenario
+        twin.scenario, twin.renew, twin._kept_days = self.scenario, self.renew, self._kept_days
         twin._index, twin._prepared = self._index, list(self._prepared)
         return twin
+
+    @property
+    def parts(self) -> tuple[Indexer, Answerer]:
+        """What prepares its episodes, and what answers."""
+        return self._indexer, self._answerer
 
     @property
     def state(self) -> IndexState:
@@ -108,6 +154,7 @@ class IndexMemory:
             prepared=tuple(self._prepared),
             vocabulary=None if vocabulary is None else vocabulary.state,
             lexicon=None if lexicon is None else lexicon.state,
+            kept_days=self._kept_days,
         )
 
     def restore(self, held: IndexState) -> None:
@@ -120,6 +167,24 @@ class IndexMemory:
         if indexer.formula is not None and index.postings is not None:
             index = replace(index, words=Bm25Index(index.postings, indexer.formula))
         self._index, self._prepared = index, list(held.prepared)
+        self._kept_days = held.kept_days
+
+    def _erase_entries(self, scope: EraseScope, value: str) -> int:
+        if self.renew is None:
+            raise NotOffered("this built-in does not erase")
+        latest = find_latest_date(self._index, self._prepared)
+        test = build_test(scope, value, latest)
+        left = subtract_entries(self._index, self._prepared, test)
+        is_same = len(left.documents) == len(self._index.documents)
+        if is_same and len(left.prepared) == len(self._prepared) and not left.count:
+            return 0
+        # Copies share the vocabulary, and it holds the words of what is erased.
+        self._indexer, self._answerer = self.renew().parts
+        self._index = self._indexer.build_index(left.documents, left.open_periods)
+        self._prepared = [
+            self._indexer.index_document(each.document, each.summary) for each in left.prepared
+        ]
+        return left.count
 
 
 _PACKED_FILE = "memory.pickle"
@@ -182,15 +247,22 @@ class IndexSnapshots:
         return self._kept[token]
 
 
+ERASING = frozenset({*(scope.offer for scope in EraseScope), Offer.STORED})
+"""What the memories of built-ins offer."""
+
+
 class IndexSystem:
     """Opens a memory for each scenario."""
 
-    def __init__(self, card: SystemCard, opened: Callable[[str], IndexMemory]) -> None:
+    def __init__(
+        self, card: SystemCard, opened: Callable[[str], IndexMemory], *, erases: bool = True
+    ) -> None:
         self.card = card
+        self.offers = ERASING if erases else frozenset()
         self._factory = opened
         self.snapshots = IndexSnapshots(self._create_memory)
 
-    async def open(self, scenario: str) -> Memory:
+    async def open(self, scenario: str) -> IndexMemory:
         """An empty memory."""
         return self._create_memory(scenario)
 
@@ -200,4 +272,5 @@ class IndexSystem:
     def _create_memory(self, scenario: str) -> IndexMemory:
         memory = self._factory(scenario)
         memory.scenario = scenario
+        memory.renew = partial(self._factory, scenario) if self.offers else None
         return memory

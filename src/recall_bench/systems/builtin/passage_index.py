@@ -190,10 +190,12 @@ class Indexer:
         """Prepare one episode."""
         is_kept = self.has_text and self.consolidation != "only"
         cut = self.chunker(episode) if is_kept else ()
+        if episode.session is not None:
+            cut = tuple(replace(one, session=one.session or episode.session) for one in cut)
         document = IndexedDocument(
             episode=episode.id, day=episode.day, on=episode.at.date(), chunks=cut
         )
-        return self._index_document(
+        return self.index_document(
             document, summarise_day(episode) if self.consolidation != "none" else None
         )
 
@@ -202,6 +204,21 @@ class Indexer:
         open_periods = index.open_periods
         if self.consolidation != "none":
             prepared, open_periods = self._insert_summaries(prepared, open_periods)
+        return self._append_documents(index, prepared, open_periods)
+
+    def build_index(
+        self, documents: Iterable[IndexedDocument], open_periods: OpenPeriods
+    ) -> PassageIndex:
+        """An index of documents that are split already, summaries included."""
+        prepared = [self.index_document(document) for document in documents]
+        return self._append_documents(PassageIndex(), prepared, open_periods)
+
+    def _append_documents(
+        self,
+        index: PassageIndex,
+        prepared: Sequence[PreparedDocument],
+        open_periods: OpenPeriods,
+    ) -> PassageIndex:
         documents = [each.document for each in prepared]
         sizes = accumulate((len(document.chunks) for document in documents), initial=len(index))
         postings, words = index.postings, index.words
@@ -218,9 +235,10 @@ class Indexer:
             open_periods=open_periods,
         )
 
-    def _index_document(
+    def index_document(
         self, document: IndexedDocument, summary: PeriodSummary | None = None
     ) -> PreparedDocument:
+        """Prepare a document that is split already."""
         searched = [chunk.search_text for chunk in document.chunks]
         if self.lexicon:
             document = replace(
@@ -250,7 +268,7 @@ class Indexer:
         return result, open_periods
 
     def _index_summary(self, made: PeriodSummary) -> PreparedDocument:
-        return self._index_document(
+        return self.index_document(
             IndexedDocument(
                 episode=made.episode,
                 day=made.day,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.foreign_text import split_foreign_terms
@@ -41,11 +42,34 @@ def split_passage(text: str) -> list[str]:
     return _WORD.findall(text) if found is None else found
 
 
+@cache
 def list_stop_words() -> frozenset[str]:
     """Words that carry no content in a question."""
     from bm25s.stopwords import STOPWORDS_EN_PLUS
 
     return _QUESTION_WORDS.union(STOPWORDS_EN_PLUS)
+
+
+def split_question(text: str) -> list[str]:
+    """The words of a question without stop words; stems where it is not in English."""
+    found = split_foreign_terms(text.lower(), is_question=True)
+    if found is not None:
+        return found
+    stop_words = list_stop_words()
+    return [word for word in _WORD.findall(text.lower()) if word not in stop_words]
+
+
+def list_stems(text: str, *, is_question: bool = False) -> frozenset[str]:
+    """The stems of a passage, or of a question without its stop words."""
+    words = split_question(text) if is_question else split_passage(text.lower())
+    return frozenset(_load_stemmer().stemWords(words))
+
+
+@cache
+def _load_stemmer() -> Any:  # noqa: ANN401
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +111,10 @@ class Vocabulary:
     """Stems and their numbers. It only grows, so a memory and its copies may share it."""
 
     def __init__(self) -> None:
-        import Stemmer
         from bm25s.tokenization import Tokenizer
 
-        self._stemmer = Stemmer.Stemmer("english")
-        self._tokenizer = Tokenizer(splitter=split_passage, stopwords=None, stemmer=self._stemmer)
-        self._stop_words = list_stop_words()
+        stemmer = _load_stemmer()
+        self._tokenizer = Tokenizer(splitter=split_passage, stopwords=None, stemmer=stemmer)
 
     @property
     def nbytes(self) -> int:
@@ -133,11 +155,9 @@ class Vocabulary:
 
     def parse_query(self, question: str) -> TermQuery:
         """The terms of a question; the vocabulary does not change."""
-        words = split_foreign_terms(question.lower(), is_question=True)
-        if words is None:
-            found = _WORD.findall(question.lower())
-            words = [word for word in found if word not in self._stop_words]
-        numbers = [self._tokenizer.stem_to_sid.get(stem) for stem in self._stemmer.stemWords(words)]
+        words = split_question(question)
+        stems = _load_stemmer().stemWords(words)
+        numbers = [self._tokenizer.stem_to_sid.get(stem) for stem in stems]
         known = tuple(number for number in numbers if number is not None)
         return TermQuery(known=known, unknown=len(words) - len(known))
 

@@ -12,6 +12,7 @@ An adapter is any object with these methods, each plain or `async`:
     stored_days()                           optional: the days it holds anything of, any iterable
     stored_bytes()                          optional: the size of everything, index included
 
+and the optional methods of `adapter_offers`, which erase, list and consolidate;
 and optionally these attributes: `name`, `version`, `max_concurrency`, `state_dir`; `max_shards`,
 how many processes may have memories of it open at a time, if they share a service or a path;
 `clock`, how it knows the date ("native", "in-text" or "none"); `honours_sessions`, True if it keeps
@@ -43,6 +44,7 @@ import msgspec
 from recall_bench.core.errors import (
     BenchError,
     NotAnAnswer,
+    NotOffered,
     SystemBusy,
     SystemFault,
     SystemGone,
@@ -200,6 +202,10 @@ class DayMetadata(_FieldMapping):
     """ISO 8601, as in 2026-01-31."""
     persona_id: str
     active_arcs: tuple[str, ...] = ()
+    episode_id: str = ""
+    """The id by which the day can be deleted; a passage that gives it back can be traced."""
+    session: str | None = None
+    """The session that the whole day belongs to, if it belongs to one."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -316,6 +322,8 @@ class Adapter:
             date=episode.at.date().isoformat(),
             persona_id=scenario,
             active_arcs=episode.arcs,
+            episode_id=episode.id,
+            session=episode.session,
         )
         return self.call("ingest_day", episode.day, episode.text, metadata)
 
@@ -386,7 +394,7 @@ def _takes_arguments(
 
 def translate_adapter_error(error: BaseException) -> BenchError:
     """An exception from an adapter as an error of ours."""
-    if isinstance(error, SystemFault | SystemGone):
+    if isinstance(error, SystemFault | SystemGone | NotOffered):
         return error
     place = locate_error(error)
     text = f"{describe_error(error)} ({place})" if place else describe_error(error)

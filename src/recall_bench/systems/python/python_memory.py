@@ -8,13 +8,22 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 import anyio
 import msgspec
 
 from recall_bench.core.errors import SystemFault, UsageError
 from recall_bench.core.folders import TemporaryFolders
-from recall_bench.core.memory import UNDECLARED, Answer, Holdings, RetrievalReply
+from recall_bench.core.memory import (
+    UNDECLARED,
+    Answer,
+    EraseReply,
+    EraseScope,
+    Holdings,
+    RetrievalReply,
+    StoredEntry,
+)
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.user_code import digest_source, import_target, split_target
 from recall_bench.systems.python.adapter import (
@@ -27,7 +36,15 @@ from recall_bench.systems.python.adapter import (
     read_stored_days,
     translate_adapter_error,
 )
+from recall_bench.systems.python.adapter_offers import (
+    consolidate_entries,
+    erase_entries,
+    read_stored_entries,
+    reopen_adapter,
+)
 from recall_bench.systems.python.worker_thread import CallOutcome, WorkerThread, make_stuck_error
+
+T = TypeVar("T")
 
 _USUAL_NAMES = ("factory", "create", "Adapter", "adapter")
 _FORMS = "write path/to/file.py, path/to/file.py:factory or package.module:factory"
@@ -166,6 +183,8 @@ class PythonMemory:
         """The state directory of the adapter, if it has one."""
         self.scenario = ""
         self.is_closed = False
+        self.keeps_folder = False
+        """Whether the state directory outlasts `close`: another memory may go on with it."""
         self._worker = worker
         self._helpers: list[WorkerThread] = []
         self._idle: list[WorkerThread] = []
@@ -176,13 +195,18 @@ class PythonMemory:
         """Whether a call could not be stopped, so that no more calls are possible."""
         return self._worker.is_stuck or any(helper.is_stuck for helper in self._helpers)
 
-    async def begin(self, *, gives_folder: bool) -> None:
-        """Call `setup`, after setting the state directory if the adapter expects that."""
+    @property
+    def state_folder(self) -> Path | None:
+        """The state directory of the adapter, if it has one."""
+        return self.folder
+
+    async def begin(self, *, gives_folder: bool, reopens: bool = False) -> None:
+        """Call `setup` or `reopen`, after setting the state directory if that is expected."""
 
         def call() -> object:
             if gives_folder:
                 setattr(self.adapter.subject, "state_dir", self.folder)  # noqa: B010  not ours
-            return self.adapter.call("setup")
+            return reopen_adapter(self.adapter) if reopens else self.adapter.call("setup")
 
         await self.run_call(call)
 
@@ -216,6 +240,19 @@ class PythonMemory:
             raise SystemFault(f"days_ingested() returned {count!r}, which is no number of days")
         return count
 
+    async def erase(self, scope: EraseScope, value: str) -> EraseReply:
+        """Call the adapter's method for this scope; NotOffered if there is none."""
+        call = partial(erase_entries, self.adapter, scope, value)
+        return _check_type(await self.run_call(call), EraseReply)
+
+    async def list_stored(self) -> tuple[StoredEntry, ...]:
+        """What the adapter lists; NotOffered if it has no `stored`."""
+        return _check_type(await self.run_call(partial(read_stored_entries, self.adapter)), tuple)
+
+    async def consolidate(self) -> None:
+        """Call `consolidate`; NotOffered if there is none."""
+        await self.run_call(partial(consolidate_entries, self.adapter))
+
     async def close(self) -> None:
         """Call `teardown`, and end the threads. A stuck memory is abandoned."""
         if self.is_closed:
@@ -240,7 +277,7 @@ class PythonMemory:
         with anyio.CancelScope(shield=True):
             for worker in (self._worker, *self._helpers):
                 await worker.stop()
-        if self.folder is not None and not self.is_stuck:
+        if self.folder is not None and not (self.is_stuck or self.keeps_folder):
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def release_threads(self) -> None:
@@ -285,6 +322,12 @@ def unwrap_outcome(outcome: CallOutcome) -> object:
 def _check_reply(value: object) -> AdapterReply:
     if not isinstance(value, Answer | RetrievalReply):
         raise TypeError(f"an adapter's answer was read as {type(value).__name__}")
+    return value
+
+
+def _check_type(value: object, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"an adapter's reply was read as {type(value).__name__}")
     return value
 
 
@@ -333,6 +376,17 @@ class MemoryBuilder:
             memory = await self.wrap_adapter(partial(self._build_adapter, folder, fill), folder)
         try:
             await memory.begin(gives_folder=self._sets_folder)
+        except BaseException:
+            await memory.discard()
+            raise
+        return memory
+
+    async def rebuild(self, folder: Path) -> PythonMemory:
+        """A memory after `reopen`, on a folder that an earlier one left."""
+        memory = await self.wrap_adapter(partial(self._build_adapter, folder, None), folder)
+        memory.keeps_folder = True
+        try:
+            await memory.begin(gives_folder=self._sets_folder, reopens=True)
         except BaseException:
             await memory.discard()
             raise

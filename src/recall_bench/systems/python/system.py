@@ -4,14 +4,17 @@
 runs and stops their calls, `python_snapshots` saves and opens their states.
 """
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from weakref import WeakKeyDictionary, finalize
 
 import msgspec
 
-from recall_bench.core.errors import UsageError
-from recall_bench.core.memory import Isolation, IsolationCard, SystemCard
+from recall_bench.core.errors import NotOffered, SystemGone, UsageError
+from recall_bench.core.memory import Isolation, IsolationCard, Memory, Offer, SystemCard
 from recall_bench.systems.python.adapter import INSPECTION_METHODS, Adapter
+from recall_bench.systems.python.adapter_offers import find_offers
 from recall_bench.systems.python.python_memory import (
     AdapterSource,
     MemoryBuilder,
@@ -90,10 +93,15 @@ class PythonSystem:
             self.inspects = any(map(adapter.defines, INSPECTION_METHODS))
             """Whether its memories say what they hold."""
             self.snapshots = self._build_snapshots(adapter)
+            self.offers = self._find_offers(adapter)
         except BaseException:
             self._builder.release()
             raise
         self._last_memory: PythonMemory | None = None
+        self._removers: WeakKeyDictionary[PythonMemory, finalize[..., PythonMemory]] = (
+            WeakKeyDictionary()
+        )
+        """What removes the folder of a memory once nobody can reopen it."""
         self._is_opening = False
 
     async def open(self, scenario: str) -> PythonMemory:
@@ -105,13 +113,44 @@ class PythonSystem:
             memory = await self._builder.build()
         finally:
             self._is_opening = False
-        memory.scenario = scenario
         self._last_memory = memory if self._source.is_built else None
-        return memory
+        return self._prepare(memory, scenario)
+
+    async def reopen(self, memory: Memory) -> PythonMemory:
+        """A memory with a new adapter, after `reopen`, on the state directory of a closed one."""
+        if not isinstance(memory, PythonMemory):
+            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+        if Offer.REOPEN not in self.offers or memory.folder is None:
+            raise NotOffered(f"{self._source.where} has no reopen(), or no state_dir")
+        await memory.close()
+        remover = self._removers.pop(memory, None)
+        if remover is not None:
+            remover.detach()
+        return await self.reopen_folder(memory.folder, memory.scenario)
+
+    async def reopen_folder(self, folder: Path, scenario: str) -> PythonMemory:
+        """The same, on a state directory that another process may have left."""
+        if not folder.is_dir():
+            raise SystemGone(f"{self._source.where} has no state of this memory any more")
+        return self._prepare(await self._builder.rebuild(folder), scenario)
 
     async def close(self) -> None:
         """Remove the system's files."""
         await self._builder.close()
+
+    def _prepare(self, memory: PythonMemory, scenario: str) -> PythonMemory:
+        memory.scenario = scenario
+        if Offer.REOPEN in self.offers and memory.folder is not None:
+            memory.keeps_folder = True
+            self._removers[memory] = finalize(
+                memory, shutil.rmtree, memory.folder, ignore_errors=True
+            )
+        return memory
+
+    def _find_offers(self, adapter: Adapter) -> frozenset[Offer]:
+        """What the adapter has; no memory reopens without a folder and an adapter of its own."""
+        can_reopen = self._builder.keeps_files and not self._source.is_built
+        return find_offers(adapter) - (frozenset() if can_reopen else {Offer.REOPEN})
 
     def _build_snapshots(self, adapter: Adapter) -> PythonSnapshots | None:
         if self._source.is_built:
