@@ -46,6 +46,34 @@ def test_settings_reach_the_system(invoke: Invoke) -> None:
     assert report["seen"]["asker"] == "honoured"
 
 
+@pytest.mark.parametrize("command", ["check-adapter", "doctor"])
+@pytest.mark.parametrize("in_process", [False, True])
+def test_what_its_code_can_reach_is_chosen_as_for_run(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, command: str, *, in_process: bool
+) -> None:
+    """The adapter fails where it lacks the variable, or cannot make a socket."""
+    monkeypatch.setenv("MY_SERVICE", "here")
+    Path("mine.py").write_text(
+        "import os, socket, sys\nfrom recall_bench.testing import Honest\n"
+        "class Adapter(Honest):\n"
+        "    def __init__(self, ours):\n"
+        "        super().__init__()\n"
+        "        assert os.environ['MY_SERVICE'] == 'here'\n"
+        "        assert ('pytest' in sys.modules) is ours\n"
+        "        socket.socket().close()\n"
+    )
+    flags = ("--env", "MY_SERVICE", "--allow-network", "--config", f"ours={in_process}".lower())
+    shown = invoke(
+        *(command, "mine.py", *flags, *(["--in-process"] if in_process else [])),
+        *(("--json", *QUIET) if command == "check-adapter" else ("--json",)),
+    )
+
+    assert shown.code == 0, shown.err
+    if command == "check-adapter":
+        isolation = json.loads(shown.out)["system"]["isolation"]
+        assert (isolation["kind"] == "in-process") is in_process
+
+
 def test_settings_of_an_adapter_keep_their_types(invoke: Invoke) -> None:
     shown = invoke(
         *("check-adapter", "recall_bench.testing:DropsWrites", "--config", "share=0"),

@@ -16,10 +16,11 @@ from recall_bench.core.diagnosis import (
     Diagnosis,
     DoctorFinding,
     SystemHealth,
+    identify_system,
     load_diagnosis,
     save_diagnosis,
 )
-from recall_bench.core.memory import Answer, MemorySystem, SystemCard
+from recall_bench.core.memory import Answer, Isolation, IsolationCard, MemorySystem, SystemCard
 from recall_bench.core.scenario import Question, Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.generate.shipped_personas import SOURCES
@@ -184,7 +185,7 @@ def test_an_index_that_grows_with_the_story_is_none_that_outgrows_it() -> None:
 
 
 def diagnosis(card: SystemCard, health: SystemHealth = SystemHealth.VALID) -> Diagnosis:
-    return Diagnosis(health=health, system=card.digest, at=datetime.now(UTC), code="1")
+    return Diagnosis(health=health, system=identify_system(card), at=datetime.now(UTC), code="1")
 
 
 def test_the_last_word_on_a_system_is_kept_and_another_system_has_none() -> None:
@@ -194,6 +195,16 @@ def test_the_last_word_on_a_system_is_kept_and_another_system_has_none() -> None
 
     assert getattr(load_diagnosis(card), "health", None) is SystemHealth.SUSPECT
     assert load_diagnosis(card.replace(version="2")) is None
+
+
+def test_a_diagnosis_holds_for_every_isolation() -> None:
+    card = SystemCard(name="mine", version="1")
+    alone = card.replace(isolation=IsolationCard(kind=Isolation.SANDBOX, network=False))
+    save_diagnosis(diagnosis(card, SystemHealth.SUSPECT))
+
+    assert identify_system(card) == identify_system(alone)
+    assert getattr(load_diagnosis(alone), "health", None) is SystemHealth.SUSPECT
+    assert identify_system(card) != identify_system(card.replace(config={"k": 3}))
 
 
 def test_a_record_that_cannot_be_read_is_no_diagnosis(cache: Path) -> None:

@@ -1,14 +1,21 @@
 """The commands `doctor` and `check-adapter`: whether a system can be measured."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from recall_bench.cli.console import format_json, forward_to_stderr
-from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, PATH, add_json_option, parse_config
+from recall_bench.cli.options import (
+    CALL_TIMEOUT,
+    CODE,
+    PATH,
+    add_json_option,
+    build_system_settings,
+)
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import UNDECLARED
@@ -27,7 +34,7 @@ UNHEALTHY = 1
 
 @click.command("doctor")
 @click.argument("adapter")
-@CONFIG
+@CODE
 @CALL_TIMEOUT
 @click.option("--strict", is_flag=True, help="Exit with 1 for a suspect system too.")
 @click.option(
@@ -61,7 +68,6 @@ UNHEALTHY = 1
 def doctor_command(
     *,
     adapter: str,
-    config: tuple[str, ...],
     timeout_s: float,
     strict: bool,
     story_seed: str | None,
@@ -70,6 +76,7 @@ def doctor_command(
     personas: tuple[str, ...],
     into: Path | None,
     as_json: bool,
+    **system: Any,  # noqa: ANN401 - one for each option of `CODE`
 ) -> int:
     """Diagnose a system before its scores are used.
 
@@ -83,10 +90,10 @@ def doctor_command(
     """
     from recall_bench.core.diagnosis import save_diagnosis
 
+    settings = build_system_settings(adapter, system)
     if memorisation:
-        settings = Settings(
-            adapter=adapter,
-            config=parse_config(config),
+        settings = replace(
+            settings,
             personas=personas,
             ranges=("full",),
             timeout_ms=round(1000 * timeout_s),
@@ -94,7 +101,7 @@ def doctor_command(
         kept = _list_kept_seeds(into)
         seeds = [*kept, *_choose_seeds(story_seed, max(0, fresh_seeds - len(kept)))]
         return _test_memorisation(settings, seeds, into, as_json=as_json)
-    result = _run_doctor(adapter, parse_config(config), timeout_s, story_seed)
+    result = _run_doctor(settings, timeout_s, story_seed)
     if as_json:
         click.echo(format_json(result.diagnosis))
     else:
@@ -155,9 +162,7 @@ def _list_kept_seeds(folder: Path | None) -> list[str]:
     return [path.name.removeprefix("system-") for path in kept]
 
 
-def _run_doctor(
-    adapter: str, config: dict[str, object], timeout_s: float, story_seed: str | None
-) -> "DoctorResult":
+def _run_doctor(settings: Settings, timeout_s: float, story_seed: str | None) -> "DoctorResult":
     import anyio
 
     from recall_bench.cli.console import show_activity
@@ -174,7 +179,7 @@ def _run_doctor(
     seed = WorldSeed.draw() if story_seed is None else _parse_seed(story_seed)
     setup = build_doctor_setup(draw_short_story(seed), get_version(), seed.hex)
     with collect_temporary_files() as files, forward_to_stderr(), show_activity() as show:
-        system = resolve_system(Settings(adapter=adapter, config=config))
+        system = resolve_system(settings)
 
         async def diagnose_and_close() -> "DoctorResult":
             try:
@@ -212,7 +217,7 @@ BROKEN = 1
 
 @click.command("check-adapter")
 @click.argument("adapter")
-@CONFIG
+@CODE
 @click.option("--only", multiple=True, metavar="NAME", help="Run only this check; can be repeated.")
 @CALL_TIMEOUT
 @click.option("--seed", type=int, default=42, metavar="N", help="Seed of the facts [42].")
@@ -220,11 +225,11 @@ BROKEN = 1
 def check_adapter_command(
     *,
     adapter: str,
-    config: tuple[str, ...],
     only: tuple[str, ...],
     timeout_s: float,
     seed: int,
     as_json: bool,
+    **system: Any,  # noqa: ANN401 - one for each option of `CODE`
 ) -> int:
     """Check that a system satisfies the contract that every run relies on.
 
@@ -236,8 +241,8 @@ def check_adapter_command(
     from recall_bench.systems.resolver import resolve_system
 
     with forward_to_stderr(), show_activity() as show:
-        system = resolve_system(Settings(adapter=adapter, config=parse_config(config)))
-        report = _run_checks(system, only, timeout_s, seed, lambda name: show(f"checking {name}"))
+        checked = resolve_system(build_system_settings(adapter, system))
+        report = _run_checks(checked, only, timeout_s, seed, lambda name: show(f"checking {name}"))
     if as_json:
         click.echo(format_json(report))
     else:

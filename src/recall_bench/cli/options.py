@@ -21,9 +21,11 @@ PATH = click.Path(path_type=Path)
 COUNT = click.IntRange(min=1)
 NUMBER = click.IntRange(min=0)
 
+ISOLATION = ("in_process", "allow_network", "env")
+"""Settings of what a system's code can reach."""
 SYSTEM = (
     *("adapter", "config", "endpoint", "system_model", "system_embedder", "embedding_cache"),
-    *("in_process", "allow_network", "env"),
+    *ISOLATION,
     *("timeout_ms", "grpc_timeout_ms", "grpc_ca", "ingest_timeout_ms"),
 )
 """Settings of the system and of the connection to it."""
@@ -160,6 +162,8 @@ def add_json_option(text: str) -> Callable[[CommandT], CommandT]:
 
 DATA = setting_options("data")
 CONFIG = setting_options("config")
+CODE = setting_options("config", *ISOLATION)
+"""Options of a system whose name is an argument of the command; see `build_system_settings`."""
 FOUND_PROFILE = Path("recall-bench.yaml")
 PROFILE = option(
     "-f",
@@ -213,6 +217,12 @@ def parse_config(words: tuple[str, ...]) -> dict[str, object]:
             raise UsageError(f"--config: {word!r} sets nothing; write KEY=VALUE")
         found[key] = Document(f"--config {key}", value).content
     return found
+
+
+def build_system_settings(adapter: str, flags: dict[str, Any]) -> Settings:
+    """The settings of a system, from its name and the options of `CODE`."""
+    words = flags.pop("config")
+    return Settings(adapter=adapter, config=parse_config(words), **select_given(flags))
 
 
 def read_flags(profile: Path | None, flags: dict[str, Any]) -> Settings:

@@ -41,7 +41,7 @@ class Diagnosis(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     health: SystemHealth
     system: str
-    """The digest of the system's card."""
+    """What `identify_system` says of its card."""
     at: WallTime
     code: str
     """The version of the harness."""
@@ -70,6 +70,15 @@ CHANGED = "changed-diagnosis"
 """The check of a saved diagnosis that was changed after `doctor` wrote it."""
 
 
+def identify_system(card: SystemCard) -> str:
+    """Return the digest of a card without its isolation.
+
+    How far the code of a system is confined changes neither the code nor its settings, so that a
+    diagnosis holds for runs with another isolation too.
+    """
+    return card.replace(isolation=None).digest
+
+
 def save_diagnosis(diagnosis: Diagnosis) -> Path:
     """Store a diagnosis in place of an earlier one of the same system."""
     path = _get_diagnosis_path(diagnosis.system)
@@ -86,14 +95,15 @@ def load_diagnosis(card: SystemCard) -> Diagnosis | None:
     """
     if card.version == UNDECLARED:
         return None
-    path = _get_diagnosis_path(card.digest)
+    system = identify_system(card)
+    path = _get_diagnosis_path(system)
     try:
         saved = _DECODER.decode(path.read_bytes())
     except (OSError, msgspec.DecodeError):
         return None
     found = Diagnosis(**_list_fields(saved))
     worst = _find_worst([found.health, *(each.health for each in found.complaints)])
-    is_intact = saved.checksum == _compute_checksum(found) and found.system == card.digest
+    is_intact = saved.checksum == _compute_checksum(found) and found.system == system
     if is_intact and worst is found.health:
         return found
     changed = DoctorFinding(

@@ -11,7 +11,7 @@ from statistics import median
 from typing import cast
 
 from recall_bench.core import user_code
-from recall_bench.core.diagnosis import Diagnosis, DoctorFinding
+from recall_bench.core.diagnosis import Diagnosis, DoctorFinding, identify_system
 from recall_bench.core.errors import SystemFault
 from recall_bench.core.event_redaction import redact_card
 from recall_bench.core.folders import measure_folder
@@ -205,7 +205,7 @@ def _build_diagnosis(
 ) -> Diagnosis:
     diagnosis = Diagnosis(
         health=doctor_probe.derive_health(found),
-        system=redact_card(card).digest,
+        system=identify_system(redact_card(card)),
         at=datetime.now(UTC),
         code=setup.code,
         complaints=tuple(found),

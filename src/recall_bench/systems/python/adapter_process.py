@@ -18,11 +18,12 @@ import msgspec
 
 from recall_bench.core.errors import BenchError, SystemGone
 from recall_bench.core.fork_server import serve_forks
+from recall_bench.core.memory import Answer, RetrievalReply
 from recall_bench.core.record import Record
 from recall_bench.core.sandbox import SandboxPolicy, confine_process
 from recall_bench.systems.python.python_snapshots import ProcessKind, PythonSnapshots
 from recall_bench.systems.python.system import PythonSystem, load_python_system
-from recall_bench.systems.servers.host import SystemHost
+from recall_bench.systems.servers.host import SystemHost, decode_question
 from recall_bench.systems.servers.stdio_server import (
     DirectWriter,
     Pipes,
@@ -31,6 +32,13 @@ from recall_bench.systems.servers.stdio_server import (
 )
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.wire import WireFault
+
+
+class RecordReply(wire.AnswerReply, frozen=True, kw_only=True):
+    """The reply to `ask`: the whole record, where programs send only the fields of the protocol."""
+
+    given: Answer | None = None
+    found: RetrievalReply | None = None
 
 
 class AdapterSpec(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -138,6 +146,13 @@ class _LoadedHost(SystemHost):
     async def _get_health(self, request: wire.HealthRequest) -> wire.HealthReply:
         health = await super()._get_health(request)
         return msgspec.structs.replace(health, inspects=self._system.inspects)
+
+    async def _ask(self, request: wire.AskRequest) -> RecordReply:
+        memory, scenario = self._get_memory(request.memory)
+        reply = await memory.answer(decode_question(request, scenario))
+        return (
+            RecordReply(given=reply) if isinstance(reply, Answer) else RecordReply(found=reply)
+        )
 
     async def _save(self, request: wire.SaveRequest) -> wire.SaveReply:
         memory, _ = self._get_memory(request.memory)

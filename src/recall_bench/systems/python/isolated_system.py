@@ -41,16 +41,23 @@ from recall_bench.core.errors import (
     UsageError,
 )
 from recall_bench.core.folders import copy_folder, refuse_foreign_folder, refuse_special_files
-from recall_bench.core.foreign_json import refuse_deep_nesting
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.fork_server import ForkServer, can_fork
-from recall_bench.core.memory import Isolation, IsolationCard, Memory
+from recall_bench.core.memory import (
+    Answer,
+    Isolation,
+    IsolationCard,
+    Memory,
+    RetrievalReply,
+)
+from recall_bench.core.scenario import Question
 from recall_bench.core.settings import RUNS, Settings
 from recall_bench.core.user_code import split_target
 from recall_bench.runs.journal import JOURNAL
-from recall_bench.systems.python.adapter_process import AdapterSpec
+from recall_bench.systems.python.adapter_process import AdapterSpec, RecordReply
 from recall_bench.systems.python.system import serialise_config
 from recall_bench.systems.python.worker_thread import GRACE_S
-from recall_bench.systems.servers.stdio_server import CANCEL
+from recall_bench.systems.servers.stdio_server import CANCEL, CancelRequest
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.child_environment import (
     ENDPOINT_VARIABLE,
@@ -183,7 +190,7 @@ class _AdapterSession(CommandSession):
 
     async def _abandon(self, number: int, reply: "asyncio.Future[wire.Envelope]") -> None:
         with anyio.move_on_after(_CANCEL_GRACE_S):
-            await self._send(next(self._ids), CANCEL, {"id": number})
+            await self._send(next(self._ids), CANCEL, CancelRequest(id=number))
             await asyncio.wait([reply])
             return
         self._end(
@@ -263,12 +270,11 @@ class AdapterProcess:
         if self._session is None:
             raise SystemGone(f"{self._launch.name} was ended; run the same command again")
         verb = wire.VERB_OF[type(request)]
-        envelope = await self._session.ask(verb, msgspec.to_builtins(request))
+        envelope = await self._session.ask(verb, request)
         if envelope.error is not None:
             raise _decode_error(envelope.error)
         try:
-            with refuse_deep_nesting():
-                return msgspec.convert(envelope.body, reply)
+            return decode_foreign_json(envelope.body, reply)
         except msgspec.DecodeError as error:
             kind = NotAnAnswer if reply is wire.AnswerReply else SystemFault
             raise kind(f"the adapter's reply to {verb!r} cannot be read: {error}") from error
@@ -383,6 +389,18 @@ class ProcessHome:
             root.cleanup()
 
 
+class IsolatedMemory(RemoteMemory):
+    """A memory in a process of its own, whose replies come back whole."""
+
+    async def answer(self, question: Question) -> Answer | RetrievalReply:
+        """The adapter's reply, every field of it."""
+        reply = await self.transport.call(self.build_question(question), RecordReply)
+        record = reply.found if reply.given is None else reply.given
+        if record is None:
+            raise NotAnAnswer("the adapter's reply holds neither an answer nor passages")
+        return record
+
+
 class IsolatedSystem:
     """A Python adapter: every memory has a process of its own."""
 
@@ -421,7 +439,7 @@ class IsolatedSystem:
             with anyio.CancelScope(shield=True):
                 await process.close()
             raise
-        return build_remote_memory(process, opened, self._health)
+        return build_remote_memory(process, opened, self._health, IsolatedMemory)
 
     async def close(self) -> None:
         """End every process, and remove their folders."""

@@ -52,6 +52,13 @@ CANCEL = "cancel"
 """Cancels the request with the id in the body, which is replied to at once. Our harness sends it to
 adapters in processes of their own; it is no part of the protocol for programs."""
 
+
+class CancelRequest(wire.WireMessage, frozen=True, kw_only=True):
+    """The body of `cancel`."""
+
+    id: int
+
+
 Handle = Callable[[wire.Request], Awaitable[wire.Reply]]
 EncodeFault = Callable[[BenchError], WireFault]
 
@@ -106,7 +113,7 @@ class _Replier:
     def start(self, envelope: Envelope, group: TaskGroup) -> None:
         """Start to reply, or cancel another reply."""
         if envelope.do == CANCEL:
-            scope = self._scopes.get(msgspec.convert(envelope.body.get("id"), int))
+            scope = self._scopes.get(msgspec.json.decode(envelope.body, type=CancelRequest).id)
             if scope is not None:
                 scope.cancel()
             return
@@ -117,8 +124,8 @@ class _Replier:
         error = WireFault(kind="timeout", message="it was cancelled")
         try:
             with scope:
-                body = msgspec.to_builtins(await self._handle(_decode_request(envelope)))
-                self._replies.send(Envelope(id=envelope.id, body=body))
+                body = msgspec.json.encode(await self._handle(_decode_request(envelope)))
+                self._replies.send(Envelope(id=envelope.id, body=msgspec.Raw(body)))
                 return
         except BenchError as raised:
             error = self._encode(raised)
@@ -135,7 +142,12 @@ class _Replier:
 def _decode_request(envelope: Envelope) -> wire.Request:
     if envelope.do not in wire.VERBS:
         raise UsageError(f"there is no request {envelope.do!r}; known: {', '.join(wire.VERBS)}")
-    return msgspec.convert(envelope.body, wire.VERBS[envelope.do][0])
+    return _REQUESTS[envelope.do].decode(envelope.body)
+
+
+_REQUESTS: dict[str, msgspec.json.Decoder[wire.Request]] = {
+    verb: msgspec.json.Decoder(request) for verb, (request, _) in wire.VERBS.items()
+}
 
 
 class _RequestReader:

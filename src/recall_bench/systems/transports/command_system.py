@@ -27,7 +27,7 @@ from recall_bench.core.errors import (
     SystemStuck,
     UsageError,
 )
-from recall_bench.core.foreign_json import cut_deep_json, decode_foreign_json, refuse_deep_nesting
+from recall_bench.core.foreign_json import cut_deep_json, decode_foreign_json
 from recall_bench.core.memory import UNDECLARED, Isolation, IsolationCard
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
@@ -86,7 +86,7 @@ class CommandSession:
         """Why the session ended; None while it is open."""
         return None if self._ending is None else self._ending()
 
-    async def ask(self, do: str, body: dict[str, object]) -> wire.Envelope:
+    async def ask(self, do: str, body: wire.Request) -> wire.Envelope:
         """The child's reply.
 
         If the caller is cancelled, the child goes on working. One that does not even reply to a
@@ -129,7 +129,7 @@ class CommandSession:
         activity, number = self._activity, next(self._ids)
         self._abandoned.add(number)
         with anyio.move_on_after(self._grace_s):
-            await self._send(number, "health", {})
+            await self._send(number, "health", wire.HealthRequest())
             await activity.wait()
         if not activity.is_set() and self._ending is None:
             self._end(
@@ -140,8 +140,8 @@ class CommandSession:
             )
             await self._child.end(grace_s=0)
 
-    async def _send(self, number: int, do: str, body: dict[str, object]) -> None:
-        # An wire.Envelope would omit an empty body, which programs may rely on.
+    async def _send(self, number: int, do: str, body: object) -> None:
+        # An envelope would omit an empty body, which programs may rely on.
         line = msgspec.json.encode({"id": number, "do": do, "body": body}) + b"\n"
         async with self._sending:
             try:
@@ -299,7 +299,7 @@ class CommandTransport:
         talk = await self._connect(request)
         number, verb = self._number, wire.VERB_OF[type(request)]
         try:
-            envelope = await talk.ask(verb, msgspec.to_builtins(request))
+            envelope = await talk.ask(verb, request)
         finally:
             if isinstance(talk.ended, SystemStuck):
                 self._stuck.add(number)
@@ -365,10 +365,9 @@ class CommandTransport:
             ) from error
         return CommandSession(child, self._program.name, grace_s=self._grace_s)
 
-    def _decode_reply(self, verb: str, body: dict[str, object], reply: type[R]) -> R:
+    def _decode_reply(self, verb: str, body: msgspec.Raw, reply: type[R]) -> R:
         try:
-            with refuse_deep_nesting():
-                return msgspec.convert(body, reply)
+            return decode_foreign_json(body, reply)
         except msgspec.DecodeError as error:
             kind = NotAnAnswer if reply is wire.AnswerReply else SystemFault
             raise kind(

@@ -146,7 +146,12 @@ class RemoteMemory:
 
     async def answer(self, question: Question) -> Answer | RetrievalReply:
         """The server's answer, or the passages it found."""
-        request = wire.AskRequest(
+        request = self.build_question(question)
+        return decode_answer(await self.transport.call(request, wire.AnswerReply))
+
+    def build_question(self, question: Question) -> wire.AskRequest:
+        """A question as a request."""
+        return wire.AskRequest(
             memory=self.name,
             question=question.text,
             id=question.id,
@@ -155,7 +160,6 @@ class RemoteMemory:
             choices=question.choices,
             top_k=question.top_k or 0,
         )
-        return decode_answer(await self.transport.call(request, wire.AnswerReply))
 
     async def close(self) -> None:
         """Close it on the server; a server that is gone holds nothing."""
@@ -284,10 +288,13 @@ def read_max_shards(health: wire.HealthReply, where: str, *, is_shared: bool = F
 
 
 def build_remote_memory(
-    transport: Transport, opened: wire.OpenReply, health: wire.HealthReply
+    transport: Transport,
+    opened: wire.OpenReply,
+    health: wire.HealthReply,
+    kind: type[RemoteMemory] = RemoteMemory,
 ) -> RemoteMemory:
     """The memory that a server opened, with the abilities that it declares."""
-    kind = StreamingMemory if isinstance(transport, StreamTransport) else RemoteMemory
+    kind = StreamingMemory if isinstance(transport, StreamTransport) else kind
     able = ((_AttestingMixin, health.attests), (_InspectingMixin, health.inspects))
     return _combine_abilities(kind, *(each for each, can in able if can))(transport, opened.memory)
 

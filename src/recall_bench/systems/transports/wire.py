@@ -6,7 +6,6 @@ that have a default, and may have fields that are unknown here: a newer server i
 """
 
 import msgspec
-from msgspec import field
 
 from recall_bench.core.memory import UNDECLARED
 
@@ -254,7 +253,7 @@ class Envelope(WireMessage, frozen=True, kw_only=True):
     """The reply carries the id of its request; replies may come in any order."""
     do: str | None = None
     """The verb, in a request."""
-    body: dict[str, object] = field(default_factory=dict)
-    """The request, or the reply."""
+    body: msgspec.Raw = msgspec.Raw(b"{}")
+    """The request, or the reply; read once its type is known."""
     error: WireFault | None = None
     """In place of a reply's body."""
