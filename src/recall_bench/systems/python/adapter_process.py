@@ -150,9 +150,7 @@ class _LoadedHost(SystemHost):
     async def _ask(self, request: wire.AskRequest) -> RecordReply:
         memory, scenario = self._get_memory(request.memory)
         reply = await memory.answer(decode_question(request, scenario))
-        return (
-            RecordReply(given=reply) if isinstance(reply, Answer) else RecordReply(found=reply)
-        )
+        return RecordReply(given=reply) if isinstance(reply, Answer) else RecordReply(found=reply)
 
     async def _save(self, request: wire.SaveRequest) -> wire.SaveReply:
         memory, _ = self._get_memory(request.memory)
