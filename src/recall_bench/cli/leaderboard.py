@@ -1,13 +1,22 @@
 """The command `leaderboard`: a static site of verified runs, and the replay of a submission."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from recall_bench.cli.command_kinds import AliasOption
 from recall_bench.cli.console import format_json, forward_to_stderr
-from recall_bench.cli.options import CONFIG, DATA, PATH, add_json_option, parse_config
+from recall_bench.cli.options import (
+    DATA,
+    PATH,
+    add_json_option,
+    parse_config,
+    select_given,
+    setting_options,
+)
+from recall_bench.core.errors import UsageError
+from recall_bench.core.settings import describe_settings
 
 if TYPE_CHECKING:
     from recall_bench.running.replay import Replay
@@ -62,11 +71,41 @@ def build_command(paths: tuple[Path, ...], out: Path, title: str, signers: Path 
     return _REFUSED if found.refused else 0
 
 
+_REPLAYED = (
+    *("adapter", "config", "endpoint", "system_model", "system_embedder", "embedding_cache"),
+    *("in_process", "allow_network", "env", "grpc_timeout_ms", "grpc_ca", "reader", "judge"),
+    *("appellate_judge", "judge_base_url", "appellate_base_url", "judge_shows"),
+    *("judge_budget_tokens", "judge_cache"),
+)
+"""The settings of a run that are not in its plan, or only by the digest of what they made."""
+_HARMLESS = frozenset(
+    {
+        "config",
+        "endpoint",
+        "embedding_cache",
+        "grpc_timeout_ms",
+        "judge_shows",
+        "judge_budget_tokens",
+    }
+)
+"""Those that a stranger's submission may set: the others run code, spend money or give access."""
+
+
 @leaderboard_command.command("replay")
 @click.argument("run", type=PATH, metavar="BUNDLE|RUN")
-@click.option("-a", "--adapter", help="The system [as submission.yaml says, or the built-in].")
-@CONFIG
+@setting_options(
+    *_REPLAYED,
+    adapter="The system [as submission.yaml says, or the installed one of this name]",
+    reader="Writes the answer from what the system returns [as in the plan, if it is no model]",
+    judge="The judge [as in the plan, if it is built in]",
+    appellate_judge="The second judge [as in the plan, if it is built in]",
+)
 @DATA
+@click.option(
+    "--trust-submission",
+    is_flag=True,
+    help="Use all of submission.yaml, also what runs code, spends money or gives access.",
+)
 @click.option(
     "--share",
     type=click.FloatRange(0.001, 1),
@@ -79,39 +118,64 @@ def build_command(paths: tuple[Path, ...], out: Path, title: str, signers: Path 
 def replay_command(
     run: Path,
     *,
-    adapter: str | None,
-    config: tuple[str, ...],
-    data: Path | None,
+    trust_submission: bool,
     share: float,
     seed: int | None,
     as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
     """Ask the system a random part of a run again, and compare the answers.
 
-    The result is written to NAME.replay.json beside the bundle or run folder, where `build` finds
-    it. Exits with 3 if fewer than 95 % of the marks are the same.
+    Everything is as the plan says; a replay that would differ from it is refused. The result is
+    written to NAME.replay.json beside the bundle or run folder, where `build` finds it. Exits with
+    3 if fewer than 95 % of the marks are the same.
     """
+    from recall_bench.cli.console import show_build
     from recall_bench.core.atomic_file import replace_file
-    from recall_bench.running.leaderboard import find_submission, open_run
-    from recall_bench.running.replay import locate_replay, replay_run
+    from recall_bench.running.leaderboard import open_run
+    from recall_bench.running.replay import choose_settings, locate_replay, replay_run
 
-    submission = find_submission(run)
+    given = _add_submission(run, flags, is_trusted=trust_submission)
     with open_run(run) as folder, forward_to_stderr():
-        from recall_bench.cli.console import show_build
-        from recall_bench.core.settings import Settings
-
-        settings = Settings(
-            adapter=adapter or submission.adapter or folder.plan.system.name,
-            config=parse_config(config),
-            data=data,
-            judge=folder.plan.judge.name,
-            calendar=folder.plan.calendar,
-            ingest=folder.plan.ingest,
-        )
+        settings = choose_settings(folder.plan, given)
         found = replay_run(folder, settings, share=share, seed=seed, building=show_build)
     replace_file(locate_replay(run), f"{format_json(found)}\n".encode())
     click.echo(format_json(found) if as_json else render_replay(found))
     return 0 if found.is_confirmed else _REFUSED
+
+
+@click.command("options", add_help_option=False)
+@setting_options(*_REPLAYED)
+def _submission_options(**_: object) -> None:
+    """The options that a submission may state."""
+
+
+def _add_submission(run: Path, flags: dict[str, Any], *, is_trusted: bool) -> dict[str, Any]:
+    """The settings of the flags, and below them those of the submission beside the run."""
+    from recall_bench.running.leaderboard import SUBMISSION, find_submission
+    from recall_bench.running.replay import is_plain_name
+
+    submission, given = find_submission(run), select_given(flags)
+    try:
+        context = _submission_options.make_context(SUBMISSION, list(submission.options))
+    except click.UsageError as error:
+        raise UsageError(
+            f"{SUBMISSION}: options: {error.format_message()} The plan of the run decides "
+            "everything but the settings of the system, the reader and the judges."
+        ) from error
+    stated = select_given(context.params)
+    if submission.adapter:
+        stated["adapter"] = submission.adapter
+    for name in stated.keys() - given.keys() - _HARMLESS if not is_trusted else ():
+        if name == "adapter" and is_plain_name(submission.adapter):
+            continue
+        flag = describe_settings()[name].flag
+        raise UsageError(
+            f"{SUBMISSION}: sets --{flag}, which can run code, spend money or give access; give "
+            "the option yourself, or --trust-submission if you have read that file"
+        )
+    config = {**parse_config(stated.get("config", ())), **parse_config(flags["config"])}
+    return {**stated, **given, "config": config}
 
 
 def render_replay(found: "Replay") -> str:

@@ -1,6 +1,6 @@
 """What a run is made of: system, judges, reader and scenarios, and the context they run in."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import anyio
@@ -39,8 +39,8 @@ class Components:
         """Returns what the system spends on models; None if we cannot count it."""
         return self.system.drain if isinstance(self.system, MeteringSystem) else None
 
-    def refuse_others(self, plan: Plan) -> None:
-        """Raise UsageError unless these are the components that the plan names."""
+    def list_others(self, plan: Plan) -> Iterator[tuple[str, object, object]]:
+        """Each role that another component has than the plan names, with both cards."""
         appellate = self.judges.appellate
         here = {
             "system": (self.system.card, plan.system),
@@ -49,11 +49,17 @@ class Components:
             "reader": (None if self.reader is None else self.reader.card, plan.reader),
         }
         for role, (found, planned) in here.items():
-            if (None if found is None else redact_card(found)) != planned:
-                raise UsageError(
-                    f"this worker has another {role} than the plan ({_format_card(found)}, "
-                    f"planned was {_format_card(planned)}); install the same versions everywhere"
-                )
+            redacted = None if found is None else redact_card(found)
+            if redacted != planned:
+                yield role, redacted, planned
+
+    def refuse_others(self, plan: Plan) -> None:
+        """Raise UsageError unless these are the components that the plan names."""
+        for role, found, planned in self.list_others(plan):
+            raise UsageError(
+                f"this worker has another {role} than the plan ({_format_card(found)}, "
+                f"planned was {_format_card(planned)}); install the same versions everywhere"
+            )
 
     def load_planned(self, planned: ScenarioCard) -> Scenario:
         """Load a scenario; DataError if it changed since the run was planned."""

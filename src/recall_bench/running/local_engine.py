@@ -81,15 +81,19 @@ class LocalScenario:
     async def judge(self, leftovers: Iterable[Answered]) -> None:
         """Judge leftovers and answers as they come, then review what is due."""
         run, context, backlog = self.run, self.scheduler.context, self.scheduler.backlog
-        scenario = run.scenario.id
-        grader = Grader(
-            ExhibitFactory(run.scenario, run.trials, window=run.plan.judge_memory_window),
-            plan=run.plan,
-            judges=context.judges,
-            budget=run.budget,
-            record=run.record,
-        )
+        scenario, grader = run.scenario.id, self.make_grader()
         overflow = partial(context.find_answers, scenario, frozenset({TrialState.ANSWERED}))
         await grader.run(leftovers, run.queue, overflow, context.parallelism)
         if due := backlog.find_due_reviews(scenario):
             await grader.review(backlog.list_first_verdicts(scenario, due), context.parallelism)
+
+    def make_grader(self) -> Grader:
+        """Make the grader of this scenario's answers."""
+        run = self.run
+        return Grader(
+            ExhibitFactory(run.scenario, run.trials, window=run.plan.judge_memory_window),
+            plan=run.plan,
+            judges=self.scheduler.context.judges,
+            budget=run.budget,
+            record=run.record,
+        )

@@ -58,10 +58,6 @@ class StoryProbe:
     timeout_s: float
     """The time limit of one call to the system."""
     budget: Budget = field(default_factory=partial(Budget, 1))
-    top_k: int = TOP_K
-    """How many of the passages that a system returns are used."""
-    asked_on: int | None = None
-    """The story day on which it is asked; None for the last day that was fed."""
 
     async def run(self, system: MemorySystem, days: Sequence[Episode]) -> ProbeResult:
         """Open a memory, feed it these days, and ask everything; SystemFault if it cannot."""
@@ -93,14 +89,14 @@ class StoryProbe:
     ) -> ProbeResult:
         """Ask a memory that was fed these days."""
         result = ProbeResult()
-        last = self.asked_on or (days[-1].day if days else 0)
+        last = days[-1].day if days else 0
         for item in self.items if items is None else items:
             await self._ask_item(memory, item, last, result)
         return result
 
     async def _ask_item(self, memory: Memory, item: Item, last: int, result: ProbeResult) -> None:
         at = self.scenario.compute_date(max(last, 1))
-        question = item.ask(self.scenario.id, at, self.top_k)
+        question = item.ask(self.scenario.id, at, TOP_K)
         reply = await ask_memory(
             memory, question, timeout_s=self.timeout_s, calls=self.budget.calls
         )
@@ -117,7 +113,7 @@ class StoryProbe:
             else await read_passages(
                 self.reader,
                 question,
-                content.passages[: self.top_k],
+                content.passages[:TOP_K],
                 timeout_s=self.timeout_s,
                 budget=self.budget,
             )
