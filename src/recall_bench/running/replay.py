@@ -43,7 +43,7 @@ ENOUGH: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class TrialSample:
+class ReplaySample:
     """The trials of one persona that are repeated, all of one checkpoint and repeat."""
 
     checkpoint: str
@@ -152,7 +152,7 @@ def replay_run(
 
 def _draw_trials(
     folder: RunFolder, scenario: str, share: float, chance: Random
-) -> TrialSample | None:
+) -> ReplaySample | None:
     """Draw trials of one checkpoint and repeat; None if no judge decided any."""
     places: dict[tuple[str, int], list[TrialResult]] = {}
     for result in folder.results(scenario):
@@ -165,13 +165,13 @@ def _draw_trials(
     checkpoint, repeat = place = chance.choice(list(places))
     there = places[place]
     count = min(len(there), max(1, round(share * sum(map(len, places.values())))))
-    return TrialSample(checkpoint, repeat, tuple(chance.sample(there, count)))
+    return ReplaySample(checkpoint, repeat, tuple(chance.sample(there, count)))
 
 
 async def _ask_again(
     settings: Settings,
     plan: Plan,
-    drawn: Mapping[str, TrialSample],
+    drawn: Mapping[str, ReplaySample],
     found: Mapping[str, FoundStory],
 ) -> dict[Trial, ReplayedTrial]:
     system = resolve_system(settings)
@@ -282,7 +282,7 @@ class _ReplayEngine:
         )
         return cls(states, LocalEngine(Scheduler(plan, states, context)), outcomes)
 
-    async def run(self, scenario: str, sample: TrialSample) -> None:
+    async def run(self, scenario: str, sample: ReplaySample) -> None:
         """Feed a memory, ask the sample, and judge and review the answers."""
         rounds = self._list_rounds(self.states.scenarios[scenario], sample)
         queue = AnswerQueue(capacity=sum(len(each.items) for each in rounds))
@@ -294,7 +294,7 @@ class _ReplayEngine:
         await grader.review(list(self._list_due_reviews(sample)), 1)
         work.run.budget.check()
 
-    def _list_rounds(self, trials: ScenarioStates, sample: TrialSample) -> list[OpenTrials]:
+    def _list_rounds(self, trials: ScenarioStates, sample: ReplaySample) -> list[OpenTrials]:
         rounds = list(list_open_trials(trials))
         places = [(each.point.checkpoint.label, each.repeat) for each in rounds]
         last = places.index((sample.checkpoint, sample.repeat))
@@ -304,7 +304,7 @@ class _ReplayEngine:
         items = [i for i in rounds[last].items if trials.items[i].id in wanted]
         return [OpenTrials(rounds[last].point, sample.repeat, items)]
 
-    def _list_due_reviews(self, sample: TrialSample) -> Iterator[tuple[Answered, Verdict]]:
+    def _list_due_reviews(self, sample: ReplaySample) -> Iterator[tuple[Answered, Verdict]]:
         """Passes that the run had reviewed; failures were reviewed when they were judged."""
         for result in sample.results:
             before, now = result.outcome, self.outcomes.get(result.trial, ReplayedTrial())
