@@ -306,26 +306,6 @@ def test_the_network_can_be_allowed_and_that_is_recorded(tmp_path: Path) -> None
     assert system.card.isolation.network
 
 
-@needs_sandbox
-def test_it_reaches_the_endpoint_of_the_run_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not sandbox.can_limit_ports():
-        pytest.skip("this kernel cannot allow a single port")
-    with (
-        socket.create_server(("127.0.0.1", 0)) as endpoint,
-        socket.create_server(("127.0.0.1", 0)) as other,
-    ):
-        ours, others = endpoint.getsockname()[1], other.getsockname()[1]
-        monkeypatch.setenv("RECALL_BENCH_ENDPOINT", f"http://127.0.0.1:{ours}/v1")
-        path = write_adapter(
-            tmp_path / "cheat",
-            f"socket.create_connection(('127.0.0.1', {ours})).close()\n"
-            f"socket.create_connection(('127.0.0.1', {others}))",
-        )
-        assert "Permission denied" in ask(path)
-
-
 def test_the_result_says_how_it_was_isolated(tmp_path: Path) -> None:
     write_persona(tmp_path / "data")
     path = write_adapter(tmp_path / "cheat", "return self.days[-1]")
@@ -355,7 +335,7 @@ def test_without_a_sandbox_the_result_says_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sandbox, "is_available", lambda: False)
-    monkeypatch.setattr(sandbox, "can_limit_ports", lambda: False)
+    monkeypatch.setattr(sandbox, "can_limit_peers", lambda: False)
 
     system = load_isolated_system(Settings(adapter=str(write_adapter(tmp_path, "return 1"))))
 

@@ -14,9 +14,13 @@ import sysconfig
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from socket import AF_INET, AF_INET6, SOCK_STREAM
+from socket import AF_INET, AF_INET6, IPPROTO_TCP, SOCK_STREAM
+from typing import NamedTuple
 
 from recall_bench.core.record import Record
+
+Peer = tuple[str, int]
+"""An IP address and a TCP port."""
 
 
 class SandboxPolicy(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -29,8 +33,8 @@ class SandboxPolicy(Record, frozen=True, kw_only=True, omit_defaults=True):
     writable: tuple[str, ...]
     """Folders in which everything is allowed, and files that may be written."""
     network: bool = False
-    port: int | None = None
-    """The TCP port that may be connected to without a network."""
+    peers: tuple[Peer, ...] = ()
+    """What may be connected to without a network; see `connection_supervisor`."""
 
 
 class SandboxError(Exception):
@@ -39,20 +43,31 @@ class SandboxError(Exception):
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ABI_FLAG = 1
-_PATH_RULE, _PORT_RULE = 1, 2
+_PATH_RULE = 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 _RIGHTS_BY_ABI = ((1, (1 << 13) - 1), (2, 1 << 13), (3, _TRUNCATE))
 """The rights of files that each version of Landlock added."""
 _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
-_TCP_ABI, _TCP_RIGHTS, _CONNECT_TCP = 4, 3, 2
+_TCP_ABI, _TCP_RIGHTS = 4, 3
 _SCOPE_ABI, _SCOPES = 6, 3
 """Signals, and sockets of Linux without a path."""
 
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _GET_SECCOMP, _FILTER_MODE = 38, 22, 21, 2
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EACCES
-_SYSTEM_CALLS = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
-"""For each machine its number in filters, and that of the system call `socket`."""
-_IO_URING_SETUP = 425
+_FILTER_BY_CALL, _GET_NOTICE_SIZES, _NEW_LISTENER = 1, 3, 8
+_ALLOW, _REFUSE, _ASK = 0x7FFF0000, 0x00050000 | errno.EACCES, 0x7FC00000
+_MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+"""The number of each machine in filters."""
+_CALLS = (
+    *("socket", "connect", "bind", "listen", "sendto", "sendmsg", "sendmmsg"),
+    *("seccomp", "io_uring_setup"),
+)
+_SYSTEM_CALLS = {
+    machine: dict(zip(_CALLS, numbers, strict=True))
+    for machine, numbers in (
+        ("x86_64", (41, 42, 49, 50, 44, 46, 307, 317, 425)),
+        ("aarch64", (198, 203, 200, 201, 206, 211, 269, 277, 425)),
+    )
+}
 _X32_CALLS = 0x40000000
 
 _SYSTEM_ROOTS = (
@@ -67,12 +82,19 @@ def is_available() -> bool:
     """Whether this kernel can confine a process."""
     if not sys.platform.startswith("linux") or platform.machine() not in _SYSTEM_CALLS:
         return False
-    return _read_landlock_abi() >= 1 and _load_libc().prctl(_GET_SECCOMP, 0, 0, 0, 0) >= 0
+    return _read_landlock_abi() >= 1 and load_libc().prctl(_GET_SECCOMP, 0, 0, 0, 0) >= 0
 
 
-def can_limit_ports() -> bool:
-    """Whether this kernel can allow a single TCP port."""
-    return is_available() and _read_landlock_abi() >= _TCP_ABI
+_TRACING = Path("/proc/sys/kernel/yama/ptrace_scope")
+
+
+def can_limit_peers() -> bool:
+    """Whether this kernel can limit a process to connections to some addresses."""
+    if not is_available() or (_TRACING.exists() and int(_TRACING.read_text()) > 1):
+        return False
+    sizes = (ctypes.c_uint16 * 3)()
+    call = _get_call_number("seccomp")
+    return load_libc().syscall(call, _GET_NOTICE_SIZES, 0, ctypes.byref(sizes)) == 0
 
 
 def build_policy(
@@ -127,18 +149,23 @@ def _list_entries(folder: Path) -> Iterator[Path]:
         return
 
 
-def confine_process(policy: SandboxPolicy) -> None:
+def confine_process(policy: SandboxPolicy) -> int | None:
     """Confine this process, and every process it starts, from now on.
 
+    Returns the descriptor at which a supervisor finds its connections, if the policy has peers.
     SandboxError if that fails, or if there are other threads: they would stay free.
     """
     if threading.active_count() > 1:
         raise SandboxError("other threads are running already")
-    libc = _load_libc()
+    libc = load_libc()
     _check(libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "no new privileges")
     _limit_files(libc, policy)
-    if not policy.network:
-        _limit_sockets(libc, allows_tcp=policy.port is not None)
+    if policy.network:
+        return None
+    if policy.peers:
+        return _supervise_sockets(libc, _ONLY_SUPERVISED_TCP)
+    _limit_sockets(libc, _NO_SOCKETS)
+    return None
 
 
 class _RulesetHead(ctypes.Structure):
@@ -148,10 +175,6 @@ class _RulesetHead(ctypes.Structure):
 class _PathRule(ctypes.Structure):
     _pack_ = 1
     _fields_ = (("rights", ctypes.c_uint64), ("descriptor", ctypes.c_int32))
-
-
-class _PortRule(ctypes.Structure):
-    _fields_ = (("rights", ctypes.c_uint64), ("port", ctypes.c_uint64))
 
 
 class _FilterStep(ctypes.Structure):
@@ -167,13 +190,14 @@ class _FilterProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_uint16), ("steps", ctypes.POINTER(_FilterStep)))
 
 
-def _load_libc() -> ctypes.CDLL:
+def load_libc() -> ctypes.CDLL:
+    """The C library of this process."""
     return ctypes.CDLL(None, use_errno=True)
 
 
 def _read_landlock_abi() -> int:
     """The version of Landlock; below 1 if there is none."""
-    return int(_load_libc().syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ABI_FLAG))
+    return int(load_libc().syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ABI_FLAG))
 
 
 def _check(result: int, what: str) -> int:
@@ -198,9 +222,6 @@ def _limit_files(libc: ctypes.CDLL, policy: SandboxPolicy) -> None:
         ):
             for name in names:
                 _allow_path(libc, rules, name, allowed & rights)
-        if limits_tcp and policy.port is not None:
-            port = _PortRule(_CONNECT_TCP, policy.port)
-            _check(libc.syscall(_ADD_RULE, rules, _PORT_RULE, ctypes.byref(port), 0), "a port")
         _check(libc.syscall(_RESTRICT_SELF, rules, 0), "Landlock")
     finally:
         os.close(rules)
@@ -220,30 +241,84 @@ def _allow_path(libc: ctypes.CDLL, rules: int, name: str, rights: int) -> None:
         os.close(descriptor)
 
 
+class _FilterRule(NamedTuple):
+    """What happens at a system call whose arguments fit."""
+
+    call: str
+    action: int
+    fits: tuple[tuple[int, int, int], ...] = ()
+    """For arguments by their place: the bits that count, and their value. All have to fit."""
+
+
+_ALL_BITS, _KIND_BITS = 0xFFFFFFFF, 0xF
+_FAST_OPEN = 0x20000000
+"""A flag that connects a socket by sending."""
+_NO_SOCKETS = (_FilterRule("socket", _REFUSE), _FilterRule("io_uring_setup", _REFUSE))
+_ONLY_SUPERVISED_TCP = (
+    *(
+        _FilterRule(
+            "socket",
+            _ALLOW,
+            ((0, _ALL_BITS, family), (1, _KIND_BITS, SOCK_STREAM), (2, _ALL_BITS, protocol)),
+        )
+        for family in (AF_INET, AF_INET6)
+        for protocol in (0, IPPROTO_TCP)
+    ),
+    *_NO_SOCKETS,
+    _FilterRule("connect", _ASK),
+    _FilterRule("bind", _REFUSE),
+    _FilterRule("listen", _REFUSE),
+    *(
+        _FilterRule(call, _REFUSE, ((place, _FAST_OPEN, _FAST_OPEN),))
+        for call, place in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3))
+    ),
+)
+
 _LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
-_CALL_AT, _MACHINE_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
+_CALL_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
 
 
-def _limit_sockets(libc: ctypes.CDLL, *, allows_tcp: bool) -> None:
-    """Refuse to make sockets, but for pairs and, if allowed, for TCP."""
-    machine, socket_call = _SYSTEM_CALLS[platform.machine()]
+def _limit_sockets(libc: ctypes.CDLL, rules: Iterable[_FilterRule]) -> None:
+    """Apply the first rule that fits a system call; other calls are allowed."""
+    wrapped = _wrap_filter(_build_filter(rules))
+    _check(libc.prctl(_SET_SECCOMP, _FILTER_MODE, ctypes.byref(wrapped), 0, 0), "seccomp")
+
+
+def _supervise_sockets(libc: ctypes.CDLL, rules: Iterable[_FilterRule]) -> int:
+    """The same; returns the descriptor at which calls that wait for a reply are found."""
+    wrapped = _wrap_filter(_build_filter(rules))
+    call, mode = _get_call_number("seccomp"), _FILTER_BY_CALL
+    return _check(libc.syscall(call, mode, _NEW_LISTENER, ctypes.byref(wrapped)), "seccomp")
+
+
+def _get_call_number(name: str) -> int:
+    return _SYSTEM_CALLS[platform.machine()][name]
+
+
+def _wrap_filter(steps: Sequence[tuple[int, int, int, int]]) -> _FilterProgram:
+    program = (_FilterStep * len(steps))(*(_FilterStep(*step) for step in steps))
+    return _FilterProgram(len(steps), program)
+
+
+def _build_filter(rules: Iterable[_FilterRule]) -> list[tuple[int, int, int, int]]:
     steps = [
         (_LOAD, 0, 0, _MACHINE_AT),
-        (_EQUAL, 0, 12, machine),
+        (_EQUAL, 1, 0, _MACHINES[platform.machine()]),
+        (_RETURN, 0, 0, _REFUSE),
         (_LOAD, 0, 0, _CALL_AT),
-        (_AT_LEAST, 10, 0, _X32_CALLS),
-        (_EQUAL, 9, 0, _IO_URING_SETUP),
-        (_EQUAL, 0, 7, socket_call),
-        (_LOAD, 0, 0, _FIRST_ARGUMENT_AT),
-        (_EQUAL, 1, 0, AF_INET if allows_tcp else 0xFFFFFFFF),
-        (_EQUAL, 0, 5, AF_INET6 if allows_tcp else 0xFFFFFFFF),
-        (_LOAD, 0, 0, _SECOND_ARGUMENT_AT),
-        (_AND, 0, 0, 0xF),
-        (_EQUAL, 1, 2, SOCK_STREAM),
-        (_RETURN, 0, 0, _ALLOW),
-        (_RETURN, 0, 0, _ALLOW),
+        (_AT_LEAST, 0, 1, _X32_CALLS),
         (_RETURN, 0, 0, _REFUSE),
     ]
-    program = (_FilterStep * len(steps))(*(_FilterStep(*step) for step in steps))
-    wrapped = _FilterProgram(len(steps), program)
-    _check(libc.prctl(_SET_SECCOMP, _FILTER_MODE, ctypes.byref(wrapped), 0, 0), "seccomp")
+    for rule in rules:
+        # Each condition takes three steps, and leads behind the rule if it does not hold.
+        left = 3 * len(rule.fits) + 1
+        steps += [(_LOAD, 0, 0, _CALL_AT), (_EQUAL, 0, left, _get_call_number(rule.call))]
+        for place, bits, value in rule.fits:
+            left -= 3
+            steps += [
+                (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * place),
+                (_AND, 0, 0, bits),
+                (_EQUAL, 0, left, value),
+            ]
+        steps.append((_RETURN, 0, 0, rule.action))
+    return [*steps, (_RETURN, 0, 0, _ALLOW)]

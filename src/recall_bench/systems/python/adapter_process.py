@@ -20,7 +20,7 @@ from recall_bench.core.errors import BenchError, SystemGone
 from recall_bench.core.fork_server import serve_forks
 from recall_bench.core.memory import Answer, RetrievalReply
 from recall_bench.core.record import Record
-from recall_bench.core.sandbox import SandboxPolicy, confine_process
+from recall_bench.core.sandbox import SandboxPolicy
 from recall_bench.systems.python.python_snapshots import ProcessKind, PythonSnapshots
 from recall_bench.systems.python.system import PythonSystem, load_python_system
 from recall_bench.systems.servers.host import SystemHost, decode_question
@@ -76,7 +76,9 @@ def main() -> None:
     os.chdir(spec.folder)
     pipes = claim_pipes()
     if spec.policy is not None:
-        confine_process(spec.policy)
+        from recall_bench.core.connection_supervisor import enter_sandbox
+
+        enter_sandbox(spec.policy)
     try:
         anyio.run(_serve, AdapterHost(spec), pipes)
     except BaseException:  # noqa: BLE001 - the adapter may raise anything
@@ -96,6 +98,8 @@ def _end_process(code: int) -> NoReturn:
 def _import_early() -> None:
     """Import what every adapter needs, so that copies of this process have it."""
     importlib.import_module("anyio._backends._asyncio")
+    if sys.platform == "linux":
+        importlib.import_module("recall_bench.core.connection_supervisor")
     # A collection in a copy would touch, and so copy, every object of this process.
     gc.freeze()
 

@@ -11,6 +11,7 @@ import itertools
 import os
 import re
 import shutil
+import socket
 import sys
 import weakref
 from collections.abc import Mapping
@@ -109,12 +110,12 @@ class AdapterLaunch:
         """What this machine can do to isolate it."""
         is_confined = sandbox.is_available()
         kind = Isolation.SANDBOX if is_confined else Isolation.PROCESS
-        has_network = self.allows_network or not is_confined or self._lacks_port_limit
+        has_network = self.allows_network or not is_confined or self._lacks_peer_limit
         return IsolationCard(kind=kind, network=has_network, env=self.env)
 
     @property
-    def _lacks_port_limit(self) -> bool:
-        return _find_endpoint_port() is not None and not sandbox.can_limit_ports()
+    def _lacks_peer_limit(self) -> bool:
+        return bool(_find_endpoint_peers()) and not sandbox.can_limit_peers()
 
     def build_spec(self, private: Path) -> AdapterSpec:
         """What a process in this folder is told; its folder is filled with what it needs."""
@@ -141,7 +142,7 @@ class AdapterLaunch:
         return policy.replace(
             writable=(str(private), *policy.writable),
             network=has_network,
-            port=_find_endpoint_port(),
+            peers=_find_endpoint_peers(),
         )
 
     def _find_readable(self) -> sandbox.SandboxPolicy:
@@ -172,9 +173,20 @@ _POLICIES: "weakref.WeakKeyDictionary[AdapterLaunch, sandbox.SandboxPolicy]" = (
 """What the processes of a launch may read: looking that up takes longer than most calls."""
 
 
-def _find_endpoint_port() -> int | None:
-    address = os.environ.get(ENDPOINT_VARIABLE, "").strip()
-    return urlsplit(address).port if address else None
+def _find_endpoint_peers() -> tuple[sandbox.Peer, ...]:
+    """The addresses of the model endpoint, if the run has one."""
+    address = urlsplit(os.environ.get(ENDPOINT_VARIABLE, "").strip())
+    if address.hostname is None:
+        return ()
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        found = socket.getaddrinfo(address.hostname, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise UsageError(
+            f"{ENDPOINT_VARIABLE} names {address.hostname}, which cannot be found ({error}); "
+            "correct it, or unset it"
+        ) from error
+    return tuple(dict.fromkeys((str(where[0]), port) for *_, where in found))
 
 
 class _ForwardedStderr(StderrTail):
