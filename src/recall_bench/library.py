@@ -6,11 +6,11 @@ from dataclasses import dataclass, fields
 from html import escape
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.event_loop import run_in_thread
+from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.output_folder import refuse_foreign_files
 from recall_bench.core.plan import Calendar, parse_range
 from recall_bench.core.profile import read_profile
@@ -291,7 +291,7 @@ def heatmap_json(summary: Summary) -> str:
 
 def result_json(folder: RunFolder) -> Iterator[str]:
     """The content of result.json in pieces, because it may be large."""
-    with TemporaryDirectory() as scratch:
+    with TemporaryFolder("result") as scratch:
         path = Path(scratch, "result.json")
         export_files(folder, result=path)
         with path.open(encoding="utf-8") as file:

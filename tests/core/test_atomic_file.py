@@ -9,7 +9,6 @@ import pytest
 from recall_bench.core.atomic_file import (
     AtomicFile,
     open_cache,
-    remove_leftovers,
     replace_file,
     write_shared_file,
 )
@@ -57,29 +56,6 @@ def test_new_content_is_on_the_disk_before_it_replaces_the_old(
 
     assert synced == [(5, b"old")]
     assert path.read_bytes() == b"newer"
-
-
-def test_files_of_killed_processes_are_removed_and_nothing_else(tmp_path: Path) -> None:
-    for name in (
-        ".result.json.12.part",
-        ".other.json.12.part",
-        ".result.json.x.part",
-        "result.json",
-    ):
-        (tmp_path / name).touch()
-
-    remove_leftovers(tmp_path, "result.json")
-
-    kept = {path.name for path in tmp_path.iterdir()}
-    assert kept == {".other.json.12.part", ".result.json.x.part", "result.json"}
-
-
-def test_a_file_that_another_process_removes_meanwhile_is_no_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Path, "glob", lambda folder, _: iter([folder / ".result.json.12.part"]))
-
-    remove_leftovers(tmp_path)
 
 
 def test_a_full_disk_has_a_code_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,7 +165,7 @@ def test_what_a_killed_run_was_writing_is_swept_away(
 ) -> None:
     folder = nursery(tmp_path)
     write(folder, days=10)
-    (folder / "memories-66d" / ".day-0011.md.4711.part").write_bytes(b"# sess")
+    (folder / "memories-66d" / ".day-0011.md.4194305.part").write_bytes(b"# sess")
     write(folder)
 
     assert days(folder) == whole

@@ -162,7 +162,7 @@ def test_stopped_anywhere_it_goes_on(after: int, milo: Path, told: Path) -> None
 
 def test_a_day_half_written_by_a_killed_run_goes(milo: Path, told: Path) -> None:
     (milo / f"memories-{DAYS}d").mkdir()
-    (milo / f"memories-{DAYS}d" / ".day-0001.md.4711.part").write_bytes(b"# ses")
+    (milo / f"memories-{DAYS}d" / ".day-0001.md.4194305.part").write_bytes(b"# ses")
 
     write(milo)
 

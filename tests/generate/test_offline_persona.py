@@ -215,8 +215,8 @@ def test_a_death_while_overwriting_is_made_good(
 
 
 def test_what_a_killed_run_left_half_written_goes(rosa: Path, made: Path) -> None:
-    (rosa / ".persona.yaml.4711.part").write_bytes(b"id:")
-    (rosa / "world" / ".voice.yaml.4711.part").write_bytes(b"dateli")
+    (rosa / ".persona.yaml.4194305.part").write_bytes(b"id:")
+    (rosa / "world" / ".voice.yaml.4194305.part").write_bytes(b"dateli")
     (rosa / ".world.old").mkdir()
 
     create(rosa)

@@ -146,10 +146,10 @@ def test_a_worker_killed_while_it_plays_leaves_nothing_broken(
     worker.start()
     worker.join()
     assert worker.exitcode == -signal.SIGKILL
-    assert list(find_cache_folder().rglob(".bakery.partial-*")), "it died half-way"
+    assert list(find_cache_folder().rglob(".bakery.*.part")), "it died half-way"
 
     folder = materialise("bakery", None, plays)
 
     assert digest_folder(folder) == digest
-    assert not list(find_cache_folder().rglob(".bakery.partial-*"))
+    assert not list(find_cache_folder().rglob(".bakery.*.part"))
     assert len(plays.begun) == 1

@@ -1,5 +1,8 @@
 """What a report writes stays in its folder, and what draws it is ours."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -8,6 +11,7 @@ import pytest
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.reporting.publication import PublishedReport, publish_report
+from tests.processes import wait_until_gone
 from tests.written_runs import Story, plan_of, question, trial
 
 GOOD = Verdict.of(3, 2, 1)
@@ -52,3 +56,26 @@ def test_a_persona_may_be_called_anything(folder: Path, published: PublishedRepo
 @pytest.mark.usefixtures("published")
 def test_a_module_in_the_current_folder_is_not_imported(folder: Path) -> None:
     assert not (folder / "executed").exists()
+
+
+def test_a_report_that_is_killed_takes_its_drawing_process_with_it(tmp_path: Path) -> None:
+    """It takes seconds to draw: nothing is left that goes on without us."""
+    os.mkfifo(tmp_path / "figures.json")
+    script = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from recall_bench.reporting import publication\n"
+        "figures, target = map(Path, sys.argv[1:])\n"
+        "with publication._draw_charts(figures, target):\n"
+        "    print('drawing', flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-Pc", script, str(tmp_path / "figures.json"), str(tmp_path / "out")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as report:
+        assert report.stdout is not None
+        assert report.stdout.readline() == b"drawing\n"
+        children = Path(f"/proc/{report.pid}/task/{report.pid}/children").read_text().split()
+        assert len(children) == 2, "the drawing process, and what ends it"
+        report.kill()
+
+    wait_until_gone([int(pid) for pid in children])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core import atomic_file
 from recall_bench.core.errors import JournalLost, UsageError
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.result_files import export_files
@@ -28,11 +29,14 @@ def test_a_failing_write_leaves_every_old_file_and_no_litter(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a file", "result.json", "run"]
 
 
-def test_a_full_disk_leaves_the_old_file_and_names_the_new(finished: Story, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_file_and_names_the_new(
+    finished: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`/dev/full` takes no byte: writing to it is writing to a full disk."""
     target = tmp_path / "result.json"
     target.write_text("old")
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    beside = target.with_name(f".{target.name}.part")
+    monkeypatch.setattr(atomic_file, "name_beside", lambda _: beside)
     try:
         beside.symlink_to("/dev/full")
     except OSError:

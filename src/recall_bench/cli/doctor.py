@@ -122,13 +122,12 @@ def doctor_command(
 def _test_memorisation(
     settings: Settings, seeds: list[str], into: Path | None, *, as_json: bool
 ) -> int:
-    from tempfile import TemporaryDirectory
-
     from recall_bench.cli.console import show_activity, show_build
+    from recall_bench.core.leftovers import TemporaryFolder
     from recall_bench.running.memorisation import render_memorisation, run_memorisation
 
     with (
-        TemporaryDirectory(prefix="recall-bench-doctor-") as scratch,
+        TemporaryFolder("doctor") as scratch,
         forward_to_stderr(),
         show_activity() as show,
     ):

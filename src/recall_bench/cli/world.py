@@ -4,7 +4,6 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from recall_bench.cli.command_kinds import AliasOption
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import add_json_option
 from recall_bench.core.errors import DataError
+from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.plan import list_default_ranges
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES
@@ -356,7 +356,7 @@ def _score_system(name: str, story: Settings) -> BaselineScore:
     is_constant = name in CONSTANTS
     adapter = ConstantAdapter if is_constant else name
     config = {"reply": CONSTANTS[name]} if is_constant else {}
-    with TemporaryDirectory() as scratch:
+    with TemporaryFolder("score") as scratch:
         finished = run(story, adapter=adapter, config=config, into=Path(scratch, "run"))
         if finished.stopped_by is not None:
             raise finished.stopped_by

@@ -2,11 +2,12 @@
 
 import os
 from contextlib import suppress
+from filecmp import cmp
 from pathlib import Path
-from secrets import token_hex
 from typing import Self
 
 from recall_bench.core.errors import DISK_FULL, BenchError, JournalLost, UsageError
+from recall_bench.core.leftovers import name_beside, sweep_once
 
 _BUFFER = 1 << 20
 
@@ -25,7 +26,8 @@ class AtomicFile:
             if self._target.exists() and not self._target.is_file():
                 raise UsageError(f"{self._path}: is not a file; name one to write to")
             self._target.parent.mkdir(parents=True, exist_ok=True)
-            self._beside = self._target.with_name(f".{self._target.name}.{os.getpid()}.part")
+            sweep_once(self._target.parent)
+            self._beside = name_beside(self._target)
             self._file = self._beside.open("wb", buffering=_BUFFER)
         except OSError as error:
             raise self._make_error(error) from error
@@ -45,6 +47,11 @@ class AtomicFile:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise self._make_error(error) from error
+
+    def is_unchanged(self) -> bool:
+        """Whether the new content is that of the file which it would replace."""
+        self.flush()
+        return self._target.is_file() and cmp(self._beside, self._target, shallow=False)
 
     def commit(self) -> None:
         """Replace the old content with the new."""
@@ -77,16 +84,6 @@ def replace_file(path: Path, content: bytes) -> None:
         file.commit()
 
 
-def remove_leftovers(folder: Path, name: str = "*") -> None:
-    """Remove the temporary files that killed processes left here.
-
-    Only for files that no other process is writing.
-    """
-    for left in folder.glob(f".{name}.*.part"):
-        if left.name.split(".")[-2].isdecimal():
-            left.unlink(missing_ok=True)
-
-
 def open_cache(folder: Path, what: str) -> Path:
     """Make the folder of a cache; UsageError, which names its content, if that fails."""
     try:
@@ -104,7 +101,8 @@ def write_shared_file(path: Path, content: bytes) -> None:
     Raises OSError. The file is not synced: a lost cache entry is made again.
     """
     path.parent.mkdir(exist_ok=True)
-    beside = path.with_name(f".{path.stem}.{token_hex(8)}.part")
+    sweep_once(path.parent)
+    beside = name_beside(path)
     try:
         beside.write_bytes(content)
         beside.replace(path)

@@ -6,9 +6,10 @@ import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import mkdtemp
 
 from recall_bench.core.errors import DataError, Malformed
+from recall_bench.core.leftovers import TemporaryFolder
 
 _FICLONE = 0x40049409
 """The ioctl of Linux that lets two files share blocks until one changes."""
@@ -44,16 +45,14 @@ class TemporaryFolders:
 
     def __init__(self, parent: Path | None = None) -> None:
         self._parent = parent
-        self._root: TemporaryDirectory[str] | None = None
+        self._root: TemporaryFolder | None = None
 
     def make(self) -> Path:
         """An empty folder that lasts until `remove_all`, unless it is removed before."""
         if self._root is None:
             if self._parent is not None:
                 self._parent.mkdir(parents=True, exist_ok=True)
-            self._root = TemporaryDirectory(
-                prefix="recall-bench-", dir=self._parent, ignore_cleanup_errors=True
-            )
+            self._root = TemporaryFolder(parent=self._parent)
         return Path(mkdtemp(dir=self._root.name))
 
     def remove_all(self) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio.lowlevel
 
-from recall_bench.core.atomic_file import remove_leftovers, replace_file
+from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import BenchError, Malformed, Problems
+from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.persona_files import DayFile, Layout, format_days
 from recall_bench.datasets.persona_story import Persona, Story, read_persona, read_story
@@ -124,7 +125,7 @@ class _DayPass:
     def run(self) -> PassResult:
         """Write the missing days; a day that fails is reported and left out."""
         folder = self._list_paths(1)[0].parent
-        remove_leftovers(folder)
+        sweep_folder(folder)
         owed = [file for file in self.days if not self._is_there(file.day)]
         kept = len(self.days) - len(owed)
         _check_readable(owed)

@@ -94,8 +94,6 @@ def materialise(
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         if not _is_corpus(folder, corpus):
-            for left in folder.parent.glob(f".{persona}.partial-*"):
-                shutil.rmtree(left, ignore_errors=True)
             named = DrawnStory(persona=persona, arcs=story, edition=corpus.edition)
             _build_story(named, folder, building or show_nothing)
         found = digest_folder(folder)

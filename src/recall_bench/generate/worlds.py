@@ -160,8 +160,7 @@ SHORT_STORY_DAYS = (42, 84)
 
 def draw_short_story(seed: WorldSeed) -> Scenario:
     """Draw the first weeks of some shipped persona; persona, length and values follow the seed."""
-    from tempfile import TemporaryDirectory
-
+    from recall_bench.core.leftovers import TemporaryFolder
     from recall_bench.datasets.persona import load_persona
     from recall_bench.generate.world.random_stream import RandomStream
 
@@ -169,7 +168,7 @@ def draw_short_story(seed: WorldSeed) -> Scenario:
     persona = chance.choose(list_shipped_personas())
     last = chance.draw_between(*SHORT_STORY_DAYS)
     arcs = min(load_catalogue(2)[persona], key=lambda name: parse_story_days(name) or 0)
-    with TemporaryDirectory(prefix="recall-bench-story-") as scratch:
+    with TemporaryFolder("story") as scratch:
         folder = build_world(
             persona, Path(scratch), arcs=arcs, edition=2, knobs={"seed": seed.value}
         )
@@ -213,8 +212,7 @@ def _measure_stories(
     persona: str, building: BuildProgress
 ) -> tuple[dict[str, ShippedCorpus], dict[str, ShippedCorpus]]:
     """The stories of a shipped persona: the newest of each, and those that it replaced."""
-    from tempfile import TemporaryDirectory
-
+    from recall_bench.core.leftovers import TemporaryFolder
     from recall_bench.generate.written.sources import find_written
 
     lives = _find_complete_lives(persona)
@@ -224,7 +222,7 @@ def _measure_stories(
     newest: dict[str, ShippedCorpus] = {}
     earlier: dict[str, ShippedCorpus] = {}
     for arcs, edition in sorted(stories):
-        with TemporaryDirectory() as scratch:
+        with TemporaryFolder("story") as scratch:
             folder = build_world(
                 persona, Path(scratch), arcs=arcs, edition=edition, building=building
             )

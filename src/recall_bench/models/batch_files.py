@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from recall_bench.core.errors import ModelGone, UsageError
+from recall_bench.core.leftovers import name_beside, sweep_once
 from recall_bench.models.faults import truncate_line
 
 MAX_LINES = 50_000
@@ -83,7 +83,8 @@ class BatchFiles:
         """Write the collected requests to the next file, which appears complete or not at all."""
         if not self._lines:
             return
-        beside = self._folder / f".batch.{token_hex(8)}.part"
+        sweep_once(self._folder)
+        beside = name_beside(self._folder / "batch")
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with beside.open("wb") as file:

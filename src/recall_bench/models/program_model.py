@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from recall_bench.core.child_process import TERMINATE_GRACE_S, run_process
 from recall_bench.core.errors import ModelFault, UsageError
+from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.redaction import Redactor, list_environment_secrets
 from recall_bench.core.usage import Usage
 from recall_bench.models.faults import truncate_start
@@ -100,7 +100,7 @@ class CliAgent(ProgramModel):
     async def complete(self, prompt: Prompt) -> Reply:
         """Run the program once; a cancelled caller ends it and everything it started."""
         arguments, text = _build_command(self._spec, prompt)
-        with TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True) as folder:
+        with TemporaryFolder() as folder:
             return await self.run([self._path, *arguments], text, folder=folder)
 
 

@@ -1,7 +1,7 @@
 """A run's report on disk: the page, the pictures and the figures."""
 
+import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.child_process import DEVNULL, start_blocking_process
 from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.output_folder import refuse_foreign_files
 from recall_bench.generate.shipped_personas import load_day_texts
@@ -144,19 +145,16 @@ def _draw_charts(figures: Path, target: Path) -> Iterator[Callable[[], list[Path
         str(figures),
         str(target),
     ]
-    with subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as drawing:
+    drawing = start_blocking_process(command, folder=Path.cwd(), environ=os.environ, stdin=DEVNULL)
 
-        def wait_for_charts() -> list[Path]:
-            names, complaint = drawing.communicate()
-            if drawing.returncode:
-                said = complaint.decode(errors="replace").strip().rpartition("\n")[2]
-                raise BenchError(f"{target}: the charts could not be drawn ({said})")
-            return [target / name for name in msgspec.json.decode(names, type=list[str])]
+    def wait_for_charts() -> list[Path]:
+        names, complaint = drawing.process.communicate()
+        if drawing.process.returncode:
+            said = complaint.decode(errors="replace").strip().rpartition("\n")[2]
+            raise BenchError(f"{target}: the charts could not be drawn ({said})")
+        return [target / name for name in msgspec.json.decode(names, type=list[str])]
 
-        try:
-            yield wait_for_charts
-        except BaseException:
-            drawing.kill()
-            raise
+    try:
+        yield wait_for_charts
+    finally:
+        drawing.end(grace_s=0)

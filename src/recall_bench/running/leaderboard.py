@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final, Self
 
 import msgspec
 
 from recall_bench.core.errors import BenchError, DataError, UsageError
+from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.memory import Isolation
 from recall_bench.core.settings import Settings
 from recall_bench.core.yaml12 import load_yaml
@@ -106,7 +106,7 @@ def open_run(place: Path) -> Iterator[RunFolder]:
     if not is_bundle(place):
         yield RunFolder.open(place)
         return
-    with TemporaryDirectory(prefix="recall-bench-board-") as scratch:
+    with TemporaryFolder("board") as scratch:
         unpack_bundle(place, Path(scratch))
         yield RunFolder.open(Path(scratch))
 

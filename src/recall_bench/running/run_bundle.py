@@ -1,10 +1,10 @@
 """Make one file of a run that anybody can verify, and verify such a file."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.event_redaction import redact_event
+from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.plan import DrawnStory, Plan
 from recall_bench.generate.shipped_personas import (
     SAMPLE,
@@ -118,7 +118,7 @@ def verify_bundle(
     `signers` a file of people and their SSH keys, one of whom must have signed it.
     """
     signature = _check_signature(bundle, signers)
-    with TemporaryDirectory(prefix="recall-bench-bundle-") as scratch:
+    with TemporaryFolder("bundle") as scratch:
         run = Path(scratch)
         manifest = unpack_bundle(bundle, run)
         found = verify_run(run, data, building)

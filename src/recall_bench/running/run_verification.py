@@ -9,10 +9,10 @@ import filecmp
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.event import Judged, NotJudged
+from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.plain_text import clean_text, format_fact, format_heading
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.record import ComputedRecord
@@ -149,7 +149,7 @@ def _check_verdicts(
     if reason := _explain_unjudged(folder.plan):
         yield RunCheck(part="verdicts", state=CheckState.UNVERIFIED, detail=reason)
         return
-    with TemporaryDirectory(prefix="recall-bench-verify-") as scratch:
+    with TemporaryFolder("verify") as scratch:
         again = Path(scratch, "run")
         given = {"data": data, "into": again, "heatmap_png": False, "judge": folder.plan.judge.name}
         try:
@@ -298,7 +298,7 @@ def _check_files(folder: RunFolder) -> RunCheck:
     present = {key: name for key, name in names.items() if (folder.path / name).is_file()}
     if not present:
         return RunCheck(part="files", state=CheckState.UNVERIFIED, detail="there are none")
-    with TemporaryDirectory(prefix="recall-bench-verify-") as scratch:
+    with TemporaryFolder("verify") as scratch:
         export_files(folder, **{key: Path(scratch, name) for key, name in present.items()})
         differing = [
             name

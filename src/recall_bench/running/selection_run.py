@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Declared
 from recall_bench.core.fingerprint import build_scenario_card
+from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.plan import Checkpoint, DatasetCard, Lifecycle, Plan, ScenarioCard
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
@@ -137,10 +137,10 @@ class SelectorFolder:
 
     def __init__(self, memories: Path) -> None:
         real = memories.resolve()
-        self._temporary: TemporaryDirectory[str] | None = None
+        self._temporary: TemporaryFolder | None = None
         self.path = real.parent
         if f"{real.name}/" != MEMORY_PREFIX:
-            self._temporary = TemporaryDirectory(prefix="memories-")
+            self._temporary = TemporaryFolder("memories")
             self.path = Path(self._temporary.name)
             (self.path / MEMORY_PREFIX.rstrip("/")).symlink_to(real, target_is_directory=True)
 

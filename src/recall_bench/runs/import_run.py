@@ -8,6 +8,7 @@ from pathlib import Path
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Event
+from recall_bench.core.leftovers import name_beside, sweep_folder
 from recall_bench.core.plain_text import NO_DATA, format_fact
 from recall_bench.core.plan import ImportCard
 from recall_bench.core.record import Record
@@ -174,7 +175,8 @@ def _refuse_taken(folder: Path) -> None:
 
 def _write_folder(folder: Path, events: Iterable[Event]) -> float | None:
     """Write the journal to a temporary folder, check it by reading it, and rename the folder."""
-    beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    sweep_folder(folder.parent)
+    beside = name_beside(folder)
     try:
         beside.mkdir(parents=True)
         with (beside / JOURNAL).open("wb") as file:

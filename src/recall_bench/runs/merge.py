@@ -16,7 +16,7 @@ from heapq import merge as by_key
 from itertools import islice
 from pathlib import Path
 
-from recall_bench.core.atomic_file import AtomicFile, remove_leftovers
+from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import DataError, FolderBusy, UsageError
 from recall_bench.core.event import (
     Answered,
@@ -31,6 +31,7 @@ from recall_bench.core.event import (
     RunStarted,
 )
 from recall_bench.core.fingerprint import list_differences
+from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates, find_due_reviews
 from recall_bench.core.work_unit import collect_shard_units, list_states
@@ -223,17 +224,20 @@ class MergedRun:
 def merge_runs(folders: Sequence[Path], into: Path) -> MergedRun:
     """Write the journal of one run from the journals of its shards; leave nothing if that fails.
 
-    Trials that none of them asked stay open: a run started in the folder continues with them.
+    A folder with the same journal, which a killed merge may have left, is taken as it is. Trials
+    that none of them asked stay open: a run started in the folder continues with them.
     """
     if not folders:
         raise UsageError("nothing to merge: name the folders of the parts")
     _refuse_duplicates(folders)
-    _refuse_taken_folder(into)
+    is_repeated = _is_merge_repeated(into)
     sources = [_open_source(folder) for folder in folders]
     refuse_different_plans(sources)
     with _remove_on_failure(into), AtomicFile(into / JOURNAL) as journal:
         for line in encode_events(merge_events(sources)):
             journal.write(line)
+        if is_repeated:
+            _refuse_other_journal(journal, into)
         journal.commit()
     folder = RunFolder.open(into)
     summary = summarise(folder)
@@ -282,14 +286,27 @@ def _refuse_duplicates(folders: Sequence[Path]) -> None:
         seen[place] = folder
 
 
-def _refuse_taken_folder(into: Path) -> None:
+def _is_merge_repeated(into: Path) -> bool:
+    """Whether the folder holds a journal already; UsageError if it holds only something else."""
     if into.is_dir():
-        # A killed merge may have left a temporary file.
-        remove_leftovers(into, JOURNAL)
+        sweep_folder(into)
         if not any(into.iterdir()):
-            return
+            return False
+        if (into / JOURNAL).is_file():
+            _refuse_busy(into)
+            return True
     if into.exists() or into.is_symlink():
-        raise UsageError(f"{into}: exists already and is left as it is; name another with --into")
+        raise _build_taken_error(into)
+    return False
+
+
+def _refuse_other_journal(journal: AtomicFile, into: Path) -> None:
+    if not journal.is_unchanged():
+        raise _build_taken_error(into)
+
+
+def _build_taken_error(into: Path) -> UsageError:
+    return UsageError(f"{into}: exists already and is left as it is; name another with --into")
 
 
 def _open_source(folder: Path) -> MergeSource:

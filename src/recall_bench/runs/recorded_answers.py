@@ -5,7 +5,6 @@ what was fed, what went wrong, and the last word on each trial. Verdicts stay be
 appears under its name only when it is whole.
 """
 
-import os
 from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +14,8 @@ from typing import Self
 
 import msgspec
 
-from recall_bench.core.errors import FolderBusy, JournalLost, UsageError
+from recall_bench.core.atomic_file import AtomicFile
+from recall_bench.core.errors import FolderBusy, UsageError
 from recall_bench.core.event import Judged, RunStarted, encode_event
 from recall_bench.core.foreign_json import decode_foreign_line
 from recall_bench.core.line_chain import LineChain, split_link
@@ -76,27 +76,18 @@ class RecordedRun:
             if journal.exists() and next(read_events(journal), None) is not None:
                 self._recognise(RunFolder.open(folder))
                 return
-            partial = folder / f".{JOURNAL}.partial"
-            try:
-                self._write(plan, partial, labelled or {})
-                partial.replace(journal)
-            except OSError as error:
-                raise JournalLost(
-                    f"{journal}: cannot be written ({error.strerror}); make room, and the same "
-                    "command starts it again"
-                ) from error
+            self._write(plan, journal, labelled or {})
 
     @property
     def _standings(self) -> dict[str, ScenarioStates]:
         return self.folder.states.scenarios
 
     def _write(self, plan: Plan, path: Path, labelled: Mapping[Trial, Verdict]) -> None:
-        with path.open("wb") as file:
+        with AtomicFile(path) as file:
             chain = LineChain()
             for line in self._iterate_lines(plan, labelled):
                 file.write(chain.add(split_link(line)[0]) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+            file.commit()
 
     def _iterate_lines(self, plan: Plan, labelled: Mapping[Trial, Verdict]) -> Iterator[bytes]:
         # When and by which code the answers came to be stays as it was: the run that judges

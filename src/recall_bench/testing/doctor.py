@@ -15,6 +15,7 @@ from recall_bench.core.diagnosis import Diagnosis, DoctorFinding, identify_syste
 from recall_bench.core.errors import SystemFault
 from recall_bench.core.event_redaction import redact_card
 from recall_bench.core.folders import measure_folder
+from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.memory import Asker, MemorySystem, Reader, SystemCard
 from recall_bench.core.scenario import BOUNDARY, Episode, Expects, Item, Scenario
 from recall_bench.core.schedule import shuffle
@@ -30,9 +31,7 @@ from recall_bench.testing.doctor_probe import ProbeResult, StoryProbe
 def collect_temporary_files() -> Iterator[Path]:
     """Redirect the temporary files of this process and its children to one folder."""
     before, chosen = os.environ.get("TMPDIR"), tempfile.tempdir
-    with tempfile.TemporaryDirectory(
-        prefix="recall-bench-doctor-", ignore_cleanup_errors=True
-    ) as folder:
+    with TemporaryFolder("doctor") as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         try:
             yield Path(folder)

@@ -3,9 +3,9 @@
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from recall_bench.core.errors import BenchError, SystemFault, SystemGone
+from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.memory import Asker, PortableSnapshots, Snapshots
 from recall_bench.testing.check_context import (
     CheckContext,
@@ -213,7 +213,7 @@ async def _check_packing(
     known = [bench.make_fact(0), bench.make_fact(1)]
     as_saved = await _reopen(bench, snapshots, token, original)
     expected = await as_saved.find_facts(known)
-    with TemporaryDirectory(prefix="recall-bench-") as folder:
+    with TemporaryFolder() as folder:
         place = Path(folder)
         await bench.call("packing a saved state", partial(shelf.pack, token, place))
         await bench.call("dropping a saved state", partial(snapshots.drop, token))

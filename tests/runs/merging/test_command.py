@@ -10,6 +10,7 @@ from filelock import FileLock
 
 from tests.commands import Invoke
 from tests.gardener import write_persona
+from tests.generate.killed_commands import contents, in_child
 
 PLAIN = ("--no-heatmap-png", "--adapter", "bm25")
 
@@ -200,12 +201,45 @@ def test_what_a_killed_merge_left_is_in_nobodys_way(
 ) -> None:
     run(invoke, "p", *gardeners, "--shard", "1/1")
     Path("all").mkdir()
-    Path("all/.journal.jsonl.12345.part").write_text("half a li")
+    Path("all/.journal.jsonl.4194305.part").write_text("half a li")
 
     shown = invoke("merge", "p", "--into", "all", "--no-heatmap-png")
 
     assert shown.code == 0, shown.err
     assert not list(Path("all").glob(".*.part"))
+
+
+def test_a_merge_that_was_killed_anywhere_is_done_by_the_same_command(
+    invoke: Invoke, gardeners: tuple[str, ...]
+) -> None:
+    """Killed around everything that it writes: the new journal, and each of its views."""
+    for number in (1, 2):
+        run(invoke, f"p{number}", *gardeners, "--shard", f"{number}/2")
+    command = ["merge", "p1", "p2", "--no-heatmap-png", "--into"]
+    assert in_child([*command, "whole"]) == 0
+
+    kills, moment = 0, 0
+    while in_child([*command, "all"], moment) is None:
+        kills, moment = kills + 1, moment + 61
+
+    assert kills > 10
+    assert contents(Path("all")) == contents(Path("whole"))
+    assert not list(Path("all").glob(".*.part"))
+
+
+def test_a_run_that_is_no_merge_of_these_folders_is_left_as_it_is(
+    invoke: Invoke, gardeners: tuple[str, ...]
+) -> None:
+    for number in (1, 2):
+        run(invoke, f"p{number}", *gardeners, "--lifecycle", "fresh", "--shard", f"{number}/2")
+    assert invoke("merge", "p1", "--into", "all", "--no-heatmap-png").code == 4
+    before = contents(Path("all"))
+
+    shown = invoke("merge", "p1", "p2", "--into", "all", "--no-heatmap-png")
+
+    assert shown.code == 2
+    assert "all: exists already and is left as it is" in shown.err
+    assert contents(Path("all")) == before
 
 
 def test_what_cannot_be_merged_leaves_nothing_behind(

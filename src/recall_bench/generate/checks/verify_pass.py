@@ -10,8 +10,9 @@ from unicodedata import category
 
 import msgspec
 
-from recall_bench.core.atomic_file import remove_leftovers, replace_file
+from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.text_values import collect_topics, find_values, list_words, normalise_text
 from recall_bench.core.usage import Usage
 from recall_bench.core.yaml12 import Document
@@ -553,8 +554,7 @@ def _write_files(
 ) -> tuple[Path, Path | None]:
     verification = choose_findings_path(folder, file, layout.questions_file)
     content = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
-    for name in (verification.name, "*.proposed-*"):
-        remove_leftovers(folder, name)
+    sweep_folder(folder)
     replace_file(verification, content)
     repairs = {place: line.repair for place, line in enumerate(lines) if line.repair is not None}
     return verification, write_proposal(folder, file, repairs)

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 from anyio.lowlevel import checkpoint
 
-from recall_bench.core.atomic_file import remove_leftovers, replace_file
+from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
+from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.datasets.persona_files import DEFAULT_ARCS, Layout
 from recall_bench.datasets.persona_story import read_persona
@@ -145,7 +146,7 @@ def create_offline(request: CreateRequest, on_progress: Callable[[str], None]) -
     kept = [path for path, content in files.items() if is_file_of(path, content)]
 
     async def write_files() -> None:
-        remove_leftovers(layout.folder)
+        sweep_folder(layout.folder)
         _write_sources(layout.folder / FOLDER, sources, layout.arcs)
         for path, content in files.items():
             await checkpoint()
@@ -262,7 +263,7 @@ def _check_free(
 
 def _write_sources(world: Path, sources: Mapping[str, bytes], arcs: str) -> None:
     """Write the sources; other stories of the same persona are kept."""
-    remove_leftovers(world)
+    sweep_folder(world)
     remove_sibling_folders(world)
     shared = {name: content for name, content in sources.items() if name != arcs}
     if not is_folder_of(world, shared):

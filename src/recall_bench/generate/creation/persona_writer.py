@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from recall_bench.core.atomic_file import remove_leftovers, replace_file
+from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.usage import Usage
@@ -301,7 +302,7 @@ def create_persona(
         owned_model = model = open_model(request)
     with CallLog(log_path(request.persona, "create-persona", "")) as log:
         for folder in (request.persona, request.persona / FOLDER):
-            remove_leftovers(folder)
+            sweep_folder(folder)
         log.begin_round(overwrite=request.overwrite)
         creation = _PersonaPass(request, on_progress, find_existing(request, log))
         caller = ModelCaller.from_request(request, model, log)

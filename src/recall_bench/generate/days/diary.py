@@ -14,6 +14,7 @@ from anyio import to_thread
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import BenchError, Problems
+from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.scenario import compute_story_date
 from recall_bench.core.text_values import collect_topics
 from recall_bench.datasets.lint.value_index import DayLog
@@ -72,9 +73,8 @@ class Diary:
         self._index_day(day, text)
 
     def remove_leftovers(self) -> None:
-        """Remove half-written files of a killed run; only while holding the log's lock."""
-        for left in self._layout.memories.glob(".day-*.md.*.part"):
-            left.unlink(missing_ok=True)
+        """Remove half-written files of a killed run."""
+        sweep_folder(self._layout.memories)
 
     def _index_day(self, day: int, text: str) -> None:
         told = DayLog(day, name_day_file(day), text)

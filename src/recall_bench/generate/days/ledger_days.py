@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from recall_bench.core.atomic_file import remove_leftovers, replace_file
+from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
+from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.scenario import compute_story_date
 from recall_bench.core.sentences import split_sentences
 from recall_bench.datasets.persona_files import Layout, name_day_file
@@ -294,7 +295,7 @@ class _LedgerDaysPass:
 
     def run(self) -> PassResult:
         """Run the simulator, then write the missing days."""
-        remove_leftovers(self.layout.memories)
+        sweep_folder(self.layout.memories)
         self.unique = sum(1 for _ in self.layout.memories.glob("day-*.md"))
         wanted = self.request.select_days(self.world.days)
         pages = []

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from anyio.lowlevel import checkpoint
 
-from recall_bench.core.atomic_file import remove_leftovers, replace_file
+from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
+from recall_bench.core.leftovers import sweep_folder
 from recall_bench.datasets.persona_files import Layout, format_days, name_day_file
 from recall_bench.generate.call_log import CallLog, log_path
 from recall_bench.generate.pass_request import DaysRequest
@@ -29,7 +30,7 @@ def write_offline_days(request: DaysRequest, on_progress: Callable[[str], None])
     span = request.select_days(world.days)
     # Only for its lock: one process at a time may write days.
     with CallLog(log_path(layout.folder, "days", layout.suffix)):
-        remove_leftovers(layout.memories)
+        sweep_folder(layout.memories)
         there = sum(1 for _ in layout.memories.glob("day-*.md"))
         days = _OfflineDays(
             layout, span, is_overwriting=request.overwrite, on_progress=on_progress, unique=there

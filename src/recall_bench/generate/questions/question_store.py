@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recall_bench.core.atomic_file import remove_leftovers, replace_file
+from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Malformed
+from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.record import Record
 from recall_bench.core.yaml12 import Document, decode_text
 from recall_bench.core.yaml_writer import dump_yaml
@@ -369,7 +370,7 @@ class QuestionStore:
 
         If the question file was removed, the record is reset.
         """
-        remove_leftovers(self.file.path.parent)
+        sweep_folder(self.file.path.parent)
         decided = self.record.unsettled
         others = len(self.record.list_written()) > (0 if decided is None else len(decided.kept))
         if others and not self.file.path.exists():

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, DataError, Problems, UsageError
+from recall_bench.core.leftovers import name_beside, sweep_once
 from recall_bench.datasets.selection.bench_file import BenchTest, parse_bench, write_bench
 from recall_bench.datasets.selection.memory_file import MemoryFile, read_memory
 from recall_bench.datasets.selection.suite import decode_text, digest_corpus, read_memories
@@ -106,9 +107,10 @@ def _link_new(beside: Path, path: Path) -> None:
 
 
 def _write_new(path: Path, content: bytes) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    beside = name_beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        sweep_once(path.parent)
         try:
             with beside.open("wb") as file:
                 file.write(content)

@@ -12,6 +12,7 @@ import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.folders import join_id
+from recall_bench.core.leftovers import name_beside, sweep_folder
 from recall_bench.core.yaml_writer import dump_yaml, format_scalar
 from recall_bench.datasets.persona_files import LEDGER_FILE
 from recall_bench.generate.world.cast import build_renaming, rename_texts
@@ -207,8 +208,8 @@ def choose_new_folder(out: Path, persona: str) -> Path:
 @contextmanager
 def write_whole_folder(folder: Path) -> Iterator[Path]:
     """A folder that appears only when all its files are written."""
-    partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
-    shutil.rmtree(partial, ignore_errors=True)
+    sweep_folder(folder.parent)
+    partial = name_beside(folder)
     try:
         yield partial
         partial.rename(folder)

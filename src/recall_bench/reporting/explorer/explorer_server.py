@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from secrets import token_urlsafe
-from tempfile import TemporaryDirectory
 from typing import Final
 
 import anyio
@@ -22,6 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recall_bench.core.errors import BenchError
+from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.reporting.explorer.explorer_page import INDEX, render_explorer
 from recall_bench.reporting.explorer.explorer_views import ExplorerViews, LabelRequest, UnknownView
 from recall_bench.systems.servers.web_server import bind_socket, serve_application
@@ -45,7 +45,7 @@ async def serve_explorer(
     """Serve until cancelled; `ready` is called with the address once requests are accepted."""
     token = token_urlsafe(24)
     taken = bind_socket(f"{LOOPBACK}:{port}")
-    with TemporaryDirectory(prefix="recall-bench-view-") as pages:
+    with TemporaryFolder("view") as pages:
         application = build_application(
             views, title, token=token, port=taken.getsockname()[1], pages=Path(pages)
         )

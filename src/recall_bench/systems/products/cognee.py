@@ -16,7 +16,6 @@ import asyncio
 import atexit
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
 
+from recall_bench.core.leftovers import make_lasting_folder
 from recall_bench.systems.products.product import (
     UNUSED_KEY,
     Product,
@@ -195,7 +195,7 @@ def _configure(endpoint: str) -> None:
             if endpoint != _ENDPOINT:
                 raise RuntimeError("Cognee was set up with another endpoint in this process")
             return
-        home = Path(tempfile.mkdtemp(prefix="recall-bench-cognee-"))
+        home = make_lasting_folder("cognee")
         atexit.register(shutil.rmtree, home, ignore_errors=True)
         os.environ.update(_build_settings(home, endpoint))
         _LOOP = asyncio.new_event_loop()

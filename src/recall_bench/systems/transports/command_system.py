@@ -4,7 +4,6 @@ import asyncio
 import itertools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import anyio
@@ -28,6 +27,7 @@ from recall_bench.core.errors import (
     UsageError,
 )
 from recall_bench.core.foreign_json import cut_deep_json, decode_foreign_json
+from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.memory import UNDECLARED, Isolation, IsolationCard
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
@@ -291,7 +291,7 @@ class CommandTransport:
         """The number of the child; part of every name, so that older names are refused."""
         self._stuck: set[int] = set()
         self._starting = anyio.Lock()
-        self._folder: TemporaryDirectory[str] | None = None
+        self._folder: TemporaryFolder | None = None
 
     async def call(self, request: wire.Request, reply: type[R]) -> R:
         """The child's reply to one request."""
@@ -351,7 +351,7 @@ class CommandTransport:
 
     async def _start(self) -> CommandSession:
         self._remove_folder()
-        self._folder = TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True)
+        self._folder = TemporaryFolder()
         private = Path(self._folder.name)
         environ = build_environment(private, self._env)
         folder = private / "state"

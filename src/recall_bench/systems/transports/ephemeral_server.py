@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Self
 
 import anyio
@@ -22,6 +21,7 @@ import anyio.to_thread
 
 from recall_bench.core.child_process import DEVNULL, BlockingChildProcess, start_blocking_process
 from recall_bench.core.errors import SystemGone
+from recall_bench.core.leftovers import make_lasting_folder
 from recall_bench.systems.transports.child_environment import build_environment
 
 START_TIMEOUT_S = 60.0
@@ -99,7 +99,7 @@ class EphemeralServer:
     def folder(self) -> Path:
         """Its folder; its state is in `state`, its log in `server.log`."""
         if self._folder is None:
-            self._folder = Path(mkdtemp(prefix="recall-bench-server-"))
+            self._folder = make_lasting_folder("server")
         return self._folder
 
     @property

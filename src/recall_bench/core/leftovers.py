@@ -1,0 +1,100 @@
+"""The one way to name what is removed before we end, and to remove what killed processes left.
+
+A temporary file or folder is named after the process that made it. It is removed if that process
+has ended for certain: never while it runs, and never if it ran on another machine that shares the
+folder.
+"""
+
+import os
+import re
+import shutil
+import sys
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir, mkdtemp
+
+from recall_bench.core.process_identity import ProcessIdentity, identify_process, is_running
+
+_PREFIX = "recall-bench-"
+_SUFFIX = ".part"
+_OWNER = r"(?P<owner>[0-9a-f]+-[0-9a-f]+-[0-9a-f]{8}-[0-9a-f]{8})"
+_NAMES = (
+    re.compile(rf"\..+\.{_OWNER}\.[0-9]+\.part"),
+    re.compile(rf"{_PREFIX}(?:[a-z]+-)?{_OWNER}-\w+"),
+)
+_EARLIER_NAMES = re.compile(r"\..+\.(?:(?P<file>[0-9]+)\.part|partial-(?P<folder>[0-9]+))")
+"""Names by earlier versions, which hold the number of the process alone."""
+
+_NUMBERS = count()
+_SWEPT: set[tuple[int, Path]] = set()
+"""The folders that a process has swept, by its number: a forked process sweeps again."""
+
+
+def name_beside(path: Path) -> Path:
+    """A new name beside the path for what is written before it gets that path."""
+    return path.with_name(f".{path.name}.{identify_process()}.{next(_NUMBERS)}{_SUFFIX}")
+
+
+class TemporaryFolder(TemporaryDirectory[str]):
+    """An empty folder that is removed with the block, `cleanup`, or after a kill by a later one."""
+
+    def __init__(self, kind: str = "", parent: Path | None = None) -> None:
+        """`kind` is a word of lower-case letters for the folder's name."""
+        super().__init__(
+            prefix=_prepare_prefix(kind, parent), dir=parent, ignore_cleanup_errors=True
+        )
+
+
+def make_lasting_folder(kind: str) -> Path:
+    """An empty folder that stays until it is removed, or until we have ended and it is swept."""
+    return Path(mkdtemp(prefix=_prepare_prefix(kind, None)))
+
+
+def _prepare_prefix(kind: str, parent: Path | None) -> str:
+    sweep_once(Path(gettempdir()) if parent is None else parent)
+    return f"{_PREFIX}{kind and f'{kind}-'}{identify_process()}-"
+
+
+def sweep_once(folder: Path) -> None:
+    """Sweep the folder if this process did not do so before."""
+    key = os.getpid(), folder
+    if key not in _SWEPT:
+        _SWEPT.add(key)
+        sweep_folder(folder)
+
+
+def sweep_folder(folder: Path) -> None:
+    """Remove what processes that have ended left directly in the folder."""
+    try:
+        with os.scandir(folder) as entries:
+            left = [entry for entry in entries if _is_left(entry.name)]
+    except OSError:
+        return
+    for entry in left:
+        # In a folder that is shared, others can use our names for what is theirs.
+        with suppress(OSError):
+            if _is_ours(entry.stat(follow_symlinks=False)):
+                _remove(entry)
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    return sys.platform == "win32" or found.st_uid == os.geteuid()
+
+
+def _remove(entry: "os.DirEntry[str]") -> None:
+    if entry.is_dir(follow_symlinks=False):
+        shutil.rmtree(entry.path, ignore_errors=True)
+    else:
+        Path(entry.path).unlink(missing_ok=True)
+
+
+def _is_left(name: str) -> bool:
+    if not name.startswith((".", _PREFIX)):
+        return False
+    for pattern in _NAMES:
+        if found := pattern.fullmatch(name):
+            owner = ProcessIdentity.parse(found["owner"])
+            return owner is not None and owner.is_ended
+    earlier = _EARLIER_NAMES.fullmatch(name)
+    return earlier is not None and not is_running(int(earlier["file"] or earlier["folder"]))
