@@ -92,10 +92,20 @@ def expand_relative_dates(text: str, today: date) -> str:
     """
     lines = []
     for line in text.split("\n"):
+        if not _has_relative_date(line):
+            lines.append(line)
+            continue
         dated = _LINE_DATE.match(line)
         said_on = date.fromisoformat(dated["date"]) if dated else today
         lines.append(_expand_line(line, said_on, is_dated=dated is not None))
     return "\n".join(lines)
+
+
+@lru_cache(maxsize=16384)
+def _has_relative_date(line: str) -> bool:
+    """Whether there is something to write out; the same line is read on many days."""
+    patterns = (_NAMED_DATE, _RELATIVE_DATE, _SPELLED_NTH, _BARE_NTH)
+    return any(pattern.search(line) for pattern in patterns)
 
 
 @lru_cache(maxsize=16384)

@@ -11,17 +11,14 @@ from functools import lru_cache
 from itertools import pairwise
 from math import log1p
 
-from recall_bench.core.scenario import Scenario
 from recall_bench.core.text import normalise, split_sentences, split_words
 from recall_bench.core.values import DATE, ValueAtom
-from recall_bench.core.verdict import Exhibit
 from recall_bench.judging.offline.case import GradingCase, RightResponse
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader
 from recall_bench.judging.offline.coverage import Coverage, Reference, RivalValues
 from recall_bench.judging.offline.grade import MAX_ANSWER_CHARACTERS, RuleGrade, find_best_match
 from recall_bench.judging.offline.history_index import (
     NO_TOKENS,
-    EvidenceIndex,
     EvidenceWindow,
     Tokens,
     collect_tokens,
@@ -487,32 +484,28 @@ _NO_SUPPORT = EvidenceSupport(0.0, NO_TOKENS)
 
 
 class FeatureExtractor:
-    """Computes the features of answers about the scenarios it has studied."""
+    """Computes the features of answers about one scenario."""
 
     def __init__(self, reader: ContentReader) -> None:
         self._reader = reader
-        self._evidence: dict[str, EvidenceIndex] = {}
         self._near: dict[tuple[int, int], tuple[EvidenceWindow, CaseFeatures, EvidenceSupport]] = {}
-        self._grounds: dict[tuple[str, str], tuple[GradingCase, CaseFeatures]] = {}
-
-    def study(self, scenario: Scenario) -> None:
-        """Index the evidence of the scenario's questions; it is read when needed."""
-        self._evidence[scenario.id] = EvidenceIndex(scenario, self._reader)
+        self._grounds: dict[str, tuple[GradingCase, CaseFeatures]] = {}
 
     def extract(
         self,
-        exhibit: Exhibit,
         case: GradingCase,
         account: AnswerContents,
         reading: StanceReading,
         grade: RuleGrade,
+        *,
+        answer: str,
+        window: EvidenceWindow | None,
     ) -> dict[str, float]:
-        """All features of one answer, by name."""
+        """All features of one answer, given as it was and as it was read, by name."""
         match = grade.match or find_best_match(case, account)
-        text = exhibit.answer.text[:MAX_ANSWER_CHARACTERS]
+        text = answer[:MAX_ANSWER_CHARACTERS]
         marked = find_emphases(text)
-        ground = self._get_case_features(exhibit, case)
-        window = self._evidence[exhibit.scenario].find_window(exhibit.item, exhibit.days)
+        ground = self._get_case_features(case)
         sentence_tokens = tuple(map(collect_tokens, account.passages))
         return compute_features(
             AnswerSample(
@@ -560,9 +553,8 @@ class FeatureExtractor:
             known = self._near[key] = window, ground, near
         return known[2]
 
-    def _get_case_features(self, exhibit: Exhibit, case: GradingCase) -> CaseFeatures:
-        key = exhibit.scenario, case.item.id
-        known = self._grounds.get(key)
+    def _get_case_features(self, case: GradingCase) -> CaseFeatures:
+        known = self._grounds.get(case.item.id)
         if known is None or known[0] is not case:
-            known = self._grounds[key] = case, CaseFeatures.build(case, self._reader)
+            known = self._grounds[case.item.id] = case, CaseFeatures.build(case, self._reader)
         return known[1]

@@ -35,7 +35,7 @@ from recall_bench.judging.offline.coverage import (
     find_rivals,
 )
 from recall_bench.judging.offline.exact import ExactCoverage, ExactTruth
-from recall_bench.judging.offline.history_index import HistoryIndex
+from recall_bench.judging.offline.history_index import HistoryAsOf
 from recall_bench.judging.offline.phrase import level_text
 from recall_bench.judging.offline.relations import find_opposite, read_time_relation
 from recall_bench.judging.offline.required_part import (
@@ -440,7 +440,7 @@ _NO_CLAIMS = ExtraClaims((), 0)
 
 
 def find_extra_claims(
-    case: GradingCase, account: AnswerContents, history: HistoryIndex, days: int
+    case: GradingCase, account: AnswerContents, history: HistoryAsOf
 ) -> ExtraClaims:
     """What an answer claims beyond its case, checked against the history up to a day.
 
@@ -452,7 +452,7 @@ def find_extra_claims(
     own = [
         line
         for line in account.lines
-        if not line.dated or history.find_quoted_sessions(line.dated, line.sentences, days) is None
+        if not line.dated or history.find_quoted_sessions(line.dated, line.sentences) is None
     ]
     answer = account.contents if len(own) == len(account.lines) else _join_lines(own)
     required = case.exact.required if case.exact else ()
@@ -463,7 +463,7 @@ def find_extra_claims(
         and not any(text.holds(value) for text in known)
         and not any(part.is_value(value) for part in required)
     ]
-    invented = [value for value in extra if not history.is_value_known(value, days)]
+    invented = [value for value in extra if not history.is_value_known(value)]
     computed = find_computed(account.text) if invented else frozenset[float]()
     invented_values = [
         value.value
@@ -474,12 +474,10 @@ def find_extra_claims(
     names = {
         name
         for name in answer.names - known_words
-        if not history.is_word_known(name, days)
+        if not history.is_word_known(name)
         and not any(name[:1] == word[:1] and is_misspelling(name, word) for word in known_words)
     }
-    quoted = {
-        word for word in _list_quoted_words(account.text) if not history.is_stem_known(word, days)
-    }
+    quoted = {word for word in _list_quoted_words(account.text) if not history.is_stem_known(word)}
     unknown = sorted(names | (quoted - known_words))
     literals = _find_literals(case, account) if invented_values or unknown else ""
     news = [thing for thing in (*invented_values, *unknown) if level_text(thing) not in literals]

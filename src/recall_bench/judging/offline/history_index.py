@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
 from math import log
+from typing import TypeVar
 
 from recall_bench.core.relative_dates import expand_relative_dates
 from recall_bench.core.scenario import Item, Scenario
@@ -25,6 +26,9 @@ from recall_bench.judging.offline.phrase import level_text
 _SESSION = re.compile(r"#{1,6}\s+session:\s*(\S+)\s*", re.IGNORECASE)
 _PART = re.compile(r"[:;]\s")
 _NO_SESSION = ""
+
+K = TypeVar("K")
+T = TypeVar("T")
 
 
 class _FirstDays:
@@ -251,6 +255,77 @@ class HistoryIndex:
         return atom.kind == YEAR and first.year <= int(atom.value) <= last.year
 
 
+class HistoryAsOf:
+    """The history up to a day, as the grading of one answer consults it.
+
+    What was known on a day is known on every later one, so that only what was not known is looked
+    up again before a grade is used for a later day.
+    """
+
+    def __init__(self, history: HistoryIndex, days: int) -> None:
+        self._history = history
+        self._days = days
+        self._open: dict[tuple[Callable[..., object], tuple[object, ...]], object] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no history."""
+        return self._history.is_empty
+
+    def holds_on(self, days: int) -> bool:
+        """Whether every lookup so far has the same result on another day."""
+        if days <= self._days:
+            return days == self._days
+        return all(look_up(*keys, days) == found for (look_up, keys), found in self._open.items())
+
+    def look_up(self, function: Callable[[K, int], T], key: K) -> T:
+        """What a function finds on this day; it may find more on a later one."""
+        found = function(key, self._days)
+        self._open[function, (key,)] = found
+        return found
+
+    def is_recitation(self, text: str) -> bool:
+        """Whether most lines of a text are lines of the whole history."""
+        return self._history.is_recitation(text)
+
+    def is_value_known(self, atom: ValueAtom) -> bool:
+        """Whether the value was mentioned, or is the date of a day that has passed."""
+        return self._check(self._history.is_value_known, atom)
+
+    def is_word_known(self, word: str) -> bool:
+        """Whether the lower-case word occurred."""
+        return self._check(self._history.is_word_known, word)
+
+    def is_stem_known(self, word: str) -> bool:
+        """Whether the lower-case word occurred in any inflection."""
+        return self._check(self._history.is_stem_known, word)
+
+    def is_sentence_known(self, sentence: str) -> bool:
+        """Whether a sentence, or each part of it, occurred."""
+        return self._check(self._history.is_sentence_known, sentence)
+
+    def find_quoted_sessions(self, date: str, sentences: tuple[str, ...]) -> frozenset[str] | None:
+        """The sessions that some sentences are quoted from; None if one is not of that date."""
+        found = self._history.find_quoted_sessions(date, sentences, self._days)
+        if found is None:
+            self._open[self._history.find_quoted_sessions, (date, sentences)] = None
+        return found
+
+    def find_value_sessions(self, atom: ValueAtom) -> set[str]:
+        """The sessions that had mentioned the value."""
+        return self.look_up(self._history.find_value_sessions, atom)
+
+    def find_word_sessions(self, word: str) -> set[str]:
+        """The sessions that had used the word."""
+        return self.look_up(self._history.find_word_sessions, word)
+
+    def _check(self, is_known: Callable[[K, int], bool], key: K) -> bool:
+        found = is_known(key, self._days)
+        if not found:
+            self._open[is_known, (key,)] = False
+        return found
+
+
 def _split_parts(text: str) -> list[str]:
     """The parts of a text between full stops, colons and semicolons."""
     return [
@@ -376,6 +451,11 @@ class EvidenceWindow:
         return frozenset[str]().union(*(self.sentences[number] for number in chosen))
 
 
+def list_cited_days(item: Item) -> tuple[int, ...]:
+    """The evidence days of a question."""
+    return tuple(cited.day for cited in item.truth.evidence)
+
+
 class EvidenceIndex:
     """The evidence windows of one scenario's questions."""
 
@@ -387,13 +467,21 @@ class EvidenceIndex:
 
     def find_window(self, item: Item, days: int) -> EvidenceWindow | None:
         """The window of a question as of a day; None where it has no text."""
-        cited_days = {
+        return self.get_window(self.list_days(list_cited_days(item), days))
+
+    def get_window(self, days: tuple[int, ...]) -> EvidenceWindow | None:
+        """The window of these days; None without any."""
+        return self._window(days) if days else None
+
+    def list_days(self, cited: tuple[int, ...], days: int) -> tuple[int, ...]:
+        """The cited days that have a text, and their neighbours, as of a day."""
+        found = {
             day
-            for cited in item.truth.evidence
-            for day in range(cited.day - NEIGHBOURS, cited.day + NEIGHBOURS + 1)
+            for each in cited
+            for day in range(each - NEIGHBOURS, each + NEIGHBOURS + 1)
             if day <= days and day in self._episodes
         }
-        return self._window(tuple(sorted(cited_days))) if cited_days else None
+        return tuple(sorted(found))
 
     def _read_window(self, days: tuple[int, ...]) -> EvidenceWindow:
         return EvidenceWindow.build(map(self._day, days))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from recall_bench.core.errors import JudgeFault, UsageError
-from recall_bench.core.memory import Answer
 from recall_bench.core.relative_dates import expand_relative_dates
 from recall_bench.core.scenario import Scenario, StoryTime
 from recall_bench.core.text import normalise, remove_echo
@@ -37,7 +36,12 @@ from recall_bench.judging.offline.grade import (
     read_answer,
     score_groundedness,
 )
-from recall_bench.judging.offline.history_index import HistoryIndex
+from recall_bench.judging.offline.history_index import (
+    EvidenceIndex,
+    HistoryAsOf,
+    HistoryIndex,
+    list_cited_days,
+)
 from recall_bench.judging.offline.leaks import find_answer_leaks
 from recall_bench.judging.offline.stance import Stance, StanceReading
 
@@ -116,6 +120,8 @@ FULL_RECALL = 0.95
 
 GRADE_CACHE = 1024
 """Grades of one scenario kept in memory, and as many answers with what was read in them."""
+VERDICT_CACHE = 4096
+"""Verdicts of one scenario kept in memory: one for each of its questions, and some more."""
 SHARED_SCENARIOS = 8
 """Scenarios kept in memory for other judges: those of the cells of a matrix, one after another."""
 
@@ -158,14 +164,7 @@ class OfflineJudge:
 
     def judge_now(self, exhibit: Exhibit) -> Verdict:
         """The same without async."""
-        read = self._read(exhibit)
-        if isinstance(read, RuleScores):
-            return read.verdict
-        numbers = self.measure_features(exhibit)
-        if numbers is None:
-            return _score_reading(read).verdict
-        model = load_model(with_evidence=is_evidence_feature_set(numbers))
-        return _apply_model(read, numbers, model.predict(numbers))
+        return self._get_studied(exhibit).judge(exhibit)
 
     def is_trained_on(self, question: str) -> bool:
         """Whether the calibration was trained on answers to this question."""
@@ -204,12 +203,16 @@ class OfflineJudge:
 
 _AnswerKey = tuple[str, str, StoryTime, int]
 """The question, the answer, when it was asked, and the last day that was fed."""
+_VerdictKey = tuple[str, str, str | None]
+"""The question, the answer, and the answer with its relative dates written out."""
 
 
 class StudiedScenario:
     """One scenario with its history, its questions and the answers that were read so far.
 
-    Repeats of a question, and systems that quote alike, give the same answer again.
+    Repeats of a question, and systems that quote alike, give the same answer again. So do most
+    systems at the next checkpoint, where the verdict is another one only if the history has come to
+    hold something that the answer claims.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -217,16 +220,42 @@ class StudiedScenario:
         self._reader = share_reader()
         self._history = HistoryIndex(scenario)
         self._features = FeatureExtractor(self._reader)
-        self._features.study(scenario)
+        self._evidence = EvidenceIndex(scenario, self._reader)
         self._cases: dict[str, GradingCase] = {}
-        # Many answers are the same at the next checkpoint, and their grade does not depend on it.
+        self._verdicts: dict[_VerdictKey, tuple[Verdict, HistoryAsOf]] = {}
         self._grade = lru_cache(maxsize=GRADE_CACHE)(self._grade_text)
         self._readings = lru_cache(maxsize=GRADE_CACHE)(self._read_answer)
         self._measures = lru_cache(maxsize=GRADE_CACHE)(self._measure_answer)
 
+    def judge(self, exhibit: Exhibit) -> Verdict:
+        """The marks for one answer, with reasons."""
+        key = self._prepare(exhibit)
+        item, text, asked_at, days = key
+        told = self._resolve_dates(self._cases[item], text, asked_at)
+        known = self._verdicts.get((item, text, told))
+        if known is not None and known[1].holds_on(days):
+            return known[0]
+        history, read = self._readings(key)
+        verdict = _judge_reading(read, self._measures(key))
+        if len(self._verdicts) >= VERDICT_CACHE:
+            del self._verdicts[next(iter(self._verdicts))]
+        self._verdicts[item, text, told] = verdict, history
+        return verdict
+
+    def _resolve_dates(self, case: GradingCase, text: str, asked_at: StoryTime) -> str | None:
+        """The answer as it was meant when it was asked; None if no date in it is relative.
+
+        Nothing else in a verdict rests on the time of asking.
+        """
+        if not case.wants_a_date:
+            return None
+        given = normalise(text[:MAX_ANSWER_CHARACTERS])
+        resolved = expand_relative_dates(given, asked_at.date())
+        return None if resolved == given else resolved
+
     def read(self, exhibit: Exhibit) -> "RuleScores | _RuleReading":
         """What the rules read in an answer, or its scores where nothing else is needed."""
-        return self._readings(self._prepare(exhibit))
+        return self._readings(self._prepare(exhibit))[1]
 
     def measure(self, exhibit: Exhibit) -> dict[str, float] | None:
         """The features of an answer; None where rules decide alone."""
@@ -236,36 +265,31 @@ class StudiedScenario:
         """Prepare the question, unless it is known as it is, and return all that marks rest on."""
         item = exhibit.item
         found = self._cases.get(item.id)
-        if found is None or found.item != item:
+        if found is None or (found.item is not item and found.item != item):
             if found is not None:
                 for cache_of in (self._grade, self._readings, self._measures):
                     cache_of.cache_clear()
+                self._verdicts.clear()
             self._cases[item.id] = prepare_case(item, self._reader)
         return item.id, exhibit.answer.text, exhibit.asked_at, exhibit.days
 
-    def _rebuild(self, key: _AnswerKey) -> Exhibit:
-        item, text, asked_at, days = key
-        return Exhibit(
-            scenario=self.scenario.id,
-            item=self._cases[item].item,
-            answer=Answer(text=text),
-            asked_at=asked_at,
-            days=days,
-        )
+    def _read_answer(self, key: _AnswerKey) -> tuple[HistoryAsOf, "RuleScores | _RuleReading"]:
+        """What the rules read in an answer, and the history as they consulted it."""
+        item, answer, asked_at, days = key
+        history = HistoryAsOf(self._history, days)
+        return history, self._read_as_of(self._cases[item], answer, asked_at, history)
 
-    def _read_answer(self, key: _AnswerKey) -> "RuleScores | _RuleReading":
-        exhibit, case = self._rebuild(key), self._cases[key[0]]
-        leaks = find_answer_leaks(case, {exhibit.scenario: self._history}, exhibit)
+    def _read_as_of(
+        self, case: GradingCase, answer: str, asked_at: StoryTime, history: HistoryAsOf
+    ) -> "RuleScores | _RuleReading":
+        leaks = find_answer_leaks(case, history, answer)
         if leaks:
             reason = f"gives away {', '.join(leaks[:3])}"
             return RuleScores(0.0, 0.0, 0.0, reason, (Finding.LEAK,), is_exact=True)
-        if len(exhibit.answer.text) > MAX_ANSWER_CHARACTERS and self._history.is_recitation(
-            exhibit.answer.text
-        ):
+        if len(answer) > MAX_ANSWER_CHARACTERS and self._history.is_recitation(answer):
             return RuleScores(0.0, 0.0, 1.0, "recites the history", is_exact=case.is_exact)
-        given = text = normalise(exhibit.answer.text[:MAX_ANSWER_CHARACTERS])
-        if case.wants_a_date:
-            text = expand_relative_dates(text, exhibit.asked_at.date())
+        given = normalise(answer[:MAX_ANSWER_CHARACTERS])
+        text = self._resolve_dates(case, answer, asked_at) or given
         if case.wants_times:
             text = _ONCE.sub(lambda found: _TIMES[found[0].lower()], text)
         graded = self._grade(case.item.id, text)
@@ -278,17 +302,23 @@ class StudiedScenario:
             account=account,
             reading=reading,
             grade=grade,
-            grounds=find_extra_claims(case, as_given, self._history, exhibit.days),
-            history=self._history,
-            days=exhibit.days,
+            grounds=find_extra_claims(case, as_given, history),
+            history=history,
         )
 
     def _measure_answer(self, key: _AnswerKey) -> dict[str, float] | None:
-        read = self._readings(key)
+        history, read = self._readings(key)
         if isinstance(read, RuleScores) or read.grade.is_exact:
             return None
-        exhibit = self._rebuild(key)
-        return self._features.extract(exhibit, read.case, read.account, read.reading, read.grade)
+        days = history.look_up(self._evidence.list_days, list_cited_days(read.case.item))
+        return self._features.extract(
+            read.case,
+            read.account,
+            read.reading,
+            read.grade,
+            answer=key[1],
+            window=self._evidence.get_window(days),
+        )
 
     def _read_text(self, case: GradingCase, text: str) -> AnswerContents:
         return self._reader.read_answer(remove_echo(text, case.item.text))
@@ -339,16 +369,12 @@ class _RuleReading:
     reading: StanceReading
     grade: RuleGrade
     grounds: ExtraClaims
-    history: HistoryIndex
-    days: int
+    history: HistoryAsOf
 
     @property
     def is_quoted(self) -> bool:
         """Whether it is only sentences quoted from the history."""
-        return all(
-            self.history.is_sentence_known(sentence, self.days)
-            for sentence in self.account.sentences
-        )
+        return all(map(self.history.is_sentence_known, self.account.sentences))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -364,6 +390,16 @@ class _RuleReading:
         if self.grounds.invented:
             return f"{self.grade.reason}; nobody had told {', '.join(self.grounds.invented[:3])}"
         return self.grade.reason
+
+
+def _judge_reading(read: RuleScores | _RuleReading, numbers: dict[str, float] | None) -> Verdict:
+    """The verdict of the shipped calibration; of the rules alone where nothing was measured."""
+    if isinstance(read, RuleScores):
+        return read.verdict
+    if numbers is None:
+        return _score_reading(read).verdict
+    model = load_model(with_evidence=is_evidence_feature_set(numbers))
+    return _apply_model(read, numbers, model.predict(numbers))
 
 
 def _score_reading(read: _RuleReading) -> RuleScores:
