@@ -365,6 +365,19 @@ def test_a_process_that_dies_is_gone_with_its_last_words(tmp_path: Path) -> None
         ask(path)
 
 
+def test_what_it_prints_is_shown_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A character arrives in two pieces, and the last one is cut."""
+    path = write_adapter(
+        tmp_path,
+        "import time\nfor piece in (b'caf\\xc3', b'\\xa9 \\xe2\\x82'):\n"
+        "    os.write(2, piece)\n    time.sleep(0.2)\n"
+        "return ''",
+    )
+    ask(path)
+
+    assert "café �" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("hang", ["while True: pass", "import time; time.sleep(600)"])
 def test_a_call_that_is_late_is_ended(tmp_path: Path, hang: str) -> None:
     path = write_adapter(tmp_path, f"if question == 'hang':\n    {hang}\nreturn 'alive'")

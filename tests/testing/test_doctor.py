@@ -1,5 +1,6 @@
 """Whatever would make a system's numbers mean nothing is found before they are believed."""
 
+import itertools
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -37,7 +38,12 @@ from recall_bench.testing import (
     ScriptedMemory,
     SlowsDown,
 )
-from recall_bench.testing.doctor import build_doctor_setup, collect_temporary_files, examine_system
+from recall_bench.testing.doctor import (
+    build_doctor_setup,
+    collect_temporary_files,
+    examine_system,
+    spread_items,
+)
 from recall_bench.testing.doctor_probe import check_growth, check_latency
 
 
@@ -177,6 +183,17 @@ def test_of_a_system_that_never_answers_no_answer_is_timed(story: Scenario) -> N
 
     assert found.health is SystemHealth.INVALID
     assert not [name for name in found.figures if name.startswith("ms an answer")]
+
+
+@pytest.mark.parametrize(("number", "count"), [(95, 48), (48, 48), (49, 48), (10, 48), (0, 4)])
+def test_questions_are_spread_over_the_whole_story(number: int, count: int) -> None:
+    """Of 95 questions the first 48 were taken, so that the later half was never asked."""
+    taken = spread_items(range(number), count)
+
+    steps = {after - before for before, after in itertools.pairwise(taken)}
+    assert len(taken) == len(set(taken)) == min(number, count)
+    assert not steps or max(steps) - min(steps) <= 1
+    assert not taken or taken[-1] + max(steps or {1}) >= number
 
 
 def test_an_index_that_grows_with_the_story_is_none_that_outgrows_it() -> None:

@@ -193,6 +193,7 @@ async def collect_stderr(stream: ByteReceiveStream | None, tail: "StderrTail") -
     with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
         async for piece in stream:
             tail.feed(piece)
+    tail.finish()
 
 
 class StderrTail:
@@ -204,6 +205,9 @@ class StderrTail:
     def feed(self, piece: bytes) -> None:
         """Append bytes, and forget the oldest."""
         self._kept = (self._kept + piece)[-_STDERR_BYTES:]
+
+    def finish(self) -> None:
+        """Take note of the end."""
 
     @property
     def text(self) -> str:

@@ -102,6 +102,16 @@ def refuse_special_files(folder: Path) -> None:
                 raise DataError(f"{name} is no file and no folder; links are not followed")
 
 
+def open_folder(folder: Path) -> int | None:
+    """A descriptor of a folder, which stays that folder's when its path leads elsewhere.
+
+    None where there are no such descriptors. OSError if it is no folder, or a link to one.
+    """
+    if os.rename not in os.supports_dir_fd:
+        return None
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
 def copy_folder(source: Path, target: Path) -> None:
     """Copy a folder, sharing the blocks of its files where the file system can."""
     shutil.copytree(source, target, symlinks=True, copy_function=copy_file, dirs_exist_ok=True)

@@ -5,11 +5,13 @@ and copies itself for each child. It runs nobody's code but ours, so a child fin
 """
 
 import asyncio
+import errno
 import os
+import signal as signals
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from signal import Signals
 from threading import Lock
@@ -28,9 +30,10 @@ from recall_bench.core.child_process import (
 
 MESSAGE_BYTES = 1 << 16
 """The longest message."""
-FORK, REAP = b"fork ", b"reap "
-"""The messages to the server: a text for the new child, with its three descriptors; and the number
-of a child that has ended. It replies with the child's number, and with its exit code."""
+FORK, READ_CODE, REAP = b"fork ", b"code ", b"reap "
+"""The messages to the server: a text for the new child, with its three descriptors, to which it
+replies with the child's number, or with a negative error number; the number of a child that has
+ended, to which it replies with its exit code; and the same to let go of its number."""
 
 
 def can_fork() -> bool:
@@ -68,29 +71,38 @@ class ForkServer:
         return ChildProcess(process, guard)
 
     async def _fork_process(self, text: str) -> "_ForkedProcess":
-        pairs = [socket.socketpair() for _ in range(3)]
-        ours, theirs = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        try:
+        with ExitStack() as ours, ExitStack() as theirs:
+            pairs = []
+            for _ in range(3):
+                own, other = socket.socketpair()
+                pairs.append((ours.enter_context(own), theirs.enter_context(other)))
             message = FORK + text.encode()
-            descriptors = [end.fileno() for end in theirs]
+            descriptors = [other.fileno() for _, other in pairs]
             pid = await anyio.to_thread.run_sync(self._exchange, message, descriptors)
-        except BaseException:
-            for end in ours:
-                end.close()
-            raise
-        finally:
-            for end in theirs:
-                end.close()
-        streams = [_SocketEnd(*await asyncio.open_connection(sock=end)) for end in ours]
-        return _ForkedProcess(self, pid, streams)
+            if pid < 0:
+                raise OSError(-pid, os.strerror(-pid))
+            # A child whose standard input is closed ends.
+            streams = [_SocketEnd(*await asyncio.open_connection(sock=own)) for own, _ in pairs]
+            process = _ForkedProcess(self, pid, streams)
+            ours.pop_all()
+            return process
 
-    def reap(self, pid: int) -> int:
-        """The exit code of a child that has ended, as `subprocess` counts; OSError without it."""
-        return self._exchange(REAP + b"%d" % pid, ())
+    def read_code(self, pid: int) -> int:
+        """The exit code of a child that has ended, as `subprocess` counts; OSError without it.
+
+        Its number, which is also that of its group, is given to no other process before `reap`.
+        """
+        return self._exchange(READ_CODE + b"%d" % pid, ())
+
+    def reap(self, pid: int) -> None:
+        """Let go of the number of a child that has ended."""
+        with suppress(OSError):
+            self._exchange(REAP + b"%d" % pid, ())
 
     def close(self) -> None:
         """End the server. Its children are ended by whoever holds them."""
-        self._control.close()
+        with self._lock:
+            self._control.close()
         self._child.end()
 
     def _exchange(self, message: bytes, descriptors: Sequence[int]) -> int:
@@ -140,6 +152,10 @@ class _SocketEnd(ByteStream):
     async def aclose(self) -> None:
         """Close it; what was written before is still sent."""
         self._writer.close()
+        # What is not sent at once keeps it open until the child reads it or ends.
+        if not self._writer.transport.get_write_buffer_size():
+            with suppress(OSError):
+                await self._writer.wait_closed()
 
 
 class _ForkedProcess(Process):
@@ -149,7 +165,8 @@ class _ForkedProcess(Process):
         self._server = server
         self._pid = pid
         self._stdin, self._stdout, self._stderr = streams
-        self._end = os.pidfd_open(pid)
+        self._end: int | None = os.pidfd_open(pid)
+        """Names the process, and no other one, until `aclose`."""
         self._code: int | None = None
         self._waiting = anyio.Lock()
 
@@ -159,25 +176,30 @@ class _ForkedProcess(Process):
             if self._code is None:
                 await self._wait_for_end()
                 try:
-                    self._code = await anyio.to_thread.run_sync(self._server.reap, self._pid)
+                    self._code = await anyio.to_thread.run_sync(self._server.read_code, self._pid)
                 except OSError:
                     self._code = -9
-                os.close(self._end)
         return self._code
 
     async def _wait_for_end(self) -> None:
-        loop, ended = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_reader(self._end, ended.set)
+        loop, ended, end = asyncio.get_running_loop(), asyncio.Event(), self._end
+        if end is None:
+            return
+        loop.add_reader(end, ended.set)
         try:
             await ended.wait()
         finally:
-            loop.remove_reader(self._end)
+            loop.remove_reader(end)
 
     async def aclose(self) -> None:
-        """Close the streams and wait for its end."""
+        """Close the streams, wait for its end, and let go of its number."""
         for stream in (self._stdin, self._stdout, self._stderr):
             await stream.aclose()
         await self.wait()
+        if self._end is not None:
+            end, self._end = self._end, None
+            os.close(end)
+            await anyio.to_thread.run_sync(self._server.reap, self._pid)
 
     def terminate(self) -> None:
         """Ask it to end."""
@@ -189,9 +211,9 @@ class _ForkedProcess(Process):
 
     def send_signal(self, signal: Signals) -> None:
         """Send it a signal, if it has not ended."""
-        if self._code is None:
+        if self._end is not None:
             with suppress(ProcessLookupError):
-                os.kill(self._pid, signal)
+                signals.pidfd_send_signal(self._end, signal)
 
     @property
     def pid(self) -> int:
@@ -230,13 +252,16 @@ def serve_forks() -> str:
     os.close(nothing)
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 3)
-        if message.startswith(REAP):
-            _, status = os.waitpid(int(message[len(REAP) :]), 0)
-            control.send(b"%d" % os.waitstatus_to_exitcode(status))
+        if message.startswith((READ_CODE, REAP)):
+            kept = os.WNOWAIT if message.startswith(READ_CODE) else 0
+            control.send(b"%d" % _wait_for_child(int(message[len(REAP) :]), kept))
             continue
         if not message.startswith(FORK):
             os._exit(0)
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            pid = -(error.errno or errno.EAGAIN)
         if pid == 0:
             control.close()
             os.setsid()
@@ -247,3 +272,11 @@ def serve_forks() -> str:
         for descriptor in descriptors:
             os.close(descriptor)
         control.send(b"%d" % pid)
+
+
+def _wait_for_child(pid: int, flags: int) -> int:
+    """The exit code of a child, as `subprocess` counts."""
+    found = os.waitid(os.P_PID, pid, os.WEXITED | flags)
+    if found is None:
+        raise AssertionError("waiting without WNOHANG returns a child")
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-from typing import cast
+from typing import TypeVar, cast
 
 from recall_bench.core import user_code
 from recall_bench.core.diagnosis import Diagnosis, DoctorFinding, identify_system
@@ -25,6 +25,8 @@ from recall_bench.testing import doctor_probe
 from recall_bench.testing.check_context import ContractReport
 from recall_bench.testing.contract import check_system
 from recall_bench.testing.doctor_probe import ProbeResult, StoryProbe
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -84,7 +86,10 @@ class DoctorSetup:
         self.judge.study(self.scenario)
         return StoryProbe(
             scenario=self.scenario,
-            items=(*_spread(known, QUESTIONS - ABSTENTIONS), *_spread(empty, ABSTENTIONS)),
+            items=(
+                *spread_items(known, QUESTIONS - ABSTENTIONS),
+                *spread_items(empty, ABSTENTIONS),
+            ),
             reader=self.reader,
             judge=self.judge,
             timeout_s=timeout_s,
@@ -99,9 +104,10 @@ class DoctorResult:
     contract: ContractReport
 
 
-def _spread(items: Sequence[Item], count: int) -> Sequence[Item]:
+def spread_items(items: Sequence[T], count: int) -> list[T]:
     """At most `count` of the items, evenly spread."""
-    return items[:: max(1, len(items) // count)][:count]
+    taken = min(count, len(items))
+    return [items[len(items) * number // taken] for number in range(taken)]
 
 
 def _is_applicable(item: Item, card: SystemCard) -> bool:

@@ -41,6 +41,10 @@ class RecordReply(wire.AnswerReply, frozen=True, kw_only=True):
     found: RetrievalReply | None = None
 
 
+STATE, EXCHANGE = "state", "exchange"
+"""The folders of memories and of snapshots in the folder of the process."""
+
+
 class AdapterSpec(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What the process is told: the adapter, its settings and its limits."""
 
@@ -54,7 +58,7 @@ class AdapterSpec(Record, frozen=True, kw_only=True, omit_defaults=True):
     environ: dict[str, str]
     """The whole environment."""
     private: str
-    """The folder of this process: `state` is for memories, `exchange` for snapshots."""
+    """The folder of this process."""
     policy: SandboxPolicy | None = None
     """None where the kernel cannot confine a process."""
 
@@ -127,10 +131,10 @@ class AdapterHost:
                 spec.target,
                 spec.config,
                 factory=spec.factory,
-                state_dir=private / "state",
+                state_dir=private / STATE,
                 kind=ProcessKind.CHILD,
             )
-            self._host = _LoadedHost(system, private / "exchange")
+            self._host = _LoadedHost(system, private / EXCHANGE)
         return await self._host.handle(request)
 
     async def close(self) -> None:

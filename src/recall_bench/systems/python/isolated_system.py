@@ -7,7 +7,7 @@ and those of the installed software, and has no network (`core/sandbox.py`).
 """
 
 import asyncio
-import itertools
+import codecs
 import os
 import re
 import shutil
@@ -16,9 +16,7 @@ import sys
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -41,7 +39,14 @@ from recall_bench.core.errors import (
     SystemTimeout,
     UsageError,
 )
-from recall_bench.core.folders import copy_folder, refuse_foreign_folder, refuse_special_files
+from recall_bench.core.folders import (
+    TemporaryFolders,
+    copy_folder,
+    open_folder,
+    refuse_foreign_folder,
+    refuse_special_files,
+    remove_folder,
+)
 from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.fork_server import ForkServer, can_fork
 from recall_bench.core.memory import (
@@ -55,7 +60,12 @@ from recall_bench.core.scenario import Question
 from recall_bench.core.settings import RUNS, Settings
 from recall_bench.core.user_code import split_target
 from recall_bench.runs.journal import JOURNAL
-from recall_bench.systems.python.adapter_process import AdapterSpec, RecordReply
+from recall_bench.systems.python.adapter_process import (
+    EXCHANGE,
+    STATE,
+    AdapterSpec,
+    RecordReply,
+)
 from recall_bench.systems.python.system import serialise_config
 from recall_bench.systems.python.worker_thread import GRACE_S
 from recall_bench.systems.servers.stdio_server import CANCEL, CancelRequest
@@ -119,8 +129,7 @@ class AdapterLaunch:
 
     def build_spec(self, private: Path) -> AdapterSpec:
         """What a process in this folder is told; its folder is filled with what it needs."""
-        for name in ("state", "exchange"):
-            (private / name).mkdir(exist_ok=True)
+        (private / STATE).mkdir()
         isolation = self.isolation
         return AdapterSpec(
             target=self.target,
@@ -192,9 +201,17 @@ def _find_endpoint_peers() -> tuple[sandbox.Peer, ...]:
 class _ForwardedStderr(StderrTail):
     """Keeps the last output of an adapter, and prints all of it to our standard error."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        # A piece may end within a character.
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
     def feed(self, piece: bytes) -> None:
         super().feed(piece)
-        sys.stderr.write(piece.decode("utf-8", "replace"))
+        sys.stderr.write(self._decoder.decode(piece))
+
+    def finish(self) -> None:
+        sys.stderr.write(self._decoder.decode(b"", final=True))
 
 
 class _AdapterSession(CommandSession):
@@ -225,37 +242,53 @@ class AdapterProcess:
     def __init__(self, launch: AdapterLaunch, server: ForkServer | None, private: Path) -> None:
         self._launch = launch
         self._server = server
-        self.private = private
-        """Its folder, which is removed with it."""
+        self._private = private
         self._session: CommandSession | None = None
+        self.is_closed = False
+        """Whether it was ended, or will not be started any more."""
+        self._exchange = private / EXCHANGE
+        self._exchange.mkdir()
+        # The adapter may put something else in the folder's place.
+        self._exchange_descriptor = open_folder(self._exchange)
 
-    @property
-    def exchange(self) -> Path:
-        """Where snapshots are given and taken."""
-        return self.private / "exchange"
+    def give_snapshot(self, snapshot: Path) -> None:
+        """Copy a snapshot to where the process opens it, before `start`; SystemGone if it fails."""
+        try:
+            copy_folder(snapshot, self._exchange / snapshot.name)
+        except OSError as error:
+            raise SystemGone(
+                f"{self._launch.name} cannot be given its snapshot ({error}); {RETRY_HINT}"
+            ) from error
 
-    @property
-    def is_running(self) -> bool:
-        """Whether it was started and not ended."""
-        return self._session is not None
+    def take_snapshot(self, name: str, place: Path) -> None:
+        """Move a snapshot that the process left to another place; OSError if there is none."""
+        if self.is_closed:
+            raise SystemGone(f"{self._launch.name} was ended; run the same command again")
+        source = name if self._exchange_descriptor is not None else self._exchange / name
+        os.rename(source, place, src_dir_fd=self._exchange_descriptor)
 
     async def start(self) -> None:
         """Start it; SystemGone if that fails."""
-        place, name = self.private / "spec.json", self._launch.name
-        spec = self._launch.build_spec(self.private)
+        place, name = self._private / "spec.json", self._launch.name
+        if self.is_closed:
+            raise SystemGone(f"{name} was ended before it was started")
+        spec = self._launch.build_spec(self._private)
         place.write_bytes(msgspec.json.encode(spec))
         try:
             if self._server is None:
                 command = (*_BOOT_COMMAND, str(place))
-                child = await start_process(command, folder=self.private, environ=spec.environ)
+                child = await start_process(command, folder=self._private, environ=spec.environ)
             else:
                 child = await self._server.fork(str(place))
         except OSError as error:
             raise SystemGone(
                 f"{name} cannot be started ({error.strerror}); {RETRY_HINT}"
             ) from error
+        if self.is_closed:
+            await child.end(grace_s=0)
+            raise SystemGone(f"{name} was ended while it was started")
         stderr = _ForwardedStderr()
-        self._session = _AdapterSession(child, name, grace_s=_CANCEL_GRACE_S, stderr=stderr)
+        self._session = _AdapterSession(child, name, stderr=stderr)
 
     async def call(self, request: wire.Request, reply: type[R]) -> R:
         """Its reply to one request; it is ended after `close`."""
@@ -270,13 +303,17 @@ class AdapterProcess:
             await self.close()
 
     async def close(self) -> None:
-        """End it, and remove its folder."""
+        """End it, and remove its folder; if it is just being started, it is ended after that."""
+        self.is_closed = True
         session, self._session = self._session, None
+        descriptor, self._exchange_descriptor = self._exchange_descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
         try:
             if session is not None:
                 await session.close()
         finally:
-            shutil.rmtree(self.private, ignore_errors=True)
+            shutil.rmtree(self._private, ignore_errors=True)
 
     async def _ask(self, request: wire.Request, reply: type[R]) -> R:
         if self._session is None:
@@ -370,9 +407,8 @@ class ProcessHome:
     """
 
     def __init__(self) -> None:
-        self._root: TemporaryDirectory[str] | None = None
+        self._folders = TemporaryFolders()
         self._server: ForkServer | None = None
-        self._numbers = itertools.count(1)
 
     def create_process(self, launch: AdapterLaunch) -> AdapterProcess:
         """A process that is not started."""
@@ -385,20 +421,14 @@ class ProcessHome:
 
     def make_folder(self) -> Path:
         """A new folder that lasts until `close`, unless it is removed before."""
-        if self._root is None:
-            self._root = TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True)
-        folder = Path(self._root.name).resolve() / f"{next(self._numbers):032x}"
-        folder.mkdir(mode=0o700)
-        return folder
+        return self._folders.make().resolve()
 
     def close(self) -> None:
         """End the server, and remove the folders."""
         server, self._server = self._server, None
         if server is not None:
             server.close()
-        root, self._root = self._root, None
-        if root is not None:
-            root.cleanup()
+        self._folders.remove_all()
 
 
 class IsolatedMemory(RemoteMemory):
@@ -438,13 +468,12 @@ class IsolatedSystem:
         self, request: wire.OpenRequest | wire.RestoreRequest, snapshot: Path | None = None
     ) -> RemoteMemory:
         """The memory that a request opens in a new process, which may be given a snapshot."""
-        self._processes = {each for each in self._processes if each.is_running}
+        self._processes = {each for each in self._processes if not each.is_closed}
         process = self.home.create_process(self._launch)
         self._processes.add(process)
         try:
             if snapshot is not None:
-                given = process.exchange / snapshot.name
-                await anyio.to_thread.run_sync(copy_folder, snapshot, given)
+                await anyio.to_thread.run_sync(process.give_snapshot, snapshot)
             await process.start()
             opened = await process.call(request, wire.OpenReply)
         except BaseException:
@@ -487,7 +516,16 @@ class IsolatedSnapshots:
         reply = await process.call(wire.SaveRequest(memory=name), wire.SaveReply)
         if not _SNAPSHOT_NAME.fullmatch(reply.snapshot):
             raise SystemFault("the adapter named its snapshot in a way that cannot be read")
-        return await self._take(process.exchange / reply.snapshot, moves=True)
+        folder = self._system.home.make_folder()
+        held = folder.with_name(f"{folder.name}.held")
+        try:
+            process.take_snapshot(reply.snapshot, held)
+            return await self._keep(held, folder)
+        except OSError as error:
+            remove_folder(folder)
+            raise SystemFault(f"its snapshot cannot be kept: {error.strerror}") from error
+        finally:
+            remove_folder(held)
 
     async def open(self, token: str) -> RemoteMemory:
         """A new memory in the saved state, in a process of its own."""
@@ -505,31 +543,24 @@ class IsolatedSnapshots:
     async def unpack(self, place: Path) -> str:
         """A token for a copy of a packed snapshot."""
         refuse_foreign_folder(place)
-        return await self._take(place, moves=False)
+        return await self._keep(place, self._system.home.make_folder())
 
     async def discard(self, place: Path) -> None:
         """Nothing is kept outside the folder."""
 
-    async def _take(self, source: Path, *, moves: bool) -> str:
-        folder = self._system.home.make_folder()
+    async def _keep(self, source: Path, folder: Path) -> str:
         try:
-            await anyio.to_thread.run_sync(partial(_take_folder, source, folder, moves=moves))
+            await anyio.to_thread.run_sync(_copy_plain_files, source, folder)
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
             raise
         self._saved[folder.name] = folder
         return folder.name
 
 
-def _take_folder(source: Path, target: Path, *, moves: bool) -> None:
-    held = target.with_name(f"{target.name}.held") if moves else source
-    if moves:
-        source.rename(held)
+def _copy_plain_files(source: Path, target: Path) -> None:
     try:
-        refuse_special_files(held)
-        copy_folder(held, target)
-    except DataError as error:
+        refuse_special_files(source)
+        copy_folder(source, target)
+    except (DataError, shutil.Error) as error:
         raise SystemFault(f"its snapshot cannot be kept: {error}") from error
-    finally:
-        if moves:
-            shutil.rmtree(held, ignore_errors=True)

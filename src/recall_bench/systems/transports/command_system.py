@@ -42,6 +42,9 @@ S = TypeVar("S")
 
 RETRY_HINT = "when that is fixed, run the same command again"
 
+SILENCE_GRACE_S = 2.0
+"""How long a child that overran may be silent before it counts as stuck."""
+
 _CLOSE_TIMEOUT_S = 2.0
 """How long a child may take to end after its standard input is closed."""
 
@@ -60,7 +63,12 @@ class CommandSession:
     """
 
     def __init__(
-        self, child: ChildProcess, name: str, *, grace_s: float, stderr: StderrTail | None = None
+        self,
+        child: ChildProcess,
+        name: str,
+        *,
+        grace_s: float = SILENCE_GRACE_S,
+        stderr: StderrTail | None = None,
     ) -> None:
         self._child = child
         self._name = name
@@ -264,9 +272,6 @@ def _start_task(work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
 
 
 R = TypeVar("R", bound=wire.Reply)
-
-SILENCE_GRACE_S = 2.0
-"""How long a child that overran may be silent before it counts as stuck."""
 
 
 class CommandTransport:
