@@ -8,12 +8,14 @@ import subprocess
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import Answered, Event, Judged, RunStarted
 from recall_bench.core.verdict import Verdict
+from recall_bench.runs import bundle_file
 from recall_bench.runs.bundle_file import MANIFEST, unpack_bundle
 from recall_bench.runs.journal import JOURNAL, encode_events, read_events
 from tests.commands import Invoke
@@ -309,7 +311,27 @@ def remove_journal(bundle: Path) -> None:
     write_members(bundle, members)
 
 
+def lengthen_line(bundle: Path) -> None:
+    members = read_members(bundle)
+    members[JOURNAL] += b"[" + b" " * (65 << 20) + b"]\n"
+    describe(members)
+    write_members(bundle, members)
+
+
+def plan_too_much(bundle: Path) -> None:
+    """A plan whose trials would fill the memory of whoever opens it."""
+
+    def repeat(event: Event) -> Event:
+        if isinstance(event, RunStarted):
+            return event.replace(plan=event.plan.replace(repeats=1 << 40))
+        return event
+
+    relink(bundle, repeat)
+
+
 REFUSED = {
+    "long line": lengthen_line,
+    "trials without end": plan_too_much,
     "traversal": replace_name("result.json", "../../escaped.json"),
     "absolute path": replace_name("result.json", "/tmp/escaped.json"),
     "other name": replace_name("result.json", "labels.jsonl"),
@@ -338,12 +360,51 @@ def test_a_damaged_or_hostile_bundle_is_refused_in_one_sentence(
     place: Path, invoke: Invoke, name: str
 ) -> None:
     REFUSED[name](Path("run.bundle"))
+    shutil.rmtree("forged", ignore_errors=True)
     before = sorted(path for path in Path("..").resolve().rglob("*"))
     shown = invoke("verify", "run.bundle", "--data", "data")
 
     assert shown.code == 3, shown.out
     assert len(shown.err.splitlines()) == 1
     assert sorted(path for path in Path("..").resolve().rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"_MAX_BYTES": 20_000}, "a bundle is 0.0 GB"),
+        ({"_MAX_MANIFEST": 100}, "its manifest has 0 MB"),
+        ({"_FREE_BYTES": 0, "_MAX_RATIO": 1}, "times when it is opened"),
+        ({"_MAX_LINE": 100, "_CHUNK": 50}, "journal.jsonl: has a line of more than"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, dict) else "",
+)
+def test_what_could_not_be_opened_is_refused_when_it_is_written(
+    place: Path,
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    limits: dict[str, int],
+    words: str,
+) -> None:
+    for name, value in limits.items():
+        monkeypatch.setattr(bundle_file, name, value)
+
+    shown = invoke("bundle", "run", "-o", "again.bundle")
+
+    assert shown.code in (2, 3)
+    assert words in shown.err
+    assert not Path("again.bundle").exists()
+
+
+def test_a_bundle_that_does_not_fit_on_the_disk_is_not_unpacked(
+    place: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundle_file, "disk_usage", lambda _: SimpleNamespace(free=10))
+
+    shown = invoke("verify", "run.bundle", "--data", "data")
+
+    assert shown.code == 2
+    assert "TMPDIR" in shown.err
 
 
 def test_a_refused_bundle_writes_within_its_folder_only(place: Path) -> None:

@@ -11,6 +11,7 @@ from hashlib import sha256
 from heapq import nsmallest
 from itertools import product
 
+from recall_bench.core.errors import DataError
 from recall_bench.core.event import (
     Answered,
     BoundsComputed,
@@ -233,6 +234,11 @@ class ScenarioStates:
         )
 
 
+MAX_TRIALS = 1 << 25
+"""How many trials a plan may owe: each takes twenty bytes where a run is opened, and a plan may
+come from a stranger."""
+
+
 class TrialStates:
     """The states of every scenario. Apply the journal, then each event as it happens."""
 
@@ -246,6 +252,7 @@ class TrialStates:
         """The part of it that reviews cost."""
         self.reading_usage = Usage()
         """The cost of the reader, in every process of the run."""
+        self._items = 0
         self._last_day = {card.id: card.last_day for card in plan.scenarios}
         self._questions_digests = {card.id: card.questions_digest for card in plan.scenarios}
 
@@ -259,6 +266,7 @@ class TrialStates:
                 raise ValueError(f"{scenario!r} is not a scenario of this run's plan")
             if digest_questions(items) != self._questions_digests[scenario]:
                 raise ValueError(f"the questions of {scenario!r} are not those of this run's plan")
+            self._refuse_excess(scenario, len(items))
             owed = plan_checkpoints(
                 items,
                 self._last_day[scenario],
@@ -269,6 +277,15 @@ class TrialStates:
             found = ScenarioStates(tuple(items), owed, self.plan.repeats)
             self.scenarios[scenario] = found
         return found
+
+    def _refuse_excess(self, scenario: str, items: int) -> None:
+        self._items += items
+        most = self._items * len(self.plan.checkpoints) * self.plan.repeats
+        if most > MAX_TRIALS:
+            raise DataError(
+                f"{scenario}: with it the plan has up to {most:,} trials, and a run can have "
+                f"{MAX_TRIALS:,}; ask at fewer checkpoints, or with fewer repeats"
+            )
 
     def apply_event(self, event: Event) -> None:
         """Apply one event. A later event of a trial supersedes an earlier one."""

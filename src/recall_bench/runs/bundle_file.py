@@ -1,7 +1,9 @@
 """The file format of a bundle: a tar file of known names, compressed with xz, with fixed metadata.
 
 A bundle may come from a stranger. Only regular files with the names below are accepted, each once
-and as large as the manifest says, and what is unpacked is limited; nothing in it is executed.
+and as large as the manifest says; nothing in it is executed. It is read in pieces, and what is
+unpacked is limited: all of it to the free space of the disk, each line to what is read at a time.
+`write_bundle` refuses what could not be opened.
 """
 
 import lzma
@@ -9,6 +11,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
+from shutil import disk_usage
 
 import msgspec
 
@@ -33,8 +36,10 @@ _FILTERS = ({"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 1 << 26},)
 _MEMORY_LIMIT = 1 << 28
 _BLOCK = tarfile.BLOCKSIZE
 _CHUNK = 1 << 20
-_MAX_MANIFEST = 1 << 26
-_MAX_BYTES = 1 << 31
+_MAX_MANIFEST = 1 << 24
+_MAX_LINE = 1 << 26
+_MAX_BYTES = 8**11 - 1
+"""The largest size that the header of a file in a tar file can state: 8 GiB."""
 _MAX_RATIO = 500
 _FREE_BYTES = 1 << 26
 """A bundle may expand to this size however small it is: short runs repeat themselves."""
@@ -103,19 +108,48 @@ def _read_chunks(path: Path) -> Iterator[bytes]:
 
 def write_bundle(path: Path, manifest: BundleManifest, folder: Path) -> None:
     """Write a bundle; equal runs give equal bytes."""
+    content = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+    size = len(content) + sum(card.bytes for card in manifest.files)
+    if size > _MAX_BYTES:
+        raise _make_size_error(folder, f"has {size / 1e9:.1f} GB", f"{_MAX_BYTES / 1e9:.1f} GB")
+    if len(content) > _MAX_MANIFEST:
+        found = f"its manifest has {len(content) / 1e6:.0f} MB"
+        raise _make_size_error(folder, found, f"one of {_MAX_MANIFEST / 1e6:.0f} MB")
     compressor = lzma.LZMACompressor(filters=[dict(each) for each in _FILTERS])
+    written = 0
     with AtomicFile(path) as file:
 
-        def write(content: bytes) -> None:
-            file.write(compressor.compress(content))
+        def store(compressed: bytes) -> None:
+            nonlocal written
+            written += len(compressed)
+            file.write(compressed)
 
-        content = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+        def write(content: bytes) -> None:
+            store(compressor.compress(content))
+
         _write_member(MANIFEST, len(content), iter((content,)), write)
         for card in manifest.files:
-            _write_member(card.name, card.bytes, _read_chunks(folder / card.name), write)
+            lines = _LineLimit(folder / card.name)
+            chunks = (lines.check(chunk) for chunk in _read_chunks(folder / card.name))
+            _write_member(card.name, card.bytes, chunks, write)
         write(bytes(2 * _BLOCK))
-        file.write(compressor.flush())
+        store(compressor.flush())
+        if size > _limit_expansion(written):
+            found = f"would expand {size // written:,} times when it is opened"
+            raise _make_size_error(folder, found, f"{_MAX_RATIO} times")
         file.commit()
+
+
+def _make_size_error(folder: Path, found: str, limit: str) -> UsageError:
+    return UsageError(
+        f"{folder}: {found}, and the limit of a bundle is {limit}; make runs of fewer personas, "
+        "and a bundle of each"
+    )
+
+
+def _limit_expansion(size: int) -> int:
+    """The most bytes that a bundle of this size may expand to."""
+    return max(_FREE_BYTES, size * _MAX_RATIO)
 
 
 def _write_member(
@@ -133,6 +167,26 @@ def _write_member(
     write(bytes(-size % _BLOCK))
 
 
+class _LineLimit:
+    """Refuses a file with a line that is too long to be read at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._length = 0
+
+    def check(self, chunk: bytes) -> bytes:
+        """Return the next part of the file; DataError if a line is too long."""
+        if self._path.suffix == ".jsonl":
+            last = chunk.rfind(b"\n")
+            self._length = len(chunk) - last - 1 + (self._length if last < 0 else 0)
+            if self._length > _MAX_LINE:
+                raise DataError(
+                    f"{self._path.name}: has a line of more than {_MAX_LINE / 1e6:.0f} MB, and no "
+                    "bundle may hold one"
+                )
+        return chunk
+
+
 class _BundleReader:
     """Reads the decompressed content of a bundle, up to a limit."""
 
@@ -141,8 +195,7 @@ class _BundleReader:
         self._file = path.open("rb")
         self._decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY_LIMIT)
         self._buffer = bytearray()
-        size = path.stat().st_size
-        self._left = min(_MAX_BYTES, max(_FREE_BYTES, size * _MAX_RATIO))
+        self._left = _limit_expansion(path.stat().st_size)
 
     def close(self) -> None:
         self._file.close()
@@ -203,6 +256,7 @@ def unpack_bundle(path: Path, into: Path) -> BundleManifest:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
     try:
         manifest = _read_manifest(reader)
+        _refuse_full_disk(path, manifest, into)
         for card in manifest.files:
             if _read_header(reader, card.name) != card.bytes:
                 raise reader.make_error(f"holds another {card.name} than its manifest says")
@@ -213,6 +267,15 @@ def unpack_bundle(path: Path, into: Path) -> BundleManifest:
     finally:
         reader.close()
     return manifest
+
+
+def _refuse_full_disk(path: Path, manifest: BundleManifest, into: Path) -> None:
+    needed, free = sum(card.bytes for card in manifest.files), disk_usage(into).free
+    if needed > free:
+        raise UsageError(
+            f"{path}: needs {needed / 1e9:.1f} GB in {into.parent}, where {free / 1e9:.1f} GB are "
+            "free; name another folder in the variable TMPDIR"
+        )
 
 
 def _read_manifest(reader: _BundleReader) -> BundleManifest:
@@ -249,10 +312,10 @@ def _read_header(reader: _BundleReader, name: str) -> int:
 
 
 def _unpack_member(reader: _BundleReader, card: FileCard, path: Path) -> None:
-    digest, left = sha256(), card.bytes
+    digest, left, lines = sha256(), card.bytes, _LineLimit(path)
     with path.open("xb") as file:
         while left:
-            chunk = reader.read(min(left, _CHUNK))
+            chunk = lines.check(reader.read(min(left, _CHUNK)))
             digest.update(chunk)
             file.write(chunk)
             left -= len(chunk)
