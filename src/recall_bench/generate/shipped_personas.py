@@ -27,6 +27,7 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.datasets.persona_files import choose_story, list_stories
+from recall_bench.generate.drawn_worlds import locate_world, lock_world, mark_use, sweep_worlds
 
 if TYPE_CHECKING:
     # Loading stories takes modules that `list` can do without.
@@ -114,14 +115,13 @@ def materialise_drawn(
     folder = find_drawn_folder(story, seed.commitment)
     if _is_intact(folder):
         return folder
-    from filelock import FileLock
-
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.with_suffix(".lock")):
+    with lock_world(folder.parent):
         if not _is_intact(folder):
+            folder.parent.mkdir(parents=True, exist_ok=True)
             build = building or show_nothing
             _build_story(story, folder, build, seed.value)
             _get_digest_file(folder).write_text(digest_folder(folder), encoding="ascii")
+    sweep_worlds(folder.parent.parent)
     return folder
 
 
@@ -137,12 +137,13 @@ def find_drawn_folder(story: DrawnStory, commitment: str) -> Path:
             "install the version of recall-bench that drew it"
         )
     named = "\0".join((commitment, story.persona, story.arcs, released.digest))
-    name = sha256(named.encode()).hexdigest()[:16]
-    return find_cache_folder() / "worlds" / f"drawn-{name}" / story.persona
+    digest = sha256(named.encode()).hexdigest()
+    return locate_world(find_cache_folder() / "worlds", digest) / story.persona
 
 
 def _is_intact(folder: Path) -> bool:
-    """Whether the cache holds the folder as it was built."""
+    """Whether the cache holds the drawn story as it was built, which counts as a use."""
+    mark_use(folder.parent)
     try:
         return digest_folder(folder) == _get_digest_file(folder).read_text(encoding="ascii")
     except OSError:
