@@ -5,7 +5,7 @@ import io
 import os
 import sys
 from asyncio import AbstractEventLoop
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from datetime import date
 from pathlib import Path
 from tempfile import gettempdir
@@ -36,6 +36,20 @@ shipped_personas.DEMO = (shipped_personas.SAMPLE,)
 # A busy machine is no fault of a test: the first text in a fresh clone builds tables for seconds.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the gRPC services again if a `.proto` file changed since the last installation."""
+    folder = Path(__file__).parent.parent / "src" / "recall_bench" / "systems" / "grpc"
+    compiled = folder / "services.binpb"
+    changed = max(path.stat().st_mtime for path in folder.glob("*.proto"))
+    is_worker = hasattr(config, "workerinput")
+    if is_worker or not compiled.is_file() or compiled.stat().st_mtime >= changed:
+        return
+    with suppress(ImportError):
+        from hatch_build import compile_services
+
+        compile_services(folder.parents[3])
 
 
 def pytest_collectstart() -> None:

@@ -23,6 +23,7 @@ from recall_bench.systems.transports.http_system import (
     connect_http_system,
     parse_http_address,
 )
+from recall_bench.systems.transports.remote_system import RequestNotServed
 from recall_bench.testing.fakes import ScriptedSystem
 from tests.systems.http_servers import Said, saying, serving
 
@@ -54,14 +55,14 @@ async def raised_by(said: Said, request: wire.Request = ASK) -> BenchError:
     [
         (400, {}, SystemFault),
         (404, {}, SystemGone),
-        (405, {}, SystemFault),
+        (405, {}, RequestNotServed),
         (408, {}, SystemTimeout),
         (410, {}, SystemGone),
         (422, {}, SystemFault),
         (429, {}, SystemBusy),
         (429, {"Retry-After": "7"}, SystemBusy),
         (500, {}, SystemFault),
-        (501, {}, SystemFault),
+        (501, {}, RequestNotServed),
         (502, {}, SystemGone),
         (503, {}, SystemGone),
         (503, {"Retry-After": "7"}, SystemBusy),
@@ -86,7 +87,7 @@ async def test_a_status_alone_says_what_went_wrong(
         ("busy", SystemBusy),
         ("timeout", SystemTimeout),
         ("gone", SystemGone),
-        ("unsupported", SystemFault),
+        ("unsupported", RequestNotServed),
         ("novel", SystemTimeout),
     ],
 )

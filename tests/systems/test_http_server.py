@@ -33,6 +33,7 @@ from recall_bench.systems.transports.http_routes import (
 )
 from recall_bench.systems.transports.http_system import HttpAddress, HttpTransport
 from recall_bench.systems.transports.openapi import render_document
+from recall_bench.systems.transports.remote_system import RequestNotServed
 from recall_bench.testing.fakes import ScriptedMemory, ScriptedSystem
 from tests.systems.http_servers import hosting, serving
 
@@ -65,6 +66,9 @@ REQUESTS: dict[str, wire.Request] = {
     ),
     "attest": wire.AttestRequest(memory="m/1"),
     "inspect": wire.InspectRequest(memory="m/1"),
+    "erase": wire.EraseRequest(memory="m/1", scope="forget", value="the shed / the code"),
+    "stored": wire.StoredRequest(memory="m/1"),
+    "consolidate": wire.ConsolidateRequest(memory="m/1"),
     "save": wire.SaveRequest(memory="m/1"),
     "restore": wire.RestoreRequest(snapshot="/tmp/s 1"),
     "drop": wire.DropRequest(snapshot="/tmp/s 1"),
@@ -83,6 +87,9 @@ REPLIES: dict[str, wire.Reply] = {
     ),
     "attest": wire.AttestReply(days=9),
     "inspect": wire.InspectReply(days=(1, 9), bytes=2**40),
+    "erase": wire.ErasedReply(confirmed=True, count=3),
+    "stored": wire.StoredReply(entries=(wire.WireEntry(text="Tea at 4.", id="e7", day=7),)),
+    "consolidate": wire.DoneReply(),
     "save": wire.SaveReply(snapshot="/tmp/s 1"),
     "restore": wire.OpenReply(memory="copy"),
 }
@@ -133,7 +140,7 @@ async def test_an_error_has_its_status_and_comes_back_as_it_was(
 ) -> None:
     if isinstance(error, SystemBusy):
         error.retry_after_s = 1.5
-    expected = SystemFault if isinstance(error, UsageError) else type(error)
+    expected = RequestNotServed if isinstance(error, UsageError) else type(error)
 
     async with hosting(Recorded(error)) as url:
         async with httpx.AsyncClient(trust_env=False) as client:

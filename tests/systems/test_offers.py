@@ -1,18 +1,24 @@
 """The optional parts of the contract are the same over every transport."""
 
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import anyio
+import msgspec
 import pytest
 
-from recall_bench.core.errors import NotOffered, SystemFault, SystemGone
+from recall_bench.core.errors import NotOffered, SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import (
     Answer,
     ConsolidatingMemory,
     EraseReply,
     EraseScope,
     ErasingMemory,
+    KillableMemory,
     ListingMemory,
     MemorySystem,
     MemoryWithFolder,
@@ -20,11 +26,30 @@ from recall_bench.core.memory import (
     ReopeningSystem,
     StoredEntry,
     list_offers,
+    reopen_memory,
 )
 from recall_bench.core.scenario import Episode, Question
+from recall_bench.core.settings import Settings
+from recall_bench.systems.grpc.grpc_system import build_grpc_system
+from recall_bench.systems.python.isolated_system import load_isolated_system
 from recall_bench.systems.python.system import build_python_system
+from recall_bench.systems.servers.grpc_server import run_grpc_server
+from recall_bench.systems.servers.host import SystemHost
+from recall_bench.systems.transports.command_system import start_command_system
+from recall_bench.systems.transports.http_system import connect_http_system
+from recall_bench.systems.transports.remote_system import RemoteMemory
+from recall_bench.systems.transports.wire import (
+    EraseRequest,
+    HealthReply,
+    HealthRequest,
+    Reply,
+    Request,
+    StoredRequest,
+)
+from tests.systems.http_servers import hosting, serving
+from tests.systems.offering_adapters import AsyncMemory, LedgerMemory, OddMemory, PlainMemory
 
-from .offering_adapters import AsyncMemory, LedgerMemory, OddMemory, PlainMemory
+pytestmark = pytest.mark.anyio
 
 START = datetime(2026, 3, 1)
 
@@ -133,7 +158,6 @@ async def drive_all(system: MemorySystem) -> list[object]:
     assert isinstance(memory, ErasingMemory)
     assert isinstance(memory, ListingMemory)
     assert isinstance(memory, ConsolidatingMemory)
-    assert isinstance(memory, MemoryWithFolder)
     for day, text, session in (
         (1, "The shed code is 4471.", "home"),
         (2, "Bruno likes tea.", "work"),
@@ -168,26 +192,167 @@ async def drive_all(system: MemorySystem) -> list[object]:
     return said
 
 
-EXPECTED_END = "The concert was loud."
+ADAPTER = str(Path(__file__).with_name("offering_adapters.py"))
 
 
-def test_in_process() -> None:
-    async def run() -> None:
-        system = build_python_system(LedgerMemory)
-        said = await drive_all(system)
-        assert said[0] == sorted(Offer)
-        assert [len(each) for each in said if isinstance(each, tuple)] == [
-            6,
-            5,
-            4,
-            3,
-            3,
-            2,
-            1,
-            1,
-            1,
-        ]
-        assert said[-1] == EXPECTED_END
+@asynccontextmanager
+async def close_after(system: MemorySystem) -> AsyncIterator[MemorySystem]:
+    try:
+        yield system
+    finally:
         await system.close()
 
-    anyio.run(run)
+
+@asynccontextmanager
+async def run_in_process() -> AsyncIterator[MemorySystem]:
+    async with close_after(build_python_system(LedgerMemory)) as system:
+        yield system
+
+
+@asynccontextmanager
+async def run_isolated() -> AsyncIterator[MemorySystem]:
+    settings = Settings(adapter=f"{ADAPTER}:LedgerMemory")
+    system = await anyio.to_thread.run_sync(load_isolated_system, settings)
+    async with close_after(system):
+        yield system
+
+
+@asynccontextmanager
+async def run_command() -> AsyncIterator[MemorySystem]:
+    served = f"{sys.executable} -m recall_bench serve {ADAPTER}:LedgerMemory --stdio"
+    # A tree that is not the installed one is found by this variable.
+    env = [name for name in ("PYTHONPATH",) if name in os.environ]
+    system = await start_command_system(f"command:{served}", {}, env=env)
+    async with close_after(system):
+        yield system
+
+
+@asynccontextmanager
+async def run_http() -> AsyncIterator[MemorySystem]:
+    async with (
+        serving(build_python_system(LedgerMemory)) as url,
+        close_after(await connect_http_system(url)) as system,
+    ):
+        yield system
+
+
+@asynccontextmanager
+async def run_grpc() -> AsyncIterator[MemorySystem]:
+    host = SystemHost(build_python_system(LedgerMemory))
+    async with run_grpc_server(host, "127.0.0.1:0") as port:
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        await system.fetch_card()
+        async with close_after(system):
+            yield system
+    await host.close()
+
+
+TRANSPORTS = {
+    "in-process": run_in_process,
+    "isolated": run_isolated,
+    "command": run_command,
+    "http": run_http,
+    "grpc": run_grpc,
+}
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[object]:
+    async def run() -> list[object]:
+        async with run_in_process() as system:
+            return await drive_all(system)
+
+    return anyio.run(run)
+
+
+def test_an_honest_memory_does_what_it_is_told(expected: list[object]) -> None:
+    assert expected[0] == sorted(Offer)
+    held = [len(each) for each in expected if isinstance(each, tuple)]
+    assert held == [6, 5, 4, 3, 3, 2, 1, 1, 1]
+    assert [each for each in expected if isinstance(each, EraseReply)] == [
+        EraseReply(confirmed=True, count=1),
+        EraseReply(confirmed=True),
+        EraseReply(confirmed=False),
+        EraseReply(confirmed=True, count=1),
+        EraseReply(),
+        EraseReply(confirmed=False, count=0),
+    ]
+    assert expected[-1] == "The concert was loud."
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_every_transport_says_the_same(transport: str, expected: list[object]) -> None:
+    async with TRANSPORTS[transport]() as system:
+        assert await drive_all(system) == expected
+
+
+@pytest.mark.parametrize("transport", ["isolated", "command"])
+async def test_a_process_of_ours_can_be_killed_and_its_memory_reopened(transport: str) -> None:
+    async with TRANSPORTS[transport]() as system:
+        memory = await system.open("story")
+        await memory.ingest(build_episode(1, "The shed code is 4471."))
+        await memory.settle()
+        assert isinstance(memory, KillableMemory)
+        assert isinstance(memory, MemoryWithFolder)
+        folder = memory.state_folder
+        assert folder is not None
+        assert any(b"4471" in path.read_bytes() for path in folder.rglob("*.json"))
+        await memory.kill()
+        with pytest.raises(SystemGone):
+            await memory.answer(build_question("What is the shed code?"))
+        again = await reopen_memory(system, memory)
+        assert isinstance(again, ListingMemory)
+        held = await again.list_stored()
+        assert held == (StoredEntry(text="The shed code is 4471.", id="e1", day=1),)
+        await again.close()
+
+
+@pytest.mark.parametrize("transport", ["in-process", "http", "grpc"])
+async def test_what_we_did_not_start_is_not_killed(transport: str) -> None:
+    async with TRANSPORTS[transport]() as system:
+        memory = await system.open("story")
+        assert not isinstance(memory, KillableMemory)
+        await memory.close()
+
+
+class OldHost(SystemHost):
+    """A server from before the optional parts, which wrongly says that it has one."""
+
+    async def handle(self, request: Request) -> Reply:
+        if isinstance(request, EraseRequest | StoredRequest):
+            raise UsageError("there is no such request")
+        return await super().handle(request)
+
+    async def _get_health(self, request: HealthRequest) -> HealthReply:
+        health = await super()._get_health(request)
+        return msgspec.structs.replace(health, offers=("stored", "levitate"))
+
+
+async def test_a_server_that_does_not_understand_a_request_does_not_offer_it() -> None:
+    async with (
+        hosting(OldHost(build_python_system(PlainMemory))) as url,
+        close_after(await connect_http_system(url)) as system,
+    ):
+        assert list_offers(system) == {Offer.STORED}
+        memory = await system.open("story")
+        assert isinstance(memory, RemoteMemory)
+        with pytest.raises(NotOffered, match="no such request"):
+            await memory.list_stored()
+        with pytest.raises(NotOffered, match="does not offer 'forget'"):
+            await memory.erase(EraseScope.FORGET, "x")
+        with pytest.raises(NotOffered):
+            await reopen_memory(system, memory)
+
+
+async def test_methods_that_the_adapter_does_not_implement_are_not_offered_over_the_wire() -> None:
+    host = SystemHost(build_python_system(AsyncMemory))
+    async with run_grpc_server(host, "127.0.0.1:0") as port:
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        await system.fetch_card()
+        async with close_after(system):
+            memory = await system.open("story")
+            assert isinstance(memory, RemoteMemory)
+            with pytest.raises(NotOffered, match="no forget"):
+                await memory.erase(EraseScope.FORGET, "x")
+            assert await memory.erase(EraseScope.DELETE, "x") == EraseReply(confirmed=True, count=3)
+    await host.close()

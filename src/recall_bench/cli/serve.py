@@ -71,14 +71,18 @@ def serve_command(
 
 async def _serve_until_signal(system: "MemorySystem", serve: Serve, max_shards: int | None) -> None:
     """Serve until the end or a signal, then close everything."""
+    import os
     import signal
+    from pathlib import Path
 
     import anyio
 
     from recall_bench.core.signals import cancel_on_signals
     from recall_bench.systems.servers.host import SystemHost
+    from recall_bench.systems.transports.child_environment import STATE_DIR
 
-    host = SystemHost(system, max_shards=max_shards)
+    given = os.environ.get(STATE_DIR)
+    host = SystemHost(system, max_shards=max_shards, states=Path(given) if given else None)
     wanted = (signal.SIGINT, signal.SIGTERM)
     try:
         with anyio.CancelScope() as scope, cancel_on_signals(scope, wanted):

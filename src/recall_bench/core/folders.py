@@ -62,6 +62,19 @@ class TemporaryFolders:
             self._root = None
 
 
+class KeptFolders(TemporaryFolders):
+    """Empty folders that outlast us, in one that somebody else removes."""
+
+    def __init__(self, parent: Path) -> None:
+        super().__init__(parent)
+        self._place = parent
+
+    def make(self) -> Path:
+        """An empty folder that lasts as long as the one it is in."""
+        self._place.mkdir(parents=True, exist_ok=True)
+        return Path(mkdtemp(dir=self._place))
+
+
 def measure_folder(folder: Path) -> int:
     """The sum of the lengths of all files below a folder."""
     size = 0

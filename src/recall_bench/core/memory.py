@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import field
 
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import NotOffered, UsageError
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
@@ -365,6 +365,13 @@ class ReopeningSystem(Protocol):
         NotOffered if the system cannot, SystemGone if the state is lost. The state of a memory that
         was closed may be removed with the memory object.
         """
+
+
+async def reopen_memory(system: MemorySystem, memory: Memory) -> Memory:
+    """Reopen a memory of a system; NotOffered if the system cannot."""
+    if Offer.REOPEN not in list_offers(system) or not isinstance(system, ReopeningSystem):
+        raise NotOffered(f"{system.card.name} does not reopen memories")
+    return await system.reopen(memory)
 
 
 @runtime_checkable

@@ -1,5 +1,6 @@
 """Builds the system that an `--adapter` target names."""
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,6 +14,7 @@ from recall_bench.core.memory import MemorySystem
 from recall_bench.core.redaction import learn_secrets
 from recall_bench.core.settings import Settings
 from recall_bench.core.user_code import is_code_target
+from recall_bench.systems.transports.child_environment import STATE_DIR
 
 _YAML_SUFFIXES = (".yaml", ".yml")
 
@@ -86,7 +88,15 @@ def _load_adapter(settings: Settings) -> MemorySystem:
         return load_isolated_system(settings)
     from recall_bench.systems.python.system import load_python_system
 
-    return load_python_system(settings.adapter, settings.config, factory=settings.factory)
+    # A program that was started for a run is given a folder, which outlasts it.
+    given = os.environ.get(STATE_DIR)
+    return load_python_system(
+        settings.adapter,
+        settings.config,
+        factory=settings.factory,
+        state_dir=Path(given) if given else None,
+        keeps_states=given is not None,
+    )
 
 
 def _load_named_system(settings: Settings, endpoint: str | None) -> MemorySystem:

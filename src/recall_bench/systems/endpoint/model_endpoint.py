@@ -16,7 +16,16 @@ import msgspec
 
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import ModelFault, UsageError
-from recall_bench.core.memory import Memory, MemorySystem, Snapshots, SystemCard, get_worker_limit
+from recall_bench.core.memory import (
+    Memory,
+    MemorySystem,
+    Offer,
+    Snapshots,
+    SystemCard,
+    get_worker_limit,
+    list_offers,
+    reopen_memory,
+)
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.core.user_code import require_libraries
@@ -280,9 +289,18 @@ class EndpointSystem:
         """The system's: every worker starts its own endpoint."""
         return get_worker_limit(self._system)
 
+    @property
+    def offers(self) -> frozenset[Offer]:
+        """The system's."""
+        return list_offers(self._system)
+
     async def open(self, scenario: str) -> Memory:
         """Open a memory of the system."""
         return await self._system.open(scenario)
+
+    async def reopen(self, memory: Memory) -> Memory:
+        """Reopen a memory of the system."""
+        return await reopen_memory(self._system, memory)
 
     async def close(self) -> None:
         """Close the system, then stop the endpoint."""

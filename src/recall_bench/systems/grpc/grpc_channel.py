@@ -21,6 +21,7 @@ from recall_bench.systems.grpc.grpc_messages import (
 )
 from recall_bench.systems.grpc.single_connection import GrpcAddress, SingleConnection
 from recall_bench.systems.transports import wire
+from recall_bench.systems.transports.remote_system import RequestNotServed
 
 if TYPE_CHECKING:
     import grpc
@@ -89,7 +90,7 @@ _SIZE_COMPLAINT = re.compile(r"larger than max|exceeds maximum|too large", re.IG
 """How gRPC libraries refuse a big message; its status is the same as that of a quota."""
 
 
-class MethodNotServed(SystemFault):
+class MethodNotServed(RequestNotServed):
     """The server does not implement the method."""
 
 

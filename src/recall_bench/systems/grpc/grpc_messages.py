@@ -110,6 +110,9 @@ _PROTO_NAMES: dict[type[wire.WireMessage], str] = {
     wire.AnswerReply: "Told",
     wire.AttestReply: "Attested",
     wire.InspectReply: "Inspected",
+    wire.ErasedReply: "Erased",
+    wire.StoredReply: "Entries",
+    wire.WireEntry: "Entry",
     wire.SaveReply: "Saved",
     wire.DoneReply: "Done",
     wire.WireTurn: "Turn",
@@ -122,6 +125,7 @@ _NESTED_FIELDS: dict[tuple[type[wire.WireMessage], str], type[wire.WireMessage]]
     (wire.IngestRequest, "turns"): wire.WireTurn,
     (wire.AnswerReply, "passages"): wire.WirePassage,
     (wire.AnswerReply, "usage"): wire.WireUsage,
+    (wire.StoredReply, "entries"): wire.WireEntry,
 }
 
 _JSON_FIELDS = {(wire.AnswerReply, "tool_calls")}

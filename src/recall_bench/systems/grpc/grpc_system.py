@@ -13,8 +13,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from recall_bench.core.errors import SystemFault, SystemGone, UsageError
-from recall_bench.core.memory import UNDECLARED, Answer, Asker, Memory, Snapshots, SystemCard
+from recall_bench.core.errors import NotOffered, SystemFault, SystemGone, UsageError
+from recall_bench.core.memory import (
+    UNDECLARED,
+    Answer,
+    Asker,
+    Memory,
+    Offer,
+    Snapshots,
+    SystemCard,
+    list_offers,
+    reopen_memory,
+)
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.grpc.grpc_channel import MethodNotServed
 from recall_bench.systems.grpc.grpc_messages import (
@@ -273,6 +283,17 @@ class GrpcSystem:
     def max_shards(self) -> int | None:
         """As the server says; 1 before it is connected."""
         return 1 if self._inner is None else self._inner.max_shards
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        """What the server says it offers; version 1 has no optional parts."""
+        return frozenset() if self._inner is None else list_offers(self._inner)
+
+    async def reopen(self, memory: Memory) -> Memory:
+        """A memory on the server that goes on with another."""
+        if self._inner is None:
+            raise NotOffered(f"{self._server.address} is not connected")
+        return await reopen_memory(self._inner, memory)
 
     async def fetch_card(self) -> SystemCard:
         """The card from the server; SystemGone if it cannot be reached or is not ready."""

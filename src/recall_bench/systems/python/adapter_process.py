@@ -133,8 +133,9 @@ class AdapterHost:
                 factory=spec.factory,
                 state_dir=private / STATE,
                 kind=ProcessKind.CHILD,
+                keeps_states=True,
             )
-            self._host = _LoadedHost(system, private / EXCHANGE)
+            self._host = _LoadedHost(system, private)
         return await self._host.handle(request)
 
     async def close(self) -> None:
@@ -146,10 +147,10 @@ class AdapterHost:
 class _LoadedHost(SystemHost):
     """A host whose snapshots are folders that the parent takes away and brings back."""
 
-    def __init__(self, system: PythonSystem, exchange: Path) -> None:
-        super().__init__(system)
+    def __init__(self, system: PythonSystem, private: Path) -> None:
+        super().__init__(system, states=private / STATE)
         self._system = system
-        self._exchange = exchange
+        self._exchange = private / EXCHANGE
 
     async def _get_health(self, request: wire.HealthRequest) -> wire.HealthReply:
         health = await super()._get_health(request)

@@ -32,6 +32,7 @@ from recall_bench.core.errors import (
     BenchError,
     DataError,
     NotAnAnswer,
+    NotOffered,
     SystemBusy,
     SystemFault,
     SystemGone,
@@ -54,6 +55,7 @@ from recall_bench.core.memory import (
     Isolation,
     IsolationCard,
     Memory,
+    Offer,
     RetrievalReply,
 )
 from recall_bench.core.scenario import Question
@@ -79,7 +81,9 @@ from recall_bench.systems.transports.remote_system import (
     RemoteMemory,
     build_remote_card,
     build_remote_memory,
+    build_reopen_request,
     read_max_shards,
+    read_offers,
 )
 
 R = TypeVar("R", bound=wire.Reply)
@@ -129,7 +133,7 @@ class AdapterLaunch:
 
     def build_spec(self, private: Path) -> AdapterSpec:
         """What a process in this folder is told; its folder is filled with what it needs."""
-        (private / STATE).mkdir()
+        (private / STATE).mkdir(exist_ok=True)
         isolation = self.isolation
         return AdapterSpec(
             target=self.target,
@@ -239,17 +243,32 @@ class _AdapterSession(CommandSession):
 class AdapterProcess:
     """The process of one memory, or of none: the transport of its messages."""
 
-    def __init__(self, launch: AdapterLaunch, server: ForkServer | None, private: Path) -> None:
+    def __init__(
+        self,
+        launch: AdapterLaunch,
+        server: ForkServer | None,
+        private: Path,
+        *,
+        can_reopen: bool = False,
+    ) -> None:
         self._launch = launch
         self._server = server
         self._private = private
+        self.can_reopen = can_reopen
+        """Whether another process can go on with its folder."""
         self._session: CommandSession | None = None
         self.is_closed = False
         """Whether it was ended, or will not be started any more."""
+        self._remover: weakref.finalize[..., AdapterProcess] | None = None
         self._exchange = private / EXCHANGE
         self._exchange.mkdir()
         # The adapter may put something else in the folder's place.
         self._exchange_descriptor = open_folder(self._exchange)
+
+    @property
+    def state_folder(self) -> Path:
+        """Its folder, home and temporary folder included."""
+        return self._private
 
     def give_snapshot(self, snapshot: Path) -> None:
         """Copy a snapshot to where the process opens it, before `start`; SystemGone if it fails."""
@@ -272,9 +291,12 @@ class AdapterProcess:
         place, name = self._private / "spec.json", self._launch.name
         if self.is_closed:
             raise SystemGone(f"{name} was ended before it was started")
-        spec = self._launch.build_spec(self._private)
-        place.write_bytes(msgspec.json.encode(spec))
         try:
+            spec = self._launch.build_spec(self._private)
+            # A process before this one may have left a link there.
+            place.unlink(missing_ok=True)
+            with place.open("xb") as file:
+                file.write(msgspec.json.encode(spec))
             if self._server is None:
                 command = (*_BOOT_COMMAND, str(place))
                 child = await start_process(command, folder=self._private, environ=spec.environ)
@@ -302,18 +324,49 @@ class AdapterProcess:
         finally:
             await self.close()
 
+    async def kill(self) -> None:
+        """Kill it at once; its folder stays."""
+        if self._session is not None:
+            await self._session.kill()
+
     async def close(self) -> None:
-        """End it, and remove its folder; if it is just being started, it is ended after that."""
+        """End it, and remove its folder once nobody can go on with it.
+
+        If it is just being started, it is ended after that.
+        """
+        try:
+            await self.end()
+        finally:
+            if not self.can_reopen:
+                shutil.rmtree(self._private, ignore_errors=True)
+            elif self._remover is None:
+                self._remover = weakref.finalize(
+                    self, shutil.rmtree, self._private, ignore_errors=True
+                )
+
+    async def end(self) -> None:
+        """End it; its folder stays."""
         self.is_closed = True
         session, self._session = self._session, None
         descriptor, self._exchange_descriptor = self._exchange_descriptor, None
         if descriptor is not None:
             os.close(descriptor)
+        if session is not None:
+            await session.close()
+
+    def create_successor(self) -> "AdapterProcess":
+        """A process that is not started, with the folder of this one; SystemGone if it is gone."""
+        if self._remover is not None:
+            self._remover.detach()
+        if not self._private.is_dir():
+            raise SystemGone(f"{self._launch.name} left no state of this memory")
+        remove_folder(self._exchange)
         try:
-            if session is not None:
-                await session.close()
-        finally:
-            shutil.rmtree(self._private, ignore_errors=True)
+            return AdapterProcess(
+                self._launch, self._server, self._private, can_reopen=self.can_reopen
+            )
+        except OSError as error:
+            raise SystemGone(f"{self._launch.name} left a folder that cannot be used") from error
 
     async def _ask(self, request: wire.Request, reply: type[R]) -> R:
         if self._session is None:
@@ -332,7 +385,8 @@ class AdapterProcess:
 _ERRORS: dict[str, type[BenchError]] = {
     kind.__name__: kind
     for kind in (
-        *(DataError, NotAnAnswer, SystemFault, SystemGone, SystemStuck, SystemTimeout, UsageError),
+        *(DataError, NotAnAnswer, NotOffered, SystemFault, SystemGone, SystemStuck),
+        *(SystemTimeout, UsageError),
     )
 }
 
@@ -456,6 +510,7 @@ class IsolatedSystem:
         )
         self.max_shards = read_max_shards(health, launch.name)
         self.snapshots = IsolatedSnapshots(self) if health.snapshots else None
+        self.offers = read_offers(health)
         self._processes: set[AdapterProcess] = set()
         # For callers that only look at the card.
         weakref.finalize(self, home.close)
@@ -468,8 +523,24 @@ class IsolatedSystem:
         self, request: wire.OpenRequest | wire.RestoreRequest, snapshot: Path | None = None
     ) -> RemoteMemory:
         """The memory that a request opens in a new process, which may be given a snapshot."""
-        self._processes = {each for each in self._processes if not each.is_closed}
         process = self.home.create_process(self._launch)
+        process.can_reopen = Offer.REOPEN in self.offers and isinstance(request, wire.OpenRequest)
+        return await self._open_memory(process, request, snapshot)
+
+    async def reopen(self, memory: Memory) -> RemoteMemory:
+        """A memory in a new process that goes on with the folder of another, which is ended."""
+        request = build_reopen_request(memory, self.offers)
+        process, _ = find_process(memory)
+        await process.end()
+        return await self._open_memory(process.create_successor(), request)
+
+    async def _open_memory(
+        self,
+        process: AdapterProcess,
+        request: wire.OpenRequest | wire.RestoreRequest,
+        snapshot: Path | None = None,
+    ) -> RemoteMemory:
+        self._processes = {each for each in self._processes if not each.is_closed}
         self._processes.add(process)
         try:
             if snapshot is not None:
@@ -480,7 +551,8 @@ class IsolatedSystem:
             with anyio.CancelScope(shield=True):
                 await process.close()
             raise
-        return build_remote_memory(process, opened, self._health, IsolatedMemory)
+        scenario = request.scenario if isinstance(request, wire.OpenRequest) else ""
+        return build_remote_memory(process, opened, self._health, scenario, IsolatedMemory)
 
     async def close(self) -> None:
         """End every process, and remove their folders."""

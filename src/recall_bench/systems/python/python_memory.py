@@ -14,7 +14,7 @@ import anyio
 import msgspec
 
 from recall_bench.core.errors import SystemFault, UsageError
-from recall_bench.core.folders import TemporaryFolders
+from recall_bench.core.folders import KeptFolders, TemporaryFolders
 from recall_bench.core.memory import (
     UNDECLARED,
     Answer,
@@ -340,11 +340,13 @@ class MemoryBuilder:
         config: Mapping[str, object],
         home: Path | None,
         given: Mapping[str, object],
+        *,
+        keeps_states: bool = False,
     ) -> None:
         self._source = source
         self._passes_folder = check_settings(source, config, given)
         self._arguments = {**config, **given}
-        self._folders = TemporaryFolders(home)
+        self._folders = KeptFolders(home) if keeps_states and home else TemporaryFolders(home)
         self._sets_folder = False
         self._spare: PythonMemory | None = None
 

@@ -38,13 +38,16 @@ def load_python_system(
     factory: str | None = None,
     state_dir: Path | None = None,
     kind: ProcessKind = ProcessKind.IN_PROCESS,
+    keeps_states: bool = False,
 ) -> "PythonSystem":
     """The system of the adapter at `file.py`, `file.py:factory` or `package.module:factory`.
 
     The factory is called with the config as keyword arguments, once for every memory. Files of
-    memories and snapshots are below `state_dir` until the system is closed.
+    memories and snapshots are below `state_dir` until the system is closed; with `keeps_states` the
+    files of memories that can be reopened stay, and whoever made that folder removes it.
     """
-    system = PythonSystem(find_source(target, factory), config, state_dir, kind=kind)
+    source = find_source(target, factory)
+    system = PythonSystem(source, config, state_dir, kind=kind, keeps_states=keeps_states)
     return _mark_in_process(system)
 
 
@@ -82,10 +85,14 @@ class PythonSystem:
         given: Mapping[str, object] | None = None,
         *,
         kind: ProcessKind = ProcessKind.IN_PROCESS,
+        keeps_states: bool = False,
     ) -> None:
         self._source = source
         self._kind = kind
-        self._builder = MemoryBuilder(source, config, state_dir, given or {})
+        self._keeps_states = keeps_states
+        self._builder = MemoryBuilder(
+            source, config, state_dir, given or {}, keeps_states=keeps_states
+        )
         adapter = self._builder.build_first_adapter()
         try:
             self.card = _build_card(source, adapter, config)
@@ -135,13 +142,14 @@ class PythonSystem:
         return self._prepare(await self._builder.rebuild(folder), scenario)
 
     async def close(self) -> None:
-        """Remove the system's files."""
+        """Remove the system's files, but not the states that are kept."""
         await self._builder.close()
 
     def _prepare(self, memory: PythonMemory, scenario: str) -> PythonMemory:
         memory.scenario = scenario
         if Offer.REOPEN in self.offers and memory.folder is not None:
             memory.keeps_folder = True
+        if memory.keeps_folder and not self._keeps_states:
             self._removers[memory] = finalize(
                 memory, shutil.rmtree, memory.folder, ignore_errors=True
             )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import anyio
 
-from recall_bench.core.errors import BenchError, SystemFault, UsageError
+from recall_bench.core.errors import BenchError, NotOffered, SystemFault, UsageError
 from recall_bench.core.memory import Answer, Reader
 from recall_bench.core.scenario import PRINCIPAL, hash_question_id
 from recall_bench.systems.grpc.grpc_messages import (
@@ -328,6 +328,8 @@ async def _refuse(context: Context, error: BenchError, gone: str, where: str = "
     import grpc
 
     fault = encode_fault(error)
+    if isinstance(error, NotOffered):
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, f"{where}{fault.message}")
     code = gone if fault.kind == "gone" else _CODES.get(fault.kind, "INTERNAL")
     trailing = ((RETRY_AFTER, f"{fault.retry_after_s:g}"),) if fault.kind == "busy" else ()
     await context.abort(grpc.StatusCode[code], f"{where}{fault.message}", trailing)

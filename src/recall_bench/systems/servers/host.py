@@ -1,12 +1,15 @@
 """Serves any system: answers the messages of `wire` for every server."""
 
+import re
 from collections.abc import Awaitable, Callable
 from datetime import date, datetime, time
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
 
 from recall_bench.core.errors import (
     BenchError,
+    NotOffered,
     SystemBusy,
     SystemFault,
     SystemGone,
@@ -16,15 +19,36 @@ from recall_bench.core.errors import (
 from recall_bench.core.memory import (
     Answer,
     AttestingMemory,
+    ConsolidatingMemory,
+    EraseScope,
+    ErasingMemory,
+    ListingMemory,
     Memory,
     MemorySystem,
+    MemoryWithFolder,
     MemoryWithHoldings,
+    Offer,
     RetrievalReply,
     get_worker_limit,
+    list_offers,
+    reopen_memory,
 )
 from recall_bench.core.scenario import Episode, Question, Turn
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.wire import Reply, Request, WireFault
+
+_MAX_CLOSED = 64
+"""How many closed memories can be reopened: their state stays on the disk."""
+_STATE_SUFFIX = ".memory"
+_MEMORY_NAME = re.compile(r"[0-9a-f]{32}")
+
+
+@runtime_checkable
+class FolderReopeningSystem(Protocol):
+    """A system that can go on with a folder that a memory of another process left."""
+
+    async def reopen_folder(self, folder: Path, scenario: str) -> Memory:
+        """Open a memory with the state in the folder."""
 
 
 class SystemHost:
@@ -32,10 +56,22 @@ class SystemHost:
 
     It reports `max_shards`, or what its system declares. If neither is given it reports none: that
     every worker may build the system does not mean that one instance serves them all.
+
+    With `states`, a folder, it notes there where the state of each memory is, so that another
+    process with the same folder can reopen them.
     """
 
-    def __init__(self, system: MemorySystem, *, max_shards: int | None = None) -> None:
+    def __init__(
+        self,
+        system: MemorySystem,
+        *,
+        max_shards: int | None = None,
+        states: Path | None = None,
+    ) -> None:
         self.system = system
+        self._states = states
+        self._closed: dict[str, tuple[Memory, str]] = {}
+        """Closed memories that can be reopened."""
         self._max_shards = get_worker_limit(system) if max_shards is None else max_shards
         self._memories: dict[str, tuple[Memory, str]] = {}
         self._saved: dict[str, tuple[str, str]] = {}
@@ -47,11 +83,18 @@ class SystemHost:
             wire.AskRequest: self._ask,
             wire.AttestRequest: self._count_days,
             wire.InspectRequest: self._inspect,
+            wire.EraseRequest: self._erase,
+            wire.StoredRequest: self._list_stored,
+            wire.ConsolidateRequest: self._consolidate,
             wire.SaveRequest: self._save,
             wire.RestoreRequest: self._restore,
             wire.DropRequest: self._drop,
             wire.CloseRequest: self._close,
         }
+
+    @property
+    def _can_reopen(self) -> bool:
+        return Offer.REOPEN in list_offers(self.system)
 
     async def handle(self, request: Request) -> Reply:
         """The reply to a request; servers send errors as `encode_fault` translates them."""
@@ -79,10 +122,25 @@ class SystemHost:
             attests=True,
             inspects=True,
             max_shards=self._max_shards or 0,
+            offers=tuple(sorted(list_offers(self.system))),
         )
 
     async def _open(self, request: wire.OpenRequest) -> wire.OpenReply:
+        if request.reopen:
+            return self._keep(await self._reopen(request), request.scenario)
         return self._keep(await self.system.open(request.scenario), request.scenario)
+
+    async def _reopen(self, request: wire.OpenRequest) -> Memory:
+        system, name = self.system, request.memory
+        if not self._can_reopen:
+            raise NotOffered(f"{system.card.name} does not reopen memories")
+        held = self._memories.pop(name, None) or self._closed.pop(name, None)
+        if held is not None:
+            return await reopen_memory(system, held[0])
+        folder = self._find_state(name)
+        if folder is None or not isinstance(system, FolderReopeningSystem):
+            raise SystemGone("this memory is not held here, and left no state")
+        return await system.reopen_folder(folder, request.scenario)
 
     async def _ingest(self, request: wire.IngestRequest) -> wire.DoneReply:
         memory, _ = self._get_memory(request.memory)
@@ -110,6 +168,31 @@ class SystemHost:
         held = await memory.holdings()
         return wire.InspectReply(days=held.days, bytes=held.bytes)
 
+    async def _erase(self, request: wire.EraseRequest) -> wire.ErasedReply:
+        memory, _ = self._get_memory(request.memory)
+        if request.scope not in set(EraseScope) or not isinstance(memory, ErasingMemory):
+            raise NotOffered(f"{self.system.card.name} does not erase by {request.scope!r}")
+        reply = await memory.erase(EraseScope(request.scope), request.value)
+        return wire.ErasedReply(confirmed=reply.confirmed, count=reply.count)
+
+    async def _list_stored(self, request: wire.StoredRequest) -> wire.StoredReply:
+        memory, _ = self._get_memory(request.memory)
+        if not isinstance(memory, ListingMemory):
+            raise NotOffered(f"{self.system.card.name} does not list what it holds")
+        return wire.StoredReply(
+            entries=tuple(
+                wire.WireEntry(text=entry.text, id=entry.id, day=entry.day)
+                for entry in await memory.list_stored()
+            )
+        )
+
+    async def _consolidate(self, request: wire.ConsolidateRequest) -> wire.DoneReply:
+        memory, _ = self._get_memory(request.memory)
+        if not isinstance(memory, ConsolidatingMemory):
+            raise NotOffered(f"{self.system.card.name} cannot be told to consolidate")
+        await memory.consolidate()
+        return wire.DoneReply()
+
     async def _save(self, request: wire.SaveRequest) -> wire.SaveReply:
         memory, scenario = self._get_memory(request.memory)
         if self.system.snapshots is None:
@@ -135,12 +218,26 @@ class SystemHost:
         held = self._memories.pop(request.memory, None)
         if held is not None:
             await held[0].close()
+            if self._can_reopen:
+                self._closed[request.memory] = held
+                while len(self._closed) > _MAX_CLOSED:
+                    del self._closed[next(iter(self._closed))]
         return wire.DoneReply()
 
     def _keep(self, memory: Memory, scenario: str) -> wire.OpenReply:
         name = uuid4().hex
         self._memories[name] = (memory, scenario)
+        folder = memory.state_folder if isinstance(memory, MemoryWithFolder) else None
+        if self._states is not None and folder is not None and self._can_reopen:
+            (self._states / f"{name}{_STATE_SUFFIX}").write_text(str(folder), encoding="utf-8")
         return wire.OpenReply(memory=name)
+
+    def _find_state(self, name: str) -> Path | None:
+        """The folder with the state of a memory of an earlier process."""
+        if self._states is None or not _MEMORY_NAME.fullmatch(name):
+            return None
+        note = self._states / f"{name}{_STATE_SUFFIX}"
+        return Path(note.read_text(encoding="utf-8")) if note.is_file() else None
 
     def _get_memory(self, name: str) -> tuple[Memory, str]:
         if name not in self._memories:
@@ -164,6 +261,7 @@ def decode_episode(request: wire.IngestRequest) -> Episode:
         text=request.content,
         turns=tuple(Turn(speaker=turn.speaker, text=turn.text) for turn in request.turns),
         arcs=request.arcs,
+        session=request.session or None,
     )
 
 
@@ -218,7 +316,7 @@ def encode_fault(error: BenchError) -> WireFault:
             return WireFault(kind="timeout", message=message)
         case SystemGone():
             return WireFault(kind="gone", message=message)
-        case UsageError():
+        case UsageError() | NotOffered():
             return WireFault(kind="unsupported", message=message)
         case _:
             return WireFault(kind="fault", message=message)

@@ -126,6 +126,12 @@ class CommandSession:
                 await self._child.process.wait()
             await self._finish()
 
+    async def kill(self) -> None:
+        """Kill the child at once, and wait for its end."""
+        self._end(lambda: SystemGone(f"{self._name} was killed"))
+        with anyio.CancelScope(shield=True):
+            await self._child.end(grace_s=0)
+
     async def _abandon(self, number: int, reply: "asyncio.Future[wire.Envelope]") -> None:  # noqa: ARG002
         """Give up a request whose caller was cancelled."""
         self._abandoned.add(number)
@@ -312,6 +318,16 @@ class CommandTransport:
             raise decode_fault(envelope.error, self._program.name)
         return _tag_reply(self._decode_reply(verb, envelope.body, reply), number)
 
+    @property
+    def state_folder(self) -> Path | None:
+        """The child's folder, which is its home too."""
+        return None if self._folder is None else Path(self._folder.name)
+
+    async def kill(self) -> None:
+        """Kill the child at once; another one can go on with its folder."""
+        if self._session is not None:
+            await self._session.kill()
+
     async def close(self) -> None:
         """End the child, and remove its folder."""
         talk, self._session = self._session, None
@@ -324,6 +340,9 @@ class CommandTransport:
 
     def _address_request(self, request: wire.Request) -> wire.Request:
         """The request with the child's own name; an error if that child is gone."""
+        if isinstance(request, wire.OpenRequest):
+            # What is reopened may be of an earlier child.
+            return msgspec.structs.replace(request, memory=request.memory.partition(":")[2])
         field = next((name for name in ("memory", "snapshot") if hasattr(request, name)), None)
         if field is None:
             return request
@@ -346,21 +365,24 @@ class CommandTransport:
     async def _connect(self, request: wire.Request) -> CommandSession:
         async with self._starting:
             talk = self._session
-            if isinstance(request, wire.OpenRequest) and self._number in self._stuck and talk:
+            is_new = isinstance(request, wire.OpenRequest)
+            reopens = isinstance(request, wire.OpenRequest) and request.reopen
+            if talk and ((is_new and self._number in self._stuck) or (reopens and talk.ended)):
                 await talk.close()
                 talk = self._session = None
             if talk is None:
                 self._number += 1
-                talk = self._session = await self._start()
+                talk = self._session = await self._start(keeps_folder=reopens)
             return talk
 
-    async def _start(self) -> CommandSession:
-        self._remove_folder()
-        self._folder = TemporaryFolder()
+    async def _start(self, *, keeps_folder: bool) -> CommandSession:
+        if self._folder is None or not keeps_folder:
+            self._remove_folder()
+            self._folder = TemporaryFolder()
         private = Path(self._folder.name)
         environ = build_environment(private, self._env)
         folder = private / "state"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         environ[STATE_DIR] = str(folder)
         try:
             child = await start_process(self._program.command, folder=folder, environ=environ)

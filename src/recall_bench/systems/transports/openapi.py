@@ -27,12 +27,15 @@ _ABOUT = (
 
 _SUMMARY = {
     "health": "The name of the system, and whether it is ready. 503 is no.",
-    "open": "Open an empty memory.",
+    "open": "Open an empty memory, or one that goes on with another.",
     "ingest": "Ingest one episode. They come in story order, each once.",
     "settle": "Reply once everything ingested can be asked about.",
     "ask": "Answer a question, or find passages for it.",
     "attest": "How many days has the memory ingested? Sent only if `attests` is true.",
     "inspect": "What does the memory hold? Sent only if `inspects` is true.",
+    "erase": "Erase from the memory. Sent only if `offers` has the part for this scope.",
+    "stored": "List every entry that the memory holds. Sent only if `offers` has `stored`.",
+    "consolidate": "Reply once the memory has consolidated. Sent only if `offers` has it.",
     "close": "Close a memory.",
     "save": "Save the memory's present state. Sent only if `snapshots` is true.",
     "restore": "Open a new memory in a saved state.",

@@ -10,6 +10,7 @@ import anyio
 from recall_bench.core.errors import (
     BenchError,
     DataError,
+    NotOffered,
     SystemBusy,
     SystemFault,
     SystemGone,
@@ -21,14 +22,19 @@ from recall_bench.core.memory import (
     Answer,
     Asker,
     Clock,
+    EraseReply,
+    EraseScope,
     Holdings,
     Memory,
+    Offer,
     Passage,
     RetrievalReply,
+    StoredEntry,
     SystemCard,
 )
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
+from recall_bench.systems.reply_limits import check_entries
 from recall_bench.systems.transports import wire
 
 R = TypeVar("R", bound=wire.Reply)
@@ -57,6 +63,22 @@ class StreamTransport(Transport, Protocol):
         self, requests: Sequence[wire.IngestRequest], took: Callable[[wire.IngestRequest], None]
     ) -> None:
         """Send them in order; `took` is called for each that the server acknowledged."""
+
+
+@runtime_checkable
+class ProcessTransport(Transport, Protocol):
+    """A transport to a process that it started, which it may kill."""
+
+    @property
+    def state_folder(self) -> Path | None:
+        """The folder that the process may write to."""
+
+    async def kill(self) -> None:
+        """Kill the process at once, and wait for its end."""
+
+
+class RequestNotServed(SystemFault):
+    """The server does not understand the request."""
 
 
 READY_TIMEOUT_S = 30.0
@@ -115,12 +137,22 @@ class RemoteSystem:
         self.card = build_remote_card(health, where, config)
         self.max_shards = read_max_shards(health, where, is_shared=is_shared)
         self.snapshots = _build_snapshots(transport, health, is_shared=is_shared)
+        self.offers = read_offers(health)
         self._health = health
 
     async def open(self, scenario: str) -> "RemoteMemory":
         """An empty memory on the server."""
         opened = await self._transport.call(wire.OpenRequest(scenario=scenario), wire.OpenReply)
-        return build_remote_memory(self._transport, opened, self._health)
+        return build_remote_memory(self._transport, opened, self._health, scenario)
+
+    async def reopen(self, memory: Memory) -> "RemoteMemory":
+        """A memory on the server that goes on with one that was closed, or lost with its process.
+
+        A process of ours that was killed is started again.
+        """
+        request = build_reopen_request(memory, self.offers)
+        opened = await self._transport.call(request, wire.OpenReply)
+        return build_remote_memory(self._transport, opened, self._health, request.scenario)
 
     async def close(self) -> None:
         """Disconnect from the server."""
@@ -130,11 +162,20 @@ class RemoteSystem:
 class RemoteMemory:
     """A memory on a server."""
 
-    def __init__(self, transport: Transport, name: str) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        name: str,
+        scenario: str = "",
+        offers: frozenset[Offer] = frozenset(),
+    ) -> None:
         self.transport = transport
         """What carries its messages."""
         self.name = name
         """Its name on the server."""
+        self.scenario = scenario
+        """Empty for a memory that was restored."""
+        self._offers = offers
 
     async def ingest(self, episode: Episode) -> None:
         """Send one episode."""
@@ -161,6 +202,34 @@ class RemoteMemory:
             top_k=question.top_k or 0,
         )
 
+    async def erase(self, scope: EraseScope, value: str) -> EraseReply:
+        """Tell the server to erase."""
+        request = wire.EraseRequest(memory=self.name, scope=scope.value, value=value)
+        reply = await self._call_optional(scope.offer, request, wire.ErasedReply)
+        return EraseReply(confirmed=reply.confirmed, count=reply.count)
+
+    async def list_stored(self) -> tuple[StoredEntry, ...]:
+        """What the server lists."""
+        request = wire.StoredRequest(memory=self.name)
+        reply = await self._call_optional(Offer.STORED, request, wire.StoredReply)
+        return check_entries(
+            StoredEntry(text=entry.text, id=entry.id, day=entry.day) for entry in reply.entries
+        )
+
+    async def consolidate(self) -> None:
+        """Return once the server says that it has consolidated."""
+        request = wire.ConsolidateRequest(memory=self.name)
+        await self._call_optional(Offer.CONSOLIDATE, request, wire.DoneReply)
+
+    async def _call_optional(self, offer: Offer, request: wire.Request, reply: type[R]) -> R:
+        """The reply to a request that not every server understands; NotOffered if it does not."""
+        if offer not in self._offers:
+            raise NotOffered(f"the system does not offer {offer.value!r}")
+        try:
+            return await self.transport.call(request, reply)
+        except RequestNotServed as error:
+            raise NotOffered(str(error)) from error
+
     async def close(self) -> None:
         """Close it on the server; a server that is gone holds nothing."""
         try:
@@ -172,8 +241,14 @@ class RemoteMemory:
 class StreamingMemory(RemoteMemory):
     """A memory that is sent many episodes without waiting for each."""
 
-    def __init__(self, transport: StreamTransport, name: str) -> None:
-        super().__init__(transport, name)
+    def __init__(
+        self,
+        transport: StreamTransport,
+        name: str,
+        scenario: str = "",
+        offers: frozenset[Offer] = frozenset(),
+    ) -> None:
+        super().__init__(transport, name, scenario, offers)
         self._stream = transport
 
     async def ingest_all(
@@ -208,6 +283,21 @@ class _InspectingMixin:
         """What the server says it holds."""
         reply = await self.transport.call(wire.InspectRequest(memory=self.name), wire.InspectReply)
         return Holdings(days=reply.days, bytes=reply.bytes)
+
+
+class _ProcessMixin:
+    """For memories in a process that we started."""
+
+    transport: ProcessTransport
+
+    @property
+    def state_folder(self) -> Path | None:
+        """The folder that the process may write to."""
+        return self.transport.state_folder
+
+    async def kill(self) -> None:
+        """Kill the process, which may hold other memories too."""
+        await self.transport.kill()
 
 
 class _RemoteSnapshots:
@@ -287,16 +377,36 @@ def read_max_shards(health: wire.HealthReply, where: str, *, is_shared: bool = F
     return health.max_shards or (1 if is_shared else None)
 
 
+def read_offers(health: wire.HealthReply) -> frozenset[Offer]:
+    """The optional parts that a server has; those that are unknown here are left out."""
+    return frozenset(offer for offer in Offer if offer.value in health.offers)
+
+
+def build_reopen_request(memory: Memory, offers: frozenset[Offer]) -> wire.OpenRequest:
+    """The request to go on with a memory; NotOffered if the system cannot."""
+    if not isinstance(memory, RemoteMemory):
+        raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+    if Offer.REOPEN not in offers:
+        raise NotOffered("the system does not reopen memories")
+    return wire.OpenRequest(scenario=memory.scenario, reopen=True, memory=memory.name)
+
+
 def build_remote_memory(
     transport: Transport,
     opened: wire.OpenReply,
     health: wire.HealthReply,
+    scenario: str = "",
     kind: type[RemoteMemory] = RemoteMemory,
 ) -> RemoteMemory:
     """The memory that a server opened, with the abilities that it declares."""
     kind = StreamingMemory if isinstance(transport, StreamTransport) else kind
-    able = ((_AttestingMixin, health.attests), (_InspectingMixin, health.inspects))
-    return _combine_abilities(kind, *(each for each, can in able if can))(transport, opened.memory)
+    able = (
+        (_AttestingMixin, health.attests),
+        (_InspectingMixin, health.inspects),
+        (_ProcessMixin, isinstance(transport, ProcessTransport)),
+    )
+    build = _combine_abilities(kind, *(each for each, can in able if can))
+    return build(transport, opened.memory, scenario, read_offers(health))
 
 
 @cache
@@ -337,6 +447,7 @@ def encode_episode(memory: str, episode: Episode) -> wire.IngestRequest:
         content=episode.text,
         arcs=episode.arcs,
         turns=tuple(wire.WireTurn(speaker=turn.speaker, text=turn.text) for turn in episode.turns),
+        session=episode.session or "",
     )
 
 
@@ -373,5 +484,7 @@ def decode_fault(fault: wire.WireFault, where: str) -> BenchError:
             return SystemTimeout(said)
         case "gone":
             return SystemGone(f"{said}; see that it runs, then run the same command again")
+        case "unsupported":
+            return RequestNotServed(said)
         case _:
             return SystemFault(said)

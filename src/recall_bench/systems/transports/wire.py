@@ -1,8 +1,8 @@
 """The messages between the harness and a system in another process, for every transport.
 
-Eleven requests, each with one reply. Pipes and HTTP send them as JSON as they are defined here; the
-second version of the gRPC service has the same fields under the same names. A reply may lack fields
-that have a default, and may have fields that are unknown here: a newer server is no fault.
+Fourteen requests, each with one reply. Pipes and HTTP send them as JSON as they are defined here;
+the second version of the gRPC service has the same fields under the same names. A reply may lack
+fields that have a default, and may have fields that are unknown here: a newer server is no fault.
 """
 
 import msgspec
@@ -45,12 +45,19 @@ class HealthReply(WireMessage, frozen=True, kw_only=True):
     max_shards: int = 0
     """How many workers may have memories open in it at a time. 0: it does not say, which is 1 for
     a server at an address and any number for one that each worker starts for itself."""
+    offers: tuple[str, ...] = ()
+    """The optional parts that it has: `forget`, `delete`, `delete-session`, `delete-person`,
+    `retain`, `stored`, `consolidate`, `reopen`. Nothing else is asked of it."""
 
 
 class OpenRequest(WireMessage, frozen=True, kw_only=True):
-    """Opens an empty memory."""
+    """Opens an empty memory, or one that goes on with another."""
 
     scenario: str
+    reopen: bool = False
+    """Whether to go on with what an earlier memory left. Sent only if `offers` has `reopen`."""
+    memory: str = ""
+    """The name of that memory, which was closed, or lost with the process that held it."""
 
 
 class OpenReply(WireMessage, frozen=True, kw_only=True):
@@ -83,6 +90,8 @@ class IngestRequest(WireMessage, frozen=True, kw_only=True):
     arcs: tuple[str, ...] = ()
     turns: tuple[WireTurn, ...] = ()
     """The content as turns, if the dataset knows."""
+    session: str = ""
+    """The session that the whole episode belongs to, if it belongs to one."""
 
 
 class SettleRequest(WireMessage, frozen=True, kw_only=True):
@@ -167,6 +176,56 @@ class InspectReply(WireMessage, frozen=True, kw_only=True):
     """The size of everything, index included; None if it cannot say."""
 
 
+class EraseRequest(WireMessage, frozen=True, kw_only=True):
+    """Erases from a memory. Sent only if `offers` has the part for this scope."""
+
+    memory: str
+    scope: str
+    """`forget`: everything about a subject, `delete`: an episode, `session`, `person`, or `days`:
+    from now on, everything older than so many days before the latest."""
+    value: str
+    """The subject in words, the id, the session, the name, or the number of days."""
+
+
+class ErasedReply(WireMessage, frozen=True, kw_only=True):
+    """The reply to `erase`."""
+
+    confirmed: bool | None = None
+    """Whether it erased something; None if it does not know."""
+    count: int | None = None
+    """How many entries, if it knows."""
+
+
+class StoredRequest(WireMessage, frozen=True, kw_only=True):
+    """Asks for every entry that a memory holds. Sent only if `offers` has `stored`."""
+
+    memory: str
+
+
+class WireEntry(WireMessage, frozen=True, kw_only=True):
+    """An entry that a memory holds."""
+
+    text: str
+    id: str | None = None
+    """The id of the episode it came from."""
+    day: int | None = None
+
+
+class StoredReply(WireMessage, frozen=True, kw_only=True):
+    """The reply to `stored`."""
+
+    entries: tuple[WireEntry, ...] = ()
+
+
+class ConsolidateRequest(WireMessage, frozen=True, kw_only=True):
+    """Replied to once the memory has done what it does from time to time, such as summaries.
+
+    Sent only if `offers` has `consolidate`.
+    """
+
+    memory: str
+
+
 class SaveRequest(WireMessage, frozen=True, kw_only=True):
     """Saves the memory's present state."""
 
@@ -221,12 +280,25 @@ Request = (
     | AskRequest
     | AttestRequest
     | InspectRequest
+    | EraseRequest
+    | StoredRequest
+    | ConsolidateRequest
     | SaveRequest
     | RestoreRequest
     | DropRequest
     | CloseRequest
 )
-Reply = HealthReply | OpenReply | AnswerReply | AttestReply | InspectReply | SaveReply | DoneReply
+Reply = (
+    HealthReply
+    | OpenReply
+    | AnswerReply
+    | AttestReply
+    | InspectReply
+    | ErasedReply
+    | StoredReply
+    | SaveReply
+    | DoneReply
+)
 
 VERBS: dict[str, tuple[type[Request], type[Reply]]] = {
     "health": (HealthRequest, HealthReply),
@@ -236,6 +308,9 @@ VERBS: dict[str, tuple[type[Request], type[Reply]]] = {
     "ask": (AskRequest, AnswerReply),
     "attest": (AttestRequest, AttestReply),
     "inspect": (InspectRequest, InspectReply),
+    "erase": (EraseRequest, ErasedReply),
+    "stored": (StoredRequest, StoredReply),
+    "consolidate": (ConsolidateRequest, DoneReply),
     "save": (SaveRequest, SaveReply),
     "restore": (RestoreRequest, OpenReply),
     "drop": (DropRequest, DoneReply),
