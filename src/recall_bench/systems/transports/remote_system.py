@@ -399,13 +399,13 @@ def build_remote_memory(
     kind: type[RemoteMemory] = RemoteMemory,
 ) -> RemoteMemory:
     """The memory that a server opened, with the abilities that it declares."""
-    kind = StreamingMemory if isinstance(transport, StreamTransport) else kind
-    able = (
+    base: type = StreamingMemory if isinstance(transport, StreamTransport) else kind
+    able: tuple[tuple[type, bool], ...] = (
         (_AttestingMixin, health.attests),
         (_InspectingMixin, health.inspects),
         (_ProcessMixin, isinstance(transport, ProcessTransport)),
     )
-    build = _combine_abilities(kind, *(each for each, can in able if can))
+    build = _combine_abilities(base, *(each for each, can in able if can))
     return build(transport, opened.memory, scenario, read_offers(health))
 
 
