@@ -7,6 +7,7 @@ that a count, a sum or an extreme leaves nothing out.
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 
 from recall_bench.core.scenario import compute_story_date
@@ -105,8 +106,8 @@ class _LifeQuestionChecker:
     def _list_told(self, span: EvidenceRecord) -> list[StatementText]:
         return [
             each
-            for each in self._text.statements
-            if each.record.day == span.day and span.start <= each.record.start < span.end
+            for each in self._text.by_day.get(span.day, ())
+            if span.start <= each.record.start < span.end
         ]
 
     def _check_tally(self, claims: WrittenClaims, facts: list[str]) -> Findings:
@@ -124,14 +125,14 @@ class _LifeQuestionChecker:
 
     def _list_alike(self, fact: str, question: str) -> Iterator[tuple[str, int]]:
         """Facts of the same sort, about the entity or in the period that the question names."""
-        sample = self._find_thread(fact)
+        sample = self._thread_of.get(fact)
         if sample is None:
             return
         own = self._steps.get(fact)
         named = [name for name in sample.entities if name.casefold() in question.casefold()]
         for first in self._text.first.values():
             other, day = first.record.fact, first.record.day
-            thread = self._find_thread(other)
+            thread = self._thread_of[other]
             if thread is None or thread.process != sample.process:
                 continue
             if own is not None:
@@ -142,9 +143,14 @@ class _LifeQuestionChecker:
             if is_alike and self._is_meant(thread, day, named, question):
                 yield other, day
 
-    def _find_thread(self, fact: str) -> StepRecord | None:
-        found = re.match(r".*?-\d+(?=-)", fact)
-        return self._threads.get(found[0]) if found else None
+    @cached_property
+    def _thread_of(self) -> dict[str, StepRecord | None]:
+        """Each fact with the first step of its thread; None if it is part of none."""
+        found = {}
+        for first in self._text.first.values():
+            name = re.match(r".*?-\d+(?=-)", first.record.fact)
+            found[first.record.fact] = self._threads.get(name[0]) if name else None
+        return found
 
     def _is_meant(self, thread: StepRecord, day: int, named: list[str], question: str) -> bool:
         if named:

@@ -1,11 +1,12 @@
 """The days of a built written edition, and the values that they state."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
+from typing import TypeVar
 
 import msgspec
 
@@ -73,6 +74,11 @@ class WrittenText:
     language: Language
 
     @cached_property
+    def folded_days(self) -> Mapping[int, str]:
+        """The days without case."""
+        return {day: content.casefold() for day, content in self.days.items()}
+
+    @cached_property
     def first(self) -> Mapping[str, StatementText]:
         """Each state, as `fact.number`, with its first statement."""
         found: dict[str, StatementText] = {}
@@ -87,6 +93,22 @@ class WrittenText:
         for each in sorted(self.first.values(), key=lambda each: each.record.state):
             found.setdefault(each.record.fact, []).append(each)
         return found
+
+    @cached_property
+    def by_state(self) -> Mapping[tuple[str, int], list[StatementText]]:
+        """Each state with all its statements."""
+        return _group(self.statements, lambda each: (each.record.fact, each.record.state))
+
+    @cached_property
+    def by_day(self) -> Mapping[int, list[StatementText]]:
+        """Each day with its statements."""
+        return _group(self.statements, lambda each: each.record.day)
+
+    @cached_property
+    def facts_by_kind(self) -> Mapping[str | None, set[str]]:
+        """What a fact says of its subject, with all facts that say it."""
+        groups = _group(self.statements, lambda each: each.record.what)
+        return {what: {each.record.fact for each in group} for what, group in groups.items()}
 
     def list_states(self, fact: str, until: int | None = None) -> list[StatementText]:
         """The states of a fact in the order in which they are told first, up to a day."""
@@ -107,6 +129,18 @@ class WrittenText:
     def get_moment(self, statement: StatementText) -> date:
         """The date that the statement gives, else the date of its day."""
         return statement.key if isinstance(statement.key, date) else self.get_date(statement)
+
+
+Group = TypeVar("Group", bound=Hashable)
+
+
+def _group(
+    statements: Sequence[StatementText], get_key: Callable[[StatementText], Group]
+) -> dict[Group, list[StatementText]]:
+    found: dict[Group, list[StatementText]] = {}
+    for each in statements:
+        found.setdefault(get_key(each), []).append(each)
+    return found
 
 
 def read_text(

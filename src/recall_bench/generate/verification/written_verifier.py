@@ -169,11 +169,10 @@ def _verify_claims(text: WrittenText, claims: WrittenClaims) -> Problems:
 
 def _verify_absence(text: WrittenText, claims: WrittenClaims) -> Problems:
     words = [re.compile(build_word_start(word, text.language)) for word in claims.derive.words]
-    for day, content in text.days.items():
-        whole = content.casefold()
+    for day, whole in text.folded_days.items():
         if not all(word.search(whole) for word in words):
             continue
-        for sentence, low in _split_sentences(content):
+        for sentence, low in _split_sentences(text.days[day]):
             if all(word.search(low) for word in words):
                 yield VerificationProblem(
                     VerificationCode.SECOND_ANSWER, f"day {day} tells of it: “{sentence.strip()}”"
@@ -252,12 +251,8 @@ def _verify_secret(
             yield VerificationProblem(
                 VerificationCode.WITHHELD, f"“{each.surface}” is secret and not withheld"
             )
-        for other in text.statements:
-            is_same = (other.record.fact, other.record.state) == (
-                each.record.fact,
-                each.record.state,
-            )
-            if not is_same or other.record.session != asker:
+        for other in text.by_state[each.record.fact, each.record.state]:
+            if other.record.session != asker:
                 continue
             day = other.record.day
             if claims.derive.as_of is not None and day <= claims.derive.as_of:
@@ -406,8 +401,7 @@ def _make_search(name: str) -> Callable[[str], bool]:
 
 def _find_alike(text: WrittenText, wanted: StatementText, day: int) -> Iterator[str]:
     """What the facts of its kind are about whose last value up to a day is the same."""
-    facts = {each.record.fact for each in text.statements if each.record.what == wanted.record.what}
-    for fact in facts:
+    for fact in text.facts_by_kind[wanted.record.what]:
         states = text.list_states(fact, day)
         if states and states[-1].key == wanted.key:
             yield states[-1].record.about or ""
