@@ -18,12 +18,15 @@ from hypothesis import HealthCheck, settings
 
 from recall_bench.cli.main import main
 from recall_bench.core.fingerprint import digest_questions
+from recall_bench.core.fork_server import ForkServer
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.generate import shipped_personas
+from recall_bench.systems.python import isolated_system
 from tests.commands import Invoke, Shown
+from tests.warm_server import find_warm_server
 
 EPOCH = date(2024, 1, 1)
 
@@ -32,6 +35,9 @@ os.environ.setdefault("RECALL_BENCH_CACHE", str(Path(gettempdir(), "recall-bench
 
 # Tests that name no persona are about something else: thirty days of one do for them.
 shipped_personas.DEMO = (shipped_personas.SAMPLE,)
+
+# Tests of that very thing ask for the fixture `own_server`.
+isolated_system.ForkServer = find_warm_server  # type: ignore[assignment, misc]
 
 # A busy machine is no fault of a test: the first text in a fresh clone builds tables for seconds.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -181,6 +187,12 @@ def plan(scenario: Scenario) -> Plan:
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture
+def own_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start the processes of adapters as a run does, from a server of its own."""
+    monkeypatch.setattr(isolated_system, "ForkServer", ForkServer)
 
 
 @pytest.fixture

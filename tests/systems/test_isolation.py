@@ -28,6 +28,8 @@ from tests.gardener import PLANTS, write_persona
 from tests.processes import is_running, wait_until
 from tests.systems.asking import answered
 
+pytestmark = pytest.mark.usefixtures("own_server")
+
 needs_sandbox = pytest.mark.skipif(
     not sandbox.is_available(), reason="this kernel cannot confine a process"
 )
