@@ -30,7 +30,7 @@ class WarmForkServer(ForkServer):
 def find_warm_server(
     command: Sequence[str],
     *,
-    folder: Path,  # noqa: ARG001 - the server that is replaced takes it
+    folder: Path,
     environ: Mapping[str, str],
 ) -> WarmForkServer:
     """The server of this process, in the place of a new one."""
