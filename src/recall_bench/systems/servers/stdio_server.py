@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import anyio
 import msgspec
-from anyio.abc import TaskGroup
 
 from recall_bench.core.child_process import LineSplitter, LineTooLong, quote_bytes
 from recall_bench.core.errors import BenchError, UsageError
@@ -23,6 +22,7 @@ _DRAIN_TIMEOUT_S = 10.0
 """How long open requests may take after the end of the input."""
 
 _PIECE = 1 << 16
+_NOTHING = msgspec.json.encode(wire.DoneReply())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,20 +73,15 @@ async def serve_stdio(
 
     UsageError at a line that is no request.
     """
-    requests = _RequestReader(pipes.requests)
     replies = (writer or ThreadWriter)(pipes.replies)
-    replier = _Replier(handle, replies, encode)
-    refused: UsageError | None = None
-    async with anyio.create_task_group() as group:
-        try:
-            while (line := await requests.read_line()) is not None:
-                replier.start(_decode_envelope(line), group)
-        except UsageError as error:
-            refused = error
-        group.cancel_scope.deadline = anyio.current_time() + _DRAIN_TIMEOUT_S
-    await replies.close()
-    if refused is not None:
-        raise refused
+    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    replier = _Replier(handle, replies, encode, ended)
+    _RequestReader(pipes.requests, replier.start, ended)
+    try:
+        await ended
+    finally:
+        await replier.finish()
+        await replies.close()
 
 
 def _decode_envelope(line: bytes) -> Envelope:
@@ -103,39 +98,67 @@ class _Replier:
     """Replies to requests, each in a task that can be cancelled."""
 
     def __init__(
-        self, handle: Handle, replies: "DirectWriter | ThreadWriter", encode: EncodeFault
+        self,
+        handle: Handle,
+        replies: "DirectWriter | ThreadWriter",
+        encode: EncodeFault,
+        ended: "asyncio.Future[None]",
     ) -> None:
         self._handle = handle
         self._replies = replies
         self._encode = encode
-        self._scopes: dict[int, anyio.CancelScope] = {}
+        self._ended = ended
+        """Gets what is raised and cannot be sent."""
+        self._open: set[asyncio.Task[None]] = set()
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        """By the id of the request; a client may use one again before it was replied to."""
 
-    def start(self, envelope: Envelope, group: TaskGroup) -> None:
-        """Start to reply, or cancel another reply."""
+    def start(self, line: bytes) -> None:
+        """Start to reply, or cancel another reply; UsageError if the line is no request."""
+        envelope = _decode_envelope(line)
         if envelope.do == CANCEL:
-            scope = self._scopes.get(msgspec.json.decode(envelope.body, type=CancelRequest).id)
-            if scope is not None:
-                scope.cancel()
+            task = self._tasks.get(msgspec.json.decode(envelope.body, type=CancelRequest).id)
+            if task is not None:
+                task.cancel()
             return
-        scope = self._scopes[envelope.id] = anyio.CancelScope()
-        group.start_soon(self._reply_to, envelope, scope)
+        task = asyncio.get_running_loop().create_task(self._reply_to(envelope))
+        self._tasks[envelope.id] = task
+        self._open.add(task)
+        task.add_done_callback(self._forget)
 
-    async def _reply_to(self, envelope: Envelope, scope: anyio.CancelScope) -> None:
+    async def finish(self) -> None:
+        """Wait for the open requests, and give up those that take too long."""
+        if self._open:
+            _, late = await asyncio.wait(self._open, timeout=_DRAIN_TIMEOUT_S)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    def _forget(self, task: "asyncio.Task[None]") -> None:
+        self._open.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self._ended.done():
+            self._ended.set_exception(error)
+
+    async def _reply_to(self, envelope: Envelope) -> None:
         error = WireFault(kind="timeout", message="it was cancelled")
         try:
-            with scope:
-                body = msgspec.json.encode(await self._handle(_decode_request(envelope)))
+            body = msgspec.json.encode(await self._handle(_decode_request(envelope)))
+            if body == _NOTHING:
+                self._replies.send(Envelope(id=envelope.id))
+            else:
                 self._replies.send(Envelope(id=envelope.id, body=msgspec.Raw(body)))
-                return
+            return
         except BenchError as raised:
             error = self._encode(raised)
         except msgspec.ValidationError as raised:
             message = f"{envelope.do!r} cannot be read: {raised}"
             error = WireFault(kind="unsupported", message=message)
+        except asyncio.CancelledError:
+            pass
         finally:
-            # A client may use an id again before its first request was replied to.
-            if self._scopes.get(envelope.id) is scope:
-                del self._scopes[envelope.id]
+            if self._tasks.get(envelope.id) is asyncio.current_task():
+                del self._tasks[envelope.id]
         self._replies.send(Envelope(id=envelope.id, error=error))
 
 
@@ -151,56 +174,63 @@ _REQUESTS: dict[str, msgspec.json.Decoder[wire.Request]] = {
 
 
 class _RequestReader:
-    """Lines from a descriptor, read in a thread where the loop cannot watch it, as with a file."""
+    """Hands on lines from a descriptor, until its end or the first line that is no request.
 
-    def __init__(self, descriptor: int) -> None:
+    It is read in a thread where the loop cannot watch it, as with a file.
+    """
+
+    def __init__(
+        self, descriptor: int, take: Callable[[bytes], None], ended: "asyncio.Future[None]"
+    ) -> None:
         self._descriptor = descriptor
+        self._take = take
+        self._ended = ended
         self._loop = asyncio.get_running_loop()
-        self._lines: asyncio.Queue[bytes | UsageError | None] = asyncio.Queue()
         self._splitter = LineSplitter()
         try:
             self._loop.add_reader(descriptor, self._read_ready)
         except (NotImplementedError, OSError):
             threading.Thread(target=self._read_all, name="requests", daemon=True).start()
 
-    async def read_line(self) -> bytes | None:
-        """The next line; None at the end of the input, UsageError if the line is too long."""
-        line = await self._lines.get()
-        if isinstance(line, UsageError):
-            raise line
-        return line
-
     def _read_ready(self) -> None:
-        if not self._read_piece(self._lines.put_nowait):
+        self._take_piece(self._read_piece())
+        if self._ended.done():
             self._loop.remove_reader(self._descriptor)
 
     def _read_all(self) -> None:
-        while self._read_piece(self._enqueue_from_thread):
-            pass
+        while piece := self._read_piece():
+            if not self._call_loop(piece):
+                return
+        self._call_loop(b"")
 
-    def _read_piece(self, enqueue: Callable[[bytes | UsageError | None], None]) -> bool:
-        """Whether there may be more."""
+    def _call_loop(self, piece: bytes) -> bool:
         try:
-            piece = os.read(self._descriptor, _PIECE)
-            for line in self._splitter.feed(piece):
-                enqueue(line)
-        except OSError:
-            piece = b""  # the input is gone
-        except LineTooLong:
-            enqueue(UsageError("standard input holds a line without an end; send less in one"))
-            piece = b""
-        else:
-            if not piece and (rest := self._splitter.get_rest()):
-                enqueue(rest)
-        if not piece:
-            enqueue(None)
-        return bool(piece)
-
-    def _enqueue_from_thread(self, line: bytes | UsageError | None) -> None:
-        try:
-            self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
+            self._loop.call_soon_threadsafe(self._take_piece, piece)
         except RuntimeError:
-            return  # the loop was closed
+            return False  # the loop was closed
+        return not self._ended.done()
+
+    def _read_piece(self) -> bytes:
+        try:
+            return os.read(self._descriptor, _PIECE)
+        except OSError:
+            return b""  # the input is gone
+
+    def _take_piece(self, piece: bytes) -> None:
+        if self._ended.done():
+            return
+        try:
+            for line in self._splitter.feed(piece):
+                self._take(line)
+            if not piece:
+                if rest := self._splitter.get_rest():
+                    self._take(rest)
+                self._ended.set_result(None)
+        except LineTooLong:
+            message = "standard input holds a line without an end; send less in one"
+            self._ended.set_exception(UsageError(message))
+        except UsageError as error:
+            self._ended.set_exception(error)
 
 
 class DirectWriter:

@@ -79,8 +79,9 @@ class CommandSession:
         self._pending: dict[int, asyncio.Future[wire.Envelope]] = {}
         self._abandoned: set[int] = set()
         """Requests whose replies are ignored."""
-        self._sending = anyio.Lock()
-        self._activity = anyio.Event()
+        self._sending = asyncio.Lock()
+        self._activity: asyncio.Event | None = None
+        """Set by the next line, if somebody waits for one."""
         self._stderr_tail = stderr or StderrTail()
         self._ending: Callable[[], BenchError] | None = None
         self._readers = [
@@ -107,11 +108,13 @@ class CommandSession:
         self._pending[number] = reply
         try:
             await self._send(number, do, body)
-            # A future that is awaited itself would be cancelled with the caller.
-            return await asyncio.shield(reply)
-        except anyio.get_cancelled_exc_class():
-            with anyio.CancelScope(shield=True):
-                await self._abandon(number, reply)
+            return await reply
+        except asyncio.CancelledError:
+            # The future is cancelled with the caller, unless the reply came at the same time.
+            if number in self._pending:
+                reply = self._pending[number] = asyncio.get_running_loop().create_future()
+                with anyio.CancelScope(shield=True):
+                    await self._abandon(number, reply)
             raise
         finally:
             self._pending.pop(number, None)
@@ -140,7 +143,8 @@ class CommandSession:
     async def _end_if_silent(self) -> None:
         if self._ending is not None:
             return
-        activity, number = self._activity, next(self._ids)
+        activity = self._activity = self._activity or asyncio.Event()
+        number = next(self._ids)
         self._abandoned.add(number)
         with anyio.move_on_after(self._grace_s):
             await self._send(number, "health", wire.HealthRequest())
@@ -211,8 +215,9 @@ class CommandSession:
             # Only the request that it belongs to has to fail.
             envelope = _decode_cut_line(line)
             problem = NotAnAnswer(f"{self._name} sent a reply that is nested too deeply")
-        self._activity.set()
-        self._activity = anyio.Event()
+        if self._activity is not None:
+            self._activity.set()
+            self._activity = None
         if envelope.id in self._abandoned:
             self._abandoned.discard(envelope.id)
             return
