@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -313,6 +314,36 @@ def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
 
     adapter(query="return 'Bed 7.'")
     assert "other system" in run("--adapter", path, "--in-process").err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize("pause_s", [0.0, 0.01, 0.7])
+@pytest.mark.parametrize("isolated", [True, False])
+def test_three_interruptions_in_a_row_are_one(
+    run: Run, data: Path, adapter: WriteAdapter, tmp_path: Path, pause_s: float, isolated: bool
+) -> None:
+    """The first stops the run; what follows at once changes nothing, and later ones end it."""
+    path = adapter(query="import time\ntime.sleep(0.2)\nreturn 'Bed 7.'")
+    words = ["run", "--data", data, "--ranges", "5d,10d", "--into", "r", "--adapter", path]
+    child = background(words + ([] if isolated else ["--in-process"]), tmp_path)
+    journal = tmp_path / "r" / "journal.jsonl"
+    wait_for(journal)
+    while b'"answered"' not in journal.read_bytes():
+        time.sleep(0.05)
+    for _ in range(3):
+        with suppress(ProcessLookupError):
+            child.send_signal(signal.SIGINT)
+        time.sleep(pause_s)
+    _, complaint = child.communicate(timeout=60)
+
+    assert child.returncode in (130, -signal.SIGINT), complaint
+    assert b"Traceback" not in complaint
+    assert b"interrupted" in complaint
+    before = journal.read_bytes()
+    again = run("--adapter", path, *([] if isolated else ["--in-process"]))
+    assert again.code == 0, again.err
+    assert journal.read_bytes().startswith(before)
 
 
 def background(words: list[object], cwd: Path) -> subprocess.Popen[bytes]:

@@ -102,3 +102,12 @@ def test_every_failure_has_its_exit_code_and_is_healed_by_a_healthy_server(
         assert healed.code == 0, healed.err
         assert scores() == [6, 6]
         assert kinds().count("answered") == kinds().count("judged") == 15
+
+
+def test_a_server_whose_health_request_fails_is_gone_and_not_a_bug(run: Run) -> None:
+    with served("Healthcheck:0:INTERNAL") as port:
+        shown = run(port)
+
+    assert shown.code == 4, shown.err
+    assert "Traceback" not in shown.err
+    assert not Path("r").exists()

@@ -12,8 +12,9 @@ import click
 from recall_bench.cli.command_kinds import MAX_WIDTH, HelpContext, colour_help
 from recall_bench.cli.console import paint
 from recall_bench.core.distribution import DISTRIBUTION, find_foreign_package
-from recall_bench.core.errors import DISK_FULL, BenchError, JournalLost
+from recall_bench.core.errors import BenchError, JournalLost, find_full_disk
 from recall_bench.core.redacted_output import OutputFull, redact_output
+from recall_bench.core.signals import own_process
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -169,6 +170,7 @@ _BY_SIGPIPE = 128 + 13
 
 def main() -> None:
     """Run the command; print expected errors as one line, without a traceback and secrets."""
+    own_process()
     with redact_output():
         _run_command()
 
@@ -200,10 +202,10 @@ def _run_command() -> None:
     except OutputFull:
         _print_error("no space left to print the output; print it elsewhere")
         sys.exit(1)
-    except OSError as error:
-        if error.errno not in DISK_FULL:
+    except (OSError, BaseExceptionGroup) as error:
+        if (full := find_full_disk(error)) is None:
             raise
-        place = f"{error.filename}: " if error.filename else ""
+        place = f"{full.filename}: " if full.filename else ""
         _print_error(f"{place}{JournalLost.FULL_DISK}")
         sys.exit(JournalLost.exit_code)
     sys.exit(code if isinstance(code, int) else 0)

@@ -263,6 +263,14 @@ class UnreadableVerdict(JudgeFault):
     """The judge replied, but not with a verdict."""
 
 
+def find_full_disk(error: BaseException) -> OSError | None:
+    """Return the error of a full disk, if that is all that is wrong, in one task or in several."""
+    if isinstance(error, BaseExceptionGroup):
+        found = [find_full_disk(each) for each in error.exceptions]
+        return None if None in found else found[0]
+    return error if isinstance(error, OSError) and error.errno in DISK_FULL else None
+
+
 def find_single_fault(group: BaseExceptionGroup[BaseException]) -> BenchError | None:
     """Return the first of several tasks' faults; None if a bug is among them."""
     faults, others = group.split(BenchError)

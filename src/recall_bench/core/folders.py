@@ -127,7 +127,22 @@ def open_folder(folder: Path) -> int | None:
 
 def copy_folder(source: Path, target: Path) -> None:
     """Copy a folder, sharing the blocks of its files where the file system can."""
-    shutil.copytree(source, target, symlinks=True, copy_function=copy_file, dirs_exist_ok=True)
+    failures: list[OSError] = []
+
+    def copy_or_note(source: str, target: str) -> str | Path:
+        try:
+            return copy_file(source, target)
+        except OSError as error:
+            failures.append(error)
+            raise
+
+    try:
+        shutil.copytree(
+            source, target, symlinks=True, copy_function=copy_or_note, dirs_exist_ok=True
+        )
+    except shutil.Error as error:
+        # It holds texts alone, and not which error each was.
+        raise (failures[0] if failures else error) from None
 
 
 def copy_file(source: str | Path, target: str | Path) -> str | Path:

@@ -1,11 +1,14 @@
 """Cancel on a signal to stop, so that open resources are closed first."""
 
 import asyncio
+import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import NoReturn
 
 import anyio
 
@@ -14,17 +17,33 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM) + (
 )
 """The signals that ask a command to end."""
 
+REPEAT_S = 0.5
+"""Signals that follow the first one within this time are the same request."""
+
+_COMMAND = threading.Event()
+"""Set if this process is a command of ours, which may be ended."""
+
+
+def own_process() -> None:
+    """Say that this process is a command of ours: a signal while it stops ends it at once.
+
+    KeyboardInterrupt would be raised anywhere, and can leave an event loop that waits for ever.
+    What a process writes survives its end, and programs it started end with it.
+    """
+    _COMMAND.set()
+
 
 @contextmanager
 def cancel_on_signals(
     scope: anyio.CancelScope, wanted: tuple[signal.Signals, ...] = STOP_SIGNALS
 ) -> Iterator[list[int]]:
-    """Cancel the scope at the first signal; a second one has its default effect.
+    """Cancel the scope at the first signal; a later one ends a command, or has its default effect.
 
     Yields a list to which the signal is added. Only the main thread of a POSIX process can receive
     signals in an event loop; elsewhere this does nothing.
     """
     received: list[int] = []
+    begun_at: list[float] = []
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield received
         return
@@ -35,13 +54,26 @@ def cancel_on_signals(
             loop.remove_signal_handler(number)
 
     def stop(number: int) -> None:
-        received.append(number)
-        scope.cancel()
-        release()
+        if not received:
+            begun_at.append(time.monotonic())
+            received.append(number)
+            scope.cancel()
+            if not _COMMAND.is_set():
+                release()
+        elif time.monotonic() - begun_at[0] > REPEAT_S:
+            _end_process(number)
 
     for number in wanted:
         loop.add_signal_handler(number, stop, number)
     try:
         yield received
     finally:
-        release()
+        # While a command stops, they stay until its loop is closed.
+        if not (received and _COMMAND.is_set()):
+            release()
+
+
+def _end_process(number: int) -> NoReturn:
+    with suppress(OSError):
+        os.write(2, b"interrupted; the same command continues from here\n")
+    os._exit(128 + number)

@@ -10,7 +10,7 @@ from typing import IO
 
 import msgspec
 
-from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.errors import DISK_FULL, JournalLost, Malformed, UsageError
 from recall_bench.core.folders import join_id
 from recall_bench.core.leftovers import name_beside, sweep_folder
 from recall_bench.core.yaml_writer import dump_yaml, format_scalar
@@ -213,5 +213,9 @@ def write_whole_folder(folder: Path) -> Iterator[Path]:
     try:
         yield partial
         partial.rename(folder)
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            raise
+        raise JournalLost(f"{folder}: {JournalLost.FULL_DISK}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
