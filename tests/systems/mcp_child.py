@@ -8,12 +8,16 @@ import os
 import re
 import sys
 import time
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, TextIO
 
 NOTES = Path(sys.argv[1], "notes.jsonl")
 FAULT = sys.argv[2] if len(sys.argv) > 2 else ""
-TOOLS = ("remember", "remember_all", "recall", "recall_prose", "recall_blocks", "settle", "forget")
+TOOLS = (
+    *("remember", "remember_all", "recall", "recall_prose", "recall_blocks", "settle", "forget"),
+    *("erase", "list_all", "merge"),
+)
 
 
 def notes() -> list[dict[str, Any]]:
@@ -38,6 +42,25 @@ def found(query: str, k: int) -> list[dict[str, Any]]:
     return [note for note in best if note["score"]][:k]
 
 
+def erase(given: dict[str, Any]) -> int:
+    """Erase by the one argument that is given, and say how many notes that was."""
+    held = notes()
+    match given:
+        case {"subject": subject}:
+            kept = [note for note in held if subject.lower() not in note["text"].lower()]
+        case {"id": name}:
+            kept = [note for note in held if note["id"] != name]
+        case {"session": session}:
+            kept = [note for note in held if note["session"] != session]
+        case {"days": int(days)}:
+            latest = max(date.fromisoformat(note["date"]) for note in held)
+            oldest = (latest - timedelta(days=days)).isoformat()
+            kept = [note for note in held if note["date"] >= oldest]
+    NOTES.unlink(missing_ok=True)
+    remember(kept)
+    return len(held) - len(kept)
+
+
 def called(tool: str, given: dict[str, Any]) -> dict[str, Any]:
     match tool:
         case "remember":
@@ -52,6 +75,14 @@ def called(tool: str, given: dict[str, Any]) -> dict[str, Any]:
             return said(f"Found {len(hits)}:\n" + "\n".join(lines) if hits else "Nothing found.")
         case "recall_blocks":
             return {"content": [block(json.dumps(hit)) for hit in found(given["query"], 10)]}
+        case "erase":
+            return said(f"erased {erase(given)}")
+        case "list_all":
+            return {**said("see there"), "structuredContent": {"notes": notes()}}
+        case "merge":
+            held = {note["text"]: note for note in reversed(notes())}
+            NOTES.unlink(missing_ok=True)
+            remember(list(reversed(held.values())))
         case "forget":
             NOTES.unlink(missing_ok=True)
         case "settle":

@@ -38,7 +38,7 @@ def refused(path: Path) -> str:
 def test_a_map_names_its_tools(tmp_path: Path) -> None:
     found = read_server_map(child_map(tmp_path, settle={"tool": "settle"}))
 
-    assert [call.tool for call in found.tools] == ["remember_all", "recall", "settle"]
+    assert found.tools == ("remember_all", "recall", "settle")
 
 
 def test_here_is_the_folder_of_the_map(tmp_path: Path) -> None:

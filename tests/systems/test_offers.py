@@ -31,6 +31,8 @@ from recall_bench.core.memory import (
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
 from recall_bench.systems.grpc.grpc_system import build_grpc_system
+from recall_bench.systems.mcp.mcp_system import start_mcp_system
+from recall_bench.systems.mcp.server_map import read_server_map
 from recall_bench.systems.python.isolated_system import load_isolated_system
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.servers.grpc_server import run_grpc_server
@@ -47,11 +49,22 @@ from recall_bench.systems.transports.wire import (
     StoredRequest,
 )
 from tests.systems.http_servers import hosting, serving
+from tests.systems.mcp_maps import child_map
 from tests.systems.offering_adapters import AsyncMemory, LedgerMemory, OddMemory, PlainMemory
 
 pytestmark = pytest.mark.anyio
 
 START = datetime(2026, 3, 1)
+
+
+STORY = (
+    (1, "The shed code is 4471.", "home"),
+    (2, "Bruno likes tea.", "work"),
+    (3, "The rent is 900 euros.", "home"),
+    (4, "Bruno likes tea.", None),
+    (5, "Mira moved to Oslo.", None),
+    (40, "The concert was loud.", None),
+)
 
 
 def build_episode(day: int, text: str, session: str | None = None) -> Episode:
@@ -158,14 +171,7 @@ async def drive_all(system: MemorySystem) -> list[object]:
     assert isinstance(memory, ErasingMemory)
     assert isinstance(memory, ListingMemory)
     assert isinstance(memory, ConsolidatingMemory)
-    for day, text, session in (
-        (1, "The shed code is 4471.", "home"),
-        (2, "Bruno likes tea.", "work"),
-        (3, "The rent is 900 euros.", "home"),
-        (4, "Bruno likes tea.", None),
-        (5, "Mira moved to Oslo.", None),
-        (40, "The concert was loud.", None),
-    ):
+    for day, text, session in STORY:
         await memory.ingest(build_episode(day, text, session))
     await memory.settle()
     said.append(await memory.list_stored())
@@ -313,6 +319,81 @@ async def test_what_we_did_not_start_is_not_killed(transport: str) -> None:
         memory = await system.open("story")
         assert not isinstance(memory, KillableMemory)
         await memory.close()
+
+
+MCP_TOOLS: dict[str, object] = {
+    "ingest": {
+        "tool": "remember",
+        "each": "note",
+        "arguments": {"id": "{id}", "text": "{context} {text}", "session": "{session}"}
+        | {"date": "{date}"},
+    },
+    "forget": {"tool": "erase", "arguments": {"subject": "{subject}"}, "done": "erased [1-9]"},
+    "delete": {"tool": "erase", "arguments": {"id": "{id}"}, "done": "erased [1-9]"},
+    "delete_session": {"tool": "erase", "arguments": {"session": "{session}"}},
+    "delete_person": {"tool": "erase", "arguments": {"subject": "{name}"}},
+    "keep_days": {"tool": "erase", "arguments": {"days": "{days}"}},
+    "stored": {"tool": "list_all", "results": "notes", "text": "text", "id": "id"},
+    "consolidate": {"tool": "merge"},
+}
+
+
+async def list_ids(memory: ListingMemory) -> list[str | None]:
+    return [entry.id for entry in await memory.list_stored()]
+
+
+async def test_an_mcp_server_offers_what_its_map_has_tools_for(tmp_path: Path) -> None:
+    system = await start_mcp_system(child_map(tmp_path, **MCP_TOOLS))
+    async with close_after(system):
+        assert list_offers(system) == frozenset(Offer)
+        memory = await system.open("story")
+        for day, text, session in STORY:
+            await memory.ingest(build_episode(day, text, session))
+        assert await list_ids(memory) == ["e1", "e2", "e3", "e4", "e5", "e40"]
+        await memory.consolidate()
+        for scope, value, reply, left in (
+            (EraseScope.FORGET, "shed code", True, ["e2", "e3", "e4", "e5", "e40"]),
+            (EraseScope.DELETE, "e2", True, ["e3", "e4", "e5", "e40"]),
+            (EraseScope.DELETE, "e2", False, ["e3", "e4", "e5", "e40"]),
+            (EraseScope.SESSION, "home", None, ["e4", "e5", "e40"]),
+            (EraseScope.PERSON, "Mira", None, ["e4", "e40"]),
+            (EraseScope.DAYS, "10", None, ["e40"]),
+        ):
+            assert await memory.erase(scope, value) == EraseReply(confirmed=reply)
+            assert await list_ids(memory) == left
+        assert isinstance(memory, KillableMemory)
+        assert isinstance(memory, MemoryWithFolder)
+        await memory.kill()
+        with pytest.raises(SystemGone, match="was killed"):
+            await memory.list_stored()
+        memory = await system.reopen(memory)
+        assert [entry.day for entry in await memory.list_stored()] == [40]
+        folder = memory.folder
+        await memory.close()
+        assert folder.is_dir()
+        del memory
+        assert not folder.exists()
+
+
+async def test_an_mcp_map_without_those_tools_offers_nothing(tmp_path: Path) -> None:
+    system = await start_mcp_system(child_map(tmp_path, snapshots=None))
+    async with close_after(system):
+        assert list_offers(system) == frozenset()
+        memory = await system.open("story")
+        with pytest.raises(NotOffered, match="no keep_days"):
+            await memory.erase(EraseScope.DAYS, "3")
+        with pytest.raises(NotOffered, match="no stored"):
+            await memory.list_stored()
+        with pytest.raises(NotOffered, match="no consolidate"):
+            await memory.consolidate()
+        with pytest.raises(NotOffered, match="cannot be started again"):
+            await system.reopen(memory)
+
+
+def test_a_tool_that_erases_is_told_what(tmp_path: Path) -> None:
+    path = child_map(tmp_path, forget={"tool": "erase", "arguments": {"subject": "all"}})
+    with pytest.raises(UsageError, match=r'forget.arguments have no "\{subject\}"'):
+        read_server_map(path)
 
 
 class OldHost(SystemHost):

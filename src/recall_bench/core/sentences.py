@@ -7,7 +7,7 @@ crosses. A conversation is read turn by turn, with the speaker as the place.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recall_bench.core.languages import get_language
 from recall_bench.core.scenario import Episode, Turn
@@ -61,9 +61,10 @@ class Sentence:
 
 def read_sentences(episode: Episode) -> tuple[Sentence, ...]:
     """Read every sentence of the episode, in order."""
-    if episode.turns:
-        return tuple(_read_turns(episode.turns))
-    return tuple(_read_markdown(episode.text))
+    found = _read_turns(episode.turns) if episode.turns else _read_markdown(episode.text)
+    if episode.session is None:
+        return tuple(found)
+    return tuple(replace(one, session=one.session or episode.session) for one in found)
 
 
 def locate_sentences(text: str) -> list[tuple[int, int]]:

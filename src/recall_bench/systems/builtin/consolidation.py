@@ -97,7 +97,7 @@ def summarise_day(episode: Episode) -> PeriodSummary:
     texts = [sentence.with_lead for sentence in sentences]
     seen: dict[str | None, list[int]] = {}
     for place, sentence in enumerate(sentences):
-        seen.setdefault(sentence.session or episode.session, []).append(place)
+        seen.setdefault(sentence.session, []).append(place)
     vectors = embed(texts)
     by_session = {
         session: SentenceVectors(

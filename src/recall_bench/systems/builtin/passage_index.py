@@ -190,8 +190,6 @@ class Indexer:
         """Prepare one episode."""
         is_kept = self.has_text and self.consolidation != "only"
         cut = self.chunker(episode) if is_kept else ()
-        if episode.session is not None:
-            cut = tuple(replace(one, session=one.session or episode.session) for one in cut)
         document = IndexedDocument(
             episode=episode.id, day=episode.day, on=episode.at.date(), chunks=cut
         )

@@ -316,6 +316,13 @@ class McpConnection:
             raise await self._build_gone_error()
         return parse_tool_result(await self._unwrap_result(calling, tool), tool)
 
+    async def kill(self) -> None:
+        """Kill the server with everything it started, if we started it."""
+        if self._end_error is None:
+            self._end_error = lambda: SystemGone(f"{self._where} was killed")
+        with anyio.CancelScope(shield=True):
+            await self._endpoint.kill()
+
     async def close(self) -> None:
         """Disconnect, and end the server with everything it started if we started it."""
         self._closing.set()

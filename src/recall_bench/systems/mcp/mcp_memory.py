@@ -7,11 +7,21 @@ from pathlib import Path
 import anyio
 
 from recall_bench.core.child_process import quote_bytes
-from recall_bench.core.errors import SystemFault
-from recall_bench.core.memory import Passage, RetrievalReply
+from recall_bench.core.errors import NotOffered, SystemFault
+from recall_bench.core.memory import (
+    EraseReply,
+    EraseScope,
+    Passage,
+    RetrievalReply,
+    StoredEntry,
+    parse_kept_days,
+)
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.mcp.mcp_connection import McpConnection
 from recall_bench.systems.mcp.server_map import (
+    ERASE_PLACES,
+    OFFER_KEYS,
+    EraseSpec,
     McpToolCall,
     ServerMap,
     Value,
@@ -21,6 +31,7 @@ from recall_bench.systems.mcp.server_map import (
 from recall_bench.systems.mcp.tool_results import ToolHit, extract_keywords, parse_hits, rank_hits
 from recall_bench.systems.products.notes import split_notes
 from recall_bench.systems.python.adapter import DayMetadata
+from recall_bench.systems.reply_limits import check_entries
 
 TemplateValues = dict[str, Value]
 """The values of one note or day for the placeholders of a template."""
@@ -116,6 +127,39 @@ class McpMemory:
             hits = rank_hits(found, len(self.known))
         return RetrievalReply(passages=tuple(map(self._build_passage, hits[:k])))
 
+    async def erase(self, scope: EraseScope, value: str) -> EraseReply:
+        """Call the tool that erases in this scope; for an episode, once for each of its entries."""
+        key = OFFER_KEYS[scope.offer]
+        tool: EraseSpec | None = getattr(self._spec, key)
+        if tool is None:
+            raise NotOffered(f"the map has no {key}")
+        place = ERASE_PLACES[key]
+        if scope is EraseScope.DAYS:
+            return await self._erase_entries(tool, {place: parse_kept_days(value)})
+        if scope is not EraseScope.DELETE:
+            return await self._erase_entries(tool, {place: value})
+        names = [name for name, (episode, _) in self.known.items() if episode == value]
+        replies = [await self._erase_entries(tool, {place: name}) for name in names or [value]]
+        for name in names:
+            del self.known[name]
+        said = {reply.confirmed for reply in replies}
+        return EraseReply(confirmed=said.pop() if len(said) == 1 else False)
+
+    async def list_stored(self) -> tuple[StoredEntry, ...]:
+        """What the tool lists."""
+        listing = self._spec.stored
+        if listing is None:
+            raise NotOffered("the map has no stored")
+        connection = await self._get_connection()
+        reply = await connection.call(listing.tool, fill_arguments(listing.arguments, self._shared))
+        return check_entries(map(self._build_entry, parse_hits(reply, listing)))
+
+    async def consolidate(self) -> None:
+        """Call the tool that consolidates."""
+        if self._spec.consolidate is None:
+            raise NotOffered("the map has no consolidate")
+        await self._call_tool(self._spec.consolidate)
+
     async def close(self) -> None:
         """End its server, or the session with a server that is shared."""
         try:
@@ -132,6 +176,14 @@ class McpMemory:
     async def _call_tool(self, call: McpToolCall) -> None:
         connection = await self._get_connection()
         await connection.call(call.tool, fill_arguments(call.arguments, self._shared))
+
+    async def _erase_entries(self, spec: EraseSpec, values: TemplateValues) -> EraseReply:
+        connection = await self._get_connection()
+        arguments = fill_arguments(spec.arguments, {**self._shared, **values})
+        reply = await connection.call(spec.tool, arguments)
+        return EraseReply(
+            confirmed=None if spec.done is None else re.search(spec.done, reply.text) is not None
+        )
 
     async def _send_batch(self, batch: Sequence[tuple[Episode, TemplateValues]]) -> None:
         ingest = self._spec.ingest
@@ -170,7 +222,9 @@ class McpMemory:
                 "text": episode.text,
             }
             return [whole] if episode.text.strip() else []
-        metadata = DayMetadata(day_number=episode.day, date=on, persona_id="")
+        metadata = DayMetadata(
+            day_number=episode.day, date=on, persona_id="", session=episode.session
+        )
         return [
             {
                 "id": note.id,
@@ -182,6 +236,11 @@ class McpMemory:
             }
             for note in split_notes(episode.day, episode.text, metadata)
         ]
+
+    def _build_entry(self, hit: ToolHit) -> StoredEntry:
+        place = self._find_source(hit.id)
+        name, day = (None, None) if place is None else place
+        return StoredEntry(text=hit.text, id=name, day=day)
 
     def _build_passage(self, hit: ToolHit) -> Passage:
         place = self._find_source(hit.id)
@@ -199,3 +258,17 @@ class McpMemory:
             return None
         last = name.rpartition("/")[2].removesuffix(".md")
         return self.known.get(name) or self.known.get(last)
+
+
+class OwnServerMemory(McpMemory):
+    """A memory on a server that we started for it alone."""
+
+    @property
+    def state_folder(self) -> Path:
+        """The server's folder, its home included."""
+        return self.folder
+
+    async def kill(self) -> None:
+        """Kill the server at once."""
+        connection = await self._get_connection()
+        await connection.kill()

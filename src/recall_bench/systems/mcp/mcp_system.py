@@ -12,10 +12,11 @@ import secrets
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from weakref import WeakKeyDictionary, finalize
 
 import msgspec
 
-from recall_bench.core.errors import SystemGone, UsageError
+from recall_bench.core.errors import NotOffered, SystemGone, UsageError
 from recall_bench.core.folders import TemporaryFolders, copy_folder
 from recall_bench.core.memory import (
     UNDECLARED,
@@ -23,6 +24,7 @@ from recall_bench.core.memory import (
     IsolationCard,
     Memory,
     MemorySystem,
+    Offer,
     SystemCard,
 )
 from recall_bench.core.user_code import require_libraries
@@ -34,7 +36,7 @@ from recall_bench.systems.mcp.mcp_connection import (
     ServerGreeting,
     StdioEndpoint,
 )
-from recall_bench.systems.mcp.mcp_memory import McpMemory
+from recall_bench.systems.mcp.mcp_memory import McpMemory, OwnServerMemory
 from recall_bench.systems.mcp.server_map import ServerMap, fill_template, read_server_map
 from recall_bench.systems.transports.server_yaml import digest_file
 
@@ -94,6 +96,8 @@ class McpSystem:
         }
         self._folders = TemporaryFolders()
         self._open: set[McpMemory] = set()
+        self._removers: WeakKeyDictionary[McpMemory, finalize[..., McpMemory]] = WeakKeyDictionary()
+        """What removes the folder of a closed memory once nobody can reopen it."""
         self._opened = 0
 
     @property
@@ -135,19 +139,45 @@ class McpSystem:
             self._refuse_second()
         return await self.begin_memory(self.create_memory(), is_new=True)
 
+    @property
+    def offers(self) -> frozenset[Offer]:
+        """What the map has tools for."""
+        return self.spec.offers
+
+    async def reopen(self, memory: Memory) -> McpMemory:
+        """A memory on a new server that goes on with the files of another's, which is ended."""
+        if not isinstance(memory, McpMemory):
+            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+        if Offer.REOPEN not in self.offers:
+            raise NotOffered(f"{self.card.name} cannot be started again on its files")
+        await memory.close()
+        remover = self._removers.pop(memory, None)
+        if remover is not None:
+            remover.detach()
+        if not memory.state.is_dir():
+            raise SystemGone(f"{self.card.name} has no files of this memory any more")
+        successor = self.create_memory(memory.folder)
+        successor.known, successor.name = dict(memory.known), memory.name
+        return await self.begin_memory(successor, is_new=False)
+
     async def close(self) -> None:
         """Close every memory and remove every folder."""
         for memory in tuple(self._open):
             await memory.close()
         self._folders.remove_all()
 
-    def create_memory(self) -> McpMemory:
-        """A memory that is not connected yet."""
+    def create_memory(self, folder: Path | None = None) -> McpMemory:
+        """A memory that is not connected yet, in an empty folder unless one is given."""
         self._opened += 1
         # Unique, because earlier runs may have left memories on a shared server.
         name = f"recall-bench-{self._opened}-{secrets.token_hex(4)}"
-        return McpMemory(
-            self.spec, self._connect, folder=self.make_folder(), name=name, on_close=self._release
+        kind = McpMemory if self.spec.server.url is not None else OwnServerMemory
+        return kind(
+            self.spec,
+            self._connect,
+            folder=folder or self.make_folder(),
+            name=name,
+            on_close=self._release,
         )
 
     async def begin_memory(self, memory: McpMemory, *, is_new: bool) -> McpMemory:
@@ -173,7 +203,7 @@ class McpSystem:
     async def _greet_server(self, folder: Path) -> tuple[McpConnection, ServerGreeting]:
         connection = self._build_connection(folder)
         greeting = await connection.connect(self.spec.server.start_timeout_s)
-        lacking = [call.tool for call in self.spec.tools if call.tool not in greeting.tools]
+        lacking = [tool for tool in self.spec.tools if tool not in greeting.tools]
         if lacking:
             await connection.close()
             raise UsageError(
@@ -215,7 +245,12 @@ class McpSystem:
 
     def _release(self, memory: McpMemory) -> None:
         self._open.discard(memory)
-        shutil.rmtree(memory.folder, ignore_errors=True)
+        if Offer.REOPEN not in self.offers:
+            shutil.rmtree(memory.folder, ignore_errors=True)
+        elif memory not in self._removers:
+            self._removers[memory] = finalize(
+                memory, shutil.rmtree, memory.folder, ignore_errors=True
+            )
 
 
 class _McpSnapshots:

@@ -4,13 +4,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import ClassVar, Literal, NoReturn
 
 import msgspec
 from msgspec import field
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.memory import Asker, Clock
+from recall_bench.core.memory import Asker, Clock, Offer
 from recall_bench.core.yaml12 import Document, read_document
 from recall_bench.systems.transports.server_yaml import YamlSection, parse_section
 
@@ -143,13 +143,24 @@ class IngestSpec(YamlSection, frozen=True, kw_only=True):
     """A regular expression for the reply of a successful call; without it, `isError` decides."""
 
 
-class SearchSpec(YamlSection, frozen=True, kw_only=True):
-    """How a question is asked, and where the results are in the reply."""
+class EraseSpec(YamlSection, frozen=True, kw_only=True):
+    """How something is erased."""
 
     tool: str
     arguments: dict[str, object]
-    query: Literal["whole", "keywords"] = "whole"
-    """Whether the question is sent as it is, or one call is made for each of its words."""
+    done: str | None = None
+    """A regular expression for the reply of a call that erased something; without it, a call that
+    does not fail confirms nothing."""
+
+
+class ListSpec(YamlSection, frozen=True, kw_only=True):
+    """How everything that a memory holds is listed, and where the entries are in the reply."""
+
+    section: ClassVar[str] = "stored"
+    """Where it is in the map."""
+
+    tool: str
+    arguments: dict[str, object] = field(default_factory=dict)
     results: str | None = None
     """The path to the list of results, its steps joined by dots; empty for the whole reply."""
     pattern: str | None = None
@@ -160,6 +171,15 @@ class SearchSpec(YamlSection, frozen=True, kw_only=True):
     """The path of the text in each result; several texts are joined by line breaks."""
     id: str | None = None
     score: str | None = None
+
+
+class SearchSpec(ListSpec, frozen=True, kw_only=True):
+    """How a question is asked, and where the results are in the reply."""
+
+    section: ClassVar[str] = "search"
+
+    query: Literal["whole", "keywords"] = "whole"
+    """Whether the question is sent as it is, or one call is made for each of its words."""
 
 
 class ServerMap(YamlSection, frozen=True, kw_only=True):
@@ -173,6 +193,20 @@ class ServerMap(YamlSection, frozen=True, kw_only=True):
     """Called at every checkpoint; returns once everything can be found."""
     reset: McpToolCall | None = None
     """Called when a memory is opened; deletes everything."""
+    forget: EraseSpec | None = None
+    """Erases everything about a {subject}."""
+    delete: EraseSpec | None = None
+    """Erases the entry with this {id}; called for each entry of an episode."""
+    delete_session: EraseSpec | None = None
+    """Erases a {session}."""
+    delete_person: EraseSpec | None = None
+    """Erases everything that a person with this {name} said or that is about them."""
+    keep_days: EraseSpec | None = None
+    """From then on keeps nothing older than so many {days} before the latest."""
+    stored: ListSpec | None = None
+    """Lists everything."""
+    consolidate: McpToolCall | None = None
+    """Does at once what the server does from time to time."""
     name: str | None = None
     """The name of the system; by default that of the server."""
     clock: Clock = Clock.IN_TEXT
@@ -187,10 +221,19 @@ class ServerMap(YamlSection, frozen=True, kw_only=True):
     """How many results are asked for where a run sets no limit."""
 
     @property
-    def tools(self) -> tuple[McpToolCall | IngestSpec | SearchSpec, ...]:
-        """Every tool that is called."""
-        every = (self.ingest, self.search, self.settle, self.reset)
-        return tuple(each for each in every if each is not None)
+    def tools(self) -> tuple[str, ...]:
+        """The name of every tool that is called."""
+        every = (getattr(self, key) for key in _SECTIONS if key != "server")
+        return tuple(each.tool for each in every if each is not None)
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        """The optional parts that the map has a tool for.
+
+        A server whose files can be copied can be started again on them.
+        """
+        named = {offer for offer, key in OFFER_KEYS.items() if getattr(self, key) is not None}
+        return frozenset(named | ({Offer.REOPEN} if self.snapshots == "copy" else set()))
 
     @property
     def asker(self) -> Asker:
@@ -229,8 +272,8 @@ def read_server_map(path: Path) -> ServerMap:
         server=server,
         **{
             key: msgspec.structs.replace(call, arguments=fill_arguments(call.arguments, here))
-            for key in ("ingest", "search", "settle", "reset")
-            if (call := getattr(found, key)) is not None
+            for key in _SECTIONS
+            if key != "server" and (call := getattr(found, key)) is not None
         },
     )
 
@@ -247,11 +290,19 @@ class _ServerMapCheck:
         self._check_server()
         self._check_arguments("ingest", self._map.ingest.arguments, NOTE_PLACES, "text")
         self._check_arguments("search", self._map.search.arguments, _QUESTION_PLACES, "question")
-        for key, call in (("settle", self._map.settle), ("reset", self._map.reset)):
-            if call is not None:
+        for key in ("settle", "reset", "stored", "consolidate"):
+            if (call := getattr(self._map, key)) is not None:
                 self._check_arguments(key, call.arguments, set())
+        for key, place in ERASE_PLACES.items():
+            if (call := getattr(self._map, key)) is not None:
+                self._check_arguments(key, call.arguments, {place}, place)
+                if call.done is not None:
+                    self._compile_expression(call.done, key, "done")
         self._check_ingest()
-        self._check_search()
+        self._check_results("search", self._map.search)
+        if self._map.stored is not None:
+            self._check_results("stored", self._map.stored)
+        self._check_counts()
         self._check_memories()
 
     def _check_server(self) -> None:
@@ -324,27 +375,25 @@ class _ServerMapCheck:
                 "arguments",
             )
 
-    def _check_search(self) -> None:
-        search = self._map.search
-        if search.pattern is not None and search.results is not None:
-            self._refuse("stands beside results; write one of them", "search", "pattern")
-        if search.pattern is not None:
-            self._check_pattern(search.pattern)
-        elif search.nothing is not None:
-            self._refuse("is for a pattern alone; leave it out", "search", "nothing")
-        elif search.text is None and (search.results is not None or search.id or search.score):
-            self._refuse("has no text; say where in each result its text is", "search")
-        if search.pattern is not None and (search.text or search.id or search.score):
-            self._refuse("has its text, id and score as groups; leave the keys out", "search")
+    def _check_results(self, key: str, listed: ListSpec) -> None:
+        if listed.pattern is not None and listed.results is not None:
+            self._refuse("stands beside results; write one of them", key, "pattern")
+        if listed.pattern is not None:
+            if "text" not in self._compile_expression(listed.pattern, key, "pattern").groupindex:
+                self._refuse("has no group (?P<text>…); add it", key, "pattern")
+        elif listed.nothing is not None:
+            self._refuse("is for a pattern alone; leave it out", key, "nothing")
+        elif listed.text is None and (listed.results is not None or listed.id or listed.score):
+            self._refuse("has no text; say where in each result its text is", key)
+        if listed.pattern is not None and (listed.text or listed.id or listed.score):
+            self._refuse("has its text, id and score as groups; leave the keys out", key)
+
+    def _check_counts(self) -> None:
         if self._map.k < 1 or self._map.max_concurrency < 1:
             key = "k" if self._map.k < 1 else "max_concurrency"
             self._refuse("is below 1; write a number from 1", key)
         if self._map.max_shards is not None and self._map.max_shards < 1:
             self._refuse("is below 1; write a number from 1", "max_shards")
-
-    def _check_pattern(self, pattern: str) -> None:
-        if "text" not in self._compile_expression(pattern, "search", "pattern").groupindex:
-            self._refuse("has no group (?P<text>…); add it", "search", "pattern")
 
     def _compile_expression(self, pattern: str, *keys: str) -> "re.Pattern[str]":
         try:
@@ -397,4 +446,31 @@ _SECTIONS: dict[str, type[msgspec.Struct]] = {
     "search": SearchSpec,
     "settle": McpToolCall,
     "reset": McpToolCall,
+    "forget": EraseSpec,
+    "delete": EraseSpec,
+    "delete_session": EraseSpec,
+    "delete_person": EraseSpec,
+    "keep_days": EraseSpec,
+    "stored": ListSpec,
+    "consolidate": McpToolCall,
 }
+
+ERASE_PLACES = {
+    "forget": "subject",
+    "delete": "id",
+    "delete_session": "session",
+    "delete_person": "name",
+    "keep_days": "days",
+}
+"""The place for the value in the arguments of each tool that erases."""
+
+OFFER_KEYS = {
+    Offer.FORGET: "forget",
+    Offer.DELETE: "delete",
+    Offer.DELETE_SESSION: "delete_session",
+    Offer.DELETE_PERSON: "delete_person",
+    Offer.RETAIN: "keep_days",
+    Offer.STORED: "stored",
+    Offer.CONSOLIDATE: "consolidate",
+}
+"""The key of the map for each optional part."""

@@ -12,7 +12,7 @@ from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, SystemFault
 from recall_bench.core.foreign_json import decode_foreign_json, is_too_deep
 from recall_bench.systems.builtin.word_index import list_stop_words
-from recall_bench.systems.mcp.server_map import SearchSpec
+from recall_bench.systems.mcp.server_map import ListSpec
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
@@ -51,7 +51,7 @@ def parse_tool_result(result: "CallToolResult", tool: str) -> ToolReply:
     return reply
 
 
-def parse_hits(reply: ToolReply, search: SearchSpec) -> list[ToolHit]:
+def parse_hits(reply: ToolReply, search: ListSpec) -> list[ToolHit]:
     """The results in the server's order; NotAnAnswer if the reply does not match the map."""
     if search.pattern is not None:
         return _match_hits(reply.text, search)
@@ -60,13 +60,13 @@ def parse_hits(reply: ToolReply, search: SearchSpec) -> list[ToolHit]:
     return [_build_hit(found, search) for found in _list_results(reply, search)]
 
 
-def _match_hits(reply: str, search: SearchSpec) -> list[ToolHit]:
+def _match_hits(reply: str, search: ListSpec) -> list[ToolHit]:
     hits = [_build_matched_hit(match) for match in re.finditer(search.pattern or "", reply)]
     if hits or not reply.strip() or (search.nothing is not None and search.nothing in reply):
         return hits
     raise NotAnAnswer(
         f"the tool {search.tool} replied {_quote_text(reply)}, which contains neither a match of "
-        "search.pattern nor search.nothing; correct the map"
+        f"{search.section}.pattern nor {search.section}.nothing; correct the map"
     )
 
 
@@ -80,7 +80,7 @@ def _build_matched_hit(match: "re.Match[str]") -> ToolHit:
     )
 
 
-def _list_results(reply: ToolReply, search: SearchSpec) -> Sequence[object]:
+def _list_results(reply: ToolReply, search: ListSpec) -> Sequence[object]:
     if search.results is None:
         return [_decode_json(text, search) for text in reply.texts]
     found = _follow_path(reply.structured, search.results)
@@ -89,22 +89,22 @@ def _list_results(reply: ToolReply, search: SearchSpec) -> Sequence[object]:
     if not isinstance(found, list):
         raise NotAnAnswer(
             f"the tool {search.tool} replied {_quote_text(reply.text)}, which has no list at "
-            f"{search.results!r}; correct search.results of the map"
+            f"{search.results!r}; correct {search.section}.results of the map"
         )
     return found
 
 
-def _decode_json(text: str, search: SearchSpec) -> object:
+def _decode_json(text: str, search: ListSpec) -> object:
     try:
         return decode_foreign_json(text, object)
     except msgspec.DecodeError as error:
         raise NotAnAnswer(
             f"the tool {search.tool} replied {_quote_text(text)} where JSON was expected "
-            f"({error}); correct search of the map"
+            f"({error}); correct {search.section} of the map"
         ) from error
 
 
-def _build_hit(found: object, search: SearchSpec) -> ToolHit:
+def _build_hit(found: object, search: ListSpec) -> ToolHit:
     if is_too_deep(found):
         raise NotAnAnswer(f"the tool {search.tool} found what is nested too deeply")
     paths = (search.text,) if isinstance(search.text, str) else search.text or ()
@@ -112,7 +112,8 @@ def _build_hit(found: object, search: SearchSpec) -> ToolHit:
     if not any(parts):
         raise NotAnAnswer(
             f"the tool {search.tool} found {_quote_text(msgspec.json.encode(found).decode())}, "
-            f"which has no text at {' or '.join(map(repr, paths))}; correct search.text of the map"
+            f"which has no text at {' or '.join(map(repr, paths))}; correct {search.section}.text "
+            "of the map"
         )
     score = None if search.score is None else _follow_path(found, search.score)
     name = None if search.id is None else _follow_path(found, search.id)

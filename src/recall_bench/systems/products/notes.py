@@ -49,7 +49,13 @@ class DayNote:
 def split_notes(day: int, content: str, metadata: DayMetadata) -> tuple[DayNote, ...]:
     """The notes of one day in order; none for a day without a sentence."""
     on = date.fromisoformat(metadata.date)
-    episode = Episode(id=f"day-{day:04}", day=day, at=datetime.combine(on, time()), text=content)
+    episode = Episode(
+        id=f"day-{day:04}",
+        day=day,
+        at=datetime.combine(on, time()),
+        text=content,
+        session=metadata.session,
+    )
     return tuple(
         DayNote(
             id=f"{day:04}-{number:03}",
