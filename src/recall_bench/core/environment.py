@@ -7,13 +7,13 @@ import shlex
 import sys
 from collections.abc import Iterator
 from functools import cache
-from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from msgspec import field
 
 from recall_bench.core.distribution import DISTRIBUTION
+from recall_bench.core.file_digest import describe_file
 from recall_bench.core.plan import FileCard
 from recall_bench.core.record import Record
 from recall_bench.core.user_code import is_code_target, split_target
@@ -71,12 +71,7 @@ def list_adapter_files(target: str) -> Iterator[FileCard]:
         seen: dict[Path, None] = {}
         _collect_imports(start, start.parent, seen)
         for path in seen:
-            content = path.read_bytes()
-            yield FileCard(
-                name=path.relative_to(start.parent).as_posix(),
-                sha256=sha256(content).hexdigest(),
-                bytes=len(content),
-            )
+            yield describe_file(path, path.relative_to(start.parent).as_posix())
 
 
 def _find_files(target: str) -> list[Path]:

@@ -6,7 +6,6 @@ import inspect
 import itertools
 import sys
 from functools import cache
-from hashlib import sha256
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +13,7 @@ from typing import Any
 
 from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import AmbiguousPlugin, UnknownPlugin, UsageError
+from recall_bench.core.file_digest import digest_file
 
 PLUGIN_KINDS = ("systems", "judges")
 
@@ -104,7 +104,7 @@ def digest_source(module: ModuleType | None) -> str | None:
     path = getattr(module, "__file__", None)
     if path is None or not Path(path).is_file():
         return None
-    return sha256(Path(path).read_bytes()).hexdigest()[:12]
+    return digest_file(Path(path))[:12]
 
 
 def describe_error(error: BaseException) -> str:

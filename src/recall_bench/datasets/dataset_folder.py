@@ -7,7 +7,7 @@ for a tree of files, their list.
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from functools import lru_cache
@@ -20,25 +20,11 @@ import msgspec
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.file_digest import CHUNK, digest_file
 from recall_bench.core.foreign_file import open_regular_file, open_unpacked
 from recall_bench.core.record import Record
 from recall_bench.datasets.catalogue import SourceFile, find_source
 from recall_bench.datasets.public_dataset import is_gzip
-
-CHUNK = 1 << 20
-"""Bytes read at a time."""
-
-
-def digest_file(path: Path, on_bytes: Callable[[int], None] | None = None) -> str:
-    """Return the sha-256 of a file; `on_bytes` receives the number of bytes read."""
-    total, done = sha256(), 0
-    with open_regular_file(path) as file:
-        while block := file.read(CHUNK):
-            total.update(block)
-            done += len(block)
-            if on_bytes is not None:
-                on_bytes(done)
-    return total.hexdigest()
 
 
 def digest_content(path: Path) -> str:

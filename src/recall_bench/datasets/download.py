@@ -8,12 +8,11 @@ from hashlib import sha256
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, DataError, DownloadFailed, Problems, UsageError
+from recall_bench.core.file_digest import CHUNK, digest_file
 from recall_bench.datasets.catalogue import SourceFile, find_dataset, find_source, list_datasets
 from recall_bench.datasets.dataset_folder import (
-    CHUNK,
     Presence,
     check_presence,
-    digest_file,
     find_download,
     format_size,
     get_datasets_folder,

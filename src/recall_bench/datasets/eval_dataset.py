@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from hashlib import file_digest
 from pathlib import Path
 
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.event import Declared
+from recall_bench.core.file_digest import describe_file
 from recall_bench.core.fingerprint import build_scenario_card
-from recall_bench.core.foreign_file import open_regular_file
 from recall_bench.core.plan import DatasetCard, FileCard, ScenarioCard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import RUNS, Settings
@@ -245,10 +244,8 @@ def _describe_files(
 ) -> Iterator[FileCard]:
     parts = sorted(_list_files(data, ours)) if data.is_dir() else [data]
     for path in [*parts, *(layer for layer in layers.values() if layer not in parts)]:
-        with open_regular_file(path) as file:
-            digest = file_digest(file, "sha256").hexdigest()
         name = path.relative_to(data).as_posix() if path in parts and data.is_dir() else path.name
-        yield FileCard(name=name, sha256=digest, bytes=path.stat().st_size)
+        yield describe_file(path, name)
 
 
 def _list_files(data: Path, ours: Sequence[Path]) -> Iterator[Path]:

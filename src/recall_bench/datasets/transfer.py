@@ -19,8 +19,9 @@ from urllib.parse import quote, urljoin, urlsplit
 import msgspec
 
 from recall_bench.core.errors import DownloadFailed, Malformed, UsageError
+from recall_bench.core.file_digest import CHUNK, digest_file
 from recall_bench.datasets.catalogue import FileListing, SourceFile
-from recall_bench.datasets.dataset_folder import CHUNK, digest_file, format_size, name_part_file
+from recall_bench.datasets.dataset_folder import format_size, name_part_file
 
 _TIMEOUT_S = 30.0
 """Seconds without data until the connection counts as lost."""

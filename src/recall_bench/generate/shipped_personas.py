@@ -21,6 +21,7 @@ import msgspec
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import CorpusMismatch, DataError, UsageError
 from recall_bench.core.event import Declared
+from recall_bench.core.file_digest import digest_file
 from recall_bench.core.plan import DrawnStory, Plan, ScenarioCard, WorldCard
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Scenario
@@ -187,7 +188,7 @@ def digest_folder(folder: Path) -> str:
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             name = path.relative_to(folder).as_posix()
-            total.update(f"{name}\0{sha256(path.read_bytes()).hexdigest()}\n".encode())
+            total.update(f"{name}\0{digest_file(path)}\n".encode())
     return total.hexdigest()
 
 

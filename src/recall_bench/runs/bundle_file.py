@@ -18,6 +18,7 @@ import msgspec
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.environment import EnvironmentCard
 from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.file_digest import describe_file
 from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.plan import DatasetCard, DrawnStory, FileCard
 from recall_bench.core.record import Record
@@ -86,18 +87,8 @@ _MANIFEST_DECODER = msgspec.json.Decoder(BundleManifest)
 
 def describe_files(folder: Path) -> tuple[FileCard, ...]:
     """Describe the files of a run folder that go into a bundle, by digest."""
-    return tuple(
-        FileCard(name=name, sha256=_digest_file(path), bytes=path.stat().st_size)
-        for name in BUNDLE_FILES
-        if (path := folder / name).is_file()
-    )
-
-
-def _digest_file(path: Path) -> str:
-    digest = sha256()
-    for chunk in _read_chunks(path):
-        digest.update(chunk)
-    return digest.hexdigest()
+    paths = (folder / name for name in BUNDLE_FILES)
+    return tuple(describe_file(path) for path in paths if path.is_file())
 
 
 def _read_chunks(path: Path) -> Iterator[bytes]:

@@ -38,7 +38,7 @@ from recall_bench.systems.mcp.mcp_connection import (
 )
 from recall_bench.systems.mcp.mcp_memory import McpMemory, OwnServerMemory
 from recall_bench.systems.mcp.server_map import ServerMap, fill_template, read_server_map
-from recall_bench.systems.transports.server_yaml import digest_file
+from recall_bench.systems.transports.server_yaml import shorten_digest
 
 
 async def start_mcp_system(
@@ -90,7 +90,7 @@ class McpSystem:
         self._grace_s = grace_s
         self._config: dict[str, object] = {
             "transport": "mcp",
-            "map": digest_file(path),
+            "map": shorten_digest(path),
             "query": spec.search.query,
             "each": spec.ingest.each,
         }

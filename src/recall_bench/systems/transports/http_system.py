@@ -33,7 +33,7 @@ from recall_bench.systems.transports.remote_system import (
     connect_remote_system,
     decode_fault,
 )
-from recall_bench.systems.transports.server_yaml import YamlSection, digest_file, parse_section
+from recall_bench.systems.transports.server_yaml import YamlSection, parse_section, shorten_digest
 from recall_bench.systems.transports.wire import PROTOCOL, DoneReply, HealthReply, Reply, Request
 
 if TYPE_CHECKING:
@@ -411,7 +411,7 @@ async def start_http_system(path: Path, env: Sequence[str] = ()) -> RemoteSystem
     system = await connect_remote_system(
         StartedServerTransport(spec, env),
         where=path.name,
-        config={"transport": "http", "protocol": PROTOCOL, "server": digest_file(path)},
+        config={"transport": "http", "protocol": PROTOCOL, "server": shorten_digest(path)},
         # The start has a deadline of its own, whose error quotes the log.
         ready_timeout_s=spec.ready_timeout_s + READY_TIMEOUT_S,
     )

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.file_digest import digest_file
 from recall_bench.core.yaml12 import Document
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -18,9 +18,9 @@ class YamlSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """A mapping in the file; an unknown key is an error."""
 
 
-def digest_file(path: Path) -> str:
+def shorten_digest(path: Path) -> str:
     """Twelve digits that change with the file, which is not recorded itself: it may hold keys."""
-    return sha256(path.read_bytes()).hexdigest()[:12]
+    return digest_file(path)[:12]
 
 
 def parse_section(
