@@ -74,7 +74,7 @@ def test_a_folder_without_runs_is_refused(invoke: Invoke) -> None:
     shown = invoke("verify", "empty")
 
     assert shown.code == 2
-    assert "empty: is not a run folder" in shown.err
+    assert "empty: holds no bundle and no run" in shown.err
 
 
 def test_a_better_verdict_is_named_even_if_the_lines_are_linked_anew(

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.verdict import JudgeCard, RubricCard, Verdict
-from recall_bench.running.run_verification import CheckState, RunCheck, verify_run
+from recall_bench.running.run_verification import CheckState, RunCheck, verify_folder
+from recall_bench.runs.run_folder import RunFolder
 from tests.written_runs import ADA, Story, plan_of, trial
 
 MODEL = JudgeCard(
@@ -40,7 +41,11 @@ def check(tmp_path: Path) -> Run:
         story.answer(trial("dog", "2d"))
         story.judge(trial("dog", "2d"), second, primary=primary)
         story.save()
-        [found] = [each for each in verify_run(story.folder).checks if each.part == "verdicts"]
+        [found] = [
+            each
+            for each in verify_folder(RunFolder.open(story.folder)).checks
+            if each.part == "verdicts"
+        ]
         return found
 
     return verify

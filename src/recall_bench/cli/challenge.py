@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from recall_bench.cli.command_kinds import AliasOption
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import PATH, add_json_option
+from recall_bench.cli.options import EDITION, PATH, add_json_option, add_output_option
 
 _DIFFERS = 3
 _FILE = click.argument("challenge", type=PATH, metavar="FILE")
@@ -23,17 +22,11 @@ def challenge_command() -> None:
 @challenge_command.command("new")
 @click.option("-p", "--personas", multiple=True, help="Shipped personas [as for run].")
 @click.option("--arcs", metavar="FILE", help="The story [as for run].")
-@click.option("--edition", type=click.IntRange(1, 2), help="1 or 2 [the newest].")
-@click.option(
-    "-o",
-    "--into",
-    "out",
-    cls=AliasOption,
-    aliases=["--out"],
-    type=PATH,
+@EDITION
+@add_output_option(
+    "File to write; the seed goes into a .secret file beside it.",
     default=Path("challenge.json"),
     show_default=True,
-    help="File to write; the seed goes into a .secret file beside it.",
 )
 def new_command(
     personas: tuple[str, ...], arcs: str | None, edition: int | None, out: Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.command_kinds import AliasOption, Duration
+from recall_bench.cli.command_kinds import Duration
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import (
     COUNT,
@@ -15,6 +15,7 @@ from recall_bench.cli.options import (
     PATH,
     PROFILE,
     add_json_option,
+    add_output_option,
     combine_options,
     option,
     select_given,
@@ -246,13 +247,7 @@ def generate_qa_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - o
 @option("--persona", type=PATH, help="The persona's folder.")
 @option("--arcs", metavar="FILE", help="The story, if there are several.")
 @option("--questions", type=PATH, help="A question file on the story [that of the story].")
-@option(
-    *("--into", "out"),
-    cls=AliasOption,
-    aliases=["--out"],
-    type=PATH,
-    help="Output folder [the story's qa folder].",
-)
+@add_output_option("Output folder [the story's qa folder].")
 @click.option(
     "--overwrite", is_flag=True, help="Ask the model again; repeat the command to continue."
 )

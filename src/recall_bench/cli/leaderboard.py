@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.command_kinds import AliasOption
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
     DATA,
     PATH,
     add_json_option,
+    add_output_option,
     parse_config,
     select_given,
     setting_options,
@@ -31,16 +31,7 @@ def leaderboard_command() -> None:
 
 @leaderboard_command.command("build")
 @click.argument("paths", nargs=-1, required=True, type=PATH, metavar="BUNDLE|DIR...")
-@click.option(
-    "-o",
-    "--into",
-    "out",
-    cls=AliasOption,
-    aliases=["--out"],
-    type=PATH,
-    required=True,
-    help="Folder of the site.",
-)
+@add_output_option("Folder of the site.", required=True)
 @click.option("--title", default="Recall Bench leaderboard", show_default=True)
 @click.option("--signers", type=PATH, help="File of people and their SSH keys who may sign.")
 def build_command(paths: tuple[Path, ...], out: Path, title: str, signers: Path | None) -> int:
@@ -132,13 +123,13 @@ def replay_command(
     """
     from recall_bench.cli.console import show_build
     from recall_bench.core.atomic_file import replace_file
-    from recall_bench.running.leaderboard import open_run
     from recall_bench.running.replay import choose_settings, locate_replay, replay_run
+    from recall_bench.running.run_bundle import open_run
 
     given = _add_submission(run, flags, is_trusted=trust_submission)
-    with open_run(run) as folder, forward_to_stderr():
-        settings = choose_settings(folder.plan, given)
-        found = replay_run(folder, settings, share=share, seed=seed, building=show_build)
+    with open_run(run) as opened, forward_to_stderr():
+        settings = choose_settings(opened.folder.plan, given)
+        found = replay_run(opened.folder, settings, share=share, seed=seed, building=show_build)
     replace_file(locate_replay(run), f"{format_json(found)}\n".encode())
     click.echo(format_json(found) if as_json else render_replay(found))
     return 0 if found.is_confirmed else _REFUSED

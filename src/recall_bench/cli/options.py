@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from recall_bench.cli.command_kinds import Duration
+from recall_bench.cli.command_kinds import AliasOption, Duration
 from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import SettingInfo, Settings, describe_settings
 
@@ -160,7 +160,14 @@ def add_json_option(text: str) -> Callable[[CommandT], CommandT]:
     return click.option("--json", "as_json", is_flag=True, help=text)
 
 
+def add_output_option(text: str, **details: Any) -> Callable[[CommandT], CommandT]:  # noqa: ANN401 - click's own
+    """The option `--into`, which the command receives as `out`."""
+    names = ("-o", "--into", "out")
+    return click.option(*names, cls=AliasOption, aliases=["--out"], type=PATH, help=text, **details)
+
+
 DATA = setting_options("data")
+EDITION = click.option("--edition", type=click.IntRange(1, 2), help="1 or 2 [the newest].")
 CONFIG = setting_options("config")
 CODE = setting_options("config", *ISOLATION)
 """Options of a system whose name is an argument of the command; see `build_system_settings`."""

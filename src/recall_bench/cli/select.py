@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.command_kinds import AliasOption, MultiValueCommand
+from recall_bench.cli.command_kinds import MultiValueCommand
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
     COUNT,
     NUMBER,
     PATH,
     add_json_option,
+    add_output_option,
     option,
     read_flags,
     select_given,
@@ -88,14 +89,7 @@ def run_command(
 
 @select_command.command("generate")
 @option("--memories", type=PATH, help="Folder of memories, *.md [those of the example].")
-@click.option(
-    *("--into", "out"),
-    cls=AliasOption,
-    aliases=["--out"],
-    type=PATH,
-    required=True,
-    help="Folder for the tests.",
-)
+@add_output_option("Folder for the tests.", required=True)
 @option("--samples", type=COUNT, help="Number of tests [1].")
 @option(
     "--amount", type=NUMBER, help="Memories per test; 0 for tests that recall nothing [1 to 5]."

@@ -25,39 +25,37 @@ _DIFFERS = 3
 def verify_command(run: Path, *, data: Path | None, signers: Path | None, as_json: bool) -> int:
     """Derive everything in the folder or bundle RUN again: journal, trials, data, verdicts, files.
 
-    If RUN is a folder of runs, each of them is verified. Answers are judged again if the judge is
+    If RUN is a folder of runs and bundles, each of them is verified. Answers are judged again if the judge is
     the offline one of this version. Nothing in a bundle is executed. The exit code is 3 if
     something differs; what cannot be verified is said.
     """
-    from recall_bench.running.run_bundle import verify_bundle
-    from recall_bench.running.run_verification import render_verification, verify_run
+    from recall_bench.running.run_bundle import find_runs, open_run
+    from recall_bench.running.run_verification import render_verification
     from recall_bench.runs.bundle_file import is_bundle
-    from recall_bench.runs.journal import JOURNAL, find_run_folders
 
     if signers is not None and not is_bundle(run):
         raise UsageError("--signers: only bundles are signed; `recall-bench bundle` makes one")
-    if is_bundle(run):
-        found = verify_bundle(run, data, show_build, signers=signers)
-        click.echo(format_json(found) if as_json else render_verification(found))
-        return _DIFFERS if found.has_differences else 0
-    several = [] if (run / JOURNAL).exists() else list(find_run_folders(run))
-    if not several:
-        found = verify_run(run, data, show_build)
-        click.echo(format_json(found) if as_json else render_verification(found))
-        return _DIFFERS if found.has_differences else 0
-    return _verify_each(several, data, as_json=as_json)
+    places = find_runs(run) if run.is_dir() else [run]
+    if list(places) != [run]:
+        return _verify_each(places, data, as_json=as_json)
+    with open_run(run) as opened:
+        found = opened.verify(data, show_build, signers=signers)
+    click.echo(format_json(found) if as_json else render_verification(found))
+    return _DIFFERS if found.has_differences else 0
 
 
-def _verify_each(runs: Sequence[Path], data: Path | None, *, as_json: bool) -> int:
+def _verify_each(places: Sequence[Path], data: Path | None, *, as_json: bool) -> int:
     """Verify all runs, also after one that differs or cannot be read."""
-    from recall_bench.running.run_verification import render_verification, verify_run
+    from recall_bench.running.run_bundle import open_run
+    from recall_bench.running.run_verification import render_verification
 
     verified, codes = [], [0]
-    for run in runs:
+    for place in places:
         try:
-            found = verify_run(run, data, show_build)
+            with open_run(place) as opened:
+                found = opened.verify(data, show_build)
         except BenchError as error:
-            click.echo(f"{run}: {error}", err=True)
+            click.echo(f"{place}: {str(error).removeprefix(f'{place}: ')}", err=True)
             codes.append(error.exit_code)
             continue
         verified.append(found)

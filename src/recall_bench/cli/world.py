@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.command_kinds import AliasOption
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import add_json_option
+from recall_bench.cli.options import EDITION, add_json_option, add_output_option
 from recall_bench.core.errors import DataError
 from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.plan import list_default_ranges
@@ -39,17 +38,9 @@ def world_command() -> None:
 )
 @_ARCS
 @click.option("--days", type=click.IntRange(1), help="Length [that of the story].")
-@click.option("--edition", type=click.IntRange(1, 2), help="1 or 2 [the newest].")
+@EDITION
 @click.option("--seed", type=int, default=0, show_default=True, help="0 is the story as authored.")
-@click.option(
-    "--into",
-    "out",
-    cls=AliasOption,
-    aliases=["--out"],
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Folder to put the persona into.",
-)
+@add_output_option("Folder to put the persona into.", required=True)
 @click.option(
     "--density",
     type=click.FloatRange(0.1, 10),

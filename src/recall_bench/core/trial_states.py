@@ -116,6 +116,11 @@ class CheckpointTimes:
     reading_s: float = 0.0
     days_fed: int = 0
 
+    @property
+    def feeding_s(self) -> float:
+        """What ingesting and settling took."""
+        return self.ingest_s + self.settle_s
+
 
 @dataclass(slots=True)
 class ScenarioStates:

@@ -486,7 +486,7 @@ def _measure_service(folder: RunFolder, scored: Sequence[ScoredQuestion]) -> Ser
     hits = [hit for each in scored for hit in each.hits]
     p50, p95 = found.compute_latency(0.5), found.compute_latency(0.95)
     return ServiceReport(
-        ingest_s=round(sum(clock.ingest_s + clock.settle_s for clock in clocks), 3),
+        ingest_s=round(sum(clock.feeding_s for clock in clocks), 3),
         p50_ms=None if p50 is None else round(1000 * p50, 3),
         p95_ms=None if p95 is None else round(1000 * p95, 3),
         passages=deliveries.kept / deliveries.answers if deliveries.answers else None,

@@ -203,16 +203,9 @@ class CellRun:
         return self.folder.plan
 
     @property
-    def usage(self) -> Usage:
-        """What judging, reading and our model endpoint cost."""
-        service = self.folder.service
-        return self.summary.costs.total + service.reader_usage + service.metered_total
-
-    @property
     def ingest_s(self) -> float:
         """Seconds that feeding and settling took."""
-        clocks = [part.clock for part in self.summary.checkpoints]
-        return sum(clock.ingest_s + clock.settle_s for clock in clocks)
+        return sum(part.clock.feeding_s for part in self.summary.checkpoints)
 
 
 def merge_seeds(runs: Mapping[int, CellRun], seeds: Sequence[int]) -> TrialTable:
@@ -506,7 +499,7 @@ def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
         p50_s=find_quantile(seconds, 0.5),
         p95_s=find_quantile(seconds, 0.95),
         ingest_s=sum(run.ingest_s for run in runs.values()),
-        usage=sum((run.usage for run in runs.values()), start=Usage()),
+        usage=sum((run.folder.usage for run in runs.values()), start=Usage()),
         owed=tally.owed,
         not_answered=tally.not_answered,
         not_judged=tally.not_judged,

@@ -339,7 +339,7 @@ def format_progress(part: CheckpointSummary, *, persona: str, index: int, total:
     score = NO_DATA if tally.share is None else f"{format_number(tally.share * 100, 1)}%"
     line = (
         f"  [bench] [{index:>{digits}}/{total}] {clean_text(persona)} {part.checkpoint.label:>6} "
-        f"+{clock.days_fed:>4}d ingest={clock.ingest_s + clock.settle_s:5.1f}s "
+        f"+{clock.days_fed:>4}d ingest={clock.feeding_s:5.1f}s "
         f"q={tally.owed} (new={part.new} hist={part.older_asked}/{part.older}) "
         f"query={clock.query_s:5.1f}s score={score}"
     )

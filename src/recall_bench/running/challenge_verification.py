@@ -2,21 +2,16 @@
 
 from pathlib import Path
 
-import msgspec
-
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import WorldCard
 from recall_bench.generate.shipped_personas import BuildProgress, materialise_drawn
 from recall_bench.generate.world_seeds import Challenge, read_challenge, read_secret
-from recall_bench.running.leaderboard import open_run
-from recall_bench.running.run_bundle import verify_bundle
+from recall_bench.running.run_bundle import open_run
 from recall_bench.running.run_verification import (
     CheckState,
     RunCheck,
     RunVerification,
-    verify_run,
 )
-from recall_bench.runs.bundle_file import is_bundle
 
 
 def verify_challenge(
@@ -29,15 +24,14 @@ def verify_challenge(
             f"{path}: its seed is still secret; its author publishes it with "
             "`recall-bench challenge reveal`"
         )
-    with open_run(run) as folder:
-        check = _check_seed(challenge, folder.plan.world)
-    if check.state is CheckState.VERIFIED:
-        seed = read_secret(path)
-        for story in challenge.stories:
-            materialise_drawn(story, seed, building)
-    verify = verify_bundle if is_bundle(run) else verify_run
-    found = verify(run, None, building)
-    return msgspec.structs.replace(found, checks=(check, *found.checks))
+    with open_run(run) as opened:
+        check = _check_seed(challenge, opened.folder.plan.world)
+        if check.state is CheckState.VERIFIED:
+            seed = read_secret(path)
+            for story in challenge.stories:
+                materialise_drawn(story, seed, building)
+        found = opened.verify(None, building)
+    return found.replace(checks=(check, *found.checks))
 
 
 def _check_seed(challenge: Challenge, world: WorldCard | None) -> RunCheck:

@@ -1,15 +1,14 @@
 """Collect verified runs for a leaderboard: bundles, run folders, and submissions with either."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
 import msgspec
 
-from recall_bench.core.errors import BenchError, DataError, UsageError
-from recall_bench.core.leftovers import TemporaryFolder
+from recall_bench.core.errors import BenchError, DataError
 from recall_bench.core.memory import Isolation
 from recall_bench.core.settings import Settings
 from recall_bench.core.yaml12 import load_yaml
@@ -28,10 +27,8 @@ from recall_bench.reporting.leaderboard.board import (
     read_run,
 )
 from recall_bench.running.replay import read_replay
-from recall_bench.running.run_bundle import verify_bundle
-from recall_bench.running.run_verification import CheckState, RunVerification, verify_run
-from recall_bench.runs.bundle_file import is_bundle, unpack_bundle
-from recall_bench.runs.journal import JOURNAL
+from recall_bench.running.run_bundle import find_runs, open_run
+from recall_bench.running.run_verification import CheckState, RunVerification
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise
 
@@ -71,16 +68,14 @@ class RunCollection:
                 try:
                     self.runs.append(self._read(place))
                 except BenchError as error:
-                    self.refused.append(RefusedRun(source=str(place), reason=str(error)))
+                    reason = str(error).removeprefix(f"{place}: ")
+                    self.refused.append(RefusedRun(source=str(place), reason=reason))
 
     def _read(self, place: Path) -> BoardRun:
-        found = (
-            verify_bundle(place, None, self._building, signers=self._signers)
-            if is_bundle(place)
-            else verify_run(place, None, self._building)
-        )
-        folder = self._open.enter_context(open_run(place))
+        opened = self._open.enter_context(open_run(place))
+        found = opened.verify(None, self._building, signers=self._signers)
         require_verified(found)
+        folder = opened.folder
         plan = folder.plan
         if plan.judge.rubrics:
             raise DataError("a model judged it, and its verdicts cannot be derived again here")
@@ -100,34 +95,9 @@ class RunCollection:
         return read_run(folder, place.name, find_submission(place), checks, badges)
 
 
-@contextmanager
-def open_run(place: Path) -> Iterator[RunFolder]:
-    """Open a run folder, or a bundle in a temporary one."""
-    if not is_bundle(place):
-        yield RunFolder.open(place)
-        return
-    with TemporaryFolder("board") as scratch:
-        unpack_bundle(place, Path(scratch))
-        yield RunFolder.open(Path(scratch))
-
-
 def find_submission(place: Path) -> BoardSubmission:
     """What people say of a bundle or run, in the file beside it."""
     return read_submission(place.parent / SUBMISSION)
-
-
-def find_runs(path: Path) -> Sequence[Path]:
-    """The bundles and run folders at or below a path; UsageError if there is none."""
-    if is_bundle(path) or (path / JOURNAL).is_file():
-        return [path]
-    found = sorted(
-        place
-        for place in path.rglob("*")
-        if is_bundle(place) or (place.is_dir() and (place / JOURNAL).is_file())
-    )
-    if not found:
-        raise UsageError(f"{path}: holds no bundle and no run; `recall-bench bundle` makes one")
-    return found
 
 
 def require_verified(found: RunVerification) -> None:

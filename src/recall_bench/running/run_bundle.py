@@ -1,5 +1,8 @@
 """Make one file of a run that anybody can verify, and verify such a file."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, DataError, UsageError
@@ -17,18 +20,19 @@ from recall_bench.running.run_verification import (
     CheckState,
     RunCheck,
     RunVerification,
-    verify_run,
+    verify_folder,
 )
 from recall_bench.runs.bundle_file import (
     FORMAT,
     BundleDataset,
     BundleManifest,
     describe_files,
+    is_bundle,
     unpack_bundle,
     write_bundle,
 )
 from recall_bench.runs.bundle_signature import find_signer, locate_signature
-from recall_bench.runs.journal import JOURNAL, read_events
+from recall_bench.runs.journal import JOURNAL, read_events, walk_folders
 from recall_bench.runs.run_folder import RunFolder
 
 
@@ -105,26 +109,64 @@ def _find_shipped(plan: Plan, building: BuildProgress | None) -> tuple[DrawnStor
     return tuple(name_released_story(persona, story) for persona, (story, _) in found.items())
 
 
-def verify_bundle(
-    bundle: Path,
-    data: Path | None = None,
-    building: BuildProgress | None = None,
-    *,
-    signers: Path | None = None,
-) -> RunVerification:
-    """Derive everything in a bundle again, in a temporary folder; DataError if it is damaged.
+@dataclass(frozen=True, slots=True)
+class OpenedRun:
+    """A run folder, or a bundle that is unpacked to a temporary one."""
 
-    Nothing in it is executed. `data` is the folder of the personas, unless they are shipped;
-    `signers` a file of people and their SSH keys, one of whom must have signed it.
-    """
-    signature = _check_signature(bundle, signers)
+    place: Path
+    """The folder or the bundle."""
+    folder: RunFolder
+    manifest: BundleManifest | None = None
+    """That of the bundle."""
+
+    def verify(
+        self,
+        data: Path | None = None,
+        building: BuildProgress | None = None,
+        *,
+        signers: Path | None = None,
+    ) -> RunVerification:
+        """Derive everything again; nothing in it is executed.
+
+        `data` is the folder of the personas, unless they are shipped; `signers` a file of people
+        and their SSH keys, one of whom must have signed the bundle.
+        """
+        if self.manifest is None:
+            return verify_folder(self.folder, data, building)
+        signature = _check_signature(self.place, signers)
+        found = verify_folder(self.folder, data, building)
+        here = _check_manifest(self.manifest, self.folder, building)
+        return found.replace(run=str(self.place), checks=(here, signature, *found.checks))
+
+
+@contextmanager
+def open_run(place: Path) -> Iterator[OpenedRun]:
+    """Open a run folder, or a bundle in a temporary one; DataError if it is damaged."""
+    if not is_bundle(place):
+        yield OpenedRun(place, RunFolder.open(place))
+        return
     with TemporaryFolder("bundle") as scratch:
-        run = Path(scratch)
-        manifest = unpack_bundle(bundle, run)
-        found = verify_run(run, data, building)
-        here = _check_manifest(manifest, RunFolder.open(run), building)
-    checks = (here, signature, *found.checks)
-    return RunVerification(run=str(bundle), plan=found.plan, checks=checks)
+        manifest = unpack_bundle(place, Path(scratch))
+        try:
+            folder = RunFolder.open(Path(scratch))
+        except DataError as error:
+            raise DataError(str(error).replace(scratch, str(place))) from error
+        yield OpenedRun(place, folder, manifest)
+
+
+def find_runs(path: Path) -> Sequence[Path]:
+    """The bundles and run folders at or below a path; UsageError if there is none."""
+    if is_bundle(path) or (path / JOURNAL).is_file():
+        return [path]
+    found = [
+        place
+        for folder, files in walk_folders(path)
+        for place in (folder, *(folder / name for name in files))
+        if is_bundle(place) or (place == folder and JOURNAL in files)
+    ]
+    if not found:
+        raise UsageError(f"{path}: holds no bundle and no run; `recall-bench bundle` makes one")
+    return found
 
 
 def _check_signature(bundle: Path, signers: Path | None) -> RunCheck:

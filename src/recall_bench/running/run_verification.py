@@ -65,14 +65,13 @@ class RunVerification(ComputedRecord, frozen=True, kw_only=True):
         return any(check.state is CheckState.DIFFERS for check in self.checks)
 
 
-def verify_run(
-    run: Path, data: Path | None = None, building: BuildProgress | None = None
+def verify_folder(
+    folder: RunFolder, data: Path | None = None, building: BuildProgress | None = None
 ) -> RunVerification:
-    """Derive everything in a run folder again; DataError if its journal was changed.
+    """Derive everything in a run folder again.
 
     `data` is the folder of the personas, unless they are shipped.
     """
-    folder = RunFolder.open(run)
     checks = [
         _check_journal(folder),
         _check_trials(folder),
@@ -86,7 +85,7 @@ def verify_run(
             "cannot be derived from a journal: run it again",
         ),
     ]
-    return RunVerification(run=str(run), plan=folder.plan.digest, checks=tuple(checks))
+    return RunVerification(run=str(folder.path), plan=folder.plan.digest, checks=tuple(checks))
 
 
 def _check_journal(folder: RunFolder) -> RunCheck:

@@ -92,10 +92,16 @@ class Journal(AppendLog):
 
 def find_run_folders(root: Path) -> Iterator[Path]:
     """Every folder with a journal; links to folders are not followed, hidden ones not entered."""
+    for folder, files in walk_folders(root):
+        if JOURNAL in files:
+            yield folder
+
+
+def walk_folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Every folder with its files, in order; links are not followed, hidden ones not entered."""
     for folder, names, files in os.walk(root):
         names[:] = sorted(name for name in names if not name.startswith("."))
-        if JOURNAL in files:
-            yield Path(folder)
+        yield Path(folder), sorted(files)
 
 
 _NAMED_RUNS = 3

@@ -154,7 +154,7 @@ class _ResultWriter:
                 for number in range(len(persona.checkpoints))
             ),
             "heatmap": list_cells(persona.checkpoints, self._summary.categories),
-            "totalIngestionMs": convert_to_ms(sum(c.ingest_s + c.settle_s for c in clocks)),
+            "totalIngestionMs": convert_to_ms(sum(c.feeding_s for c in clocks)),
             "totalQueryMs": convert_to_ms(sum(c.query_s for c in clocks)),
             "uniqueQAPairCount": persona.questions,
             "totalEvalsRun": persona.overall.counted,

@@ -62,7 +62,7 @@ def build_checkpoint(
             build_category_score(name, part.get_tally(name), None) for name in categories
         ],
         "difficultyScores": build_difficulty_scores(part),
-        "ingestMs": convert_to_ms(part.clock.ingest_s + part.clock.settle_s),
+        "ingestMs": convert_to_ms(part.clock.feeding_s),
         "queryMs": convert_to_ms(part.clock.query_s),
         "newDaysIngested": part.new_days,
         "newQuestionCount": part.new,

@@ -244,6 +244,12 @@ class RunFolder:
         return tuple(known)
 
     @property
+    def usage(self) -> Usage:
+        """What judging, reading and our model endpoint cost."""
+        service = self.service
+        return self.states.usage + service.reader_usage + service.metered_total
+
+    @property
     def last_link(self) -> str | None:
         """The checksum of the last line, which covers all lines; None without checksums."""
         return self._chain.last_link

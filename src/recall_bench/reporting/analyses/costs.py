@@ -337,7 +337,7 @@ class _CostedRun:
             if label in standing.row
         ]
         days = sum(clock.days_fed for clock in clocks)
-        seconds = sum(clock.ingest_s + clock.settle_s for clock in clocks)
+        seconds = sum(clock.feeding_s for clock in clocks)
         return seconds / days if days else None
 
     @property

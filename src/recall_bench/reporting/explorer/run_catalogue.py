@@ -318,7 +318,7 @@ def _compute_figures(folder: RunFolder) -> RunFigures:
     summary, means = summarise(folder), RunEstimates.get(folder)
     score, bounds = means.estimate_overall(), means.estimate_range()
     invented, leaked = means.estimate_invented(), means.estimate_leaked()
-    cost = summary.costs.total + folder.service.reader_usage + folder.service.metered_total
+    cost = folder.usage
     is_quoted = score is not None and not summary.is_stub
     return RunFigures(
         state=summary.validity.status.value,

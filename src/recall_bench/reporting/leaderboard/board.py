@@ -257,7 +257,6 @@ def group_systems(
 def _build_entry(run: BoardRun) -> Entry:
     folder, plan = run.folder, run.plan
     means, summary = RunEstimates.get(folder), summarise(folder)
-    clocks = [part.clock for part in summary.checkpoints]
     ranges = means.estimate_category_ranges()
     categories = means.estimate_by(lambda item: item.truth.category)
     return Entry(
@@ -271,8 +270,8 @@ def _build_entry(run: BoardRun) -> Entry:
         leaked=means.estimate_leaked(),
         p50_s=folder.service.compute_latency(0.5),
         p95_s=folder.service.compute_latency(0.95),
-        ingest_s=sum(clock.ingest_s + clock.settle_s for clock in clocks),
-        usage=summary.costs.total + folder.service.reader_usage + folder.service.metered_total,
+        ingest_s=sum(part.clock.feeding_s for part in summary.checkpoints),
+        usage=folder.usage,
         trials=summary.overall.owed,
         failed=summary.overall.not_answered + summary.overall.not_judged,
         categories=tuple(
