@@ -70,6 +70,19 @@ def test_a_run_with_better_verdicts_is_left_out_and_named(
     assert list(read_badges(Path("site"))) == ["Words"]
 
 
+def test_a_damaged_bundle_is_named_once(invoke: Invoke, submissions: Path) -> None:
+    bundle = submissions / "recency" / "recency.bundle"
+    bundle.write_bytes(bundle.read_bytes()[:-100])
+
+    shown = invoke("leaderboard", "build", submissions, "--into", "site")
+    verified = invoke("verify", submissions)
+
+    assert shown.code == verified.code == 3
+    assert shown.err.count("recency.bundle") == verified.err.count("recency.bundle") == 1
+    assert "is cut off" in shown.err
+    assert "bm25.bundle" in verified.out
+
+
 def test_an_isolated_system_has_its_badge(invoke: Invoke) -> None:
     Path("honest.py").write_text(ADAPTER)
     assert invoke("run", "-a", "honest.py", *RUN, "-o", "runs/honest").code == 0

@@ -25,9 +25,9 @@ _DIFFERS = 3
 def verify_command(run: Path, *, data: Path | None, signers: Path | None, as_json: bool) -> int:
     """Derive everything in the folder or bundle RUN again: journal, trials, data, verdicts, files.
 
-    If RUN is a folder of runs and bundles, each of them is verified. Answers are judged again if the judge is
-    the offline one of this version. Nothing in a bundle is executed. The exit code is 3 if
-    something differs; what cannot be verified is said.
+    If RUN is a folder of runs and bundles, each of them is verified. Answers are judged again if
+    the judge is the offline one of this version. Nothing in a bundle is executed. The exit code is
+    3 if something differs; what cannot be verified is said.
     """
     from recall_bench.running.run_bundle import find_runs, open_run
     from recall_bench.running.run_verification import render_verification
