@@ -4,6 +4,7 @@ import re
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 
 from recall_bench.core.value_patterns import MONTHS, parse_month
 
@@ -33,6 +34,10 @@ _DATE_PATTERN = re.compile(
     """,
     re.VERBOSE,
 )
+_DATE_HINT = re.compile(
+    rf"\d{{4}}-\d\d|{_MONTH}|[Tt]oday|[Yy]esterday|(?:[Tt]his|[Ll]ast|[Pp]ast)\s|\sago\b"
+)
+"""Part of every date above."""
 _THROUGH = re.compile(r"\s*(?:to|through|until|till|up to|[-–—])\s*\Z")
 _BETWEEN = re.compile(r"\bbetween\s*\Z", re.IGNORECASE)
 
@@ -45,12 +50,20 @@ class DateSpan:
     last: date
 
 
+@lru_cache(maxsize=4096)
+def may_name_dates(text: str) -> bool:
+    """Whether a text or a part of it could name a date; False is certain, and found fast."""
+    return _DATE_HINT.search(text) is not None
+
+
 def find_date_spans(question: str, today: date) -> tuple[DateSpan, ...]:
     """The stretches of days the question names; relative words count from today.
 
     A month or day without its year is the latest that has begun. What is no date (the 31st of
     June) is no span.
     """
+    if not may_name_dates(question):
+        return ()
     found: list[tuple[DateSpan, int, int]] = []
     for match in _DATE_PATTERN.finditer(question):
         span = _parse_match(match, today)

@@ -25,6 +25,7 @@ from recall_bench.systems.builtin.consolidation import (
     add_day,
     summarise_day,
 )
+from recall_bench.systems.builtin.likeness import IndexVersion
 from recall_bench.systems.builtin.word_index import (
     Bm25,
     Bm25Index,
@@ -120,6 +121,10 @@ class PassageIndex:
     words: Bm25Index | None = None
     vectors: tuple[NDArray[np.float32], ...] = ()
     """One row per chunk, in blocks."""
+    dates: NDArray[np.int64] | None = None
+    """The date of each chunk, as an ordinal; None without documents."""
+    version: IndexVersion | None = None
+    """What is kept of earlier searches by meaning; None without vectors, and in another process."""
     open_periods: OpenPeriods = field(default_factory=OpenPeriods)
     """What later summaries will be made from."""
 
@@ -159,15 +164,6 @@ class PassageIndex:
         """The word numbers of this chunk, if the indexer has a lexicon."""
         place = bisect_right(self.ends, number)
         return self.documents[place].words[number - self.ends[place]]
-
-    def list_dates(self) -> NDArray[np.int64]:
-        """The date of each chunk, as an ordinal."""
-        import numpy as np
-
-        days = np.fromiter(
-            (document.on.toordinal() for document in self.documents), np.int64, len(self.documents)
-        )
-        return np.repeat(days, np.diff(self.ends, prepend=0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +226,8 @@ class Indexer:
             postings=postings,
             words=words,
             vectors=_append_vectors(index.vectors, prepared),
+            dates=_append_dates(index.dates, documents),
+            version=IndexVersion(index.version) if self.has_vectors else None,
             open_periods=open_periods,
         )
 
@@ -286,6 +284,16 @@ def _append_vectors(
     if blocks and len(blocks[-1]) < BLOCK_ROWS:
         blocks, rows = blocks[:-1], [blocks[-1], *rows]
     return (*blocks, np.concatenate(rows)) if rows else blocks
+
+
+def _append_dates(
+    dates: NDArray[np.int64] | None, documents: Sequence[IndexedDocument]
+) -> NDArray[np.int64]:
+    import numpy as np
+
+    days = np.array([document.on.toordinal() for document in documents], np.int64)
+    added = np.repeat(days, [len(document.chunks) for document in documents])
+    return added if dates is None else np.concatenate([dates, added])
 
 
 def format_quote(text: str, on: date, session: str | None) -> str:

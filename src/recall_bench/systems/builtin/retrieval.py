@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import PRINCIPAL, Question
-from recall_bench.models.static_embedding import compute_similarity, embed
+from recall_bench.models.static_embedding import embed
 from recall_bench.systems.builtin.date_spans import find_date_spans
 from recall_bench.systems.builtin.exact_words import find_exact_words
+from recall_bench.systems.builtin.likeness import IndexVersion
 from recall_bench.systems.builtin.passage_index import (
     IndexedPassage,
     PassageIndex,
@@ -170,8 +171,10 @@ class PassageSearch:
 
         if not index.vectors:
             return np.zeros(len(index), np.float32)
-        direction = _embed_question(question.text)
-        return np.concatenate([compute_similarity(block, direction) for block in index.vectors])
+        version = index.version or IndexVersion(None)
+        return version.measure_likeness(
+            index.vectors, question.text, _embed_question(question.text)
+        )
 
     def _fuse(
         self, words: NDArray[np.float32], meaning: NDArray[np.float32]
@@ -240,11 +243,10 @@ def score_dates(index: PassageIndex, question: Question) -> NDArray[np.float32]:
     """1 for each passage from a date the question names, 0 for the others."""
     import numpy as np
 
-    spans = find_date_spans(question.text, question.asked_at.date())
-    if not spans:
-        return np.zeros(len(index), np.float32)
-    dates = index.list_dates()
-    named = np.zeros(len(dates), bool)
+    spans, dates = find_date_spans(question.text, question.asked_at.date()), index.dates
+    named = np.zeros(len(index), bool)
+    if dates is None:
+        return named.astype(np.float32)
     for span in spans:
         named |= (dates >= span.first.toordinal()) & (dates <= span.last.toordinal())
     return named.astype(np.float32)

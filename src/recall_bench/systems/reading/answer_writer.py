@@ -6,10 +6,13 @@ import re
 from collections.abc import Sequence
 from datetime import date
 from functools import cache
+from hashlib import blake2b
 from math import exp
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import PRINCIPAL, Question
+from recall_bench.core.text import normalise
+from recall_bench.systems.builtin.date_spans import may_name_dates
 from recall_bench.systems.builtin.passage_index import NO_RECORD
 from recall_bench.systems.reading.aggregation import (
     Ranked,
@@ -69,14 +72,28 @@ NO = "No, there is no record of that."
 CLOSED = "That belongs to the session {} and cannot be shared here."
 
 
+WRITTEN = 16_384
+"""Answers that are kept: a question is asked at many checkpoints, and finds the same at most."""
+
+
 class AnswerWriter:
     """Answers questions from passages. The same passages give the same answer."""
 
     def __init__(self) -> None:
         self._ranker = share_ranker()
+        self._written: dict[bytes, str] = {}
 
     def write(self, question: Question, passages: Sequence[Passage]) -> str:
         """The answer, or that there is no record, or that it belongs to another session."""
+        key = digest_reading(question, passages)
+        found = self._written.get(key)
+        if found is None:
+            if len(self._written) >= WRITTEN:
+                del self._written[next(iter(self._written))]
+            found = self._written[key] = self._write_anew(question, passages)
+        return found
+
+    def _write_anew(self, question: Question, passages: Sequence[Passage]) -> str:
         sentences = read_passages(passages)
         closed = [each for each in sentences if is_closed(each, question.session)]
         open_ones = [each for each in sentences if not is_closed(each, question.session)]
@@ -92,6 +109,16 @@ class AnswerWriter:
         said = [each for each in dict.fromkeys(answers) if each]
         kept = [each for each in said if each != NO_RECORD] or said
         return " ".join(kept) or NO_RECORD
+
+
+def digest_reading(question: Question, passages: Sequence[Passage]) -> bytes:
+    """A digest of all that an answer depends on; of today only if the question may name a date."""
+    is_dated = may_name_dates(normalise(question.text))
+    today = question.asked_at.date().isoformat() if is_dated else ""
+    parts = (question.text, question.session, today, *(each.text for each in passages))
+    sizes = ",".join(str(len(part)) for part in parts)
+    whole = "".join((sizes, *parts)).encode(errors="surrogatepass")
+    return blake2b(whole, digest_size=16).digest()
 
 
 def is_closed(sentence: ReadSentence, session: str) -> bool:

@@ -1,0 +1,80 @@
+"""What is kept of a search by meaning is what a search of everything finds."""
+
+import numpy as np
+import pytest
+
+from recall_bench.models.static_embedding import compute_similarity
+from recall_bench.systems.builtin import likeness
+from recall_bench.systems.builtin.likeness import IndexVersion
+
+ROWS = np.random.default_rng(7).standard_normal((60, 256)).astype(np.float32)
+DIRECTION = ROWS[0]
+
+
+def measure(version: IndexVersion, rows: int, block: int = 16) -> list[float]:
+    blocks = [ROWS[start : min(start + block, rows)] for start in range(0, rows, block)]
+    return version.measure_likeness(blocks, "Which?", DIRECTION).tolist()
+
+
+def expect(rows: int) -> list[float]:
+    return compute_similarity(ROWS[:rows], DIRECTION).tolist()
+
+
+def count_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    counted: list[int] = []
+
+    def compute(vectors: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        counted.append(len(vectors))
+        return compute_similarity(vectors, direction)
+
+    monkeypatch.setattr(likeness, "compute_similarity", compute)
+    return counted
+
+
+def test_a_larger_index_compares_only_its_new_passages(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = count_rows(monkeypatch)
+    first = IndexVersion(None)
+    second = IndexVersion(first)
+    third = IndexVersion(second)
+
+    assert measure(first, 10) == expect(10)
+    assert measure(third, 45) == expect(45)
+    assert measure(third, 45) == expect(45)
+    assert sum(counted) == 45
+
+
+def test_two_indexes_that_grew_from_one_share_its_passages_and_no_others() -> None:
+    first = IndexVersion(None)
+    measure(first, 10)
+    one, other = IndexVersion(first), IndexVersion(first)
+    measure(one, 30)
+    swapped = [ROWS[:10], ROWS[40:60]]
+
+    found = other.measure_likeness(swapped, "Which?", DIRECTION)
+
+    assert found.tolist() == compute_similarity(np.concatenate(swapped), DIRECTION).tolist()
+
+
+def test_an_index_of_another_memory_is_compared_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    measure(IndexVersion(None), 20)
+    counted = count_rows(monkeypatch)
+
+    assert measure(IndexVersion(None), 20) == expect(20)
+    assert sum(counted) == 20
+
+
+def test_what_does_not_fit_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(likeness, "LIKENESS_BYTES", 20 * 4)
+    counted = count_rows(monkeypatch)
+    version = IndexVersion(None)
+
+    assert measure(version, 30) == expect(30)
+    assert measure(version, 30) == expect(30)
+    assert sum(counted) == 60
+
+
+def test_what_is_kept_cannot_be_changed() -> None:
+    found = IndexVersion(None).measure_likeness([ROWS], "Which?", DIRECTION)
+
+    with pytest.raises(ValueError, match="read-only"):
+        found += 1
