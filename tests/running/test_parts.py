@@ -4,6 +4,7 @@ from recall_bench.core.event import Answered, Event, Ingested, Judged, RunEnded
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, Shard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.running.lifecycle import list_open_trials
 from recall_bench.testing import ScriptedSystem
 from tests.running.many import QUESTIONS, Ruled, fails_below, many, parrot
 from tests.runs.merging.apart import begun, go_on, standings_of
@@ -25,6 +26,22 @@ def test_a_part_feeds_and_asks_its_own_shards_alone(plan: Plan, scenario: Scenar
     assert len(system.opened) == len(asked)
     fed = [(e.checkpoint, e.day) for e in journal if isinstance(e, Ingested)]
     assert sorted(fed) == [("2d", 1), ("2d", 2), ("3d", 1), ("3d", 2), ("3d", 3)]
+
+
+def test_what_a_shard_has_open_is_part_of_what_the_scenario_has(
+    plan: Plan, scenario: Scenario
+) -> None:
+    plan = plan.replace(repeats=2)
+    journal = part(plan, scenario, 1, ScriptedSystem(lambda lived, question: "Fig"))
+    states = standings_of(plan, journal[:-3]).scenarios[scenario.id]
+    whole = list(list_open_trials(states))
+    labels = [each.checkpoint.label for each in states.checkpoint_plans]
+
+    units = [(label, repeat) for label in labels for repeat in range(2)]
+    assert [each for unit in units for each in list_open_trials(states, *unit)] == whole
+    assert [each for label in labels for each in list_open_trials(states, label)] == whole
+    assert {each.repeat for each in list_open_trials(states, repeat=1)} == {1}
+    assert len(whole) > 1
 
 
 def test_a_part_does_not_say_that_the_run_has_ended(plan: Plan, scenario: Scenario) -> None:

@@ -81,10 +81,12 @@ class Backlog:
         if costs and (trials is None or not self._is_finished(scenario, trials)):
             self.budget.refuse_if_spent()
 
-    def list_open_trials(self, scenario: str) -> list[OpenTrials]:
-        """List what this run still has to ask of the scenario."""
+    def list_open_trials(
+        self, scenario: str, checkpoint: str | None = None, repeat: int | None = None
+    ) -> list[OpenTrials]:
+        """List what this run still has to ask of the scenario, or of one checkpoint or repeat."""
         found, units = (
-            list_open_trials(self._states.scenarios[scenario]),
+            list_open_trials(self._states.scenarios[scenario], checkpoint, repeat),
             self._list_units(scenario),
         )
         if units is None:

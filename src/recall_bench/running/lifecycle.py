@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 
 import anyio
@@ -60,12 +60,18 @@ def _raise_pending(run: ScenarioRun) -> None:
         raise run.pending[-1]
 
 
-def list_open_trials(trials: ScenarioStates) -> Iterator[OpenTrials]:
-    """List what was not asked yet, in story order, the repeats of a checkpoint together."""
-    for row, point in enumerate(trials.checkpoint_plans):
-        for repeat in range(trials.repeats):
-            if items := trials.list_open_items(row, repeat):
-                yield OpenTrials(point, repeat, items)
+def list_open_trials(
+    trials: ScenarioStates, checkpoint: str | None = None, repeat: int | None = None
+) -> Iterator[OpenTrials]:
+    """List what was not asked yet, in story order, the repeats of a checkpoint together.
+
+    Only that of the checkpoint and of the repeat, if they are given.
+    """
+    rows = range(len(trials.checkpoint_plans)) if checkpoint is None else [trials.row[checkpoint]]
+    repeats = range(trials.repeats) if repeat is None else [repeat]
+    for row, number in product(rows, repeats):
+        if items := trials.list_open_items(row, number):
+            yield OpenTrials(trials.checkpoint_plans[row], number, items)
 
 
 async def _run_fresh(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:

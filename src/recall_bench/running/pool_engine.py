@@ -419,9 +419,9 @@ class AskDispatcher:
             TrialBatch(
                 checkpoint=each.point.checkpoint.label, repeat=each.repeat, items=tuple(each.items)
             )
-            for each in self._scheduler.backlog.list_open_trials(unit.scenario)
-            if unit.checkpoint in (None, each.point.checkpoint.label)
-            and unit.repeat in (None, each.repeat)
+            for each in self._scheduler.backlog.list_open_trials(
+                unit.scenario, unit.checkpoint, unit.repeat
+            )
         )
 
     def _enqueue_answer(self, queue: AnswerQueue, event: Event) -> None:

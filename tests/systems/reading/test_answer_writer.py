@@ -4,12 +4,17 @@ The passages are of many kinds, because a reader is there for every system: note
 """
 
 from collections.abc import Sequence
+from datetime import date, datetime, time
+from itertools import product
 from typing import Any
 
 import pytest
 
+from recall_bench.core.memory import Passage
 from recall_bench.systems.builtin.passage_index import NO_RECORD
-from recall_bench.systems.reading.answer_writer import NO, load_writer
+from recall_bench.systems.reading import answer_writer
+from recall_bench.systems.reading.answer_writer import NO, AnswerWriter, load_writer
+from recall_bench.systems.reading.passage_sentences import ReadSentence, read_passages
 from tests.systems.reader_questions import ask, found
 
 
@@ -38,6 +43,46 @@ def test_the_sentence_that_answers_is_quoted_after_its_day(question: str, holds:
     assert said.startswith("On 2024-01-05 (harbour): ")
     assert holds in said
     assert len(said) < len(BOAT)
+
+
+def test_an_answer_that_is_given_again_is_the_one_to_this_question_on_this_day() -> None:
+    """A writer keeps its answers: each is asked for twice, among questions that are like it."""
+    june, july = date(2024, 6, 1), date(2024, 7, 31)
+    asked = [
+        ask(question, session=session, asked_at=datetime.combine(today, time(9)))
+        for question in ("Who came today?", "Who paid?", "Who came and when was it?")
+        for session in ("principal", "crew")
+        for today in (june, july)
+    ]
+    passages = (
+        "On 2024-06-01 (crew): Mara Lind came for the keys. Jo Holm paid.",
+        "On 2024-07-31 (crew): Tove Berg came for the boat. Ann Falk paid.",
+        "On 2024-07-30 (office): Lee Dahl came for the boat. Kai Moe paid.",
+    )
+    given = [found(*passages[:count]) for count in (1, 2, 3)]
+    one = AnswerWriter()
+
+    for _ in range(2):
+        for question, read in product(asked, given):
+            assert one.write(question, read) == AnswerWriter().write(question, read)
+    answers = {one.write(question, read) for question, read in product(asked, given)}
+    assert len(answers) > 4
+
+
+def test_the_oldest_answer_leaves_a_full_writer(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+
+    def read_anew(passages: Sequence[Passage]) -> list[ReadSentence]:
+        written.append(boat)
+        return read_passages(passages)
+
+    monkeypatch.setattr(answer_writer, "WRITTEN", 2)
+    monkeypatch.setattr(answer_writer, "read_passages", read_anew)
+    one = AnswerWriter()
+    for boat in (12, 13, 13, 12, 14, 13, 12):
+        one.write(ask(f"Who bought boat {boat}?"), found(BOAT))
+
+    assert written == [12, 13, 14, 12]
 
 
 def test_a_relative_date_is_resolved_by_the_day_of_the_passage() -> None:
