@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 
 from recall_bench.core import retry
+from recall_bench.core.event import Judged
 from recall_bench.core.retry import CircuitBreaker
+from recall_bench.runs.journal import encode_events, read_events
 from tests.commands import Invoke, Shown
 from tests.models.openai_server import (
     OpenAIServer,
@@ -500,10 +502,10 @@ def test_half_a_letter_in_a_reason_or_a_failure_does_not_end_the_run(run: Bench)
     run.reply = lambda _: error(400, "half a \ud83d face")
     assert run("--no-judge-cache", into="failed").code == 6
 
-    told = [
+    reported = [
         event["verdict"]["reason"] for event in run.events("judged") + run.events("judged", "mine")
     ]
-    assert set(told) == {"half a \\ud83d face"}
+    assert set(reported) == {"half a \\ud83d face"}
     assert all(
         "half a \\ud83d face" in each["message"] for each in run.events("not_judged", "failed")
     )
@@ -548,3 +550,43 @@ def test_a_server_that_restarts_between_two_attempts_is_not_given_up(
 
     breaker.note_connection()
     assert not breaker.is_open
+
+
+def test_a_board_shows_that_verdicts_of_a_model_are_the_word_of_its_authors(run: Bench) -> None:
+    run.reply = lambda request: verdict(PASSES if "Monday" in str(request) else FAILS)
+    assert run().code == 0
+    assert run("--judge", "offline", into="o").code == 0
+    for folder in ("r", "o"):
+        assert run.command("bundle", folder, "-o", f"bundles/{folder}.bundle").code == 0
+    asked = run.asked
+
+    shown = run.command("leaderboard", "build", "bundles", "--into", "site")
+
+    assert shown.code == 0, shown.err
+    assert run.asked == asked
+    derived, reported = json.loads((run.folder / "site/board.json").read_text())["suites"]
+    assert [suite["is_model_judged"] for suite in (derived, reported)] == [False, True]
+    assert derived["entries"][0]["badges"] == ["verified", "self-reported"]
+    assert reported["entries"][0]["badges"] == ["self-reported verdicts", "self-reported"]
+    assert reported["title"].endswith("judged by openai:test")
+    assert "--judge 'openai:test;http" in reported["entries"][0]["command"]
+
+
+def test_better_verdicts_than_the_replies_of_the_model_are_left_out_of_a_board(run: Bench) -> None:
+    run.reply = lambda _: verdict(FAILS)
+    assert run().code == 0
+    journal = run.folder / "r" / "journal.jsonl"
+    events = [
+        event.replace(verdict=event.verdict.replace(marks=PASSES))
+        if isinstance(event, Judged)
+        else event
+        for event in read_events(journal)
+    ]
+    journal.write_bytes(b"".join(encode_events(events)))
+    run.command("export", "r")
+
+    shown = run.command("leaderboard", "build", "r", "--into", "site")
+
+    assert shown.code == 3
+    assert "verdicts differs" in shown.err
+    assert not (run.folder / "site").exists()

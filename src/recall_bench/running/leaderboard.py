@@ -16,6 +16,7 @@ from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.reporting.leaderboard.board import (
     FRESH,
     ISOLATED,
+    MODEL_JUDGED,
     REPLAYED,
     SELF_REPORTED,
     SIGNED,
@@ -77,8 +78,6 @@ class RunCollection:
         require_verified(found)
         folder = opened.folder
         plan = folder.plan
-        if plan.judge.rubrics:
-            raise DataError("a model judged it, and its verdicts cannot be derived again here")
         if plan.error_budget > Settings().error_budget:
             raise DataError(
                 f"its error budget is {plan.error_budget:g}, so that failures could drop out; "
@@ -121,7 +120,7 @@ def read_submission(path: Path) -> BoardSubmission:
 def _list_badges(folder: RunFolder, found: RunVerification, place: Path) -> Iterator[str]:
     plan = folder.plan
     states = {check.part: check.state for check in found.checks}
-    yield VERIFIED
+    yield MODEL_JUDGED if plan.judge.rubrics else VERIFIED
     if is_fresh(plan):
         yield FRESH
     isolation = plan.system.isolation

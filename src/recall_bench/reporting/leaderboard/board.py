@@ -11,10 +11,12 @@ from datetime import datetime
 from itertools import combinations
 from shlex import join
 
-from recall_bench.core.plan import DrawnStory, Plan
+from recall_bench.core.memory import ReaderCard
+from recall_bench.core.plan import DrawnStory, Lifecycle, Plan
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import JudgeCard
 from recall_bench.generate.shipped_personas import load_catalogue
 from recall_bench.metrics.comparison import adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate
@@ -28,7 +30,22 @@ from recall_bench.runs.trials import TrialTable, read_trials
 
 VERIFIED, FRESH, REPLAYED, SELF_REPORTED = "verified", "fresh seed", "replayed", "self-reported"
 ISOLATED, SIGNED, CONTROL = "isolated", "signed", "control"
+MODEL_JUDGED = "self-reported verdicts"
+BADGES = {
+    VERIFIED: "journal, questions, verdicts and figures follow from the bundle",
+    MODEL_JUDGED: "a model judged; marks and figures follow from the replies in the bundle, and "
+    "that these are the model's is the word of its authors",
+    FRESH: "measured on stories drawn from a long random seed",
+    ISOLATED: "by its own account, it ran in a sandbox apart from questions and answers",
+    SIGNED: "by one of the people whose keys the board was built with",
+    REPLAYED: "a random part of the run was repeated here with the same marks",
+    CONTROL: "knows nothing, guesses, or is given the evidence: a mark to compare with",
+    SELF_REPORTED: "that the answers are those of the system is the word of its authors",
+}
+"""What each badge says."""
 AS_RELEASED = "as released"
+_EXTRACTIVE = "extractive"
+"""The reader of systems that do not answer, unless another is named."""
 CONTROLS = frozenset({"none", "random", "gold-passages", "oracle"})
 """Built-in systems that know nothing, guess, or have the evidence; they are in no group."""
 
@@ -129,6 +146,8 @@ class BoardSuite(ComputedRecord, frozen=True, kw_only=True):
     is_fresh: bool
     is_released: bool
     """Whether the stories are those that ship with the package."""
+    is_model_judged: bool
+    """Whether a model gave the verdicts; they cannot be derived again without asking it."""
     settings: dict[str, str]
     entries: tuple[Entry, ...]
     """The newest of each system, best first."""
@@ -144,7 +163,8 @@ class Board(Record, frozen=True, kw_only=True):
 
     title: str
     suites: tuple[BoardSuite, ...]
-    """The headline first: the fresh-seed suite with the most systems."""
+    """The headline first: the fresh-seed suite with the most systems, and verdicts that were
+    derived again before those of a model."""
 
     def list_systems(self) -> tuple[str, ...]:
         """Every system, in the order of the headline, then of the other suites."""
@@ -176,7 +196,14 @@ def build_board(runs: Sequence[BoardRun], title: str = "Recall Bench leaderboard
     for run in runs:
         grouped.setdefault(_identify_suite(run.plan), []).append(run)
     suites = [_build_suite(found) for found in grouped.values()]
-    suites.sort(key=lambda suite: (not suite.is_fresh, -len(suite.entries), suite.title))
+    suites.sort(
+        key=lambda each: (
+            not each.is_fresh,
+            each.is_model_judged,
+            -len(each.entries),
+            each.title,
+        )
+    )
     return Board(title=title, suites=tuple(suites))
 
 
@@ -205,6 +232,7 @@ def _build_suite(runs: Sequence[BoardRun]) -> BoardSuite:
         data=_describe_data(plan),
         is_fresh=is_fresh(plan),
         is_released=plan.world is None,
+        is_model_judged=bool(plan.judge.rubrics),
         settings={
             **list_settings(plan),
             "checkpoints": ", ".join(checkpoint.label for checkpoint in plan.checkpoints),
@@ -304,16 +332,34 @@ def describe_command(plan: Plan, submission: BoardSubmission) -> str:
         "--seed": (plan.seed, usual.seed),
         "--top-k": (plan.top_k, usual.top_k),
         "--max-context-tokens": (plan.max_context_tokens, usual.max_context_tokens),
-        "--judge": (plan.judge.name, usual.judge),
+        "--judge": (plan.judge.model or plan.judge.name, usual.judge),
+        "--appellate-judge": (_name_part(plan.appellate), usual.appellate_judge),
+        "--review": (plan.review.value, usual.review.value),
+        "--judge-memory-window": (plan.judge_memory_window, usual.judge_memory_window),
+        "--reader": (_name_part(plan.reader), None if plan.system.answers else _EXTRACTIVE),
+        "--timeout": (round(1000 * plan.answer_timeout_s), usual.timeout_ms),
+        "--ingest-timeout": (round(1000 * plan.feed_timeout_s), usual.ingest_timeout_ms),
+        "--judge-timeout": (round(1000 * plan.judge_timeout_s), usual.judge_timeout_ms),
         "--calendar": (plan.calendar.value, usual.calendar.value),
         "--ingest": (plan.ingest.value, usual.ingest.value),
     }
     for flag, (value, default) in given.items():
-        if value != default:
+        if value is not None and value != default:
             words += [flag, str(value)]
+    if plan.lifecycle is Lifecycle.GROWING:
+        words += ["--lifecycle", plan.lifecycle.value]
+    if plan.sample is not None and plan.sampling is not usual.sampling:
+        words += ["--sampling", plan.sampling.value]
+    if plan.dry_run:
+        words.append("--first-checkpoint")
     if plan.groups_enabled:
         words.append("--groups-enabled")
     return join(words)
+
+
+def _name_part(card: JudgeCard | ReaderCard | None) -> str | None:
+    """What to name a judge or reader by in a command."""
+    return None if card is None else card.model or card.name
 
 
 def _find_story(plan: Plan) -> DrawnStory | None:
@@ -335,12 +381,14 @@ def _find_story(plan: Plan) -> DrawnStory | None:
 
 
 def _describe_suite(plan: Plan) -> str:
-    data = _describe_data(plan)
-    if plan.dataset is not None:
-        return data
-    if plan.world is None:
-        return f"{data}, {AS_RELEASED}"
-    return f"{data}, {'fresh seeds' if plan.world.is_fresh else f'seed {plan.world.seed}'}"
+    parts = [_describe_data(plan)]
+    if plan.world is not None:
+        parts.append("fresh seeds" if plan.world.is_fresh else f"seed {plan.world.seed}")
+    elif plan.dataset is None:
+        parts.append(AS_RELEASED)
+    if plan.judge.rubrics:
+        parts.append(f"judged by {(plan.judge.model or plan.judge.name).partition(';')[0]}")
+    return ", ".join(parts)
 
 
 def is_fresh(plan: Plan) -> bool:

@@ -29,6 +29,8 @@ from recall_bench.reporting.headlines import (
 )
 from recall_bench.reporting.leaderboard.board import (
     AS_RELEASED,
+    BADGES,
+    MODEL_JUDGED,
     SELF_REPORTED,
     VERIFIED,
     Board,
@@ -160,7 +162,7 @@ def _render_index(board: Board) -> Markup:
         make_element(
             "p",
             f"{lead} Every run was verified: its journal, its questions, its verdicts and its "
-            "figures were derived again.",
+            f"figures were derived again{_note_models(board)}.",
             class_="lead",
         ),
         _render_suite(head, others, root=""),
@@ -169,6 +171,12 @@ def _render_index(board: Board) -> Markup:
         _render_legend(),
         link="board.json",
     )
+
+
+def _note_models(board: Board) -> str:
+    if not any(suite.is_model_judged for suite in board.suites):
+        return ""
+    return "; verdicts of a model only from the replies that its authors published"
 
 
 def _render_frame(title: str, *content: Markup, link: str, crumbs: Sequence[Markup] = ()) -> Markup:
@@ -261,7 +269,7 @@ def _render_name(entry: Entry, root: str) -> Markup:
 
 
 def _style_badge(name: str) -> str:
-    kind = {VERIFIED: " good", SELF_REPORTED: " weak"}.get(name, "")
+    kind = {VERIFIED: " good", SELF_REPORTED: " weak", MODEL_JUDGED: " weak"}.get(name, "")
     return f"badge{kind}"
 
 
@@ -372,14 +380,6 @@ def _render_cell(found: CategoryScore | None) -> Markup:
 
 def _render_legend() -> Markup:
     notes = (GROUP_NOTE, WAY_NOTE, INVENTION_NOTE, DOUBT_NOTE)
-    badges = {
-        "verified": "journal, questions, verdicts and figures follow from the bundle",
-        "fresh seed": "measured on stories drawn from a long random seed",
-        "isolated": "by its own account, it ran in a sandbox apart from questions and answers",
-        "replayed": "a random part of the run was repeated here with the same answers",
-        "control": "knows nothing, guesses, or is given the evidence: a mark to compare with",
-        "self-reported": "that the answers are those of the system is the word of its authors",
-    }
     return make_element(
         "section",
         make_element("h2", "How to read this"),
@@ -396,7 +396,7 @@ def _render_legend() -> Markup:
                     make_element("dt", make_element("span", name, class_=_style_badge(name))),
                     make_element("dd", text),
                 )
-                for name, text in badges.items()
+                for name, text in BADGES.items()
             ),
         ),
     )
