@@ -3,6 +3,8 @@
 import os
 import signal
 import threading
+from pathlib import Path
+from secrets import token_urlsafe
 from types import FrameType
 
 import click
@@ -26,8 +28,10 @@ from recall_bench.cli.options import option
 def endpoint_command(port: int | None, model: str | None, embedder: str | None) -> None:
     """Serve embeddings and chats to products on this machine, until interrupted.
 
-    Prints the environment variables for a product, and at the end the cost.
+    Prints the environment variables for a product, and at the end the cost. With --model or
+    --embedder the key is needed: that of RECALL_BENCH_HTTP_TOKEN, or a random one in a file.
     """
+    from recall_bench.core.leftovers import TemporaryFolder
     from recall_bench.core.settings import Settings
     from recall_bench.core.usage import JudgingCosts, Usage
     from recall_bench.reporting.run_facts import describe_costs
@@ -40,14 +44,21 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
         asked_to_stop.set()
 
     settings = Settings(system_model=model, system_embedder=embedder)
+    given = os.environ.get(TOKEN_VARIABLE) or None
     # Without a token, every user of this machine can spend what a model costs.
-    token = os.environ.get(TOKEN_VARIABLE) or None
+    token = given or (token_urlsafe(24) if model or embedder else None)
     serving = build_endpoint(settings, port=port or 0, token=token, flags=("--model", "--embedder"))
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with serving:
+        with serving, TemporaryFolder("endpoint") as private:
             click.echo(f"export OPENAI_BASE_URL={serving.url}")
-            click.echo(f"export OPENAI_API_KEY={f'${TOKEN_VARIABLE}' if token else UNUSED_KEY}")
+            key = f"${TOKEN_VARIABLE}" if given else UNUSED_KEY
+            if token and not given:
+                # The folder is closed to others, as the terminal and its history are not.
+                place = Path(private, "key")
+                place.write_text(token)
+                key = f'"$(cat {place})"'
+            click.echo(f"export OPENAI_API_KEY={key}")
             size = f"{serving.dimensions} dimensions"
             click.echo(f"embeddings: {serving.embedder}, {size}", err=True)
             click.echo(f"chats: {serving.model or 'none'}", err=True)

@@ -4,7 +4,6 @@ Only requests that name this machine in their host header and the token in their
 so that no other page in the browser and no name that resolves here can read anything.
 """
 
-import hmac
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,28 +14,22 @@ from typing import Final
 import anyio
 import msgspec
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from recall_bench.core.errors import BenchError
 from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.reporting.explorer.explorer_page import INDEX, render_explorer
 from recall_bench.reporting.explorer.explorer_views import ExplorerViews, LabelRequest, UnknownView
+from recall_bench.systems.servers.request_guard import PAGE_HEADERS, PageGuard, read_limited_body
 from recall_bench.systems.servers.web_server import bind_socket, serve_application
 
 LOOPBACK: Final = "127.0.0.1"
 _MOST_THREADS = 16
 _MAX_BODY = 1 << 15
 """Bytes of a label with its comment."""
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
 
 
 async def serve_explorer(
@@ -69,43 +62,7 @@ def build_application(
         Route("/run/{run}/report.html", handlers.show_report),
         Route("/labels/{run}", handlers.take_label, methods=["POST"]),
     ]
-    hosts = {f"{name}:{port}" for name in (LOOPBACK, "localhost")}
-    return _GuardedApplication(Starlette(routes=routes), token, frozenset(hosts))
-
-
-@dataclass(frozen=True, slots=True)
-class _GuardedApplication:
-    """Lets requests with the right host and token through, and strips the token."""
-
-    inner: ASGIApp
-    token: str
-    hosts: frozenset[str]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope)
-        refusal = self._refuse(request)
-        if refusal is not None:
-            await refusal(scope, receive, send)
-            return
-        path = scope["path"].removeprefix(f"/{self.token}")
-        if not path:
-            # Addresses within the page are relative to a folder.
-            await RedirectResponse(f"/{self.token}/")(scope, receive, send)
-            return
-        await self.inner({**scope, "path": path, "raw_path": path.encode()}, receive, send)
-
-    def _refuse(self, request: Request) -> Response | None:
-        if request.headers.get("host", "") not in self.hosts:
-            return _make_text("this server answers to its own address only", 421)
-        first = request.scope["path"].removeprefix("/").partition("/")[0]
-        if not hmac.compare_digest(first.encode(), self.token.encode()):
-            return _make_text("open the address that recall-bench view printed", 403)
-        origin = request.headers.get("origin")
-        if origin is None and request.method not in ("GET", "HEAD"):
-            return _make_text("only the page itself may write", 403)
-        if origin is not None and origin.removeprefix("http://") not in self.hosts:
-            return _make_text("another page may not ask", 403)
-        return None
+    return PageGuard(Starlette(routes=routes), token, port)
 
 
 @dataclass(slots=True)
@@ -122,7 +79,7 @@ class _ExplorerHandlers:
     async def show_index(self, _: Request) -> Response:
         """The page."""
         text = "".join(render_explorer(self.title, is_served=True))
-        return Response(text, media_type="text/html", headers=_HEADERS)
+        return Response(text, media_type="text/html", headers=PAGE_HEADERS)
 
     async def show_data(self, request: Request) -> Response:
         """One piece of data, as JSON."""
@@ -137,20 +94,21 @@ class _ExplorerHandlers:
         """Append a label; the only thing that is ever written."""
         if request.headers.get("content-type") != "application/json":
             return _make_text("send JSON", 415)
-        body = bytearray()
-        async for piece in request.stream():
-            body += piece
-            if len(body) > _MAX_BODY:
-                return _make_text("the label is too long", 413)
         try:
-            given = msgspec.json.decode(bytes(body), type=LabelRequest)
+            body = await read_limited_body(request, _MAX_BODY)
+        except ClientDisconnect:
+            return _make_text("the rest of the label did not arrive", 408)
+        if body is None:
+            return _make_text("the label is too long", 413)
+        try:
+            given = msgspec.json.decode(body, type=LabelRequest)
         except msgspec.DecodeError as error:
             return _make_text(f"this is no label ({error})", 400)
         return await self._answer(partial(self._add_label, request.path_params["run"], given))
 
     def _add_label(self, run: str, given: LabelRequest) -> Response:
         content = self.views.add_label(run, given)
-        return Response(content, media_type="application/json", headers=_HEADERS)
+        return Response(content, media_type="application/json", headers=PAGE_HEADERS)
 
     async def _answer(self, build: Callable[[], Response]) -> Response:
         try:
@@ -162,15 +120,15 @@ class _ExplorerHandlers:
 
     def _build_data(self, name: str) -> Response:
         content = self.views.build(name)
-        return Response(content, media_type="application/json", headers=_HEADERS)
+        return Response(content, media_type="application/json", headers=PAGE_HEADERS)
 
     def _build_report(self, run: str) -> Response:
         size, written = self.views.read_stamp(run)
         page = self.pages / f"{run}-{size}-{written}.html"
         if not page.is_file():
             self.views.write_report(run, page)
-        return FileResponse(page, media_type="text/html", headers=_HEADERS)
+        return FileResponse(page, media_type="text/html", headers=PAGE_HEADERS)
 
 
 def _make_text(words: str, status: int) -> Response:
-    return PlainTextResponse(words, status, headers=_HEADERS)
+    return PlainTextResponse(words, status, headers=PAGE_HEADERS)

@@ -22,10 +22,9 @@ import uvicorn
 from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.core.foreign_json import decode_foreign_json
@@ -37,6 +36,7 @@ from recall_bench.systems.endpoint.chat_completions import (
     format_stream,
     translate_fault,
 )
+from recall_bench.systems.servers.guarded_protocol import GuardedProtocol
 from recall_bench.systems.servers.request_guard import (
     has_token,
     is_from_web_page,
@@ -207,9 +207,7 @@ class EndpointApplication:
 
     def _check_token(self, request: Request) -> None:
         if self._token is not None and not has_token(request, self._token):
-            raise EndpointRefusal(
-                401, "send the key that RECALL_BENCH_HTTP_TOKEN held when the endpoint was started"
-            )
+            raise EndpointRefusal(401, "send the key that the endpoint named when it was started")
 
     async def _list_models(self, _: Request) -> Response:
         return _make_json_response(
@@ -281,7 +279,10 @@ def _check_origin(request: Request) -> None:
 
 
 async def _read_body(request: Request) -> dict[str, Any]:
-    raw = await read_limited_body(request, _MAX_BODY_BYTES)
+    try:
+        raw = await read_limited_body(request, _MAX_BODY_BYTES)
+    except ClientDisconnect:
+        raise EndpointRefusal(408, "the rest of the body did not arrive") from None
     if raw is None:
         raise EndpointRefusal(413, f"the body has more than {_MAX_BODY_BYTES:,} bytes; send less")
     try:
@@ -400,7 +401,7 @@ class _EndpointServer(uvicorn.Server):
         await self.is_over.wait()
 
 
-class BufferedProtocol(H11Protocol):
+class BufferedProtocol(GuardedProtocol):
     """Sends head and body of a reply in one write."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 import msgspec
 
-from recall_bench.core.errors import BenchError
+from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.user_code import require_libraries
 from recall_bench.systems.servers.host import SystemHost, encode_fault
 from recall_bench.systems.servers.request_guard import (
@@ -48,6 +48,12 @@ async def serve_http(
     taken = bind_socket(address)
     is_local = taken.getsockname()[0] in LOOPBACK_HOSTS
     token = os.environ.get(TOKEN_VARIABLE) or None
+    if not is_local and token is None:
+        taken.close()
+        raise UsageError(
+            f"--http {address}: other machines could read and change its memories; set "
+            f"{TOKEN_VARIABLE} here and where it is asked, or serve at 127.0.0.1"
+        )
     application = _ServerApplication(host, token, is_local=is_local)
     await serve_application(application, taken, ready=ready, stop=application.stop)
 

@@ -121,7 +121,6 @@ def _build_server(
 
     config = build_config(
         application,
-        http="h11",
         lifespan="off",
         interface="asgi3",
         timeout_keep_alive=_KEEPALIVE_S,
@@ -131,11 +130,20 @@ def _build_server(
 
 
 def build_config(application: "ASGIApp", **settings: Any) -> "uvicorn.Config":  # noqa: ANN401
-    """The settings of a server that logs nothing and adds no headers of its own."""
+    """The settings of a server that logs nothing, adds no headers, and bounds its connections."""
     import uvicorn
+
+    from recall_bench.systems.servers.guarded_protocol import (
+        MAX_CONNECTIONS,
+        MAX_HEAD_BYTES,
+        GuardedProtocol,
+    )
 
     return uvicorn.Config(
         application,
+        http=settings.pop("http", GuardedProtocol),
+        limit_concurrency=MAX_CONNECTIONS,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
         ws="none",
         log_config=None,
         access_log=False,

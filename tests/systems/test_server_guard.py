@@ -1,0 +1,231 @@
+"""The table in docs/reference/servers.md, line by line, for each server that we start."""
+
+import os
+import re
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from recall_bench.systems.endpoint.endpoint_server import BufferedProtocol
+from recall_bench.systems.servers import guarded_protocol, request_guard
+from tests.gardener import write_persona
+
+KEY = "sk-planted-0123456789abcdef"
+
+SHORTER = """
+import sys
+from recall_bench.systems.servers import guarded_protocol, request_guard
+guarded_protocol.HEAD_TIMEOUT_S = 0.5
+guarded_protocol.MAX_CONNECTIONS = 8
+request_guard.BODY_PAUSE_S = 0.5
+from recall_bench.cli.main import main
+sys.argv = ["recall-bench", *sys.argv[1:]]
+main()
+"""
+"""The command, with limits that a test can wait for."""
+
+
+class Server:
+    """A command of ours that serves, and the address it printed."""
+
+    def __init__(self, words: list[str], folder: Path) -> None:
+        self.kind = words[0]
+        environ = os.environ | {"RECALL_BENCH_HTTP_TOKEN": "", "OPENAI_API_KEY": KEY}
+        self.errors = (folder / "errors").open("wb+")
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SHORTER, *words],
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env=environ,
+            cwd=folder,
+            text=True,
+        )
+        self.url = ""
+        self.headers: dict[str, str] = {}
+
+    def read_output(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def read_errors(self) -> str:
+        self.errors.seek(0)
+        return self.errors.read().decode()
+
+    @property
+    def place(self) -> tuple[str, int]:
+        parts = urlsplit(self.url)
+        return str(parts.hostname), int(parts.port or 0)
+
+
+def find_address(server: Server) -> str:
+    for _ in range(600):
+        if found := re.search(r"http://127\.0\.0\.1:[0-9]+[^\s]*", server.read_errors()):
+            return found[0]
+        assert server.process.poll() is None, server.read_errors()
+        time.sleep(0.1)
+    raise AssertionError(server.read_errors())
+
+
+@contextmanager
+def serve(kind: str, folder: Path) -> Iterator[Server]:
+    data = folder / "data"
+    write_persona(data)
+    words = {
+        "serve": ["serve", "bm25", "--http", "0"],
+        "endpoint": ["endpoint", "--model", "openai:test;http://127.0.0.1:9/v1"],
+        "view": ["view", str(folder), "--no-open"],
+    }[kind]
+    server = Server(words, folder)
+    try:
+        if kind == "endpoint":
+            server.url = server.read_output().strip().partition("=")[2]
+            key = re.fullmatch(r'export OPENAI_API_KEY="\$\(cat (.+)\)"\n', server.read_output())
+            assert key is not None
+            assert stat.S_IMODE(Path(key[1]).parent.stat().st_mode) == 0o700
+            server.headers = {"Authorization": f"Bearer {Path(key[1]).read_text()}"}
+        else:
+            server.url = find_address(server).rstrip("/")
+        yield server
+    finally:
+        server.process.kill()
+        server.process.communicate()
+        server.errors.close()
+
+
+@pytest.fixture(scope="module", params=["serve", "endpoint", "view"])
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    with serve(request.param, tmp_path_factory.mktemp(request.param)) as found:
+        found.kind = request.param  # type: ignore[attr-defined]
+        yield found
+
+
+def get_path(server: Server) -> str:
+    return {"serve": "/health", "endpoint": "/models", "view": "/"}[server.kind]
+
+
+def get(server: Server, **headers: str) -> int:
+    with httpx.Client(trust_env=False) as client:
+        address = server.url + get_path(server)
+        return client.get(address, headers={**server.headers, **headers}).status_code
+
+
+def test_it_listens_on_loopback(server: Server) -> None:
+    assert server.place[0] == "127.0.0.1"
+    assert get(server) == 200
+
+
+def test_another_host_is_refused(server: Server) -> None:
+    assert get(server, Host="rebound.example") in (403, 421)
+
+
+def test_another_origin_is_refused(server: Server) -> None:
+    assert get(server, Origin="http://elsewhere.example") == 403
+
+
+def test_a_head_that_does_not_arrive_costs_its_connection(server: Server) -> None:
+    """Byte by byte, so that it never is idle."""
+    with socket.create_connection(server.place) as client:
+        begun = time.monotonic()
+        client.settimeout(0.1)
+        with pytest.raises(OSError, match=r"pipe|reset"):  # noqa: PT012 - until it is closed
+            while time.monotonic() - begun < 20:
+                client.send(b"x")
+                try:
+                    if client.recv(1000) == b"":
+                        raise BrokenPipeError("Broken pipe")
+                except TimeoutError:
+                    continue
+    assert get(server) == 200
+
+
+def test_a_head_without_end_is_refused(server: Server) -> None:
+    head = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 200_000
+    with socket.create_connection(server.place) as client:
+        client.settimeout(10)
+        try:
+            client.sendall(head)
+            reply = client.recv(1000)
+        except OSError:
+            reply = b""
+    assert reply == b"" or b" 400 " in reply or b" 431 " in reply
+    assert get(server) == 200
+
+
+def test_more_connections_than_the_limit_are_turned_away(server: Server) -> None:
+    held = []
+    try:
+        for _ in range(12):
+            held.append(socket.create_connection(server.place))
+            held[-1].sendall(b"GET / HTTP/1.1\r\n")
+        assert get(server) == 503
+    finally:
+        for client in held:
+            client.close()
+    time.sleep(0.5)
+    assert get(server) == 200
+
+
+def test_no_key_is_in_what_it_prints_or_replies(server: Server) -> None:
+    with httpx.Client(trust_env=False) as client:
+        body = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+        for path in ("/chat/completions", "/health", "/nothing"):
+            replies = [client.post(server.url + path, json=body, headers=server.headers)]
+            assert all(KEY not in reply.text + str(reply.headers) for reply in replies)
+    assert KEY not in server.read_errors()
+
+
+def test_what_changes_or_spends_needs_the_token(tmp_path: Path) -> None:
+    with serve("endpoint", tmp_path) as server:
+        for headers in ({}, {"Authorization": "Bearer unused"}):
+            status = httpx.get(f"{server.url}/models", headers=headers, trust_env=False).status_code
+            assert status == 401
+
+
+def test_the_address_of_the_explorer_is_its_token(tmp_path: Path) -> None:
+    with serve("view", tmp_path) as server:
+        host, port = server.place
+        assert httpx.get(f"http://{host}:{port}/", trust_env=False).status_code == 403
+
+
+def test_other_machines_are_served_only_with_a_token(tmp_path: Path) -> None:
+    environ = os.environ | {"RECALL_BENCH_HTTP_TOKEN": ""}
+    words = [sys.executable, "-m", "recall_bench", "serve", "bm25", "--http", "0.0.0.0:0"]
+    done = subprocess.run(words, env=environ, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert "other machines could read and change its memories; set RECALL_BENCH_HTTP_TOKEN" in (
+        done.stderr
+    )
+
+
+def test_a_body_that_stops_arriving_costs_its_connection(tmp_path: Path) -> None:
+    with serve("endpoint", tmp_path) as server, socket.create_connection(server.place) as client:
+        client.settimeout(20)
+        key = server.headers["Authorization"]
+        client.sendall(
+            f"POST /v1/embeddings HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {key}\r\n"
+            "Content-Length: 100\r\n\r\nabc".encode()
+        )
+        assert b" 408 " in client.recv(1000)
+
+
+def test_the_limits_are_those_of_the_table() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "servers.md"
+    text = page.read_text()
+
+    assert f"{guarded_protocol.HEAD_TIMEOUT_S:g} s" in text
+    assert f"{guarded_protocol.MAX_HEAD_BYTES // 1024} KiB" in text
+    assert f"{guarded_protocol.MAX_CONNECTIONS} connections" in text
+    assert f"{request_guard.BODY_PAUSE_S:g} s" in text
+    assert issubclass(BufferedProtocol, guarded_protocol.GuardedProtocol)
