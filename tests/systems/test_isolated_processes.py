@@ -14,13 +14,33 @@ from recall_bench.core.fork_server import can_fork
 from recall_bench.core.settings import Settings
 from recall_bench.systems.python.isolated_system import IsolatedSystem, load_isolated_system
 
-pytestmark = pytest.mark.skipif(not can_fork(), reason="there is no fork server here")
+pytestmark = [
+    pytest.mark.skipif(not can_fork(), reason="there is no fork server here"),
+    pytest.mark.usefixtures("own_server"),
+]
 
 ADAPTER = """
 class Adapter:
     def ingest_day(self, day, content, metadata): pass
     def query(self, question): return ""
 """
+
+
+@pytest.fixture
+def processes() -> "Processes":
+    """The processes that a test starts."""
+    return Processes()
+
+
+class Processes:
+    """Counts what was started since it was made; other tests keep a server."""
+
+    def __init__(self) -> None:
+        self._known = set(list_descendants(os.getpid()))
+
+    def count(self) -> int:
+        """How many there are, zombies too."""
+        return len(set(list_descendants(os.getpid())) - self._known)
 
 
 @pytest.fixture
@@ -58,7 +78,9 @@ def list_descriptors() -> Counter[str]:
     return kinds
 
 
-def test_nothing_is_left_of_200_memories(tmp_path: Path, folder: Path) -> None:
+def test_nothing_is_left_of_200_memories(
+    tmp_path: Path, folder: Path, processes: Processes
+) -> None:
     system = load(tmp_path)
 
     async def open_and_close(times: int) -> None:
@@ -67,38 +89,38 @@ def test_nothing_is_left_of_200_memories(tmp_path: Path, folder: Path) -> None:
 
     async def run() -> None:
         await open_and_close(2)
-        before = (list_descriptors(), len(list_descendants(os.getpid())), list(folder.rglob("*")))
+        before = (list_descriptors(), processes.count(), list(folder.rglob("*")))
         async with anyio.create_task_group() as group:
             for _ in range(4):
                 group.start_soon(open_and_close, 50)
         await anyio.lowlevel.checkpoint()
-        after = (list_descriptors(), len(list_descendants(os.getpid())), list(folder.rglob("*")))
+        after = (list_descriptors(), processes.count(), list(folder.rglob("*")))
         assert after == before
         await system.close()
 
     anyio.run(run)
-    assert not list_descendants(os.getpid())
+    assert not processes.count()
     assert not list(folder.iterdir())
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.003, 0.01, 0.02, 0.04, 0.08, 0.2])
 def test_nothing_is_left_of_memories_that_were_cancelled(
-    tmp_path: Path, folder: Path, delay_s: float
+    tmp_path: Path, folder: Path, processes: Processes, delay_s: float
 ) -> None:
     system = load(tmp_path)
 
     async def run() -> None:
         await (await system.open("ada")).close()
-        before = (list_descriptors(), len(list_descendants(os.getpid())), list(folder.rglob("*")))
+        before = (list_descriptors(), processes.count(), list(folder.rglob("*")))
         with anyio.move_on_after(delay_s):
             async with anyio.create_task_group() as group:
                 for _ in range(4):
                     group.start_soon(system.open, "ada")
         await system.close()
-        assert not list_descendants(os.getpid())
+        assert not processes.count()
         again = await system.open("ada")
         await again.close()
-        after = (list_descriptors(), len(list_descendants(os.getpid())), list(folder.rglob("*")))
+        after = (list_descriptors(), processes.count(), list(folder.rglob("*")))
         assert after[:2] == before[:2]
         assert len(after[2]) == len(before[2])
         await system.close()
@@ -109,7 +131,7 @@ def test_nothing_is_left_of_memories_that_were_cancelled(
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.005, 0.02, 0.06])
 def test_what_is_just_being_started_ends_with_the_system(
-    tmp_path: Path, folder: Path, delay_s: float
+    tmp_path: Path, folder: Path, processes: Processes, delay_s: float
 ) -> None:
     """Another memory is opened meanwhile, which once made the system forget the first."""
     system = load(tmp_path)
@@ -130,7 +152,7 @@ def test_what_is_just_being_started_ends_with_the_system(
 
     anyio.run(run)
     assert all(isinstance(error, SystemGone) for error in ended)
-    assert not list_descendants(os.getpid())
+    assert not processes.count()
     assert not list(folder.iterdir())
 
 

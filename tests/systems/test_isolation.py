@@ -367,6 +367,19 @@ def test_a_process_that_dies_is_gone_with_its_last_words(tmp_path: Path) -> None
         ask(path)
 
 
+@pytest.mark.parametrize(
+    "way", ["asyncio.run(work())", "asyncio.get_event_loop().run_until_complete(work())"]
+)
+def test_plain_code_may_run_an_event_loop(tmp_path: Path, way: str) -> None:
+    path = write_adapter(
+        tmp_path,
+        "import asyncio\nasync def work():\n    await asyncio.sleep(0.1)\n    return 'done'\n"
+        f"return {way}",
+    )
+
+    assert ask(path) == '"done"'
+
+
 def test_what_it_prints_is_shown_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A character arrives in two pieces, and the last one is cut."""
     path = write_adapter(
@@ -380,7 +393,10 @@ def test_what_it_prints_is_shown_whole(tmp_path: Path, capsys: pytest.CaptureFix
     assert "café �" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("hang", ["while True: pass", "import time; time.sleep(600)"])
+STUBBORN = "import time\n    while True:\n        try: time.sleep(600)\n        except: pass"
+
+
+@pytest.mark.parametrize("hang", ["while True: pass", "import time; time.sleep(600)", STUBBORN])
 def test_a_call_that_is_late_is_ended(tmp_path: Path, hang: str) -> None:
     path = write_adapter(tmp_path, f"if question == 'hang':\n    {hang}\nreturn 'alive'")
 
@@ -389,7 +405,7 @@ def test_a_call_that_is_late_is_ended(tmp_path: Path, hang: str) -> None:
         with pytest.raises(SystemTimeout):
             await limit_time(0.2, memory.answer(late), SystemTimeout("late"))
         with anyio.fail_after(20):
-            if hang.startswith("while"):
+            if hang != STUBBORN:
                 assert (await answered(memory, QUESTION)).text == '"alive"'
             else:
                 with pytest.raises(SystemStuck, match="did not stop"):

@@ -51,6 +51,8 @@ def enter_sandbox(policy: SandboxPolicy) -> None:
     theirs.close()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    # Others are for the child too, and this process alone is known by its number.
+    signal.signal(signal.SIGURG, lambda number, _: os.kill(child, number))
     _close_other_descriptors(ours.fileno())
     _, listeners, _, _ = socket.recv_fds(ours, 16, 1)
     with os.fdopen(os.pidfd_open(child), "rb", buffering=0) as end:

@@ -3,6 +3,7 @@
 It holds one memory, so that nothing passes from one memory to another but what a snapshot holds.
 """
 
+import asyncio
 import gc
 import importlib
 import os
@@ -21,7 +22,8 @@ from recall_bench.core.fork_server import serve_forks
 from recall_bench.core.memory import Answer, RetrievalReply
 from recall_bench.core.record import Record
 from recall_bench.core.sandbox import SandboxPolicy
-from recall_bench.systems.python.python_snapshots import ProcessKind, PythonSnapshots
+from recall_bench.systems.python.main_thread import MainThread
+from recall_bench.systems.python.python_snapshots import PythonSnapshots
 from recall_bench.systems.python.system import PythonSystem, load_python_system
 from recall_bench.systems.servers.host import SystemHost, decode_question
 from recall_bench.systems.servers.stdio_server import (
@@ -84,7 +86,8 @@ def main() -> None:
 
         enter_sandbox(spec.policy)
     try:
-        anyio.run(_serve, AdapterHost(spec), pipes)
+        main_thread = MainThread()
+        main_thread.serve(_serve(AdapterHost(spec, main_thread), pipes, main_thread))
     except BaseException:  # noqa: BLE001 - the adapter may raise anything
         traceback.print_exc()
         _end_process(1)
@@ -108,9 +111,11 @@ def _import_early() -> None:
     gc.freeze()
 
 
-async def _serve(host: "AdapterHost", pipes: Pipes) -> None:
+async def _serve(host: "AdapterHost", pipes: Pipes, main_thread: MainThread) -> None:
     try:
-        await serve_stdio(host.handle, pipes, encode_error, DirectWriter)
+        await serve_stdio(
+            host.handle, pipes, encode_error, DirectWriter, main_thread.watch_messages
+        )
     finally:
         with anyio.CancelScope(shield=True):
             await host.close()
@@ -119,24 +124,40 @@ async def _serve(host: "AdapterHost", pipes: Pipes) -> None:
 class AdapterHost:
     """Loads the adapter at the first request, so that what goes wrong there is a reply."""
 
-    def __init__(self, spec: AdapterSpec) -> None:
+    def __init__(self, spec: AdapterSpec, main_thread: MainThread) -> None:
         self._spec = spec
+        self._main_thread = main_thread
+        self._loading = asyncio.Lock()
         self._host: _LoadedHost | None = None
 
     async def handle(self, request: wire.Request) -> wire.Reply:
         """The reply to a request."""
         if self._host is None:
-            spec, private = self._spec, Path(self._spec.private)
+            async with self._loading:
+                self._host = self._host or await self._load()
+        return await self._host.handle(request)
+
+    async def _load(self) -> "_LoadedHost":
+        spec, private = self._spec, Path(self._spec.private)
+        system = None
+
+        def load() -> None:
+            nonlocal system
             system = load_python_system(
                 spec.target,
                 spec.config,
                 factory=spec.factory,
                 state_dir=private / STATE,
-                kind=ProcessKind.CHILD,
+                main=self._main_thread,
                 keeps_states=True,
             )
-            self._host = _LoadedHost(system, private)
-        return await self._host.handle(request)
+
+        outcome = await self._main_thread.run(load)
+        if outcome.error is not None:
+            raise outcome.error
+        if system is None:
+            raise AssertionError("a call that raised nothing returned")
+        return _LoadedHost(system, private)
 
     async def close(self) -> None:
         """Close the memory and the adapter."""

@@ -15,6 +15,7 @@ import socket
 import sys
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -68,6 +69,7 @@ from recall_bench.systems.python.adapter_process import (
     AdapterSpec,
     RecordReply,
 )
+from recall_bench.systems.python.main_thread import CANCEL_SIGNAL
 from recall_bench.systems.python.system import serialise_config
 from recall_bench.systems.python.worker_thread import GRACE_S
 from recall_bench.systems.servers.stdio_server import CANCEL, CancelRequest
@@ -98,6 +100,7 @@ _BOOT_COMMAND = (sys.executable, "-P", "-c", _BOOT, str(_PACKAGES))
 _SNAPSHOT_NAME = re.compile(r"[0-9a-f]{32}")
 _LAST_OUTPUT_TIMEOUT_S = 1.0
 """How long its last output may take, if a program that it started still holds the pipe."""
+_CANCEL_PAUSE_S = 0.05
 _CANCEL_GRACE_S = 2 * GRACE_S
 """How long a process may take to reply to a request that was cancelled."""
 
@@ -224,7 +227,12 @@ class _AdapterSession(CommandSession):
     async def _abandon(self, number: int, reply: "asyncio.Future[wire.Envelope]") -> None:
         with anyio.move_on_after(_CANCEL_GRACE_S):
             await self._send(next(self._ids), CANCEL, CancelRequest(id=number))
-            await asyncio.wait([reply])
+            # The message may come after the signal.
+            while not reply.done():
+                if CANCEL_SIGNAL is not None:
+                    with suppress(ProcessLookupError):
+                        self._child.process.send_signal(CANCEL_SIGNAL)
+                await asyncio.wait([reply], timeout=_CANCEL_PAUSE_S)
             return
         self._end(
             lambda: SystemStuck(

@@ -42,7 +42,12 @@ from recall_bench.systems.python.adapter_offers import (
     read_stored_entries,
     reopen_adapter,
 )
-from recall_bench.systems.python.worker_thread import CallOutcome, WorkerThread, make_stuck_error
+from recall_bench.systems.python.worker_thread import (
+    CallOutcome,
+    Worker,
+    WorkerThread,
+    make_stuck_error,
+)
 
 T = TypeVar("T")
 
@@ -177,7 +182,7 @@ class PythonMemory:
     is also called from other threads, and only to answer.
     """
 
-    def __init__(self, adapter: Adapter, worker: WorkerThread, folder: Path | None = None) -> None:
+    def __init__(self, adapter: Adapter, worker: Worker, folder: Path | None = None) -> None:
         self.adapter = adapter
         self.folder = folder
         """The state directory of the adapter, if it has one."""
@@ -263,9 +268,7 @@ class PythonMemory:
         finally:
             await self.discard()
 
-    async def run_call(
-        self, call: Callable[[], object], worker: WorkerThread | None = None
-    ) -> object:
+    async def run_call(self, call: Callable[[], object], worker: Worker | None = None) -> object:
         """Run a call in the memory's thread; what it raises becomes an error of ours."""
         if self.is_stuck:
             raise make_stuck_error()
@@ -303,9 +306,7 @@ class InspectableMemory(PythonMemory):
         return msgspec.convert(stored, Holdings)
 
 
-def build_memory(
-    adapter: Adapter, worker: WorkerThread, folder: Path | None = None
-) -> PythonMemory:
+def build_memory(adapter: Adapter, worker: Worker, folder: Path | None = None) -> PythonMemory:
     """A memory of the class that fits the adapter's methods."""
     kind = InspectableMemory if any(map(adapter.defines, INSPECTION_METHODS)) else PythonMemory
     return kind(adapter, worker, folder)
@@ -342,8 +343,10 @@ class MemoryBuilder:
         given: Mapping[str, object],
         *,
         keeps_states: bool = False,
+        make_worker: Callable[[str], Worker] = WorkerThread,
     ) -> None:
         self._source = source
+        self._make_worker = make_worker
         self._passes_folder = check_settings(source, config, given)
         self._arguments = {**config, **given}
         self._folders = KeptFolders(home) if keeps_states and home else TemporaryFolders(home)
@@ -398,7 +401,7 @@ class MemoryBuilder:
         self, make: Callable[[], object], folder: Path | None = None
     ) -> PythonMemory:
         """A memory around the adapter that a call returns, without `setup`."""
-        worker = WorkerThread(f"adapter {self._source.name}")
+        worker = self._make_worker(f"adapter {self._source.name}")
         try:
             subject = unwrap_outcome(await worker.run(make))
             return build_memory(Adapter(subject, self._source.where), worker, folder)
@@ -425,7 +428,7 @@ class MemoryBuilder:
 
     def _build_first_memory(self) -> PythonMemory:
         folder = self.make_folder() if self._passes_folder else None
-        worker = WorkerThread(f"adapter {self._source.name}")
+        worker = self._make_worker(f"adapter {self._source.name}")
         try:
             subject = unwrap_outcome(
                 worker.run_blocking(partial(self._build_adapter, folder, None))

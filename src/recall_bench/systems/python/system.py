@@ -15,6 +15,7 @@ from recall_bench.core.errors import NotOffered, SystemGone, UsageError
 from recall_bench.core.memory import Isolation, IsolationCard, Memory, Offer, SystemCard
 from recall_bench.systems.python.adapter import INSPECTION_METHODS, Adapter
 from recall_bench.systems.python.adapter_offers import find_offers
+from recall_bench.systems.python.main_thread import MainThread
 from recall_bench.systems.python.python_memory import (
     AdapterSource,
     MemoryBuilder,
@@ -28,7 +29,7 @@ from recall_bench.systems.python.python_snapshots import (
     SnapshotFolders,
     choose_snapshot_method,
 )
-from recall_bench.systems.python.worker_thread import make_stuck_error
+from recall_bench.systems.python.worker_thread import WorkerThread, make_stuck_error
 
 
 def load_python_system(
@@ -37,17 +38,18 @@ def load_python_system(
     *,
     factory: str | None = None,
     state_dir: Path | None = None,
-    kind: ProcessKind = ProcessKind.IN_PROCESS,
+    main: MainThread | None = None,
     keeps_states: bool = False,
 ) -> "PythonSystem":
     """The system of the adapter at `file.py`, `file.py:factory` or `package.module:factory`.
 
     The factory is called with the config as keyword arguments, once for every memory. Files of
     memories and snapshots are below `state_dir` until the system is closed; with `keeps_states` the
-    files of memories that can be reopened stay, and whoever made that folder removes it.
+    files of memories that can be reopened stay, and whoever made that folder removes it. With
+    `main` this process is the adapter's own, and the adapter is called in that thread.
     """
     source = find_source(target, factory)
-    system = PythonSystem(source, config, state_dir, kind=kind, keeps_states=keeps_states)
+    system = PythonSystem(source, config, state_dir, main=main, keeps_states=keeps_states)
     return _mark_in_process(system)
 
 
@@ -84,14 +86,19 @@ class PythonSystem:
         state_dir: Path | None,
         given: Mapping[str, object] | None = None,
         *,
-        kind: ProcessKind = ProcessKind.IN_PROCESS,
+        main: MainThread | None = None,
         keeps_states: bool = False,
     ) -> None:
         self._source = source
-        self._kind = kind
+        self._kind = ProcessKind.IN_PROCESS if main is None else ProcessKind.CHILD
         self._keeps_states = keeps_states
         self._builder = MemoryBuilder(
-            source, config, state_dir, given or {}, keeps_states=keeps_states
+            source,
+            config,
+            state_dir,
+            given or {},
+            keeps_states=keeps_states,
+            make_worker=WorkerThread if main is None else lambda _: main,
         )
         adapter = self._builder.build_first_adapter()
         try:

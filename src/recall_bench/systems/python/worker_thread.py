@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 import anyio
 
@@ -37,7 +37,7 @@ class CallOutcome:
     error: BaseException | None = None
 
 
-class _Interrupt(BaseException):
+class Interrupt(BaseException):
     """Raised inside a call to end it. Not an Exception, so that few handlers catch it."""
 
 
@@ -72,6 +72,26 @@ class _WorkerJob:
             return CallOutcome(await awaitable)
         except BaseException as error:  # noqa: BLE001  user code
             return CallOutcome(error=error)
+
+
+class Worker(Protocol):
+    """Runs calls that share state, one after another, in one thread."""
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether a call could not be stopped, so that no more calls are possible."""
+
+    async def run(self, call: Callable[[], object]) -> CallOutcome:
+        """Run a call, await its result if it is awaitable, and return how it ended."""
+
+    def run_blocking(self, call: Callable[[], object]) -> CallOutcome:
+        """The same for a caller without an event loop."""
+
+    def release(self) -> None:
+        """Let the thread end, without waiting for it."""
+
+    async def stop(self) -> None:
+        """End the thread."""
 
 
 class WorkerThread:
@@ -172,7 +192,7 @@ class WorkerThread:
     def _interrupt_thread(self) -> None:
         if self._thread.is_alive():
             ident = ctypes.c_ulong(self._thread.ident or 0)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(_Interrupt))
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Interrupt))
 
     def _run_thread(self) -> None:
         """The main function of the thread; everything below runs in it."""
@@ -185,7 +205,7 @@ class WorkerThread:
             farewell = self._loop.create_task(self._close_loop())
             while not farewell.done():
                 self._run_loop()
-        except _Interrupt:
+        except Interrupt:
             pass
         finally:
             self._loop.close()
@@ -195,7 +215,7 @@ class WorkerThread:
     def _run_loop(self) -> None:
         """Run coroutines until the loop is stopped."""
         # A background task of the adapter may raise SystemExit, which asyncio re-raises.
-        with contextlib.suppress(SystemExit, KeyboardInterrupt, _Interrupt):
+        with contextlib.suppress(SystemExit, KeyboardInterrupt, Interrupt):
             self._loop.run_forever()
 
     def _run_job(self, job: _WorkerJob) -> None:
@@ -204,10 +224,10 @@ class WorkerThread:
         try:
             try:
                 if self._begin_call(job):
-                    outcome = _call_safely(job.call)
+                    outcome = call_safely(job.call)
             finally:
                 self._end_call()
-        except _Interrupt:
+        except Interrupt:
             # It came too late for the call, and hit us afterwards.
             self._end_call()
         if inspect.isawaitable(outcome.value):
@@ -268,7 +288,8 @@ def make_stuck_error() -> SystemStuck:
     )
 
 
-def _call_safely(call: Callable[[], object]) -> CallOutcome:
+def call_safely(call: Callable[[], object]) -> CallOutcome:
+    """How a call ended, whatever it raised."""
     try:
         return CallOutcome(call())
     except BaseException as error:  # noqa: BLE001  user code

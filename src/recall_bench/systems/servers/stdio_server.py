@@ -3,6 +3,7 @@
 import asyncio
 import os
 import queue
+import select
 import sys
 import threading
 from collections.abc import Awaitable, Callable
@@ -68,15 +69,19 @@ async def serve_stdio(
     pipes: Pipes,
     encode: EncodeFault = encode_fault,
     writer: "type[DirectWriter | ThreadWriter] | None" = None,
+    watch: Callable[[Callable[[], None]], None] | None = None,
 ) -> None:
     """Reply to every request until the input ends; many may be under way at once.
 
+    `watch` is given a function that takes what has arrived, for moments when the loop cannot.
     UsageError at a line that is no request.
     """
     replies = (writer or ThreadWriter)(pipes.replies)
     ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     replier = _Replier(handle, replies, encode, ended)
-    _RequestReader(pipes.requests, replier.start, ended)
+    reader = _RequestReader(pipes.requests, replier.start, ended)
+    if watch is not None:
+        watch(reader.read_arrived)
     try:
         await ended
     finally:
@@ -121,7 +126,7 @@ class _Replier:
             if task is not None:
                 task.cancel()
             return
-        task = asyncio.get_running_loop().create_task(self._reply_to(envelope))
+        task = self._ended.get_loop().create_task(self._reply_to(envelope))
         self._tasks[envelope.id] = task
         self._open.add(task)
         task.add_done_callback(self._forget)
@@ -191,6 +196,11 @@ class _RequestReader:
             self._loop.add_reader(descriptor, self._read_ready)
         except (NotImplementedError, OSError):
             threading.Thread(target=self._read_all, name="requests", daemon=True).start()
+
+    def read_arrived(self) -> None:
+        """Take what has arrived, also while the loop does not run."""
+        if not self._ended.done() and select.select([self._descriptor], [], [], 0)[0]:
+            self._read_ready()
 
     def _read_ready(self) -> None:
         self._take_piece(self._read_piece())
