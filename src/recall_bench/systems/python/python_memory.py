@@ -44,7 +44,7 @@ from recall_bench.systems.python.adapter_offers import (
 )
 from recall_bench.systems.python.worker_thread import (
     CallOutcome,
-    Worker,
+    CallWorker,
     WorkerThread,
     make_stuck_error,
 )
@@ -182,7 +182,7 @@ class PythonMemory:
     is also called from other threads, and only to answer.
     """
 
-    def __init__(self, adapter: Adapter, worker: Worker, folder: Path | None = None) -> None:
+    def __init__(self, adapter: Adapter, worker: CallWorker, folder: Path | None = None) -> None:
         self.adapter = adapter
         self.folder = folder
         """The state directory of the adapter, if it has one."""
@@ -268,7 +268,7 @@ class PythonMemory:
         finally:
             await self.discard()
 
-    async def run_call(self, call: Callable[[], object], worker: Worker | None = None) -> object:
+    async def run_call(self, call: Callable[[], object], worker: CallWorker | None = None) -> object:
         """Run a call in the memory's thread; what it raises becomes an error of ours."""
         if self.is_stuck:
             raise make_stuck_error()
@@ -306,7 +306,7 @@ class InspectableMemory(PythonMemory):
         return msgspec.convert(stored, Holdings)
 
 
-def build_memory(adapter: Adapter, worker: Worker, folder: Path | None = None) -> PythonMemory:
+def build_memory(adapter: Adapter, worker: CallWorker, folder: Path | None = None) -> PythonMemory:
     """A memory of the class that fits the adapter's methods."""
     kind = InspectableMemory if any(map(adapter.defines, INSPECTION_METHODS)) else PythonMemory
     return kind(adapter, worker, folder)
@@ -343,7 +343,7 @@ class MemoryBuilder:
         given: Mapping[str, object],
         *,
         keeps_states: bool = False,
-        make_worker: Callable[[str], Worker] = WorkerThread,
+        make_worker: Callable[[str], CallWorker] = WorkerThread,
     ) -> None:
         self._source = source
         self._make_worker = make_worker

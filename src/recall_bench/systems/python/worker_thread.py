@@ -74,7 +74,7 @@ class _WorkerJob:
             return CallOutcome(error=error)
 
 
-class Worker(Protocol):
+class CallWorker(Protocol):
     """Runs calls that share state, one after another, in one thread."""
 
     @property
