@@ -268,7 +268,9 @@ class PythonMemory:
         finally:
             await self.discard()
 
-    async def run_call(self, call: Callable[[], object], worker: CallWorker | None = None) -> object:
+    async def run_call(
+        self, call: Callable[[], object], worker: CallWorker | None = None
+    ) -> object:
         """Run a call in the memory's thread; what it raises becomes an error of ours."""
         if self.is_stuck:
             raise make_stuck_error()
