@@ -55,8 +55,22 @@ def find_alike(scenario: Scenario, atom: str) -> list[str]:
     """Answers to other questions that could be the answer to this one: at most three."""
     if atom in ("Yes", "No"):
         return ["Yes", "No"]
-    atoms = dict.fromkeys(other for item in scenario.items for other in item.truth.atoms)
-    return [other for other in atoms if other != atom and level(other) == level(atom)][:3]
+    # Scenarios last as long as the tests, and it takes long to hash one.
+    if id(scenario) not in GROUPS:
+        GROUPS[id(scenario)] = group_atoms(scenario)
+    alike = GROUPS[id(scenario)][level(atom)]
+    return [other for other in alike if other != atom][:3]
+
+
+GROUPS: dict[int, dict[str, list[str]]] = {}
+
+
+def group_atoms(scenario: Scenario) -> dict[str, list[str]]:
+    """The answers to all questions by their kind."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for atom in dict.fromkeys(atom for item in scenario.items for atom in item.truth.atoms):
+        found[level(atom)].append(atom)
+    return found
 
 
 def level(atom: str) -> str:
@@ -197,8 +211,9 @@ def score_none(asked: Questions, *, with_sides: bool) -> dict[str, float]:
     return score(say(NONE), asked, with_sides=with_sides)
 
 
-@pytest.mark.parametrize("asked", SETS)
+# A persona is read and its floor found once where its contestants follow each other.
 @pytest.mark.parametrize("name", CONTESTANTS)
+@pytest.mark.parametrize("asked", SETS)
 def test_what_knows_nothing_does_not_pass_none(name: str, asked: Questions) -> None:
     with_sides = name not in ALWAYS_A_SIDE
     floor = score_none(asked, with_sides=with_sides)
