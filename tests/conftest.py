@@ -17,6 +17,7 @@ from anyio._backends._asyncio import TestRunner
 from hypothesis import HealthCheck, settings
 
 from recall_bench.cli.main import main
+from recall_bench.core import retry
 from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.fork_server import ForkServer
 from recall_bench.core.memory import SystemCard
@@ -38,6 +39,9 @@ shipped_personas.DEMO = (shipped_personas.SAMPLE,)
 
 # Tests of that very thing ask for the fixture `own_server`.
 isolated_system.ForkServer = find_warm_server  # type: ignore[assignment, misc]
+
+# Busy systems are asked again as often as ever, but a run need not wait seconds for each.
+retry.RETRY_PAUSES_S = (0.05, 0.1, 0.2)
 
 # A busy machine is no fault of a test: the first text in a fresh clone builds tables for seconds.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -49,10 +49,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(finished: Path, invoke: Invoke) -> Path:
-    """The same in the current folder, to be changed."""
-    shutil.copytree(finished, ".", dirs_exist_ok=True)
-    return Path.cwd()
+def place(
+    finished: Path, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """The same in the current folder, to be changed; two folders above it belong to the test."""
+    inner = tmp_path / "outer" / "inner"
+    shutil.copytree(finished, inner)
+    monkeypatch.chdir(inner)
+    return inner
 
 
 def read_members(bundle: Path) -> Members:
@@ -357,16 +361,16 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_damaged_or_hostile_bundle_is_refused_in_one_sentence(
-    place: Path, invoke: Invoke, name: str
+    place: Path, invoke: Invoke, name: str, tmp_path: Path
 ) -> None:
     REFUSED[name](Path("run.bundle"))
     shutil.rmtree("forged", ignore_errors=True)
-    before = sorted(path for path in Path("..").resolve().rglob("*"))
+    before = sorted(tmp_path.rglob("*"))
     shown = invoke("verify", "run.bundle", "--data", "data")
 
     assert shown.code == 3, shown.out
     assert len(shown.err.splitlines()) == 1
-    assert sorted(path for path in Path("..").resolve().rglob("*")) == before
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize(

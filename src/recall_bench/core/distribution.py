@@ -4,6 +4,7 @@ The command is `recall-bench` and the import `recall_bench`, but on PyPI the nam
 belongs to another project.
 """
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 DISTRIBUTION = "agent-recall-bench"
@@ -13,7 +14,13 @@ FOREIGN = "recall-bench"
 
 def get_version() -> str:
     """Return the version of this package, as journals and cards record it."""
-    return version(DISTRIBUTION)
+    return get_part_version(DISTRIBUTION)
+
+
+@cache
+def get_part_version(name: str) -> str:
+    """Return the version of an installed package; its metadata are read once."""
+    return version(name)
 
 
 def format_install(extra: str) -> str:

@@ -9,13 +9,13 @@ import platform
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 from operator import add
 from statistics import fmean
 
 import msgspec
 
-from recall_bench.core.distribution import DISTRIBUTION
+from recall_bench.core.distribution import DISTRIBUTION, get_part_version
 from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.plan import DatasetCard, Plan
 from recall_bench.core.record import ComputedRecord, Record
@@ -510,6 +510,6 @@ def _describe_environment() -> dict[str, str]:
 
 def _find_version(part: str) -> str:
     try:
-        return version(part)
+        return get_part_version(part)
     except PackageNotFoundError:
         return "not installed"

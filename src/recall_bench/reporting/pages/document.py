@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.core.distribution import get_part_version
 from recall_bench.core.errors import BenchError
 from recall_bench.reporting.heatmap.colours import (
     ColourScale,
@@ -57,7 +57,8 @@ def load_vega_script() -> str:
 
     Bundling takes seconds, so the script is cached between runs.
     """
-    kept = find_cache_folder() / "charting" / f"vl-convert-{version('vl-convert-python')}.js"
+    name = f"vl-convert-{get_part_version('vl-convert-python')}.js"
+    kept = find_cache_folder() / "charting" / name
     known = _read_cache(kept)
     if known is not None:
         return known

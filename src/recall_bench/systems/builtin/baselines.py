@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from hashlib import sha256
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from recall_bench.core.distribution import get_version
+from recall_bench.core.distribution import get_part_version, get_version
 from recall_bench.core.memory import (
     Answer,
     Asker,
@@ -373,7 +372,7 @@ def _build_system(
 def _build_card(name: str, read: Record, parts: tuple[str, ...]) -> SystemCard:
     settings: dict[str, object] = msgspec.to_builtins(read)
     if parts:
-        settings["parts"] = {part: version(part) for part in sorted(set(parts))}
+        settings["parts"] = {part: get_part_version(part) for part in sorted(set(parts))}
     return SystemCard(
         name=name,
         version=get_version(),

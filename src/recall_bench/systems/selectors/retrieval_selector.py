@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
-from recall_bench.core.distribution import get_version
+from recall_bench.core.distribution import get_part_version, get_version
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.record import Record
 from recall_bench.core.sentences import split_sentences
@@ -144,7 +143,7 @@ def _build_cut_off(
 
 def _build_card(name: str, read: Record, *parts: str) -> SystemCard:
     settings: dict[str, object] = msgspec.to_builtins(read)
-    settings["parts"] = {part: version(part) for part in sorted((*parts, "numpy"))}
+    settings["parts"] = {part: get_part_version(part) for part in sorted((*parts, "numpy"))}
     return SystemCard(
         name=name,
         version=get_version(),
