@@ -49,9 +49,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(
-    finished: Path, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def place(finished: Path, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same in the current folder, to be changed; two folders above it belong to the test."""
     inner = tmp_path / "outer" / "inner"
     shutil.copytree(finished, inner)
