@@ -138,6 +138,17 @@ def test_what_several_passages_say_is_computed(question: str, answer: str) -> No
     assert read(question, *ORDERS).startswith(answer)
 
 
+def test_more_events_than_can_be_put_in_order_are_quoted() -> None:
+    numbers = range(7, 14)
+    texts = [f"On 2024-02-{number:02} (shop): Order PO-{number} went out." for number in numbers]
+    names = "; ".join(f"order PO-{number}" for number in numbers)
+
+    said = read(f"Put these in the order they happened: {names}.", *texts)
+
+    assert "Order PO-" in said
+    assert "First" not in said
+
+
 def test_the_order_of_the_passages_does_not_matter_for_what_is_computed() -> None:
     question = "Put these in the order they happened: order PO-11; order PO-7; order PO-9."
     answer = (

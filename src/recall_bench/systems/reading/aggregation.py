@@ -27,9 +27,14 @@ MOST_EVENTS = 5
 
 
 def match_events(events: Sequence[str], rank: Callable[[str], Ranked]) -> list[ReadSentence] | None:
-    """The sentence of each event, all from different passages if possible, with a date."""
+    """The sentence of each event, all from different passages if possible, with a date.
+
+    None if an event has no sentence, or there are too many events to try every assignment.
+    """
+    if len(events) > MOST_EVENTS:
+        return None
     best: list[dict[int, tuple[float, ReadSentence]]] = []
-    for event in events[:MOST_EVENTS]:
+    for event in events:
         by_passage: dict[int, tuple[float, ReadSentence]] = {}
         for sentence, score in rank(event):
             if sentence.on is not None:
