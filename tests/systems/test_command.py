@@ -42,7 +42,8 @@ async def started(*faults: str, grace_s: float = 30) -> AsyncIterator[RemoteSyst
     """The program with these faults, closed at the end."""
     env = ("PIDS",) if "PIDS" in os.environ else ()
     command = f"command:{CHILD} {' '.join(faults)}"
-    system = await start_command_system(command, {}, env=env, grace_s=grace_s)
+    settings = Settings(adapter=command, env=env)
+    system = await start_command_system(command, {}, settings=settings, grace_s=grace_s)
     try:
         yield system
     finally:

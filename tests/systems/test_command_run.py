@@ -5,11 +5,11 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from recall_bench.systems.transports.child_sandbox import ProgramSandbox
 from recall_bench.systems.transports.command_program import CommandProgram
 from recall_bench.systems.transports.command_system import CommandTransport
 from tests.commands import Invoke, Shown
@@ -111,8 +111,10 @@ def test_a_program_for_each_question_finds_the_same_in_copies_as_in_fed_memories
 def be_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait less: a frozen child is silent for however long one waits."""
 
-    def hasty(program: CommandProgram, *, env: Sequence[str], grace_s: float) -> CommandTransport:
-        return CommandTransport(program, env=env, grace_s=grace_s / 10)
+    def hasty(
+        program: CommandProgram, confined: ProgramSandbox, *, grace_s: float
+    ) -> CommandTransport:
+        return CommandTransport(program, confined, grace_s=grace_s / 10)
 
     monkeypatch.setattr("recall_bench.systems.transports.command_system.CommandTransport", hasty)
 

@@ -227,8 +227,9 @@ async def run_isolated() -> AsyncIterator[MemorySystem]:
 async def run_command() -> AsyncIterator[MemorySystem]:
     served = f"{sys.executable} -m recall_bench serve {ADAPTER}:LedgerMemory --stdio"
     # A tree that is not the installed one is found by this variable.
-    env = [name for name in ("PYTHONPATH",) if name in os.environ]
-    system = await start_command_system(f"command:{served}", {}, env=env)
+    env = tuple(name for name in ("PYTHONPATH",) if name in os.environ)
+    settings = Settings(adapter=f"command:{served}", env=env)
+    system = await start_command_system(settings.adapter, {}, settings=settings)
     async with close_after(system):
         yield system
 

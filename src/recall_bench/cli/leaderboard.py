@@ -8,6 +8,7 @@ import click
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
     DATA,
+    ISOLATION,
     PATH,
     add_json_option,
     add_output_option,
@@ -64,7 +65,8 @@ def build_command(paths: tuple[Path, ...], out: Path, title: str, signers: Path 
 
 _REPLAYED = (
     *("adapter", "config", "endpoint", "system_model", "system_embedder", "embedding_cache"),
-    *("in_process", "allow_network", "env", "grpc_timeout_ms", "grpc_ca", "reader", "judge"),
+    *ISOLATION,
+    *("grpc_timeout_ms", "grpc_ca", "reader", "judge"),
     *("appellate_judge", "judge_base_url", "appellate_base_url", "judge_shows"),
     *("judge_budget_tokens", "judge_cache"),
 )

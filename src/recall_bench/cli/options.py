@@ -21,7 +21,7 @@ PATH = click.Path(path_type=Path)
 COUNT = click.IntRange(min=1)
 NUMBER = click.IntRange(min=0)
 
-ISOLATION = ("in_process", "allow_network", "env")
+ISOLATION = ("in_process", "sandbox", "allow_network", "allow_read", "env")
 """Settings of what a system's code can reach."""
 SYSTEM = (
     *("adapter", "config", "endpoint", "system_model", "system_embedder", "embedding_cache"),

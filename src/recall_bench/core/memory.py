@@ -92,6 +92,8 @@ class IsolationCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Whether it could use the network."""
     env: tuple[str, ...] = ()
     """The names of the environment variables that the user passed to it."""
+    reads: tuple[str, ...] = ()
+    """The files and folders that the user opened to it."""
 
 
 UNDECLARED = "undeclared"

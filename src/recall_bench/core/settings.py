@@ -84,7 +84,15 @@ class Settings:
         bool,
         Help("Run a Python adapter in this process, not isolated, for debugging"),
     ] = False
-    allow_network: Annotated[bool, Help("Let an isolated Python adapter use the network")] = False
+    allow_network: Annotated[bool, Help("Let an isolated adapter use the network")] = False
+    sandbox: Annotated[
+        bool,
+        Help("Confine a command: or once: program as a Python adapter is, on Linux"),
+    ] = False
+    allow_read: Annotated[
+        tuple[str, ...],
+        Help("File or folder that an isolated adapter may read. Can be repeated", metavar="PATH"),
+    ] = ()
     env: Annotated[
         tuple[str, ...],
         Help(

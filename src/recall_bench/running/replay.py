@@ -218,6 +218,7 @@ def _refuse_missing_access(here: IsolationCard | None, there: IsolationCard | No
     if here is None or there is None:
         return
     missing = [f"--env {name}" for name in there.env if name not in here.env]
+    missing += [f"--allow-read {path}" for path in there.reads if path not in here.reads]
     if there.network and not here.network:
         missing.append("--allow-network")
     if missing:

@@ -128,7 +128,7 @@ def _add_endpoint(settings: Settings) -> MemorySystem:
 def _build_command_system(settings: Settings) -> MemorySystem:
     from recall_bench.systems.transports.command_system import start_command_system
 
-    start = partial(start_command_system, env=settings.env)
+    start = partial(start_command_system, settings=settings)
     return run_to_end(start, settings.adapter, settings.config)
 
 
@@ -137,7 +137,7 @@ def _build_once_system(settings: Settings) -> MemorySystem:
 
     timeout_s = settings.timeout_ms / 1000
     return build_once_system(
-        settings.adapter, settings.config, env=settings.env, timeout_s=timeout_s
+        settings.adapter, settings.config, settings=settings, timeout_s=timeout_s
     )
 
 

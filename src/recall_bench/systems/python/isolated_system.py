@@ -11,7 +11,6 @@ import codecs
 import os
 import re
 import shutil
-import socket
 import sys
 import weakref
 from collections.abc import Mapping
@@ -19,15 +18,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
 import msgspec
 
-import recall_bench
 from recall_bench.core import sandbox
-from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.child_process import StderrTail, start_process
 from recall_bench.core.errors import (
     BenchError,
@@ -60,9 +56,8 @@ from recall_bench.core.memory import (
     RetrievalReply,
 )
 from recall_bench.core.scenario import Question
-from recall_bench.core.settings import RUNS, Settings
+from recall_bench.core.settings import Settings
 from recall_bench.core.user_code import split_target
-from recall_bench.runs.journal import JOURNAL
 from recall_bench.systems.python.adapter_process import (
     EXCHANGE,
     STATE,
@@ -75,8 +70,14 @@ from recall_bench.systems.python.worker_thread import GRACE_S
 from recall_bench.systems.servers.stdio_server import CANCEL, CancelRequest
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.child_environment import (
-    ENDPOINT_VARIABLE,
     build_environment,
+    find_endpoint_peers,
+)
+from recall_bench.systems.transports.child_sandbox import (
+    PACKAGES,
+    list_closed,
+    list_hidden,
+    list_opened,
 )
 from recall_bench.systems.transports.command_system import RETRY_HINT, CommandSession
 from recall_bench.systems.transports.remote_system import (
@@ -90,12 +91,11 @@ from recall_bench.systems.transports.remote_system import (
 
 R = TypeVar("R", bound=wire.Reply)
 
-_PACKAGES = Path(recall_bench.__file__).parent.parent
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "from recall_bench.systems.python.adapter_process import main; main()"
 )
-_BOOT_COMMAND = (sys.executable, "-P", "-c", _BOOT, str(_PACKAGES))
+_BOOT_COMMAND = (sys.executable, "-P", "-c", _BOOT, str(PACKAGES))
 """Starts a process of ours; the environment need not say where we are installed."""
 _SNAPSHOT_NAME = re.compile(r"[0-9a-f]{32}")
 _LAST_OUTPUT_TIMEOUT_S = 1.0
@@ -115,6 +115,8 @@ class AdapterLaunch:
     env: tuple[str, ...]
     hidden: tuple[Path, ...]
     """Files and folders that the process must not read."""
+    opened: tuple[Path, ...] = ()
+    """Files and folders that the user lets it read."""
     allows_network: bool
 
     @property
@@ -128,11 +130,12 @@ class AdapterLaunch:
         is_confined = sandbox.is_available()
         kind = Isolation.SANDBOX if is_confined else Isolation.PROCESS
         has_network = self.allows_network or not is_confined or self._lacks_peer_limit
-        return IsolationCard(kind=kind, network=has_network, env=self.env)
+        reads = tuple(map(str, self.opened))
+        return IsolationCard(kind=kind, network=has_network, env=self.env, reads=reads)
 
     @property
     def _lacks_peer_limit(self) -> bool:
-        return bool(_find_endpoint_peers()) and not sandbox.can_limit_peers()
+        return bool(find_endpoint_peers()) and not sandbox.can_limit_peers()
 
     def build_spec(self, private: Path) -> AdapterSpec:
         """What a process in this folder is told; its folder is filled with what it needs."""
@@ -158,11 +161,11 @@ class AdapterLaunch:
         return policy.replace(
             writable=(str(private), *policy.writable),
             network=has_network,
-            peers=_find_endpoint_peers(),
+            peers=find_endpoint_peers(),
         )
 
     def _find_readable(self) -> sandbox.SandboxPolicy:
-        folders, needed = [Path(entry) for entry in self._list_path()], [_PACKAGES]
+        folders, needed = [Path(entry) for entry in self._list_path()], [PACKAGES, *self.opened]
         file = Path(split_target(self.target)[0])
         hidden = list(self.hidden)
         own = Path.cwd()
@@ -170,9 +173,7 @@ class AdapterLaunch:
             own = file.resolve().parent
             folders.append(own)
             needed.append(file.resolve())
-        for pattern in _CLOSED_NAMES:
-            hidden += own.glob(pattern)
-        hidden += [journal.parent for journal in own.glob(f"*/{JOURNAL}")]
+        hidden += list_closed(own)
         return sandbox.build_policy(folders, hidden, needed=needed)
 
     def _list_path(self) -> list[str]:
@@ -187,22 +188,6 @@ _POLICIES: "weakref.WeakKeyDictionary[AdapterLaunch, sandbox.SandboxPolicy]" = (
     weakref.WeakKeyDictionary()
 )
 """What the processes of a launch may read: looking that up takes longer than most calls."""
-
-
-def _find_endpoint_peers() -> tuple[sandbox.Peer, ...]:
-    """The addresses of the model endpoint, if the run has one."""
-    address = urlsplit(os.environ.get(ENDPOINT_VARIABLE, "").strip())
-    if address.hostname is None:
-        return ()
-    port = address.port or (443 if address.scheme == "https" else 80)
-    try:
-        found = socket.getaddrinfo(address.hostname, port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise UsageError(
-            f"{ENDPOINT_VARIABLE} names {address.hostname}, which cannot be found ({error}); "
-            "correct it, or unset it"
-        ) from error
-    return tuple(dict.fromkeys((str(where[0]), port) for *_, where in found))
 
 
 class _ForwardedStderr(StderrTail):
@@ -419,7 +404,8 @@ def load_isolated_system(settings: Settings) -> "IsolatedSystem":
         factory=settings.factory,
         config=_check_config(settings.config),
         env=settings.env,
-        hidden=_list_hidden(settings),
+        hidden=list_hidden(settings),
+        opened=list_opened(settings),
         allows_network=settings.allow_network,
     )
     return run_to_end(_inspect_adapter, launch)
@@ -448,18 +434,6 @@ def _check_config(config: Mapping[str, object]) -> dict[str, object]:
             f"a setting of the adapter cannot be sent to another process ({error}); use texts, "
             "numbers, lists and mappings, or --in-process"
         ) from error
-
-
-_CLOSED_NAMES = (".env*", "*.secret", "*.bundle")
-"""Files beside an adapter that hold keys, seeds of challenges, or questions with their answers."""
-
-
-def _list_hidden(settings: Settings) -> tuple[Path, ...]:
-    """The datasets, run folders, result files and caches of this user that we know of."""
-    files = (settings.json_out, settings.question_log, settings.progress_jsonl)
-    named = (settings.data, settings.into, settings.resume, *files, settings.failure_log)
-    places = (*named, RUNS, find_cache_folder())
-    return tuple(place.absolute() for place in places if place is not None)
 
 
 class ProcessHome:

@@ -293,7 +293,7 @@ class CommandChooser(WithoutResources):
         program = self._selector.program
         ended = await run_program(
             program,
-            program.command[1:],
+            program.command,
             folder=self._selector.folder,
             environ=os.environ,
             output_limit=_OUTPUT_LIMIT,

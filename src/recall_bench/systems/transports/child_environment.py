@@ -1,11 +1,14 @@
 """The environment of a program that belongs to a contestant: nothing that it was not given."""
 
 import os
+import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.sandbox import Peer
 
 STATE_DIR = "RECALL_BENCH_STATE_DIR"
 """The environment variable with the program's own folder."""
@@ -35,3 +38,19 @@ def build_environment(private: Path, names: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--env: {name} is not set here; set it, or leave the flag out")
         environ[name] = os.environ[name]
     return environ
+
+
+def find_endpoint_peers() -> tuple[Peer, ...]:
+    """The addresses of the model endpoint, if the run has one."""
+    address = urlsplit(os.environ.get(ENDPOINT_VARIABLE, "").strip())
+    if address.hostname is None:
+        return ()
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        found = socket.getaddrinfo(address.hostname, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise UsageError(
+            f"{ENDPOINT_VARIABLE} names {address.hostname}, which cannot be found ({error}); "
+            "correct it, or unset it"
+        ) from error
+    return tuple(dict.fromkeys((str(where[0]), port) for *_, where in found))

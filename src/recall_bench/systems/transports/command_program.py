@@ -89,7 +89,7 @@ def _digest_files(words: Sequence[str]) -> str:
 
 async def run_program(
     program: CommandProgram,
-    words: Sequence[str],
+    command: Sequence[str],
     *,
     folder: Path,
     environ: Mapping[str, str],
@@ -104,7 +104,7 @@ async def run_program(
     """
     try:
         ended = await run_process(
-            (program.command[0], *words),
+            command,
             folder=folder,
             environ=environ,
             output_limit=output_limit,

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,9 +28,14 @@ from recall_bench.core.errors import (
 )
 from recall_bench.core.foreign_json import cut_deep_json, decode_foreign_json
 from recall_bench.core.leftovers import TemporaryFolder
-from recall_bench.core.memory import UNDECLARED, Isolation, IsolationCard
+from recall_bench.core.memory import UNDECLARED
+from recall_bench.core.settings import Settings
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
+from recall_bench.systems.transports.child_sandbox import (
+    ProgramSandbox,
+    build_program_sandbox,
+)
 from recall_bench.systems.transports.command_program import CommandProgram, find_program
 from recall_bench.systems.transports.remote_system import (
     RemoteSystem,
@@ -295,12 +300,12 @@ class CommandTransport:
     def __init__(
         self,
         program: CommandProgram,
+        confined: ProgramSandbox,
         *,
-        env: Sequence[str] = (),
         grace_s: float = SILENCE_GRACE_S,
     ) -> None:
         self._program = program
-        self._env = tuple(env)
+        self._confined = confined
         self._grace_s = grace_s
         self._session: CommandSession | None = None
         self._number = 0
@@ -385,12 +390,13 @@ class CommandTransport:
             self._remove_folder()
             self._folder = TemporaryFolder()
         private = Path(self._folder.name)
-        environ = build_environment(private, self._env)
+        environ = build_environment(private, self._confined.card.env)
         folder = private / "state"
         folder.mkdir(exist_ok=True)
         environ[STATE_DIR] = str(folder)
         try:
-            child = await start_process(self._program.command, folder=folder, environ=environ)
+            command = self._confined.wrap_command(self._program.command, (private,))
+            child = await start_process(command, folder=folder, environ=environ)
         except OSError as error:
             raise SystemGone(
                 f"{self._program.name} cannot be started ({error.strerror}); {RETRY_HINT}"
@@ -425,10 +431,10 @@ async def start_command_system(
     target: str,
     config: Mapping[str, object],
     *,
-    env: Sequence[str] = (),
+    settings: Settings | None = None,
     grace_s: float = SILENCE_GRACE_S,
 ) -> RemoteSystem:
-    """The system behind `command:PROGRAM ARGS…`, which is given the named variables.
+    """The system behind `command:PROGRAM ARGS…`; the settings say what it may use.
 
     The program is started for a health request, ended, and started again for the first memory.
     UsageError if there is no such program, SystemGone if it does not reply.
@@ -439,11 +445,12 @@ async def start_command_system(
             f"{program.name} cannot be given the settings {', '.join(config)}; "
             "write them as arguments of the program"
         )
-    carrier = CommandTransport(program, env=env, grace_s=grace_s)
+    confined = build_program_sandbox(program, settings or Settings(adapter=target))
+    carrier = CommandTransport(program, confined, grace_s=grace_s)
     spelled: dict[str, object] = {"command": list(program.spelled)}
     system = await connect_remote_system(carrier, where=program.name, config=spelled)
     system.card = system.card.replace(
-        isolation=IsolationCard(kind=Isolation.PROCESS, env=tuple(env)),
+        isolation=confined.card,
         version=program.version if system.card.version == UNDECLARED else system.card.version,
     )
     return system

@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,15 +21,18 @@ from recall_bench.core.foreign_json import MAX_REPLY_BYTES, decode_foreign_json
 from recall_bench.core.memory import (
     Asker,
     Clock,
-    Isolation,
-    IsolationCard,
     Memory,
     Passage,
     RetrievalReply,
     SystemCard,
 )
 from recall_bench.core.scenario import Episode, Question
+from recall_bench.core.settings import Settings
 from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
+from recall_bench.systems.transports.child_sandbox import (
+    ProgramSandbox,
+    build_program_sandbox,
+)
 from recall_bench.systems.transports.command_program import (
     CommandProgram,
     find_program,
@@ -61,13 +64,13 @@ def build_once_system(
     target: str,
     config: Mapping[str, object],
     *,
-    env: Sequence[str] = (),
+    settings: Settings | None = None,
     timeout_s: float | None = None,
 ) -> "OnceSystem":
     """The system behind `once:PROGRAM ARGS…`; UsageError if there is no such program.
 
     The program gets a twentieth of a second less than `timeout_s`, the time of an answer, so that
-    the fault can quote its last output.
+    the fault can quote its last output. The settings say what it may use.
     """
     program = find_program(target)
     unknown = set(config) - {"max_concurrency", "max_shards"}
@@ -78,7 +81,8 @@ def build_once_system(
         )
     at_once = _read_count(config.get("max_concurrency", 1), "max_concurrency", "questions at once")
     program_timeout_s = None if timeout_s is None else timeout_s - min(0.05, timeout_s / 10)
-    system = OnceSystem(program, env=env, max_concurrency=at_once, timeout_s=program_timeout_s)
+    confined = build_program_sandbox(program, settings or Settings(adapter=target))
+    system = OnceSystem(program, confined, max_concurrency=at_once, timeout_s=program_timeout_s)
     if (workers := config.get("max_shards")) is not None:
         system.max_shards = _read_count(workers, "max_shards", "workers at a time")
     return system
@@ -96,13 +100,14 @@ class OnceSystem:
     def __init__(
         self,
         program: CommandProgram,
+        confined: ProgramSandbox,
         *,
-        env: Sequence[str] = (),
         max_concurrency: int = 1,
         timeout_s: float | None = None,
     ) -> None:
         self.program = program
-        self._env = tuple(env)
+        self.confined = confined
+        """What it may open."""
         self.timeout_s = timeout_s
         words = program.command[1:]
         has_places = any(_PLACEHOLDER.search(word) for word in words)
@@ -117,7 +122,7 @@ class OnceSystem:
             clock=Clock.IN_TEXT,
             asker=Asker.TOLD if knows_asker else Asker.UNTOLD,
             answers=False,
-            isolation=IsolationCard(kind=Isolation.PROCESS, env=self._env),
+            isolation=confined.card,
         )
         self.max_shards: int | None = None
         """None: each worker has folders of its own."""
@@ -128,9 +133,9 @@ class OnceSystem:
         """A memory in an empty folder."""
         return OnceMemory(self, self.folders.make(), {})
 
-    def build_environment(self, home: Path) -> dict[str, str]:
-        """The environment of the program for the memory in this folder."""
-        return build_environment(self.folders.make(), self._env) | {STATE_DIR: str(home)}
+    def build_environment(self, home: Path, private: Path) -> dict[str, str]:
+        """The environment of the program for a memory, with its home in a private folder."""
+        return build_environment(private, self.confined.card.env) | {STATE_DIR: str(home)}
 
     async def close(self) -> None:
         """Remove every folder."""
@@ -146,7 +151,8 @@ class OnceMemory:
         """The folder with the days."""
         self.ids = ids
         """The id of each episode, by day."""
-        self._environ = system.build_environment(home)
+        self._private = system.folders.make()
+        self._environ = system.build_environment(home, self._private)
 
     async def ingest(self, episode: Episode) -> None:
         """Write one day."""
@@ -181,9 +187,11 @@ class OnceMemory:
             _PLACEHOLDER.sub(lambda place: values[place[1]], word)
             for word in self._system.arguments
         ]
+        confined = self._system.confined
+        command = (program.command[0], *words)
         ended = await run_program(
             program,
-            words,
+            confined.wrap_command(command, (self._private, self.home)),
             folder=self.home,
             environ=self._environ,
             output_limit=MAX_REPLY_BYTES,
@@ -200,8 +208,9 @@ class OnceMemory:
         return RetrievalReply(passages=tuple(map(self._build_passage, hits)))
 
     async def close(self) -> None:
-        """Remove the folder."""
-        shutil.rmtree(self.home, ignore_errors=True)
+        """Remove the folders."""
+        for folder in (self.home, self._private):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _build_passage(self, hit: ProgramHit) -> Passage:
         path = Path(hit.path)
