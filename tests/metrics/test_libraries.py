@@ -9,7 +9,6 @@ from math import sqrt
 import numpy as np
 import pytest
 from numpy.random import default_rng
-from scipy import stats
 
 from recall_bench.metrics.bootstrap import compute_bca, compute_percentile, drop_each, resample
 from recall_bench.metrics.comparison import adjust_p_values, compute_sign_flip_p
@@ -25,6 +24,8 @@ def alone(count: int) -> list[str]:
 
 def test_the_draws_of_a_mean_are_those_of_scipy_bootstrap() -> None:
     """Their standard error and their quantiles, without the widening that scipy does not do."""
+    from scipy import stats
+
     values = default_rng(1).exponential(2.0, 60)
     sums = np.column_stack([values, np.ones(60)])
 
@@ -39,6 +40,8 @@ def test_the_draws_of_a_mean_are_those_of_scipy_bootstrap() -> None:
 
 def test_the_corrected_interval_is_scipys_bca_widened() -> None:
     """With a thousand clusters the widening is a hair, and the two are the same."""
+    from scipy import stats
+
     values = default_rng(3).exponential(2.0, 1000)
     sums = np.column_stack([values, np.ones(1000)])
     draws = np.concatenate([each[:, 0] / each[:, 1] for each in resample(sums, seed=1)])
@@ -54,6 +57,8 @@ def test_the_corrected_interval_is_scipys_bca_widened() -> None:
 
 def test_the_percentile_interval_is_students_for_normal_values() -> None:
     """The widening makes it scipy's t interval, not its bootstrap's."""
+    from scipy import stats
+
     values = default_rng(5).normal(3, 1, 12)
     sums = np.column_stack([values, np.ones(12)])
     draws = np.concatenate([each[:, 0] / each[:, 1] for each in resample(sums, seed=1)])
@@ -65,6 +70,8 @@ def test_the_percentile_interval_is_students_for_normal_values() -> None:
 
 
 def test_an_estimate_of_agreement_is_scipys_exact_interval_of_a_share() -> None:
+    from scipy import stats
+
     found = estimate_mean([0.0] * 15, alone(15), ["p"] * 15, seed=1, limits=(0, 1))
     theirs = stats.binomtest(0, 15).proportion_ci(method="exact")
 
@@ -75,6 +82,8 @@ def test_an_estimate_of_agreement_is_scipys_exact_interval_of_a_share() -> None:
 @pytest.mark.parametrize("count", [5, 9, 12])
 def test_exact_p_values_are_those_of_scipy_permutation_test(count: int) -> None:
     """Paired samples, every way to swap them."""
+    from scipy import stats
+
     first, second = default_rng(6).integers(0, 7, (2, count)).astype(np.float64)
 
     ours = compute_sign_flip_p(second - first, seed=1)
@@ -91,6 +100,8 @@ def test_exact_p_values_are_those_of_scipy_permutation_test(count: int) -> None:
 
 def test_drawn_p_values_are_those_of_scipy_permutation_test() -> None:
     """Paired samples of 60; two standard errors of two draws apart."""
+    from scipy import stats
+
     values = default_rng(7).normal(0.25, 1.0, 60)
 
     ours = compute_sign_flip_p(values, seed=1)
@@ -198,6 +209,7 @@ def lifetimes(chance: np.random.Generator, count: int, step: int) -> list[FactLi
 def test_a_survival_curve_is_that_of_scipy_and_lifelines() -> None:
     """Asked at the same ages, a loss dated to the ask that showed it: Kaplan and Meier."""
     from lifelines import KaplanMeierFitter
+    from scipy import stats
 
     facts = lifetimes(default_rng(11), 150, 30)
     ages = [each.lost_by or each.known_for for each in facts]

@@ -3,17 +3,22 @@
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import uvicorn
-from mcp.server.mcpserver import MCPServer
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
 
 Note = dict[str, Any]
 
 
-def memory_server() -> MCPServer[Any]:
+def memory_server() -> "MCPServer[Any]":
     """Keeps notes by space, and forgets them all when told to."""
+    # Every process collects these tests, and one of them runs them: the import takes a second.
+    from mcp.server.mcpserver import MCPServer
+
     spaces: dict[str, list[Note]] = {}
     server = MCPServer[Any]("sdk-memory", version="3.2", log_level="ERROR")
 

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,11 @@ from tests.judging.rubric.scripted import case, verdict_json
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer, Response
 
-pytest.importorskip("pydantic_ai")
-pytestmark = pytest.mark.anyio
+pytestmark = [
+    pytest.mark.anyio,
+    # It takes a second to import, and every process collects this.
+    pytest.mark.skipif(find_spec("pydantic_ai") is None, reason="needs pydantic_ai"),
+]
 
 ASKED = item("What does berth 7 cost?", "$465 a week")
 GOOD = scripted.ok(verdict_json(), input_tokens=900, output_tokens=30)
