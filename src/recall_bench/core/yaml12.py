@@ -63,11 +63,13 @@ _SCALARS: dict[str, Callable[[str], object]] = {
 class Document:
     """A file's content, with the line of every part of it."""
 
-    def __init__(self, name: str, source: str) -> None:
+    def __init__(self, name: str, source: str, *, keeps_lines: bool = False) -> None:
         self.name = name
         self._source = source
-        self._root: Node | None = None
-        self.content = _Builder(name).build(_compose(name, source))
+        root = _compose(name, source)
+        self.content = _Builder(name).build(root)
+        # Most documents are asked for no line, and the nodes take far more memory than the content.
+        self._root = root if keeps_lines else None
 
     def find_line(self, *keys: Key) -> int:
         """Find the line of the part at these keys, or of the last part on the way that exists."""
@@ -85,10 +87,14 @@ def load_yaml(path: Path) -> object:
     return read_document(path).content
 
 
-def read_document(path: Path, *, name: str | None = None) -> Document:
-    """Parse a file; `name` is used in messages instead of the path."""
+def read_document(path: Path, *, name: str | None = None, keeps_lines: bool = False) -> Document:
+    """Parse a file; `name` is used in messages instead of the path.
+
+    `keeps_lines` is for those who will ask for lines: otherwise the first such question parses the
+    file again.
+    """
     shown = name or str(path)
-    return Document(shown, read_source(path, shown))
+    return Document(shown, read_source(path, shown), keeps_lines=keeps_lines)
 
 
 def read_source(path: Path, name: str) -> str:

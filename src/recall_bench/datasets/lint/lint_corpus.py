@@ -288,7 +288,9 @@ def read_corpus(folder: Path, arcs: str) -> LintCorpus:
 
 def _read_document(layout: Layout, path: Path) -> Document | None:
     try:
-        return read_document(path, name=layout.name(path)) if path.is_file() else None
+        if not path.is_file():
+            return None
+        return read_document(path, name=layout.name(path), keeps_lines=True)
     except Malformed:
         return None
 
