@@ -226,9 +226,9 @@ def test_an_appellate_judge_that_fails_is_on_record(run: Run, tmp_path: Path) ->
 
     shown = run("--adapter", "none", "--appellate-judge", path)
 
-    assert shown.code == 0, shown.err
+    assert shown.code == 6, shown.err
     assert all("tired" in str(event["review_fault"]) for event in events("judged"))
-    assert "15" in shown.out
+    assert "15 of 15 reviews failed" in shown.out
 
 
 @pytest.mark.parametrize("garbage", ["", "garbage\n", "null\n", '{"type": "checkpoint"', "[]\n"])
