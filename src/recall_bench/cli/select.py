@@ -8,6 +8,7 @@ import click
 from recall_bench.cli.command_kinds import MultiValueCommand
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
+    CODE,
     COUNT,
     NUMBER,
     PATH,
@@ -39,7 +40,7 @@ def select_command() -> None:
     help="bm25, vector, hybrid, keyword, agent, all, none, command:PROGRAM, file.py:name or "
     "module:name [hybrid].",
 )
-@setting_options("config")
+@CODE
 @option("--agent-conf", type=PATH, help="Settings of the recall agent: its agent.conf.")
 @option("--only", multiple=True, help="Tests by name, * allowed [all].")
 @setting_options(

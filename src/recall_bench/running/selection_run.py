@@ -84,7 +84,8 @@ def _build_job(
         heatmap_png=False,
     )
     check = SettingsCheck(settings)
-    resolve = partial(resolve_selector, folder=folder)
+    hidden = () if request.tests is None else (request.tests,)
+    resolve = partial(resolve_selector, folder=folder, hidden=hidden)
     selector = selector or check.try_call(resolve, request.selector, settings)
     check.try_call(refuse_clashes, settings)
     check.raise_problems()

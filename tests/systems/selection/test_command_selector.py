@@ -8,7 +8,10 @@ from pathlib import Path
 import anyio
 import pytest
 
+from recall_bench.core import sandbox
 from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
+from recall_bench.core.memory import Isolation, IsolationCard
+from recall_bench.core.settings import Settings
 from recall_bench.systems.selectors.user_selectors import CommandSelector, build_command_selector
 from tests.processes import SPAWNING_SCRIPT, read_pids, wait_until_gone
 from tests.systems.selection.memories import MEMORIES, memory, names, written
@@ -16,6 +19,11 @@ from tests.systems.selection.memories import MEMORIES, memory, names, written
 pytestmark = pytest.mark.anyio
 
 Script = Callable[..., CommandSelector]
+
+
+def limited(timeout_s: float | None) -> Settings:
+    """Settings with this limit of a selection, or the usual one."""
+    return Settings() if timeout_s is None else Settings(timeout_ms=round(1000 * timeout_s))
 
 
 @pytest.fixture
@@ -27,7 +35,7 @@ def script(tmp_path: Path) -> Script:
         path.write_text(text, encoding="utf-8")
         target = f"command:sh {shlex.quote(str(path))}"
         folder = written(tmp_path / "agent")
-        return build_command_selector(target, {}, folder=folder, timeout_s=timeout_s)
+        return build_command_selector(target, limited(timeout_s), folder=folder)
 
     return made
 
@@ -124,7 +132,7 @@ async def test_a_program_that_hangs_is_ended_and_quoted(script: Script) -> None:
 def spawning(folder: Path, timeout_s: float | None) -> CommandSelector:
     """Starts a child, and heeds no request to end; nor does the child."""
     target = f"command:{shlex.join([sys.executable, '-I', '-S', '-c', SPAWNING_SCRIPT])}"
-    return build_command_selector(target, {}, folder=folder, timeout_s=timeout_s)
+    return build_command_selector(target, limited(timeout_s), folder=folder)
 
 
 async def test_what_a_hanging_program_started_ends_with_it(tmp_path: Path) -> None:
@@ -149,7 +157,9 @@ async def test_a_program_need_not_read_a_long_prompt(script: Script, text: str) 
 
 
 async def test_concurrent_prompts_are_not_mixed_up(tmp_path: Path) -> None:
-    chooser = await build_command_selector("command:cat", {}, folder=tmp_path).open(MEMORIES)
+    chooser = await build_command_selector("command:cat", Settings(), folder=tmp_path).open(
+        MEMORIES
+    )
     heard: dict[str, tuple[str, ...]] = {}
 
     async def ask(name: str) -> None:
@@ -158,6 +168,7 @@ async def test_concurrent_prompts_are_not_mixed_up(tmp_path: Path) -> None:
     async with anyio.create_task_group() as group:
         for each in MEMORIES:
             group.start_soon(ask, each.name)
+    await chooser.close()
 
     assert heard == {each.name: (each.name,) for each in MEMORIES}
 
@@ -172,27 +183,71 @@ def test_the_card_names_the_words_and_changes_with_the_script(script: Script) ->
 
 
 def test_how_many_run_at_once_can_be_said(tmp_path: Path) -> None:
-    selector = build_command_selector("command:cat", {"max_concurrency": 1}, folder=tmp_path)
+    selector = build_command_selector(
+        "command:cat", Settings(config={"max_concurrency": 1}), folder=tmp_path
+    )
 
     assert selector.card.max_concurrency == 1
 
 
 def test_an_unknown_setting_is_refused_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="did you mean 'max_concurrency'"):
-        build_command_selector("command:cat", {"concurrency": 1}, folder=tmp_path)
+        build_command_selector("command:cat", Settings(config={"concurrency": 1}), folder=tmp_path)
 
 
 def test_a_program_that_is_not_there_is_refused_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no program 'no-such-picker'"):
-        build_command_selector("command:no-such-picker", {}, folder=tmp_path)
+        build_command_selector("command:no-such-picker", Settings(), folder=tmp_path)
 
 
 async def test_a_program_that_vanishes_costs_it_nothing(tmp_path: Path) -> None:
     path = tmp_path / "pick.sh"
     path.write_text("#!/bin/sh\n", encoding="utf-8")
     path.chmod(0o755)
-    selector = build_command_selector(f"command:{path}", {}, folder=tmp_path)
+    selector = build_command_selector(f"command:{path}", Settings(), folder=tmp_path)
     path.unlink()
 
     with pytest.raises(SystemGone, match=r"pick.sh cannot be started \(No such file"):
         await names(selector, "?")
+
+
+async def test_it_has_only_the_variables_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-the-judge")
+    monkeypatch.setenv("MY_SERVICE", "here")
+    path = tmp_path / "pick.sh"
+    path.write_text('echo "memory/${OPENAI_API_KEY:-none}-$MY_SERVICE.md"', encoding="utf-8")
+    settings = Settings(env=("MY_SERVICE",))
+    selector = build_command_selector(f"command:sh {path}", settings, folder=tmp_path)
+
+    assert await names(selector, "?") == ("memory/none-here.md",)
+    assert selector.card.isolation == IsolationCard(kind=Isolation.PROCESS, env=("MY_SERVICE",))
+
+
+@pytest.mark.skipif(not sandbox.is_available(), reason="this kernel cannot confine a process")
+async def test_with_a_sandbox_it_reads_the_memories_and_not_the_tests(tmp_path: Path) -> None:
+    folder = written(tmp_path / "agent")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "a.bench").write_text("memory/coffee.md")
+    path = tmp_path / "pick.sh"
+    path.write_text(
+        f"cat {tmp_path}/tests/a.bench && echo; grep -l Lisbon memory/*.md", encoding="utf-8"
+    )
+    picked = [
+        await names(
+            build_command_selector(
+                f"command:sh {path}",
+                Settings(sandbox=is_confined),
+                folder=folder,
+                hidden=(tmp_path / "tests",),
+            ),
+            "?",
+        )
+        for is_confined in (False, True)
+    ]
+
+    assert picked == [
+        ("memory/coffee.md", "memory/travel.md"),
+        ("memory/travel.md",),
+    ]

@@ -6,9 +6,10 @@ import pytest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings
+from recall_bench.systems.selectors.isolated_selector import IsolatedSelector
 from recall_bench.systems.selectors.selector import Selector
 from recall_bench.systems.selectors.selector_registry import NAMES, resolve_selector
-from recall_bench.systems.selectors.user_selectors import CommandSelector, PythonSelector
+from recall_bench.systems.selectors.user_selectors import CommandSelector
 from tests.systems.selection.memories import MEMORIES, names
 
 pytestmark = pytest.mark.anyio
@@ -52,7 +53,7 @@ def test_python_is_found_by_its_file(tmp_path: Path) -> None:
 
     selector = resolved(f"{path}:mine")
 
-    assert isinstance(selector, PythonSelector)
+    assert isinstance(selector, IsolatedSelector)
     assert selector.card.name == "mine.py:mine"
 
 

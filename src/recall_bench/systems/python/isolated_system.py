@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,6 +110,8 @@ class AdapterLaunch:
     """How the processes of an adapter are started."""
 
     target: str
+    code: str
+    """The target of the user's code: the same, unless the adapter is ours and calls it."""
     factory: str | None
     config: dict[str, object]
     env: tuple[str, ...]
@@ -122,7 +124,7 @@ class AdapterLaunch:
     @property
     def name(self) -> str:
         """The name in messages."""
-        return f"the adapter {self.target}"
+        return f"the adapter {self.code}"
 
     @property
     def isolation(self) -> IsolationCard:
@@ -166,7 +168,7 @@ class AdapterLaunch:
 
     def _find_readable(self) -> sandbox.SandboxPolicy:
         folders, needed = [Path(entry) for entry in self._list_path()], [PACKAGES, *self.opened]
-        file = Path(split_target(self.target)[0])
+        file = Path(split_target(self.code)[0])
         hidden = list(self.hidden)
         own = Path.cwd()
         if file.suffix == ".py":
@@ -178,7 +180,7 @@ class AdapterLaunch:
 
     def _list_path(self) -> list[str]:
         """Our module search path; the folder we are in only if the adapter is a module."""
-        is_file = split_target(self.target)[0].endswith(".py")
+        is_file = split_target(self.code)[0].endswith(".py")
         here = {"", str(Path.cwd())} if is_file else {""}
         added = [] if is_file else [str(Path.cwd())]
         return [*(entry for entry in sys.path if entry not in here), *added]
@@ -391,9 +393,12 @@ def _decode_error(fault: wire.WireFault) -> BenchError:
     return _ERRORS.get(fault.kind, SystemFault)(fault.message)
 
 
-def load_isolated_system(settings: Settings) -> "IsolatedSystem":
+def load_isolated_system(
+    settings: Settings, *, code: str | None = None, hidden: Sequence[Path] = ()
+) -> "IsolatedSystem":
     """The system of the adapter that the settings name, in processes of its own.
 
+    `code` names the user's code if the adapter itself is ours, and `hidden` more that is closed.
     One is started to read the adapter's declarations, and ended. UsageError if there is no such
     adapter, or if it does not take the settings.
     """
@@ -404,7 +409,8 @@ def load_isolated_system(settings: Settings) -> "IsolatedSystem":
         factory=settings.factory,
         config=_check_config(settings.config),
         env=settings.env,
-        hidden=list_hidden(settings),
+        code=code or settings.adapter,
+        hidden=(*list_hidden(settings), *hidden),
         opened=list_opened(settings),
         allows_network=settings.allow_network,
     )

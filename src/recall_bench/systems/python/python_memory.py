@@ -322,6 +322,13 @@ def unwrap_outcome(outcome: CallOutcome) -> object:
     raise fault from (None if fault is outcome.error else outcome.error)
 
 
+def _unwrap_first(outcome: CallOutcome) -> object:
+    """The same for the first adapter, which may be ours and say that its settings are wrong."""
+    if isinstance(outcome.error, UsageError):
+        raise outcome.error
+    return unwrap_outcome(outcome)
+
+
 def _check_reply(value: object) -> AdapterReply:
     if not isinstance(value, Answer | RetrievalReply):
         raise TypeError(f"an adapter's answer was read as {type(value).__name__}")
@@ -432,9 +439,7 @@ class MemoryBuilder:
         folder = self.make_folder() if self._passes_folder else None
         worker = self._make_worker(f"adapter {self._source.name}")
         try:
-            subject = unwrap_outcome(
-                worker.run_blocking(partial(self._build_adapter, folder, None))
-            )
+            subject = _unwrap_first(worker.run_blocking(partial(self._build_adapter, folder, None)))
             return build_memory(Adapter(subject, self._source.where), worker, folder)
         except BaseException as error:
             worker.release()

@@ -48,10 +48,13 @@ AGENT = "agent"
 _COMMAND = "command:"
 
 
-def resolve_selector(target: str, settings: Settings, *, folder: Path) -> Selector:
+def resolve_selector(
+    target: str, settings: Settings, *, folder: Path, hidden: Sequence[Path] = ()
+) -> Selector:
     """A built-in or the recall agent by name, `command:PROGRAM ARGS…`, or Python code.
 
-    `folder` holds `memory/`: programs run there, and the agent's relative paths start there.
+    `folder` holds `memory/`: programs run there, and the agent's relative paths start there. Code
+    of the user cannot open what is hidden.
     UsageError if the target is unknown or does not accept the settings.
     """
     config = settings.config
@@ -64,12 +67,15 @@ def resolve_selector(target: str, settings: Settings, *, folder: Path) -> Select
     if target.startswith(_COMMAND):
         from recall_bench.systems.selectors.user_selectors import build_command_selector
 
-        timeout_s = settings.timeout_ms / 1000
-        return build_command_selector(target, config, folder=folder, timeout_s=timeout_s)
+        return build_command_selector(target, settings, folder=folder, hidden=hidden)
     if is_code_target(target) and not _is_program(target):
-        from recall_bench.systems.selectors.user_selectors import load_selector
+        if settings.in_process:
+            from recall_bench.systems.selectors.user_selectors import load_selector
 
-        return load_selector(target, config)
+            return load_selector(target, config)
+        from recall_bench.systems.selectors.isolated_selector import load_isolated_selector
+
+        return load_isolated_selector(target, settings, hidden)
     raise UsageError(f"there is no selector {target!r}; {_suggest_target(target)}")
 
 

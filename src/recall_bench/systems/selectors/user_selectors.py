@@ -5,11 +5,10 @@ and so does a result that is no collection of names. It runs in its own threads,
 hangs costs one prompt and not the run.
 
 A program gets the prompt on standard input and prints one name per line. It is started for every
-prompt, in the folder that holds `memory/`, with our environment.
+prompt, in the folder that holds `memory/`, with the environment of `command:` systems.
 """
 
 import inspect
-import os
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -21,8 +20,10 @@ from msgspec import Meta
 
 from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, UsageError
-from recall_bench.core.memory import UNDECLARED, SystemCard
+from recall_bench.core.folders import TemporaryFolders
+from recall_bench.core.memory import UNDECLARED, Isolation, IsolationCard, SystemCard
 from recall_bench.core.record import Record
+from recall_bench.core.settings import Settings
 from recall_bench.core.user_code import (
     describe_error,
     digest_source,
@@ -36,6 +37,8 @@ from recall_bench.systems.python.adapter import ASYNC_CONCURRENCY
 from recall_bench.systems.python.python_memory import unwrap_outcome
 from recall_bench.systems.python.worker_thread import WorkerThread
 from recall_bench.systems.selectors.selector import MemorySelection, WithoutResources
+from recall_bench.systems.transports.child_environment import build_environment
+from recall_bench.systems.transports.child_sandbox import ProgramSandbox, build_program_sandbox
 from recall_bench.systems.transports.command_program import (
     CommandProgram,
     find_program,
@@ -102,7 +105,9 @@ def load_selector(target: str, config: Mapping[str, object]) -> "PythonSelector"
     if not callable(select) or not _is_selector(select):
         raise UsageError(f"{owner}: {name!r} is a {type(found).__name__}, but {_NEEDS}")
     spelled = f"{Path(place).name}:{name}" if place.endswith(".py") else target
-    return PythonSelector(select, _build_card(found, select, module, spelled, config))
+    card = _build_card(found, select, module, spelled, config)
+    isolation = IsolationCard(kind=Isolation.IN_PROCESS)
+    return PythonSelector(select, card.replace(isolation=isolation))
 
 
 class PythonSelector(WithoutResources):
@@ -235,19 +240,26 @@ class CommandOptions(Record, frozen=True, kw_only=True):
 
 
 def build_command_selector(
-    target: str, config: Mapping[str, object], *, folder: Path, timeout_s: float | None = None
+    target: str, settings: Settings, *, folder: Path, hidden: Sequence[Path] = ()
 ) -> "CommandSelector":
     """The selector `command:PROGRAM ARGS…`; UsageError if there is no such program.
 
-    `timeout_s` is the limit of a selection. The program gets 0.05 s less, so that the fault can
-    report its last output.
+    It gets 0.05 s less than the limit of a selection, so that the fault can report its last output.
+    With `--sandbox` it cannot open what is hidden.
     """
     program = find_program(target)
-    options = read_options(program.name, config, CommandOptions)
+    options = read_options(program.name, settings.config, CommandOptions)
+    timeout_s = settings.timeout_ms / 1000
     if not folder.is_dir():
         raise UsageError(f"{program.name}: there is no folder {folder} to run it in")
-    program_timeout_s = None if timeout_s is None else timeout_s - min(0.05, timeout_s / 10)
-    return CommandSelector(program, options, folder=folder, timeout_s=program_timeout_s)
+    places = [folder, *(path.resolve() for path in folder.glob("memory"))]
+    return CommandSelector(
+        program,
+        options,
+        build_program_sandbox(program, settings, folders=places, hidden=hidden),
+        folder=folder,
+        timeout_s=timeout_s - min(0.05, timeout_s / 10),
+    )
 
 
 class CommandSelector(WithoutResources):
@@ -257,11 +269,14 @@ class CommandSelector(WithoutResources):
         self,
         program: CommandProgram,
         options: CommandOptions,
+        confined: ProgramSandbox,
         *,
         folder: Path,
-        timeout_s: float | None,
+        timeout_s: float,
     ) -> None:
         self.program = program
+        self.confined = confined
+        """What it may open."""
         self.folder = folder
         """Its working directory."""
         self.timeout_s = timeout_s
@@ -270,6 +285,7 @@ class CommandSelector(WithoutResources):
             version=program.version,
             config={"command": list(program.spelled)},
             max_concurrency=options.max_concurrency,
+            isolation=confined.card,
         )
 
     async def open(self, memories: Sequence[MemoryFile]) -> "CommandChooser":
@@ -277,12 +293,19 @@ class CommandSelector(WithoutResources):
         return CommandChooser(self, frozenset(memory.name for memory in memories))
 
 
-class CommandChooser(WithoutResources):
-    """A program and the known names."""
+class CommandChooser:
+    """A program, the known names, and the program's private folder."""
 
     def __init__(self, selector: CommandSelector, known: frozenset[str]) -> None:
         self._selector = selector
         self._known = known
+        self._folders = TemporaryFolders()
+        self._private = self._folders.make()
+        self._environ = build_environment(self._private, selector.confined.card.env)
+
+    async def close(self) -> None:
+        """Remove the private folder."""
+        self._folders.remove_all()
 
     async def select(self, prompt: str) -> MemorySelection:
         """Run the program once.
@@ -293,9 +316,9 @@ class CommandChooser(WithoutResources):
         program = self._selector.program
         ended = await run_program(
             program,
-            program.command,
+            self._selector.confined.wrap_command(program.command, (self._private,)),
             folder=self._selector.folder,
-            environ=os.environ,
+            environ=self._environ,
             output_limit=_OUTPUT_LIMIT,
             stdin=prompt.encode(),
             timeout_s=self._selector.timeout_s,

@@ -78,8 +78,17 @@ class ProgramSandbox:
         return (sys.executable, "-I", "-c", _BOOT, str(PACKAGES), place)
 
 
-def build_program_sandbox(program: CommandProgram, settings: Settings) -> ProgramSandbox:
-    """The sandbox of a program, if the settings ask for one; UsageError if there is none here."""
+def build_program_sandbox(
+    program: CommandProgram,
+    settings: Settings,
+    *,
+    folders: Iterable[Path] = (),
+    hidden: Iterable[Path] = (),
+) -> ProgramSandbox:
+    """The sandbox of a program, if the settings ask for one; UsageError if there is none here.
+
+    It may read these folders too, and nothing that is hidden.
+    """
     opened = list_opened(settings)
     if not settings.sandbox:
         if opened:
@@ -89,13 +98,14 @@ def build_program_sandbox(program: CommandProgram, settings: Settings) -> Progra
     peers = find_endpoint_peers()
     if not sandbox.is_available() or (peers and not sandbox.can_limit_peers()):
         raise UsageError("--sandbox: this kernel cannot confine a program; leave the flag out")
-    files = [Path(word) for word in program.command[1:] if Path(word).is_absolute()]
-    own = [file.parent for file in files if file.is_file()]
+    named = [Path(word) for word in program.command if Path(word).is_absolute()]
+    own_files = [path for path in named if path.is_file()]
+    own = [file.parent for file in own_files[1:]]
     closed = [path for folder in own for path in list_closed(folder)]
     policy = sandbox.build_policy(
         [*own, *_find_installation(Path(program.command[0]))],
-        [*list_hidden(settings), *closed],
-        needed=[*opened, PACKAGES, *filter(Path.is_file, files), Path(program.command[0])],
+        [*list_hidden(settings), *hidden, *closed],
+        needed=[*opened, *folders, PACKAGES, *own_files],
     )
     return ProgramSandbox(
         policy=policy.replace(network=settings.allow_network, peers=peers),
