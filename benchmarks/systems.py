@@ -73,9 +73,9 @@ class Figures(msgspec.Struct, kw_only=True):
     locomo_questions: int = 0
 
 
-def target(name: str) -> str:
+def find_target(name: str, products: Path = ROOT / ".products") -> str:
     """How the system is addressed: by name, or in its own environment."""
-    python = ROOT / ".products" / name / "bin" / "python"
+    python = products / name / "bin" / "python"
     if name in BUILT_IN or name == "files" or not python.exists():
         return name
     return f"command:{python} -m recall_bench serve {name} --stdio"
@@ -127,7 +127,7 @@ def on_personas(name: str, work: Path) -> Figures:
     shutil.rmtree(folder, ignore_errors=True)
     with Scratch() as scratch:
         done = recall_bench.run(
-            adapter=target(name),
+            adapter=find_target(name),
             personas=PERSONAS,
             edition=1,
             ranges=RANGES,
@@ -211,7 +211,7 @@ def measure(name: str, work: Path, locomo: Path | None, *, keep_personas: bool) 
     if locomo is not None and name != "none":
         from recall_bench.datasets.locomo import load
 
-        system = resolve_system(Settings(adapter=target(name), top_k=TOP_K))
+        system = resolve_system(Settings(adapter=find_target(name), top_k=TOP_K))
         anyio.run(on_locomo, system, list(load(locomo, {})), row)
     kept.write_bytes(msgspec.json.format(msgspec.json.encode(row)))
     print(line(row), flush=True)

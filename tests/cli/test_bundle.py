@@ -321,7 +321,7 @@ def lengthen_line(bundle: Path) -> None:
 
 
 def plan_too_much(bundle: Path) -> None:
-    """A plan whose trials would fill the memory of whoever opens it."""
+    """A plan whose trials would fill the memory where it is opened."""
 
     def repeat(event: Event) -> Event:
         if isinstance(event, RunStarted):

@@ -73,12 +73,12 @@ def test_a_changed_story_in_the_cache_is_drawn_again(
     words = ("run", *RUN, "-p", PERSONA, "--world-seed", "78")
     assert invoke(*words, "-o", "r").code == 0
     (day,) = (tmp_path / "cache").rglob("day-0002.md")
-    told = day.read_text()
-    day.write_text(told + "Noch ein Satz.\n")
+    before = day.read_text()
+    day.write_text(before + "Noch ein Satz.\n")
 
     assert invoke(*words, "-o", "again").code == 0
 
-    assert day.read_text() == told
+    assert day.read_text() == before
     assert RunFolder.open(Path("again")).plan == RunFolder.open(Path("r")).plan
 
 
@@ -129,12 +129,12 @@ def test_a_run_of_another_seed_is_not_of_the_challenge(invoke: Invoke, challenge
         assert get_states(shown)["seed"] == "differs"
 
 
-@pytest.mark.parametrize("told", ["0x1f", "0", "seed", "-3"])
+@pytest.mark.parametrize("stated", ["0x1f", "0", "seed", "-3"])
 def test_another_seed_than_the_committed_one_is_refused(
-    invoke: Invoke, challenge: Path, told: str
+    invoke: Invoke, challenge: Path, stated: str
 ) -> None:
     public = json.loads(challenge.read_text())
-    challenge.write_text(json.dumps(public | {"seed": told}))
+    challenge.write_text(json.dumps(public | {"seed": stated}))
 
     shown = invoke("challenge", "verify", challenge, "r")
 

@@ -15,7 +15,7 @@ _FILE = click.argument("challenge", type=PATH, metavar="FILE")
 def challenge_command() -> None:
     """Commit to a secret seed, run systems on the stories it draws, and reveal it.
 
-    Nobody can know the answers before the reveal, and everybody can verify them after it.
+    The answers cannot be known before the reveal, and everybody can verify them after it.
     """
 
 

@@ -115,12 +115,12 @@ class WorldCard(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_fresh(self) -> bool:
-        """Whether nobody can have prepared for the seed: small ones can all be drawn in advance."""
+        """Whether the seed could not be prepared for: small ones can all be drawn in advance."""
         return self.seed is None or int(self.seed, 16).bit_length() >= FRESH_BITS
 
 
 FRESH_BITS = 100
-"""The least number of bits of a seed that nobody finds by trying."""
+"""The least number of bits of a seed that cannot be found by trying."""
 
 
 class FileCard(Record, frozen=True, kw_only=True):

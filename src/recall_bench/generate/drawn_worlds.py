@@ -1,6 +1,6 @@
 """The cache of stories that were drawn from seeds: used for a while, then removed.
 
-A fresh seed is drawn for one run, so its stories would pile up. Whoever draws a new story removes
+A fresh seed is drawn for one run, so its stories would pile up. Drawing a new story removes
 those that were not used for a month, and the longest unused if there are many. A story that was
 used within a day stays: a process may be reading it.
 """
@@ -30,7 +30,7 @@ def locate_world(worlds: Path, digest: str) -> Path:
 
 
 def lock_world(world: Path) -> "BaseFileLock":
-    """The lock of those who draw a story or remove it; it lies outside of what is removed."""
+    """The lock for drawing a story or removing it; it lies outside of what is removed."""
     from filelock import FileLock
 
     locks = world.parent / ".locks"

@@ -33,7 +33,7 @@ class WorldSeed:
 
     @classmethod
     def draw(cls, *, is_secret: bool = False) -> Self:
-        """Draw a seed that nobody can find by trying."""
+        """Draw a seed that cannot be found by trying."""
         # The highest bit is set, so that a drawn seed is never a small number.
         return cls(secrets.randbits(BITS) | 1 << (BITS - 1), is_secret)
 
@@ -120,7 +120,7 @@ def reveal_challenge(path: Path) -> Challenge:
 
 
 def replace_seed(challenge: Challenge, seed: WorldSeed) -> Challenge:
-    """The challenge with its seed told."""
+    """The challenge with its seed."""
     return msgspec.structs.replace(challenge, seed=seed.hex)
 
 

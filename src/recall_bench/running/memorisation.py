@@ -179,8 +179,8 @@ def render_memorisation(found: MemorisationTest) -> str:
 def _describe(found: PairedComparison) -> str:
     estimate = found.difference
     bounds = estimate.interval
-    told = "" if bounds is None else f" ({bounds[0]:+.1f} to {bounds[1]:+.1f})"
-    return f"{estimate.value:+.1f}{told}, p = {found.p_value:.2g}"
+    interval = "" if bounds is None else f" ({bounds[0]:+.1f} to {bounds[1]:+.1f})"
+    return f"{estimate.value:+.1f}{interval}, p = {found.p_value:.2g}"
 
 
 def _conclude(found: MemorisationTest) -> str:

@@ -232,7 +232,7 @@ def _compare_verdicts(folder: RunFolder, again: RunFolder) -> Iterator[RunCheck]
         pairs = zip(folder.results(scenario), again.results(scenario), strict=True)
         for before, after in pairs:
             if isinstance(before.outcome, NotJudged) and isinstance(after.outcome, Judged):
-                # The offline judge never fails: somebody took the verdict away.
+                # The offline judge never fails: the verdict was removed.
                 differing.append(before.trial)
             if not isinstance(before.outcome, Judged):
                 continue

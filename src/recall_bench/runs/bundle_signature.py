@@ -37,7 +37,9 @@ def find_signer(bundle: Path, signers: Path) -> str | None:
     if not signature.is_file():
         raise UsageError(f"--signers: {bundle} has no signature {signature.name} beside it")
     if not signers.is_file():
-        raise UsageError(f"--signers: there is no file {signers}; ssh-keygen(1) tells its format")
+        raise UsageError(
+            f"--signers: there is no file {signers}; ssh-keygen(1) describes its format"
+        )
     named = ["-s", str(signature), "-f", str(signers)]
     found = _run_ssh_keygen(["find-principals", *named])
     principals = found.stdout.decode(errors="replace").split("\n")[0].strip()

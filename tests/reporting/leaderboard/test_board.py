@@ -1,4 +1,4 @@
-"""Groups of systems that cannot be told apart, and a site that is safe and complete."""
+"""Groups of systems that do not differ, and a site that is safe and complete."""
 
 import json
 from collections.abc import Callable
@@ -51,10 +51,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], P
 
 @pytest.fixture
 def make_run(folders: dict[tuple[str, str], Path]) -> MakeRun:
-    def make(system: str, kind: str = "fresh", **told: str) -> BoardRun:
+    def make(system: str, kind: str = "fresh", **stated: str) -> BoardRun:
         checks = (EntryCheck(part="journal", state="verified", detail="all lines"),)
         path = folders[system, kind]
-        submission = BoardSubmission(**told)  # type: ignore[arg-type]
+        submission = BoardSubmission(**stated)  # type: ignore[arg-type]
         return read_run(RunFolder.open(path), path.name, submission, checks, ("verified",))
 
     return make
@@ -66,7 +66,7 @@ def board(make_run: MakeRun) -> Board:
     return build_board([make_run(system, kind) for system, kind in kinds])
 
 
-def test_a_system_joins_the_group_whose_best_it_cannot_be_told_from() -> None:
+def test_a_system_joins_the_group_whose_best_it_cannot_be_shown_from() -> None:
     order = ("a", "b", "c", "d")
     p_values = {("a", "b"): 0.3, ("a", "c"): 0.01, ("b", "c"): 0.2, ("c", "d"): 0.06}
 
@@ -161,8 +161,8 @@ def test_pages_of_a_system_that_left_are_removed(make_run: MakeRun, tmp_path: Pa
 
 
 def test_a_hostile_name_is_text_everywhere(make_run: MakeRun, tmp_path: Path) -> None:
-    told = {"name": HOSTILE, "url": HOSTILE, "note": HOSTILE, "adapter": HOSTILE}
-    board = build_board([make_run("bm25", **told), make_run("recency")], HOSTILE)
+    stated = {"name": HOSTILE, "url": HOSTILE, "note": HOSTILE, "adapter": HOSTILE}
+    board = build_board([make_run("bm25", **stated), make_run("recency")], HOSTILE)
 
     write_site(board, tmp_path / "site")
 
@@ -177,9 +177,9 @@ def test_the_json_holds_the_figures_of_the_pages(board: Board) -> None:
     files = {file.name: file.content for file in list_files(board)}
     entry = board.suites[0].entries[0]
 
-    told = json.loads(files["board.json"])["suites"][0]["entries"][0]
+    shown = json.loads(files["board.json"])["suites"][0]["entries"][0]
     assert entry.score is not None
-    assert told["score"]["value"] == pytest.approx(entry.score.value)
+    assert shown["score"]["value"] == pytest.approx(entry.score.value)
     assert msgspec.json.decode(files[f"system/{name_file(entry.system)}.json"])
 
 

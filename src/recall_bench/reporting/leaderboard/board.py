@@ -1,4 +1,4 @@
-"""The figures of a leaderboard: suites, entries, and groups of systems that cannot be told apart.
+"""The figures of a leaderboard: suites, entries, and groups of systems that do not differ.
 
 A suite is one measurement that several systems share: the same stories, checkpoints and judge.
 Runs on fresh seeds of the same stories are one suite, because a seed keeps the questions and
@@ -131,7 +131,7 @@ class Entry(ComputedRecord, frozen=True, kw_only=True):
 
 
 class RankGroup(Record, frozen=True, kw_only=True):
-    """Systems that cannot be told from the best among them."""
+    """Systems that do not differ significantly from the best among them."""
 
     number: int
     systems: tuple[str, ...]
@@ -267,7 +267,7 @@ def _compare_all(runs: Mapping[str, BoardRun]) -> dict[tuple[str, str], float]:
 def group_systems(
     order: Sequence[str], p_values: Mapping[tuple[str, str], float]
 ) -> list[RankGroup]:
-    """Group systems, best first: one that cannot be told from the best of a group joins it."""
+    """Group systems, best first: one that does not differ from the best of a group joins it."""
     groups: list[list[str]] = []
     for name in order:
         best = groups[-1][0] if groups else None
@@ -315,7 +315,7 @@ def _build_entry(run: BoardRun) -> Entry:
 
 
 def describe_command(plan: Plan, submission: BoardSubmission) -> str:
-    """The command that repeats a run, as far as its plan and its submission tell."""
+    """The command that repeats a run, as far as it follows from plan and submission."""
     words = ["recall-bench", "run", "--adapter", submission.adapter or plan.system.name]
     words += submission.options
     for card in plan.scenarios:
@@ -392,7 +392,7 @@ def _describe_suite(plan: Plan) -> str:
 
 
 def is_fresh(plan: Plan) -> bool:
-    """Whether a run is of stories that nobody can have prepared for."""
+    """Whether a run is of stories that could not be prepared for."""
     return plan.world is not None and plan.world.is_fresh
 
 

@@ -51,8 +51,8 @@ INDEX: Final = "index.html"
 _ASSETS = PageAssets(styles=(*list_page_assets("base"), (__package__, "leaderboard")), scripts=())
 _FOLDERS = ("category", "system")
 GROUP_NOTE = (
-    "Systems in one group cannot be told from the best of that group: a paired test of every "
-    "question, p-values adjusted over all pairs of the table (Holm), 5 %"
+    "Systems in one group do not differ significantly from the best of that group: a paired test "
+    "of every question, p-values adjusted over all pairs of the table (Holm), 5 %"
 )
 
 
@@ -249,10 +249,10 @@ def _shorten_title(suite: BoardSuite, other: BoardSuite) -> str:
 
 
 def _describe_settings(suite: BoardSuite) -> str:
-    told = ", ".join(
+    words = ", ".join(
         f"{name} {words}" for name, words in suite.settings.items() if words not in ("", "none")
     )
-    return f"{told}. Pairs tested: {suite.comparisons}."
+    return f"{words}. Pairs tested: {suite.comparisons}."
 
 
 def _render_name(entry: Entry, root: str) -> Markup:
@@ -287,18 +287,18 @@ def _render_track(score: Estimate | None, bounds: ScoreRange | None) -> Markup:
         _place("band", low, high),
         _place("dot", score.value),
     ]
-    told = f"{_format_points(score)} of 100"
+    label = f"{_format_points(score)} of 100"
     if bounds is not None:
         marks.insert(0, _place("silence", bounds.floor))
-        told += f", silence {format_score(bounds.floor)}"
+        label += f", silence {format_score(bounds.floor)}"
         if bounds.ceiling is not None:
             marks.insert(0, _place("ceiling", bounds.ceiling))
-            told += f", ceiling {format_score(bounds.ceiling)}"
+            label += f", ceiling {format_score(bounds.ceiling)}"
     return make_element(
         "td",
         make_element("b", format_score(score.value), mark_doubt(bounds)),
         make_element("small", f" {_format_ends(score)}", class_="quiet"),
-        make_element("span", *marks, class_="track", role="img", aria_label=told),
+        make_element("span", *marks, class_="track", role="img", aria_label=label),
         class_="score",
     )
 
@@ -446,7 +446,7 @@ def _render_category(board: Board, name: str) -> Markup:
         )
     note = make_element(
         "p",
-        "Sorted by score; a category has too few questions to tell neighbours apart, so there are "
+        "Sorted by score; a category has too few questions to separate neighbours, so there are "
         "no groups here.",
         class_="quiet",
     )
@@ -467,8 +467,8 @@ def _render_system(board: Board, system: str) -> Markup:
         for number, entry in enumerate(entries):
             submission = submission or entry.submission
             sections.append(_render_entry(suite, entry, is_newest=number == 0))
-    told = () if submission is None else (submission.url, submission.install, submission.note)
-    lines = [make_element("p", text, class_="untrusted-text") for text in told if text]
+    stated = () if submission is None else (submission.url, submission.install, submission.note)
+    lines = [make_element("p", text, class_="untrusted-text") for text in stated if text]
     return _render_frame(
         system,
         *lines,
