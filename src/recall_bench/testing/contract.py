@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 
-from recall_bench.core.errors import SystemFault, SystemGone, UsageError
+from recall_bench.core.errors import NotOffered, SystemFault, SystemGone, UsageError
 from recall_bench.core.event_loop import run_to_end
-from recall_bench.core.memory import MemorySystem, get_worker_limit
+from recall_bench.core.memory import MemorySystem, Offer, get_worker_limit
 from recall_bench.testing.check_context import (
     CheckContext,
     CheckDoesNotApply,
@@ -26,6 +26,17 @@ from recall_bench.testing.isolation_checks import (
     check_reset,
     check_sessions,
     check_snapshots,
+)
+from recall_bench.testing.offer_checks import (
+    NOT_OFFERED,
+    check_consolidation,
+    check_delete,
+    check_delete_person,
+    check_delete_session,
+    check_forget,
+    check_reopening,
+    check_retention,
+    check_stored,
 )
 from recall_bench.testing.recall_checks import (
     check_dates,
@@ -80,6 +91,14 @@ CHECKS = (
     ContractCheck("large-day", check_large_day, rests_on_recall=False),
     ContractCheck("errors", check_errors),
     ContractCheck("snapshots", check_snapshots),
+    ContractCheck(Offer.FORGET.value, check_forget),
+    ContractCheck(Offer.DELETE.value, check_delete),
+    ContractCheck(Offer.DELETE_SESSION.value, check_delete_session),
+    ContractCheck(Offer.DELETE_PERSON.value, check_delete_person),
+    ContractCheck(Offer.RETAIN.value, check_retention),
+    ContractCheck(Offer.STORED.value, check_stored),
+    ContractCheck(Offer.CONSOLIDATE.value, check_consolidation),
+    ContractCheck(Offer.REOPEN.value, check_reopening),
 )
 """Every check, in order."""
 
@@ -135,6 +154,8 @@ async def _run_check(check: ContractCheck, bench: CheckContext) -> tuple[Outcome
         message = await _run_and_close(check, bench)
     except CheckDoesNotApply as reason:
         return Outcome.NOT_APPLICABLE, str(reason)
+    except NotOffered:
+        return Outcome.NOT_APPLICABLE, NOT_OFFERED
     except ContractBroken as broken:
         return Outcome.FAILED, str(broken)
     except (SystemFault, SystemGone) as fault:

@@ -74,6 +74,8 @@ class StoryFact:
     canary: str
     sentence: str
     question: str
+    subject: str = ""
+    """What it is about, in words."""
 
 
 def make_canary(seed: int, name: str) -> str:
@@ -94,6 +96,7 @@ def make_fact(seed: int, name: str, thing: int) -> StoryFact:
         canary=word,
         sentence=f"The {kind} of the {owner} is {word}.",
         question=f"What is the {kind} of the {owner}?",
+        subject=f"the {kind} of the {owner}",
     )
 
 
@@ -105,6 +108,7 @@ def make_change(seed: int, name: str, thing: int) -> StoryFact:
         canary=word,
         sentence=f"The {kind} of the {owner} has changed: from today it is {word}.",
         question=f"What is the {kind} of the {owner} now?",
+        subject=f"the {kind} of the {owner}",
     )
 
 
