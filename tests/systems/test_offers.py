@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import anyio
 import msgspec
 import pytest
+import yaml
 
 from recall_bench.core.errors import NotOffered, SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import (
@@ -38,7 +40,7 @@ from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.servers.grpc_server import run_grpc_server
 from recall_bench.systems.servers.host import SystemHost
 from recall_bench.systems.transports.command_system import start_command_system
-from recall_bench.systems.transports.http_system import connect_http_system
+from recall_bench.systems.transports.http_system import connect_http_system, start_http_system
 from recall_bench.systems.transports.remote_system import RemoteMemory
 from recall_bench.systems.transports.wire import (
     EraseRequest,
@@ -254,11 +256,27 @@ async def run_grpc() -> AsyncIterator[MemorySystem]:
     await host.close()
 
 
+@asynccontextmanager
+async def run_started_http() -> AsyncIterator[MemorySystem]:
+    served = [sys.executable, "-m", "recall_bench", "serve", f"{ADAPTER}:LedgerMemory"]
+    server = {
+        "command": [*served, "--http", "127.0.0.1:{port}"],
+        "env": {"RECALL_BENCH_STATE_DIR": "{state_dir}"},
+    }
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "server.yaml")
+        path.write_text(yaml.safe_dump({"transport": "http", "server": server}))
+        env = [name for name in ("PYTHONPATH",) if name in os.environ]
+        async with close_after(await start_http_system(path, env)) as system:
+            yield system
+
+
 TRANSPORTS = {
     "in-process": run_in_process,
     "isolated": run_isolated,
     "command": run_command,
     "http": run_http,
+    "started-http": run_started_http,
     "grpc": run_grpc,
 }
 
@@ -287,13 +305,13 @@ def test_an_honest_memory_does_what_it_is_told(expected: list[object]) -> None:
     assert expected[-1] == "The concert was loud."
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("transport", [name for name in TRANSPORTS if name != "started-http"])
 async def test_every_transport_says_the_same(transport: str, expected: list[object]) -> None:
     async with TRANSPORTS[transport]() as system:
         assert await drive_all(system) == expected
 
 
-@pytest.mark.parametrize("transport", ["isolated", "command"])
+@pytest.mark.parametrize("transport", ["isolated", "command", "started-http"])
 async def test_a_process_of_ours_can_be_killed_and_its_memory_reopened(transport: str) -> None:
     async with TRANSPORTS[transport]() as system:
         memory = await system.open("story")
@@ -312,6 +330,7 @@ async def test_a_process_of_ours_can_be_killed_and_its_memory_reopened(transport
         held = await again.list_stored()
         assert held == (StoredEntry(text="The shed code is 4471.", id="e1", day=1),)
         await again.close()
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("transport", ["in-process", "http", "grpc"])

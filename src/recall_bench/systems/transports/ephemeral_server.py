@@ -148,6 +148,11 @@ class EphemeralServer:
         if is_in_order:
             self._remove_folder()
 
+    def kill(self) -> None:
+        """Kill it at once, with everything it started; its folder is kept."""
+        if self._child is not None:
+            self._child.end(grace_s=0)
+
     def describe_end(self) -> str:
         """How it ended, if it did, and the end of its log, for an error message."""
         child = self._child

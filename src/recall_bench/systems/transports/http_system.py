@@ -1,6 +1,7 @@
 """Systems behind HTTP: one that runs, or one that a YAML file says how to start."""
 
 import os
+import shutil
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import anyio
+import anyio.to_thread
 import msgspec
 
 from recall_bench.core.errors import BenchError, SystemFault, SystemGone, SystemTimeout, UsageError
@@ -34,7 +36,14 @@ from recall_bench.systems.transports.remote_system import (
     decode_fault,
 )
 from recall_bench.systems.transports.server_yaml import YamlSection, parse_section, shorten_digest
-from recall_bench.systems.transports.wire import PROTOCOL, DoneReply, HealthReply, Reply, Request
+from recall_bench.systems.transports.wire import (
+    PROTOCOL,
+    DoneReply,
+    HealthReply,
+    OpenRequest,
+    Reply,
+    Request,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -325,7 +334,10 @@ def _check_server_file(document: Document, spec: HttpServerSpec) -> None:
 
 
 class StartedServerTransport:
-    """Starts a server at the first call and ends it at `close`; a dead server is not replaced."""
+    """Starts a server at the first call and ends it at `close`.
+
+    A dead server is replaced only to reopen a memory, in its folder.
+    """
 
     def __init__(self, spec: HttpServerSpec, env: Sequence[str] = ()) -> None:
         self._spec = spec
@@ -334,11 +346,27 @@ class StartedServerTransport:
         self._transport: HttpTransport | None = None
         self._starting = anyio.Lock()
         self._lost: str | None = None
+        self._folder: Path | None = None
+        """The folder of a server that was killed or replaced, which is removed at the end."""
+
+    @property
+    def state_folder(self) -> Path | None:
+        """The server's folder, which is its home too."""
+        return None if self._server is None else self._server.folder
+
+    async def kill(self) -> None:
+        """Kill the server at once; another one can go on with its folder."""
+        if self._server is not None:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._server.kill)
+            self._lost, self._folder = "the server was killed", self._server.folder
 
     async def call(self, request: Request, reply: type[R]) -> R:
         """The server's reply; SystemGone quotes its log if it has died."""
         if self._lost is not None:
-            raise SystemGone(self._lost)
+            if not (isinstance(request, OpenRequest) and request.reopen):
+                raise SystemGone(self._lost)
+            await self._leave_server()
         transport = await self._connect()
         try:
             return await transport.call(request, reply)
@@ -360,6 +388,19 @@ class StartedServerTransport:
         finally:
             if server is not None:
                 await server.__aexit__(None, None, None)
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+                self._folder = None
+
+    async def _leave_server(self) -> None:
+        """Disconnect from a dead server, whose folder the next one gets."""
+        self._folder = self.state_folder
+        server, transport = self._server, self._transport
+        self._server = self._transport = self._lost = None
+        if transport is not None:
+            await transport.close()
+        if server is not None:
+            await server.__aexit__(None, None, None)
 
     async def _connect(self) -> HttpTransport:
         async with self._starting:
@@ -370,6 +411,7 @@ class StartedServerTransport:
                     env=spec.env,
                     passed=self._passed,
                     files=spec.config,
+                    folder=self._folder,
                     health=spec.health,
                     ready_timeout_s=spec.ready_timeout_s,
                 )

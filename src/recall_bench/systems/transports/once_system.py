@@ -154,6 +154,11 @@ class OnceMemory:
         self._private = system.folders.make()
         self._environ = system.build_environment(home, self._private)
 
+    @property
+    def state_folder(self) -> Path:
+        """The folder with the days, where the program may keep files of its own."""
+        return self.home
+
     async def ingest(self, episode: Episode) -> None:
         """Write one day."""
         path = self.home / f"day-{episode.day:04}.md"
