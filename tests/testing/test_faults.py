@@ -7,6 +7,7 @@ Where the misses of a run land that a fault costs is tested with the attribution
 import pytest
 
 import recall_bench.testing
+from recall_bench.core.memory import Offer
 from recall_bench.reporting.analyses.attribution import FailureLeaf
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import CHECKS, FAULTS, Faulty, Honest, Outcome, check_system
@@ -28,7 +29,9 @@ async def outcomes(adapter: type[Honest], *only: str, **config: object) -> dict[
 async def test_the_honest_memory_passes_every_check() -> None:
     found = await outcomes(Honest)
 
-    assert found == dict.fromkeys(NAMES, Outcome.PASSED)
+    assert found == dict.fromkeys(NAMES, Outcome.PASSED) | dict.fromkeys(
+        Offer, Outcome.NOT_APPLICABLE
+    )
 
 
 @pytest.mark.anyio
@@ -54,7 +57,7 @@ async def test_three_writes_in_ten_are_missed_whatever_the_lot(seed: int) -> Non
 async def test_what_only_doctor_or_a_run_can_see_breaks_no_clause(fault: type[Faulty]) -> None:
     config = {"step_s": 0.0} if fault is recall_bench.testing.SlowsDown else {}
 
-    found = await outcomes(fault, *set(NAMES) - {"large-day"}, **config)
+    found = await outcomes(fault, *set(NAMES) - {"large-day", *Offer}, **config)
 
     assert set(found.values()) == {Outcome.PASSED}
 
