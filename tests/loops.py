@@ -1,7 +1,7 @@
 """One test for a loop over many cases: it runs them all and names those that fail."""
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Case = TypeVar("Case")
 
@@ -30,5 +30,24 @@ def loop_over(
         test.__name__, test.__doc__ = check.__name__, check.__doc__
         test.__module__, test.__qualname__ = check.__module__, check.__qualname__
         return test
+
+    return decorate
+
+
+def loop_over_rows(
+    names: str | tuple[str, ...], rows: Iterable[Any], ids: Callable[[Any], object] = repr
+) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """Do the same for a check of several arguments; it is written like `parametrize`."""
+    keys = (names,) if isinstance(names, str) else names
+    cases = [(row,) if isinstance(names, str) else tuple(row) for row in rows]
+    assert all(len(case) == len(keys) for case in cases)
+
+    def decorate(check: Callable[..., None]) -> Callable[[], None]:
+        def check_row(case: tuple[Any, ...]) -> None:
+            check(**dict(zip(keys, case, strict=True)))
+
+        check_row.__name__, check_row.__doc__ = check.__name__, check.__doc__
+        check_row.__module__, check_row.__qualname__ = check.__module__, check.__qualname__
+        return loop_over(cases, lambda case: "-".join(str(ids(each)) for each in case))(check_row)
 
     return decorate

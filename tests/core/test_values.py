@@ -6,6 +6,7 @@ from recall_bench.core.text import normalise
 from recall_bench.core.units import MEASURES, UNITS
 from recall_bench.core.values import ValueAtom, find_values, split_values
 from recall_bench.judging.offline.contents import find_names
+from tests.loops import loop_over_rows
 
 
 def only(text: str) -> ValueAtom:
@@ -17,7 +18,7 @@ def named(text: str) -> set[str]:
     return set(find_names(normalise(text)))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("one", "other"),
     [
         ("$420M", "$420 million"),
@@ -234,7 +235,7 @@ def test_an_amount_matches_itself_in_other_units(one: str, other: str, near_miss
     assert not only(one).matches(only(near_miss))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "unit",
     [*UNITS, *(unit for unit in MEASURES if unit != "m3"), "thousand", "am", "March", "o'clock"],
 )

@@ -10,6 +10,7 @@ from recall_bench.core import yaml12
 from recall_bench.core.errors import Malformed
 from recall_bench.core.yaml12 import Document, load_yaml, read_document
 from tests.conftest import shared_data
+from tests.loops import loop_over_rows
 
 
 def parsed(source: str) -> object:
@@ -53,7 +54,7 @@ TYPED = [
 ]
 
 
-@pytest.mark.parametrize(("word", "value"), TYPED)
+@loop_over_rows(("word", "value"), TYPED)
 def test_a_plain_word_has_the_type_of_the_core_schema(word: str, value: object) -> None:
     content = parsed(f"key: {word}\n")
 

@@ -21,6 +21,7 @@ from recall_bench.metrics.retrieval import (
     score_all,
 )
 from tests.conftest import shared_data
+from tests.loops import loop_over_rows
 
 BY_RANK = [measure for measure in list_measures(5) if measure.cutoff is not None]
 
@@ -146,7 +147,7 @@ def test_the_floor_of_a_budget_is_near_what_random_passages_get(family: str, bud
     assert pool.expect(measure, gold) == pytest.approx(got, abs=0.04)
 
 
-@pytest.mark.parametrize("measure", list_measures(5), ids=lambda measure: measure.name)
+@loop_over_rows("measure", list_measures(5), ids=lambda measure: measure.name)
 def test_a_question_without_gold_has_no_floor(measure: Any) -> None:
     with pytest.raises(ValueError, match="without gold"):
         ChancePool({"A": 1}).expect(measure, frozenset())

@@ -15,6 +15,7 @@ from recall_bench.metrics.retrieval import (
     list_measures,
     score_all,
 )
+from tests.loops import loop_over_rows
 
 GOLD = frozenset({"A", "C"})
 
@@ -63,7 +64,7 @@ def test_all_values_at_once_are_those_of_each_measure() -> None:
     assert score_all(offered, BABA, GOLD) == {one.name: one.score(BABA, GOLD) for one in offered}
 
 
-@pytest.mark.parametrize("measure", list_measures(20), ids=lambda measure: measure.name)
+@loop_over_rows("measure", list_measures(20), ids=lambda measure: measure.name)
 def test_the_gold_at_the_top_is_full_marks_and_nothing_is_none(measure: Any) -> None:
     top = ranking("A", *"bcdefghijklmnopqrst", tokens=12)
     best = 1 / measure.cutoff if measure.family == "precision" else 1.0
@@ -135,7 +136,7 @@ def test_expansion_items_count_toward_k() -> None:
     assert find_measure("hit@3", 5).score(with_neighbours, GOLD) == 0.0
 
 
-@pytest.mark.parametrize("measure", list_measures(10), ids=lambda measure: measure.name)
+@loop_over_rows("measure", list_measures(10), ids=lambda measure: measure.name)
 def test_what_lies_beyond_the_cutoff_does_not_count(measure: Any) -> None:
     """A set of all that was returned is no ranking, and its hit has no k."""
     fillers = ranking(*(f"x{n}" for n in range(measure.depth)))
@@ -164,7 +165,7 @@ def test_session_5_of_one_conversation_is_not_session_5_of_another() -> None:
     assert find_measure("hit@1", 1).score(ranking("conv-30/5"), frozenset({"conv-26/5"})) == 0.0
 
 
-@pytest.mark.parametrize("measure", list_measures(5), ids=lambda measure: measure.name)
+@loop_over_rows("measure", list_measures(5), ids=lambda measure: measure.name)
 def test_a_question_without_gold_is_neither_found_nor_missed(measure: Any) -> None:
     """LoCoMo's script scores it 1, Hebb's function 0."""
     with pytest.raises(ValueError, match="without gold"):

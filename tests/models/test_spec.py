@@ -5,7 +5,7 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.models.model_spec import ModelSpec, Price, parse_spec
 from recall_bench.models.provider_catalogue import AGENTS, PROVIDERS, UNUSABLE
-from tests.loops import loop_over
+from tests.loops import loop_over, loop_over_rows
 
 
 def parsed(text: str, **environ: str) -> ModelSpec:
@@ -83,7 +83,7 @@ def test_other_strings_are_not_specs(text: str) -> None:
     assert parse_spec(text, {}) is None
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "about"),
     [
         ("openai", "names no model"),

@@ -17,6 +17,7 @@ from recall_bench.systems.grpc.grpc_messages import (
     load_methods,
 )
 from recall_bench.systems.transports import wire
+from tests.loops import loop_over_rows
 
 FULL: list[wire.WireMessage] = [
     wire.HealthRequest(),
@@ -97,7 +98,7 @@ BARE: list[wire.WireMessage] = [
 ]
 
 
-@pytest.mark.parametrize("message", FULL + BARE, ids=repr)
+@loop_over_rows("message", FULL + BARE, ids=repr)
 def test_a_message_comes_back_as_it_was(message: wire.WireMessage) -> None:
     sent = encode_message(message)
 

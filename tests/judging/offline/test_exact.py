@@ -5,6 +5,7 @@ import pytest
 from recall_bench.core.scenario import Expects, Item
 from recall_bench.core.verdict import Finding
 from tests.judging.harbour import assessed, item, marks
+from tests.loops import loop_over_rows
 
 DEADLINE = item(
     "Until what day did we have to respond to letter CL-1804?",
@@ -183,12 +184,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "answer"), RIGHT)
+@loop_over_rows(("asked", "answer"), RIGHT)
 def test_what_is_wanted_may_be_told_in_any_spelling(asked: Item, answer: str) -> None:
     assert marks(asked, answer, days=20)[:2] == (3, 2)
 
 
-@pytest.mark.parametrize(("asked", "answer"), WRONG)
+@loop_over_rows(("asked", "answer"), WRONG)
 def test_nearly_what_is_wanted_is_something_else(asked: Item, answer: str) -> None:
     correctness, completeness, _ = marks(asked, answer, days=20)
 

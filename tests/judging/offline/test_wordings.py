@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.judging.harbour import item, marks
+from tests.loops import loop_over_rows
 
 QUESTIONS = [
     json.loads(line)
@@ -27,14 +26,14 @@ def grade(asked: dict[str, Any], answer: str) -> int:
     return marks(question, answer, days=20)[0]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("asked", "answer"), [(asked, answer) for asked in QUESTIONS for answer in asked["right"]]
 )
 def test_a_right_answer_passes_in_other_words(asked: dict[str, Any], answer: str) -> None:
     assert grade(asked, answer) >= 2
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("asked", "answer"), [(asked, answer) for asked in QUESTIONS for answer in asked["wrong"]]
 )
 def test_a_wrong_answer_fails_however_close_it_comes(asked: dict[str, Any], answer: str) -> None:

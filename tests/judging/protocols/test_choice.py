@@ -18,6 +18,7 @@ from recall_bench.judging.protocols.multiple_choice import (
 )
 from recall_bench.judging.protocols.protocol import ProtocolScore, Submission
 from tests.conftest import shared_data
+from tests.loops import loop_over_rows
 
 Grade = Callable[[Submission], ProtocolScore]
 
@@ -28,7 +29,7 @@ def submission(answer: str, gold: str = "C") -> Submission:
     return Submission(answer=answer, golds=(gold,), options=CITIES)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "answer",
     [
         "C",
