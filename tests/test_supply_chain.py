@@ -1,0 +1,102 @@
+"""What we install is pinned by its hash, and what we ship depends on free licences alone."""
+
+import re
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+LOCKS = (ROOT / ".ci" / "dev.lock", ROOT / ".ci" / "small-model.lock")
+PIN = re.compile(r"^([\w.-]+)==([^\s;\\]+)", re.MULTILINE)
+
+FREE = (
+    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "MIT", "MPL-2.0", "PSF-2.0",
+    "Zlib",
+)  # fmt: skip
+WORDS = {
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "BSD-3-Clause",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+}
+"""Classifiers of packages that name no expression."""
+
+
+def read_pins(path: Path) -> dict[str, str]:
+    return {canonicalize_name(name): version for name, version in PIN.findall(path.read_text())}
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+def test_every_package_of_a_lock_has_hashes(lock: Path) -> None:
+    entries = re.split(r"(?m)^(?=\w)", lock.read_text())[1:]
+
+    assert len(entries) == len(read_pins(lock)) > 0
+    for entry in entries:
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), entry
+
+
+def test_a_lock_names_no_place_to_install_from() -> None:
+    for lock in LOCKS:
+        assert not re.search(r"://|^-", lock.read_text(), re.MULTILINE)
+
+
+def test_the_lock_has_the_versions_that_everything_was_tested_with() -> None:
+    locked = read_pins(LOCKS[0]) | read_pins(LOCKS[1])
+    wanted = read_pins(ROOT / "constraints.txt")
+
+    assert {name: locked.get(name) for name in wanted} == wanted, "run `make lock`"
+
+
+def test_compiled_packages_are_locked_for_several_platforms() -> None:
+    """A release with wheels for other machines has more than one file of each Python version."""
+    text = LOCKS[0].read_text()
+    for name in ("numpy", "scipy", "msgspec", "grpcio", "pyyaml"):
+        [entry] = re.findall(rf"(?m)^{name}==[^\n]*\n(?:    .*\n?)+", text)
+        assert entry.count("--hash=") > 5, name
+
+
+def test_ci_installs_by_hash() -> None:
+    recipe = (ROOT / "Makefile").read_text()
+
+    assert "install --require-hashes" in recipe
+    assert "$(HASHED) --requirement $(LOCK)" in recipe
+
+
+def list_base_packages(name: str, known: set[str]) -> Iterator[str]:
+    """A package and all that it needs without extras."""
+    if canonicalize_name(name) in known:
+        return
+    known.add(canonicalize_name(name))
+    yield name
+    for text in metadata.requires(name) or []:
+        needed = Requirement(text)
+        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+            yield from list_base_packages(needed.name, known)
+
+
+def read_licences(name: str) -> list[str]:
+    """The identifiers of a package's licences, of which one that is not free would be named."""
+    found = metadata.metadata(name)
+    said = found.get("License-Expression") or found.get("License") or ""
+    if len(said) > 40 or not said:  # the text of a licence, or nothing
+        said = "MIT" if said.startswith("MIT License") else ""
+    classifiers = found.get_all("Classifier") or []
+    named = [each.rpartition(" :: ")[2] for each in classifiers if each.startswith("License ::")]
+    listed = (
+        re.split(r",|\bAND\b|\bOR\b", said) if said else [WORDS.get(each, each) for each in named]
+    )
+    return [each.strip(" ()") for each in listed]
+
+
+def test_what_we_ship_needs_only_free_licences() -> None:
+    names = list(list_base_packages("agent-recall-bench", set()))
+    assert len(names) > 20
+
+    for name in names:
+        licences = read_licences(name)
+        assert licences, f"{name} names no licence"
+        assert set(licences) <= {*FREE, "BSD"}, f"{name}: {licences}"
