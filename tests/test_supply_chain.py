@@ -81,15 +81,17 @@ def list_base_packages(name: str, known: set[str]) -> Iterator[str]:
 def read_licences(name: str) -> list[str]:
     """The identifiers of a package's licences, of which one that is not free would be named."""
     found = metadata.metadata(name)
-    said = found.get("License-Expression") or found.get("License") or ""
-    if len(said) > 40 or not said:  # the text of a licence, or nothing
-        said = "MIT" if said.startswith("MIT License") else ""
-    classifiers = found.get_all("Classifier") or []
-    named = [each.rpartition(" :: ")[2] for each in classifiers if each.startswith("License ::")]
-    listed = (
-        re.split(r",|\bAND\b|\bOR\b", said) if said else [WORDS.get(each, each) for each in named]
-    )
-    return [each.strip(" ()") for each in listed]
+    said = found.get("License-Expression") or ""
+    text = found.get("License") or ""
+    if not said and len(text) < 40:
+        said = text
+    elif not said and text.startswith("MIT License"):
+        said = "MIT"
+    if said:
+        return [each.strip(" ()") for each in re.split(r",|\bAND\b|\bOR\b", said)]
+    classifiers = (each for each in found.get_all("Classifier") or [] if "License ::" in each)
+    named = [each.rpartition(" :: ")[2] for each in classifiers]
+    return [WORDS.get(each, each) for each in named]
 
 
 def test_what_we_ship_needs_only_free_licences() -> None:
