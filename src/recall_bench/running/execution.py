@@ -1,6 +1,7 @@
 """The result of a job that ended or was stopped, and the files that it leaves."""
 
 from collections.abc import Awaitable
+from pathlib import Path
 
 from recall_bench.core.errors import BenchError, FolderBusy, find_single_fault
 from recall_bench.core.settings import Settings
@@ -54,22 +55,32 @@ def _count_shard(job: Job, states: TrialStates) -> ShardProgress | None:
     return ShardProgress(part=job.shard, owed=len(reached), open=still_open)
 
 
+def lacks_views(settings: Settings, folder: Path) -> bool:
+    """Whether a file is missing that `write_views` writes, because its process was killed."""
+    pictures = [folder / name for name in PICTURES] if settings.heatmap_png else []
+    wanted = [path for path in _list_views(settings, folder).values() if path is not None]
+    return not all(path.exists() for path in wanted + pictures)
+
+
 def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:
     """Every file a run leaves beside its journal, where the settings want it."""
     from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
     from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 
-    questions = settings.question_log or folder.path / QUESTIONS
-    export_files(
-        folder,
-        result=settings.json_out or folder.path / RESULT,
-        progress=settings.progress_jsonl or folder.path / PROGRESS,
-        questions=questions if settings.write_question_log else None,
-        failures=settings.failure_log or folder.path / FAILURES,
-    )
+    export_files(folder, **_list_views(settings, folder.path))
     if settings.heatmap_png:
         picture = build_run_heatmap(folder, summary)
         draw_picture(picture, *(folder.path / name for name in PICTURES))
+
+
+def _list_views(settings: Settings, folder: Path) -> dict[str, Path | None]:
+    questions = settings.question_log or folder / QUESTIONS
+    return {
+        "result": settings.json_out or folder / RESULT,
+        "progress": settings.progress_jsonl or folder / PROGRESS,
+        "questions": questions if settings.write_question_log else None,
+        "failures": settings.failure_log or folder / FAILURES,
+    }
 
 
 def write_progress_file(job: Job) -> None:

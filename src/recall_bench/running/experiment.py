@@ -22,7 +22,7 @@ from recall_bench.core.settings import Settings
 from recall_bench.core.signals import cancel_on_signals
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.running.execution import build_result, catch_stop
+from recall_bench.running.execution import build_result, catch_stop, lacks_views, write_views
 from recall_bench.running.executor import OnPool, choose_runner, open_pool
 from recall_bench.running.job import Job, Observer, PlanRunner
 from recall_bench.runs.journal import JOURNAL, read_events
@@ -342,10 +342,13 @@ def is_run_finished(folder: Path) -> bool:
 
 
 def _read_result(job: Job) -> RunResult:
-    """Read the result of a finished job from its folder; no file is written."""
+    """Read the result of a finished job from its folder; only missing files are written."""
     folder = RunFolder.open(job.folder)
+    summary = summarise(folder)
+    if lacks_views(job.settings, folder.path):
+        write_views(job.settings, folder, summary)
     return RunResult(
-        folder=folder, summary=summarise(folder), warnings=tuple(job.warnings), was_finished=True
+        folder=folder, summary=summary, warnings=tuple(job.warnings), was_finished=True
     )
 
 
