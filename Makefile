@@ -70,6 +70,10 @@ benchmarks: $(VENV)/.dev
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/transports.py
 
+# Ten minutes of disturbed runs after 30 kills of each writing command, which take longer.
+soak: $(VENV)/.dev
+	$(BIN)/python benchmarks/soak.py --minutes 10 --kills 30 --ray
+
 # As people get it: nothing of the checkout is in reach.
 package: $(VENV)/.dev
 	rm -rf dist build/package

@@ -153,12 +153,12 @@ def _require(code: int | None, name: str) -> None:
 
 
 def kill_commands(
-    base: Path, work: Path, *, kills: int, chance: random.Random, names: tuple[str, ...] = ()
+    base: Path, work: Path, *, kills: int, chance: random.Random, names: tuple[str, ...]
 ) -> KillReport:
-    """Kill each command so many times at random, repeat it, and compare with an undisturbed one."""
+    """Kill each of these commands at random, repeat it, and compare with an undisturbed one."""
     report = KillReport()
     for command in COMMANDS:
-        if names and command.name not in names:
+        if command.name not in names:
             continue
         place = work / command.name.replace(" ", "-")
         place.mkdir(parents=True)
@@ -356,15 +356,17 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--without", nargs="*", default=[])
     given = parser.parse_args()
     warm_up()
     base = given.base or given.work / "base"
     if not base.exists():
         prepare_inputs(base)
     place = given.work / f"seed-{os.environ.get('PYTHONHASHSEED', 'random')}"
-    report = kill_commands(
-        base, place, kills=given.kills, chance=random.Random(given.seed), names=tuple(given.only)
-    )
+    names = [each.name for each in COMMANDS if not given.only or each.name in given.only]
+    chosen = tuple(name for name in names if name not in given.without)
+    chance = random.Random(given.seed)
+    report = kill_commands(base, place, kills=given.kills, chance=chance, names=chosen)
     print(json.dumps({"kills": report.kills, "digests": report.digests,
                       "violations": report.violations}))  # fmt: skip
 
