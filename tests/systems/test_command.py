@@ -384,10 +384,11 @@ async def test_its_environment_holds_no_key_of_ours(
     monkeypatch.setenv("LANG", "C.UTF-8")
     told = f"import json, os; json.dump(dict(os.environ), open({str(tmp_path / 'env')!r}, 'w'))"
 
+    target = f"command:{shlex.join([sys.executable, '-c', told])}"
+    settings = Settings(adapter=target, env=("MY_SERVICE",))
+
     with pytest.raises(SystemGone):
-        await start_command_system(
-            f"command:{shlex.join([sys.executable, '-c', told])}", {}, env=("MY_SERVICE",)
-        )
+        await start_command_system(target, {}, settings=settings)
 
     found = json.loads((tmp_path / "env").read_text())
     given = {"PATH", "HOME", "TMPDIR", "LANG", "MY_SERVICE", "RECALL_BENCH_STATE_DIR"}

@@ -94,7 +94,7 @@ def can_limit_peers() -> bool:
         return False
     sizes = (ctypes.c_uint16 * 3)()
     call = _get_call_number("seccomp")
-    return load_libc().syscall(call, _GET_NOTICE_SIZES, 0, ctypes.byref(sizes)) == 0
+    return bool(load_libc().syscall(call, _GET_NOTICE_SIZES, 0, ctypes.byref(sizes)) == 0)
 
 
 def build_policy(
