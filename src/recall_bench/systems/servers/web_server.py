@@ -1,6 +1,5 @@
 """Serves an application over HTTP until it is cancelled."""
 
-import os
 import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 import anyio
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.platform_support import CAN_REUSE_ADDRESS
 
 if TYPE_CHECKING:
     import uvicorn
@@ -79,7 +79,7 @@ def bind_socket(address: str) -> socket.socket:
         # asyncio disables Nagle's delay only for a socket that declares TCP.
         taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
-            if os.name == "posix":
+            if CAN_REUSE_ADDRESS:
                 taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             taken.bind((name, port))
         except OSError:

@@ -2,12 +2,12 @@
 
 import os
 import socket
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.platform_support import IS_WINDOWS
 from recall_bench.core.sandbox import Peer
 
 STATE_DIR = "RECALL_BENCH_STATE_DIR"
@@ -25,12 +25,12 @@ def build_environment(private: Path, names: Sequence[str]) -> dict[str, str]:
 
     UsageError if a named variable is not set. The keys of judges are not passed unless named.
     """
-    usual = _INHERITED + (_INHERITED_ON_WINDOWS if sys.platform == "win32" else ())
+    usual = _INHERITED + (_INHERITED_ON_WINDOWS if IS_WINDOWS else ())
     environ = {name: os.environ[name] for name in usual if name in os.environ}
     for variable, folder in (("HOME", "home"), ("TMPDIR", "tmp")):
         (private / folder).mkdir(mode=0o700, exist_ok=True)
         environ[variable] = str(private / folder)
-    if sys.platform == "win32":
+    if IS_WINDOWS:
         environ |= {"USERPROFILE": environ["HOME"]}
         environ |= dict.fromkeys(("TEMP", "TMP"), environ["TMPDIR"])
     for name in names:

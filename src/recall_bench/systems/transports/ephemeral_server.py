@@ -22,6 +22,7 @@ import anyio.to_thread
 from recall_bench.core.child_process import DEVNULL, BlockingChildProcess, start_blocking_process
 from recall_bench.core.errors import SystemGone
 from recall_bench.core.leftovers import make_lasting_folder
+from recall_bench.core.platform_support import CAN_REUSE_ADDRESS
 from recall_bench.systems.transports.child_environment import build_environment
 
 START_TIMEOUT_S = 60.0
@@ -272,7 +273,7 @@ def _is_taken(port: int) -> bool:
     """Whether another program uses the port."""
     with socket.socket() as probe:
         # Remains of closed connections do not count.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(os.name == "posix"))
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(CAN_REUSE_ADDRESS))
         try:
             probe.bind((LOOPBACK, port))
         except OSError:
