@@ -265,7 +265,18 @@ def kill_judge(soak: Soak) -> None:
     script.write_text(JUDGE)
     soak.paid.unlink(missing_ok=True)
     judge = ("--judge", f"openai:soak;http://127.0.0.1:{port}/v1")
-    words = ["run", "--adapter", "bm25", *SAMPLE, *judge, "--into", "run", "--parallelism", "2"]
+    words = [
+        "run",
+        "--adapter",
+        "bm25",
+        *SAMPLE,
+        *judge,
+        "--into",
+        "run",
+        "--parallelism",
+        "2",
+        "--no-judge-cache",
+    ]
     place = soak.new_place()
     server = soak.start([str(port), str(soak.paid)], place, (str(script),))
     wait_for_port(port)

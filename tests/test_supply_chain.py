@@ -81,8 +81,9 @@ def list_base_packages(name: str, known: set[str]) -> Iterator[str]:
 def read_licences(name: str) -> list[str]:
     """The identifiers of a package's licences, of which one that is not free would be named."""
     found = metadata.metadata(name)
-    said = found.get("License-Expression") or ""
-    text = found.get("License") or ""
+    said, text = (
+        next(iter(found.get_all(key) or ()), "") for key in ("License-Expression", "License")
+    )
     if not said and len(text) < 40:
         said = text
     elif not said and text.startswith("MIT License"):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ def make(folder: Path, name: str) -> Path:
     return path
 
 
-def change_owner(**changes: int | str) -> str:
+def change_owner(**changes: Any) -> str:
     return f".result.json.{identify_process()._replace(**changes)}.0.part"
 
 
@@ -140,7 +141,7 @@ def make_folder(folder: Path) -> None:
 
 
 def share_file(folder: Path) -> None:
-    os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+    os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     Path.replace = os.replace  # type: ignore[method-assign, assignment]
     write_shared_file(folder / "entry", b"half")
 

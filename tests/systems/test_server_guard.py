@@ -106,7 +106,6 @@ def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     with serve(request.param, tmp_path_factory.mktemp(request.param)) as found:
-        found.kind = request.param  # type: ignore[attr-defined]
         yield found
 
 
