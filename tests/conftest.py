@@ -38,7 +38,7 @@ os.environ.setdefault("RECALL_BENCH_CACHE", str(Path(gettempdir(), "recall-bench
 shipped_personas.DEMO = (shipped_personas.SAMPLE,)
 
 # Tests of that very thing ask for the fixture `own_server`.
-isolated_system.ForkServer = find_warm_server  # type: ignore[assignment, misc]
+vars(isolated_system)["ForkServer"] = find_warm_server
 
 # Busy systems are asked again as often as ever, but a run need not wait seconds for each.
 retry.RETRY_PAUSES_S = (0.05, 0.1, 0.2)
