@@ -76,6 +76,7 @@ _SHARED = {
     "es": frozenset("a as has he me no".split()),
 }
 """English words that the language has as well."""
+_ALL_MARKS = frozenset[str]().union(*_MARKS.values())
 _ACCENTS = {"de": re.compile("[äöüßÄÖÜ]"), "es": re.compile("[áéíóúñÁÉÍÓÚÑ¿¡]")}
 _CITED = re.compile(r"\bOn \d{4}-\d\d-\d\d(?: \([^()\n]*\))?:")
 """How a quotation from the log begins."""
@@ -96,6 +97,8 @@ def guess_language(text: str) -> str:
     elif len(text) > _LONG and not _LETTERS.search(text):
         return "en"
     words = {word.lower() for word in _WORD.findall(_CITED.sub(" ", text))}
+    if text.isascii() and words.isdisjoint(_ALL_MARKS):
+        return "en"
     best, most = "en", 0
     for code, marks in _MARKS.items():
         english = len(words & _ENGLISH - _SHARED[code])

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from recall_bench.core.foreign_text import (
@@ -73,12 +73,23 @@ STOPWORDS = (
 """Words without content, for judging answers. Negations are read elsewhere, by stance."""
 
 
+_SHORT = 600
+"""The characters of a text that is worth keeping: longer ones are rarely read twice."""
+
+
 def normalise(text: str) -> str:
     """The text without emphasis and accents, with straight quotes and plain hyphens and blanks."""
+    return _normalise_short(text) if len(text) <= _SHORT else _normalise_anew(text)
+
+
+def _normalise_anew(text: str) -> str:
     text = level_foreign_text(text.replace("*", "").replace("`", ""))
     if text.isascii() or (text := text.translate(_LEVEL)).isascii():
         return text
     return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFKD", text)))
+
+
+_normalise_short = lru_cache(maxsize=4096)(_normalise_anew)
 
 
 def split_sentences(text: str) -> list[str]:

@@ -188,6 +188,7 @@ class RunEstimates:
 
         None where the run has no bounds.
         """
+        persona = self._name_only_persona(persona)
         if persona not in self._ranges:
             self._ranges[persona] = estimate_score_range(
                 self._iterate_all(persona),
@@ -198,6 +199,7 @@ class RunEstimates:
 
     def estimate_category_ranges(self, persona: str | None = None) -> dict[str, ScoreRange]:
         """Estimate the range of each category, over all checkpoints."""
+        persona = self._name_only_persona(persona)
         if persona not in self._category_ranges:
             self._category_ranges[persona] = self._estimate_category_ranges(persona)
         return self._category_ranges[persona]
@@ -278,6 +280,10 @@ class RunEstimates:
     def _choose_resamples(self, persona: str | None) -> int:
         is_headline = persona is None or len(self._personas) == 1
         return RESAMPLES if is_headline else CELL_RESAMPLES
+
+    def _name_only_persona(self, persona: str | None) -> str | None:
+        """Name the persona where all together are one, so that it is estimated once."""
+        return self._personas[0] if len(self._personas) == 1 else persona
 
     def _list_personas(self, persona: str | None) -> tuple[str, ...]:
         return tuple(self._personas) if persona is None else (persona,)

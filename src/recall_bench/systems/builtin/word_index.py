@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.foreign_text import split_foreign_terms
@@ -63,6 +63,12 @@ def list_stems(text: str, *, is_question: bool = False) -> frozenset[str]:
     """The stems of a passage, or of a question without its stop words."""
     words = split_question(text) if is_question else split_passage(text.lower())
     return frozenset(_load_stemmer().stemWords(words))
+
+
+@lru_cache(maxsize=4096)
+def _stem_question(text: str) -> tuple[str, ...]:
+    """The stems of a question's words in order, with repetitions; it is asked many times."""
+    return tuple(_load_stemmer().stemWords(split_question(text)))
 
 
 @cache
@@ -155,11 +161,10 @@ class Vocabulary:
 
     def parse_query(self, question: str) -> TermQuery:
         """The terms of a question; the vocabulary does not change."""
-        words = split_question(question)
-        stems = _load_stemmer().stemWords(words)
+        stems = _stem_question(question)
         numbers = [self._tokenizer.stem_to_sid.get(stem) for stem in stems]
         known = tuple(number for number in numbers if number is not None)
-        return TermQuery(known=known, unknown=len(words) - len(known))
+        return TermQuery(known=known, unknown=len(stems) - len(known))
 
 
 @dataclass(frozen=True, slots=True)
