@@ -1,6 +1,5 @@
 """Cancel on a signal to stop, so that open resources are closed first."""
 
-import asyncio
 import os
 import signal
 import sys
@@ -8,9 +7,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import anyio
+if TYPE_CHECKING:
+    import anyio
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM) + (
     () if sys.platform == "win32" else (signal.SIGHUP,)
@@ -35,7 +35,7 @@ def own_process() -> None:
 
 @contextmanager
 def cancel_on_signals(
-    scope: anyio.CancelScope, wanted: tuple[signal.Signals, ...] = STOP_SIGNALS
+    scope: "anyio.CancelScope", wanted: tuple[signal.Signals, ...] = STOP_SIGNALS
 ) -> Iterator[list[int]]:
     """Cancel the scope at the first signal; a later one ends a command, or has its default effect.
 
@@ -47,6 +47,9 @@ def cancel_on_signals(
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield received
         return
+    # Lazy: every command has this module, and most have no event loop.
+    import asyncio
+
     loop = asyncio.get_running_loop()
 
     def release() -> None:

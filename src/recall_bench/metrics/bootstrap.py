@@ -44,6 +44,8 @@ _DEFINED_SHARE = 0.9
 """A figure that is defined in a smaller share of the resamples has no interval."""
 _CELLS = 1 << 20
 _FEW_COLUMNS = 8
+_EXACT = float(1 << 53)
+"""Whole numbers below this are exact, and so are their sums."""
 _KEPT_CELLS = 1 << 17
 """Up to this size draws are cached: a report uses the same ones thousands of times."""
 
@@ -163,12 +165,44 @@ def resample(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterator
         for weights in draw_weights(clusters, seed=seed, resamples=resamples):
             yield weights @ ordered
         return
+    pair = _PackedPair.pack(ordered)
     rng = np.random.default_rng(seed)
     step = max(1, _CELLS // clusters)
     for start in range(0, resamples, step):
         shape = (min(step, resamples - start), clusters)
         places = rng.integers(clusters, size=shape, dtype=np.int32)
-        yield np.stack([column.take(places).sum(axis=1) for column in columns], axis=1)
+        if pair is not None:
+            yield pair.unpack(pair.packed.take(places).sum(axis=1))
+        else:
+            yield np.stack([column.take(places).sum(axis=1) for column in columns], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _PackedPair:
+    """Two columns of whole numbers as the high and low digits of one, to be summed at once."""
+
+    packed: Floats
+    base: float
+    offset: Floats
+    """What the totals of as many rows as there are lack in each column."""
+
+    @classmethod
+    def pack(cls, columns: Floats) -> "_PackedPair | None":
+        """Pack two columns; None if their totals would not be exact."""
+        if columns.shape[1] != 2 or not np.array_equal(columns, np.rint(columns)):
+            return None
+        rows, low = len(columns), columns.min(axis=0)
+        raised = columns - low
+        most = rows * raised.max(axis=0)
+        base = 2.0 ** math.ceil(math.log2(most[0] + 1))
+        if not base * (most[1] + 1) < _EXACT:
+            return None
+        return cls(raised[:, 0] + base * raised[:, 1], base, rows * low)
+
+    def unpack(self, totals: Floats) -> Floats:
+        """Return the totals of both columns."""
+        high = np.floor(totals / self.base)
+        return np.stack([totals - self.base * high, high], axis=1) + self.offset
 
 
 def draw_weights(
