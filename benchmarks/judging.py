@@ -30,7 +30,7 @@ from recall_bench.judging.lab.judge_agreement import LabelledExhibits
 from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats, read_corpus
 from recall_bench.judging.offline.offline_judge import StudiedScenario
 
-ROUNDS = 3
+ROUNDS = 1
 
 
 def rate(exhibits: Sequence[Exhibit], prepare: Callable[[], Callable[[Exhibit], object]]) -> float:

@@ -11,8 +11,9 @@ the number of units.
 import time
 from collections.abc import Sequence
 
+from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import Item, Truth
-from recall_bench.core.schedule import Checkpoint, CheckpointPlan
+from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.running.lifecycle import list_open_trials
 
