@@ -1,24 +1,12 @@
 """The commands `report` and `heatmap`: a run as a page, pictures, text and figures."""
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import PATH, add_json_option, option
-
-
-@contextmanager
-def _disable_gc() -> Iterator[None]:
-    """Disable garbage collection, which takes seconds with millions of objects."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+from recall_bench.core.garbage_collector import pause_collector
 
 
 @click.command("report")
@@ -55,7 +43,7 @@ def report_command(
     from recall_bench.reporting.publication import publish_report
     from recall_bench.reporting.report_text import render_report
 
-    with _disable_gc():
+    with pause_collector():
         done = publish_report(
             run,
             into=into,

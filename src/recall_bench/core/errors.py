@@ -65,10 +65,24 @@ DISK_FULL = (ENOSPC, EDQUOT)
 """The numbers of an OSError for which space has to be freed."""
 
 
+_LONGEST_LINE = 2000
+"""Characters of a message that a person would read."""
+
+
+def _cut_line(line: str) -> str:
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[: _LONGEST_LINE // 2]} … {line[-_LONGEST_LINE // 2 :]}"
+
+
 class BenchError(Exception):
     """Base of the tree. The message names the thing, the problem and the next step."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        """The message; what it quotes may be of any length, and a line of it is cut."""
+        return "\n".join(map(_cut_line, super().__str__().split("\n")))
 
 
 class UsageError(BenchError):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from mmap import mmap
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -31,12 +31,27 @@ def decode_foreign_json(
             raise msgspec.DecodeError(f"it is not UTF-8 text: {error.reason}") from error
 
 
-def decode_foreign_line(decoder: msgspec.json.Decoder[KindT], line: bytes) -> KindT:
-    """The value of a line; msgspec.DecodeError or ValueError if it is anything else."""
-    try:
-        return decoder.decode(line)
-    except RecursionError as error:
-        raise msgspec.DecodeError("it is nested too deeply") from error
+def decode_foreign_line(
+    decoder: msgspec.json.Decoder[KindT], line: bytes | str | msgspec.Raw
+) -> KindT:
+    """The value of a line; msgspec.DecodeError if it is anything else."""
+    with refuse_deep_nesting():
+        try:
+            return decoder.decode(line)
+        except UnicodeDecodeError as error:
+            raise msgspec.DecodeError(f"it is not UTF-8 text: {error.reason}") from error
+
+
+def decode_plain_json(content: bytes | str) -> Any:  # noqa: ANN401 - any JSON
+    """Any JSON value, nested no deeper than `MAX_DEPTH`, so that code may recurse over it.
+
+    msgspec.DecodeError otherwise, also for halves of surrogate pairs, which no file can hold, and
+    for numbers that are beyond what Python prints.
+    """
+    found = decode_foreign_json(content, object)
+    if is_too_deep(found):
+        raise msgspec.DecodeError("it is nested too deeply")
+    return found
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.foreign_json import MAX_DEPTH
+from recall_bench.core.garbage_collector import pause_collector
 
 if TYPE_CHECKING:
     from yaml import MappingNode, Node, ScalarNode, YAMLError
@@ -43,11 +45,20 @@ _FIRST = {
 
 
 _DEEPEST = 500
-"""Collections within collections."""
+"""Collections within collections that the C parser can compose without overflowing its stack."""
 _FAR_IN = re.compile(rf"^[ \t?:-]{{{_DEEPEST},}}", re.MULTILINE)
 
 
+_LONGEST_NUMBER = 1000
+"""Digits. Python prints no number of more than 4,300, and reads hexadecimal ones of any length."""
+
+_LARGEST = 2_000_000
+"""Values of a file, those that aliases repeat included: a few lines can stand for billions."""
+
+
 def _parse_integer(word: str) -> int:
+    if len(word) > _LONGEST_NUMBER:
+        raise ValueError("too many digits")
     return int(word, 0) if word[:2] in {"0o", "0x"} else int(word)
 
 
@@ -66,16 +77,34 @@ class Document:
     def __init__(self, name: str, source: str, *, keeps_lines: bool = False) -> None:
         self.name = name
         self._source = source
-        root = _compose(name, source)
-        self.content = _Builder(name).build(root)
+        self._children: dict[int, dict[object, tuple[int, Node]]] = {}
+        with pause_collector():
+            root = _compose(name, source)
+            self.content = _Builder(name).build(root)
         # Most documents are asked for no line, and the nodes take far more memory than the content.
         self._root = root if keeps_lines else None
 
     def find_line(self, *keys: Key) -> int:
         """Find the line of the part at these keys, or of the last part on the way that exists."""
         if self._root is None:
-            self._root = _compose(self.name, self._source)
-        return 1 if self._root is None else _find_line(self._root, keys)
+            with pause_collector():
+                self._root = _compose(self.name, self._source)
+        if self._root is None:
+            return 1
+        line: int = self._root.start_mark.line + 1
+        node = self._root
+        for key in keys:
+            step = self._index_children(node).get(key)
+            if step is None:
+                break
+            line, node = step
+        return line
+
+    def _index_children(self, node: "Node") -> "dict[object, tuple[int, Node]]":
+        """The lines and nodes of a node's parts; a file may have problems in thousands of them."""
+        if id(node) not in self._children:
+            self._children[id(node)] = _index_children(node)
+        return self._children[id(node)]
 
     def describe_place(self, *keys: Key) -> str:
         """Describe file and line for error messages."""
@@ -152,17 +181,17 @@ def _is_maybe_deep(source: str) -> bool:
 
 
 def _is_deep(source: str) -> bool:
-    """Whether composing it could overflow the stack, which the C parser does not check."""
+    """Whether it is too deep; composing it might overflow the stack, which C does not check."""
     import yaml
 
     events = _make_loader()(source)
     depth = 0
-    while (event := events.get_event()) is not None and depth <= _DEEPEST:
+    while (event := events.get_event()) is not None and depth <= MAX_DEPTH:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-    return depth > _DEEPEST
+    return depth > MAX_DEPTH
 
 
 def _make_depth_error(name: str) -> Malformed:
@@ -194,8 +223,10 @@ class _Builder:
         from yaml import MappingNode, ScalarNode
 
         self._name = name
-        self._built: dict[int, object] = {}
+        self._built: dict[int, tuple[object, int]] = {}
+        """Collections by their node, each with the number of values in it."""
         self._open: set[int] = set()
+        self._size = 0
         self._scalar_node = ScalarNode
         self._mapping_node = MappingNode
 
@@ -207,17 +238,25 @@ class _Builder:
             raise _make_depth_error(self._name) from None
 
     def _build_value(self, node: "Node") -> object:
+        self._size += 1
         if isinstance(node, self._scalar_node):
             return self._build_scalar(node)
         place = id(node)
         if place in self._built:
-            return self._built[place]
+            value, size = self._built[place]
+            self._size += size
+            if self._size > _LARGEST:
+                raise self._make_error(node, f"aliases make more than {_LARGEST:,} values of it")
+            return value
         if place in self._open:
             raise self._make_error(node, "an alias refers to what contains it; write the value out")
+        if len(self._open) >= MAX_DEPTH:
+            raise _make_depth_error(self._name)
+        before = self._size
         self._open.add(place)
         value = self._build_collection(node)
         self._open.discard(place)
-        self._built[place] = value
+        self._built[place] = value, self._size - before
         return value
 
     def _build_collection(self, node: "Node") -> object:
@@ -248,7 +287,7 @@ class _Builder:
                 raise self._make_error(key_node, "a key is a list or a mapping; use a plain word")
             key = self._build_scalar(key_node)
             if key in value:
-                first = _find_line(node, (key,))
+                first, _ = _index_children(node)[key]
                 raise self._make_error(
                     key_node, f"the key {key!r} is given twice, first on line {first}; keep one"
                 )
@@ -263,24 +302,14 @@ class _Builder:
         return Malformed(f"{self._name}, line {node.start_mark.line + 1}", problem)
 
 
-def _find_line(node: "Node", keys: tuple[object, ...]) -> int:
-    line: int = node.start_mark.line + 1
-    for key in keys:
-        step = _find_child(node, key)
-        if step is None:
-            break
-        line, node = step
-    return line
-
-
-def _find_child(node: "Node", key: object) -> "tuple[int, Node] | None":
+def _index_children(node: "Node") -> "dict[object, tuple[int, Node]]":
     from yaml import MappingNode, SequenceNode
 
-    if isinstance(node, SequenceNode) and isinstance(key, int) and key < len(node.value):
-        part: Node = node.value[key]
-        return part.start_mark.line + 1, part
+    found: dict[object, tuple[int, Node]] = {}
+    if isinstance(node, SequenceNode):
+        found |= {place: (part.start_mark.line + 1, part) for place, part in enumerate(node.value)}
     if isinstance(node, MappingNode):
         for key_node, value_node in node.value:
-            if _SCALARS[key_node.tag](key_node.value) == key:
-                return key_node.start_mark.line + 1, value_node
-    return None
+            key = _SCALARS[key_node.tag](key_node.value)
+            found.setdefault(key, (key_node.start_mark.line + 1, value_node))
+    return found

@@ -26,8 +26,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.foreign_json import decode_plain_json
 from recall_bench.core.scenario import Episode, Item, Scenario, Truth, Turn, compute_story_date
 from recall_bench.datasets.public_dataset import (
     LazyScenarios,
@@ -172,8 +175,8 @@ def _read_rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 def _decode(place: str, text: str) -> Any:  # noqa: ANN401
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return decode_plain_json(text)
+    except msgspec.DecodeError as error:
         raise Malformed(place, f"cannot be read as JSON ({error})") from error
 
 

@@ -28,8 +28,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
+
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.foreign_file import open_regular_file, open_unpacked
+from recall_bench.core.foreign_json import decode_foreign_json, decode_plain_json
 from recall_bench.core.scenario import (
     Episode,
     Item,
@@ -178,7 +181,7 @@ class _SharedContexts:
         for number, line in enumerate(file, start=1):
             key = _KEY.match(line)
             if key is not None:
-                name = json.loads(key[1])
+                name = self._decode_name(key[1], number)
                 if name in self._offsets:
                     raise Malformed(f"{self.path}, line {number}", f"a second context {name!r}")
                 self._offsets[name] = offset
@@ -186,14 +189,21 @@ class _SharedContexts:
                 raise Malformed(f"{self.path}, line {number}", "is not a context under its id")
             offset += len(line)
 
+    def _decode_name(self, spelled: bytes, number: int) -> str:
+        try:
+            return decode_foreign_json(spelled, str)
+        except msgspec.DecodeError as error:
+            where = f"{self.path}, line {number}"
+            raise Malformed(where, f"has no id that can be read ({error})") from error
+
     def _decode(self, name: str) -> list[Any]:
         with _open_file(self.path) as file:
             file.seek(self._offsets[name])
             line = file.readline()
         where = f"{self.path}, context {name}"
         try:
-            held = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            held = decode_plain_json(line)
+        except msgspec.DecodeError as error:
             raise Malformed(where, f"cannot be read as JSON ({error})") from error
         messages: object = held[name]
         if len(held) != 1 or not isinstance(messages, list):

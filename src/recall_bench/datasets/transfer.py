@@ -20,6 +20,7 @@ import msgspec
 
 from recall_bench.core.errors import DownloadFailed, Malformed, UsageError
 from recall_bench.core.file_digest import CHUNK, digest_file
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.datasets.catalogue import FileListing, SourceFile
 from recall_bench.datasets.dataset_folder import format_size, name_part_file
 
@@ -406,14 +407,14 @@ def fetch_listing(listing: FileListing) -> tuple[SourceFile, ...]:
 def _fetch_page(url: str) -> tuple[list[_ListingEntry], str | None]:
     try:
         with open_url(url) as response:
-            entries = msgspec.json.decode(response.read(), type=list[_ListingEntry])
+            entries = decode_foreign_json(response.read(), list[_ListingEntry])
             return entries, _find_next_page(url, response.headers.get("Link", ""))
     except (AddressFailed, http.client.HTTPException, OSError) as failure:
         raise DownloadFailed(
             f"the list of files could not be had: {parse_host(url)} {failure}; the same command "
             "tries again"
         ) from failure
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except msgspec.MsgspecError as error:
         raise Malformed(url, f"is no list of files ({error})") from error
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from recall_bench.core.append_log import AppendLog, read_lines
 from recall_bench.core.errors import DataError
+from recall_bench.core.foreign_json import decode_foreign_line
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime
 from recall_bench.core.usage import Usage
@@ -85,8 +86,8 @@ class EntryLog(AppendLog, ABC, Generic[Entry]):
 
     def _decode_entry(self, line: bytes, number: int) -> Entry:
         try:
-            return self._decoder.decode(line)
-        except (msgspec.DecodeError, ValueError) as error:
+            return decode_foreign_line(self._decoder, line)
+        except msgspec.DecodeError as error:
             problem = self._problem.format(error)
             raise DataError(f"{self._path}, line {number}: {problem}") from error
 

@@ -97,7 +97,8 @@ def parse_dialogue(
         role = each.get("role") if isinstance(each, dict) else None
         content = each.get("content") if isinstance(each, dict) else None
         if (
-            role not in {"user", "assistant"}
+            not isinstance(role, str)
+            or role not in {"user", "assistant"}
             or not isinstance(content, str)
             or not remove_unwritable(content)
         ):

@@ -15,6 +15,8 @@ import msgspec
 
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.plan import DrawnStory, WorldCard
 from recall_bench.core.record import Record
 from recall_bench.core.settings import Settings
@@ -127,10 +129,10 @@ def replace_seed(challenge: Challenge, seed: WorldSeed) -> Challenge:
 def read_challenge(path: Path) -> Challenge:
     """Read the public file; a revealed seed must be the committed one."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Challenge)
+        found = decode_foreign_json(read_regular_file(path), Challenge)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); name a challenge") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except msgspec.DecodeError as error:
         raise DataError(f"{path}: is not the file of a challenge ({error})") from error
     if found.seed is not None:
         _parse_committed(found.seed, found, path)

@@ -19,7 +19,7 @@ from recall_bench.models.batch_files import BatchFiles
 from recall_bench.models.folder_model import ReplyWait, open_folder
 from recall_bench.models.model import Finish, Prompt, Reply, make_request_key
 from recall_bench.models.model_spec import ModelSpec
-from recall_bench.models.prices import is_price_known, price_usage
+from recall_bench.models.prices import is_price_known, price_usage, read_token_count
 
 if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestParameters
@@ -170,15 +170,11 @@ class BatchModel:
                     usage=price_usage(
                         self._spec,
                         RequestUsage(
-                            input_tokens=_read_count(counted.get("prompt_tokens")),
-                            output_tokens=_read_count(counted.get("completion_tokens")),
+                            input_tokens=read_token_count(counted.get("prompt_tokens")),
+                            output_tokens=read_token_count(counted.get("completion_tokens")),
                         ),
                         answered_as if isinstance(answered_as, str) else None,
                     ),
                     finish=_FINISHES.get(str(choice.get("finish_reason")), Finish.STOP),
                 )
         raise ModelFault(f"{self.name}: a result in {self._path} is no chat completion")
-
-
-def _read_count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0

@@ -20,7 +20,7 @@ from recall_bench.core.redaction import (
 from recall_bench.core.usage import Usage
 from recall_bench.models.faults import truncate_line
 from recall_bench.models.model_spec import ModelSpec, parse_spec
-from recall_bench.models.prices import price_usage
+from recall_bench.models.prices import price_usage, read_token_count
 from recall_bench.models.provider_catalogue import PROVIDERS
 from recall_bench.models.provider_model import build_basic_authorization, find_key
 
@@ -55,9 +55,9 @@ class CompatibleServer:
         tokens = counted if isinstance(counted, dict) else {}
         details = tokens.get("prompt_tokens_details")
         numbers = {
-            "input_tokens": _read_count(tokens.get("prompt_tokens")),
-            "output_tokens": _read_count(tokens.get("completion_tokens")),
-            "cache_read_tokens": _read_count(
+            "input_tokens": read_token_count(tokens.get("prompt_tokens")),
+            "output_tokens": read_token_count(tokens.get("completion_tokens")),
+            "cache_read_tokens": read_token_count(
                 details.get("cached_tokens") if isinstance(details, dict) else 0
             ),
         }
@@ -101,10 +101,6 @@ def _build_credentials(spec: ModelSpec, key: str | None) -> dict[str, str]:
     if key is None:
         return {}
     return {"api-key": key} if spec.api_version else {"Authorization": f"Bearer {key}"}
-
-
-def _read_count(number: object) -> int:
-    return number if isinstance(number, int) and number > 0 else 0
 
 
 def _price_without_list(spec: ModelSpec, numbers: dict[str, Any]) -> Usage:

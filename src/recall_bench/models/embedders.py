@@ -18,7 +18,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
+
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
+from recall_bench.core.foreign_json import decode_plain_json
 from recall_bench.core.retry import CircuitBreaker, parse_retry_after
 from recall_bench.core.usage import Usage
 from recall_bench.core.user_code import require_libraries
@@ -206,7 +209,7 @@ class ServedEmbedder(LazyDimensions):
             reply = self._open_client().post(self._server.build_url("embeddings"), json=request)
             self._breaker.note_connection()
             if reply.is_success:
-                found = reply.json()
+                found = decode_plain_json(reply.content)
                 if isinstance(found, dict):
                     return found
             failure = self._translate_refusal(reply)
@@ -219,7 +222,7 @@ class ServedEmbedder(LazyDimensions):
                 self._breaker.note_refusal()
             if self._breaker.is_open:
                 failure = ModelGone(f"{failure}; {self._breaker.describe()}")
-        except ValueError:
+        except msgspec.DecodeError:
             failure = ModelFault(f"{self.name}: replied with something that is no JSON")
         # Raised here, where no error of the library is being handled, it drags no headers along.
         raise failure
@@ -248,8 +251,10 @@ def _parse_vectors(body: dict[str, Any], count: int) -> NDArray[np.float32] | No
 
     try:
         rows = {entry["index"]: entry["embedding"] for entry in body["data"]}
-        vectors = np.asarray([rows[place] for place in range(count)], np.float32)
-    except (KeyError, TypeError, ValueError):
+        # A number beyond 32 bits becomes infinite, and is refused below.
+        with np.errstate(over="ignore"):
+            vectors = np.asarray([rows[place] for place in range(count)], np.float32)
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
     is_sound = vectors.ndim == 2 and vectors.shape[1] > 0 and bool(np.isfinite(vectors).all())
     return vectors if is_sound else None

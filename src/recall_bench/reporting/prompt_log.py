@@ -16,6 +16,8 @@ from statistics import fmean
 import msgspec
 
 from recall_bench.core.errors import FolderBusy, Malformed, UsageError
+from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import WallTime
 from recall_bench.metrics.bootstrap import compute_wilson
@@ -302,7 +304,7 @@ def _lock_log(path: Path) -> Iterator[None]:
 
 def _read_bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular_file(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
 
@@ -331,7 +333,7 @@ def _parse_entry(line: str, where: str) -> PromptLogEntry:
             where, f"has the layout {found[1]}, and this program reads {_VERSION}; update it"
         )
     try:
-        entry = msgspec.json.decode(found[2], type=PromptLogEntry)
+        entry = decode_foreign_json(found[2], PromptLogEntry)
     except msgspec.DecodeError as error:
         raise Malformed(where, f"holds no entry ({error}); restore or remove it") from error
     strange = {letter for letters in entry.outcomes.values() for letter in letters} - set(_LETTERS)

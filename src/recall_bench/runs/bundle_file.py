@@ -19,6 +19,7 @@ from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.environment import EnvironmentCard
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.file_digest import describe_file
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.plan import DatasetCard, DrawnStory, FileCard
 from recall_bench.core.record import Record
@@ -80,9 +81,6 @@ class BundleManifest(Record, frozen=True, kw_only=True, omit_defaults=True):
     environments: tuple[EnvironmentCard, ...] = ()
     dataset: BundleDataset
     files: tuple[FileCard, ...]
-
-
-_MANIFEST_DECODER = msgspec.json.Decoder(BundleManifest)
 
 
 def describe_files(folder: Path) -> tuple[FileCard, ...]:
@@ -276,8 +274,8 @@ def _read_manifest(reader: _BundleReader) -> BundleManifest:
     content = reader.read(size)
     reader.read(-size % _BLOCK)
     try:
-        manifest = _MANIFEST_DECODER.decode(content)
-    except (msgspec.DecodeError, ValueError) as error:
+        manifest = decode_foreign_json(content, BundleManifest)
+    except msgspec.DecodeError as error:
         raise reader.make_error(f"has a manifest that cannot be read ({error})") from error
     if manifest.format != FORMAT:
         raise reader.make_error(f"has format {manifest.format}, which this version does not know")

@@ -17,6 +17,7 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import PRINCIPAL
@@ -172,11 +173,11 @@ def _reject_other_description(request: CreateRequest) -> None:
 def _matches_request(request: CreateRequest) -> bool:
     path = _locate_origin(request.persona)
     try:
-        origin = msgspec.json.decode(path.read_bytes(), type=PersonaOrigin)
+        origin = decode_foreign_json(path.read_bytes(), PersonaOrigin)
         written = request.story.persona_file.read_bytes()
     except FileNotFoundError:
         return False
-    except (msgspec.DecodeError, ValueError) as error:
+    except msgspec.DecodeError as error:
         raise DataError(f"{path}: cannot be read ({error}); remove it") from error
     prompt = _digest(request.prompt.strip().encode())
     return origin == PersonaOrigin(prompt=prompt, persona=_digest(written))

@@ -129,6 +129,8 @@ def read_lexicon(path: Path, name: str) -> WorldLexicon:
         raise Malformed(
             f"{name}, line {error.lineno}", f"is not JSON ({error.msg}); correct it"
         ) from error
+    except (ValueError, RecursionError) as error:
+        raise Malformed(name, "holds a number or a nesting beyond all measure") from error
     return _LexiconParser(name).parse_lexicon(content)
 
 

@@ -4,7 +4,7 @@ It shares no code with the simulator. `life.jsonl` tells what happened; the valu
 the day files at the places that `statements.jsonl` names.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -15,6 +15,9 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import Malformed
+from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.foreign_json import decode_foreign_line
+from recall_bench.core.yaml12 import decode_text
 from recall_bench.generate.verification.findings import VerificationCode, VerificationFinding
 from recall_bench.generate.verification.value_readers import Amount
 from recall_bench.generate.verification.written_text import StatementText, WrittenText
@@ -119,9 +122,10 @@ def check_ledger(records: LifeRecords, text: WrittenText) -> list[VerificationFi
 
 def read_records(path: Path) -> LifeRecords:
     """The records of a ledger; Malformed if it cannot be read."""
-    decode: Callable[[str], Record] = msgspec.json.Decoder(Record).decode
+    decoder = msgspec.json.Decoder(Record)
+    source = decode_text(read_regular_file(path), path.name)
     try:
-        found = [decode(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        found = [decode_foreign_line(decoder, line) for line in source.splitlines()]
     except msgspec.DecodeError as problem:
         raise Malformed(path.name, f"{problem}; build the edition again") from None
     calendars = [each for each in found if isinstance(each, CalendarRecord)]

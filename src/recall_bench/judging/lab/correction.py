@@ -9,6 +9,8 @@ import msgspec
 import numpy as np
 
 from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import PASS, SCALES, JudgeCard
 from recall_bench.judging.lab.audit.audit import AuditReport, MarkFigures
@@ -319,13 +321,13 @@ def _collect_audit_rates(figures: Mapping[str, MarkFigures]) -> dict[str, ErrorR
 
 def _load_json(path: Path, kind: Any, command: str) -> Any:  # noqa: ANN401 - a type, and its value
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return decode_foreign_json(read_regular_file(path), kind)
     except OSError as error:
         raise UsageError(
             f"{path}: cannot be read ({error.strerror}); name what "
             f"`judge-lab {command} --json` printed"
         ) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
+    except msgspec.DecodeError as error:
         raise Malformed(
             str(path), f"is not what `judge-lab {command} --json` prints ({error}); print it anew"
         ) from error

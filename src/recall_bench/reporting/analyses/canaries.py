@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.plain_text import LABEL, clean_text, format_fact, wrap_text
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item
@@ -317,13 +318,13 @@ def read_canaries(path: Path) -> tuple[CanaryQuestion, ...]:
             "file of canaries from runs"
         ) from error
     try:
-        version = msgspec.json.decode(content, type=_CanaryFileHead).version
+        version = decode_foreign_json(content, _CanaryFileHead).version
         if version != FILE_VERSION:
             raise DataError(
                 f"{path}: is a file of canaries of version {version}, and only version "
                 f"{FILE_VERSION} can be read here; update it from its runs again"
             )
-        kept = msgspec.json.decode(content, type=CanaryFile).canaries
+        kept = decode_foreign_json(content, CanaryFile).canaries
     except msgspec.ValidationError as error:
         raise DataError(f"{path}: is no file of canaries: {error}") from error
     except msgspec.DecodeError as error:
@@ -365,6 +366,8 @@ def _locate_error(content: bytes) -> str:
     except UnicodeDecodeError as error:
         before = content[: error.start]
         return f", line {len(before.splitlines()) or 1}"
+    except (ValueError, RecursionError):
+        return ""
     return ""
 
 

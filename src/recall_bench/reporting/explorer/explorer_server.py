@@ -20,6 +20,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from recall_bench.core.errors import BenchError
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.reporting.explorer.explorer_page import INDEX, render_explorer
 from recall_bench.reporting.explorer.explorer_views import ExplorerViews, LabelRequest, UnknownView
@@ -101,7 +102,7 @@ class _ExplorerHandlers:
         if body is None:
             return _make_text("the label is too long", 413)
         try:
-            given = msgspec.json.decode(body, type=LabelRequest)
+            given = decode_foreign_json(body, LabelRequest)
         except msgspec.DecodeError as error:
             return _make_text(f"this is no label ({error})", 400)
         return await self._answer(partial(self._add_label, request.path_params["run"], given))

@@ -16,6 +16,7 @@ import msgspec
 
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import ModelFault, UsageError
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.memory import (
     Memory,
     MemorySystem,
@@ -212,7 +213,7 @@ class ParentEndpoint:
         line = HTTPConnection(parts.hostname or "", parts.port, timeout=10)
         try:
             line.request("GET", f"{parts.path}/models")
-            listed = msgspec.json.decode(line.getresponse().read(), type=_ModelList).data
+            listed = decode_foreign_json(line.getresponse().read(), _ModelList).data
         except (OSError, HTTPException, msgspec.MsgspecError) as error:
             raise self._make_missing_error() from error
         finally:

@@ -34,6 +34,7 @@ from recall_bench.core.folders import (
     refuse_foreign_folder,
     refuse_special_files,
 )
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.memory import Memory
 from recall_bench.core.record import Record
 from recall_bench.core.user_code import describe_error
@@ -179,7 +180,7 @@ class SnapshotFolders:
         """The label of a state; DataError if it is none that this kind of process wrote."""
         path = folder / _LABEL_FILE
         try:
-            label = msgspec.json.decode(path.read_bytes(), type=_SnapshotLabel)
+            label = decode_foreign_json(path.read_bytes(), _SnapshotLabel)
         except (OSError, msgspec.DecodeError) as error:
             raise DataError(
                 f"{path} is no label of a state ({error}); pack the state again"

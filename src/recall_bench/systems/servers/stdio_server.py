@@ -15,6 +15,7 @@ import msgspec
 
 from recall_bench.core.child_process import LineSplitter, LineTooLong, quote_bytes
 from recall_bench.core.errors import BenchError, UsageError
+from recall_bench.core.foreign_json import decode_foreign_json, decode_foreign_line
 from recall_bench.systems.servers.host import encode_fault
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.wire import Envelope, WireFault
@@ -91,8 +92,8 @@ async def serve_stdio(
 
 def _decode_envelope(line: bytes) -> Envelope:
     try:
-        return msgspec.json.decode(line, type=Envelope)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return decode_foreign_json(line, Envelope)
+    except msgspec.DecodeError as error:
         raise UsageError(
             f"standard input holds what is no request: {quote_bytes(line)} ({error}); "
             'send lines like {"id": 1, "do": "health", "body": {}}'
@@ -122,9 +123,11 @@ class _Replier:
         """Start to reply, or cancel another reply; UsageError if the line is no request."""
         envelope = _decode_envelope(line)
         if envelope.do == CANCEL:
-            task = self._tasks.get(msgspec.json.decode(envelope.body, type=CancelRequest).id)
-            if task is not None:
-                task.cancel()
+            # What names no request cancels none.
+            with suppress(msgspec.DecodeError):
+                number = decode_foreign_json(envelope.body, CancelRequest).id
+                if number in self._tasks:
+                    self._tasks[number].cancel()
             return
         task = self._ended.get_loop().create_task(self._reply_to(envelope))
         self._tasks[envelope.id] = task
@@ -156,7 +159,7 @@ class _Replier:
             return
         except BenchError as raised:
             error = self._encode(raised)
-        except msgspec.ValidationError as raised:
+        except msgspec.DecodeError as raised:
             message = f"{envelope.do!r} cannot be read: {raised}"
             error = WireFault(kind="unsupported", message=message)
         except asyncio.CancelledError:
@@ -170,7 +173,7 @@ class _Replier:
 def _decode_request(envelope: Envelope) -> wire.Request:
     if envelope.do not in wire.VERBS:
         raise UsageError(f"there is no request {envelope.do!r}; known: {', '.join(wire.VERBS)}")
-    return _REQUESTS[envelope.do].decode(envelope.body)
+    return decode_foreign_line(_REQUESTS[envelope.do], envelope.body)
 
 
 _REQUESTS: dict[str, msgspec.json.Decoder[wire.Request]] = {

@@ -1,0 +1,232 @@
+"""The smallest cases of what the fuzzers found, one test each."""
+
+import gc
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+
+from recall_bench.core.errors import BenchError, DataError, Malformed, ModelFault, UsageError
+from recall_bench.core.foreign_json import MAX_DEPTH, decode_plain_json
+from recall_bench.core.verdict import JudgeCard, Verdict
+from recall_bench.core.yaml12 import Document
+from recall_bench.datasets.catalogue import find_dataset
+from recall_bench.generate.conversations import parse_dialogue
+from recall_bench.generate.model_reply import RejectedReply
+from recall_bench.generate.verification.lexicon import read_lexicon
+from recall_bench.generate.world_seeds import read_challenge
+from recall_bench.judging.lab.correction import load_audit
+from recall_bench.judging.verdicts import VerdictCache
+from recall_bench.models.compatible_server import CompatibleServer, resolve_server
+from recall_bench.models.embedders import ServedEmbedder
+from recall_bench.models.model_spec import parse_spec
+from recall_bench.models.prices import read_token_count
+from recall_bench.reporting.analyses.canaries import read_canaries
+from recall_bench.running.replay import locate_replay, read_replay
+from recall_bench.systems.servers.stdio_server import DirectWriter, Pipes, serve_stdio
+from recall_bench.systems.transports import wire
+from tests.fuzz.model_targets import DAY
+from tests.fuzz.reply_targets import run_async
+
+DEEP = "[" * 3000 + "]" * 3000
+
+
+def nest(levels: int) -> str:
+    return "[" * levels + "1" + "]" * levels
+
+
+def test_json_is_read_as_deep_as_it_may_be_written() -> None:
+    assert decode_plain_json(nest(MAX_DEPTH))
+    with pytest.raises(msgspec.DecodeError, match="nested too deeply"):
+        decode_plain_json(nest(MAX_DEPTH + 1))
+
+
+@pytest.mark.parametrize("answer", [nest(600), '"\\ud800"', "9" * 5000], ids=str.__len__)
+def test_memoryarena_refuses_answers_that_no_file_can_hold(tmp_path: Path, answer: str) -> None:
+    path = tmp_path / "progressive_search.jsonl"
+    path.write_text(f'{{"questions": ["a", "b"], "answers": ["x", {answer}]}}\n')
+
+    with pytest.raises(Malformed, match="cannot be read as JSON"):
+        list(find_dataset("memoryarena").load(path, {}))
+
+
+def test_personamem_refuses_an_id_that_no_file_can_hold(tmp_path: Path) -> None:
+    (tmp_path / "questions_32k.csv").write_text("question_id\n")
+    (tmp_path / "shared_contexts_32k.jsonl").write_text('{"\\ud800": []}\n')
+
+    with pytest.raises(Malformed, match="line 1: has no id"):
+        find_dataset("personamem-32k").load(tmp_path, {})
+
+
+CANARIES = {
+    "deep": b'{"version": 1, "x": ' + DEEP.encode() + b"}",
+    "no text": b'{"version": 1, "rule": "\xff", "runs": [], "canaries": []}',
+    "digits": b'{"version": ' + b"9" * 5000 + b"}",
+    "digits and no JSON": b'{"version": ' + b"9" * 5000,
+}
+
+
+@pytest.mark.parametrize("content", CANARIES.values(), ids=CANARIES)
+def test_a_file_of_canaries_that_is_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "c.json").write_bytes(content)
+
+    with pytest.raises(DataError):
+        read_canaries(tmp_path / "c.json")
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "challenge": read_challenge,
+    "audit": lambda path: load_audit(path, JudgeCard(name="a", version="1")),
+    "lexicon": lambda path: read_lexicon(path, "lexicon.json"),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("content", [DEEP, f'{{"seed": {DEEP}}}', "9" * 5000])
+def test_a_file_that_is_nested_too_deeply(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / "x.json").write_text(content)
+
+    with pytest.raises(DataError):
+        READERS[name](tmp_path / "x.json")
+
+
+def test_a_damaged_replay_or_cached_verdict_is_none(tmp_path: Path) -> None:
+    locate_replay(tmp_path / "run").write_text(DEEP)
+    cache = VerdictCache(tmp_path)
+    cache.keep("ab", Verdict.of(1, 1, 1))
+    next(tmp_path.rglob("ab.json")).write_text(f'{{"key": {DEEP}}}')
+
+    assert read_replay(tmp_path / "run", "abc") is None
+    assert cache.find("ab") is None
+
+
+def test_aliases_do_not_make_billions_of_values() -> None:
+    lines = ["a0: &a0 [x, x]"]
+    lines += [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40)]
+
+    with pytest.raises(Malformed, match=r"aliases make more than 2,000,000 values"):
+        Document("bomb.yaml", "\n".join(lines))
+
+
+def test_an_alias_may_repeat_a_value() -> None:
+    assert Document("a.yaml", "a: &a [1, 2]\nb: [*a, *a]").content == {
+        "a": [1, 2],
+        "b": [[1, 2], [1, 2]],
+    }
+
+
+@pytest.mark.parametrize("number", ["0x" + "f" * 5000, "0o" + "7" * 5000, "9" * 5000])
+def test_a_number_in_yaml_has_as_many_digits_as_python_prints(number: str) -> None:
+    with pytest.raises(Malformed, match="cannot be read as int"):
+        Document("a.yaml", f"a: {number}")
+
+
+def test_yaml_is_read_as_deep_as_it_may_be_written() -> None:
+    assert Document("a.yaml", nest(MAX_DEPTH)).content
+    for levels in (MAX_DEPTH + 1, 490, 5000):
+        with pytest.raises(Malformed, match="nested too deeply"):
+            Document("a.yaml", nest(levels))
+
+
+def test_nothing_is_collected_while_yaml_is_read() -> None:
+    """The collector took 10 s for 1 MB of it."""
+    seen: list[str] = []
+
+    def note(phase: str, _: object) -> None:
+        seen.append(phase)
+
+    gc.collect()
+    gc.callbacks.append(note)
+    try:
+        document = Document("a.yaml", "[" + "[]," * 30_000 + "]")
+    finally:
+        gc.callbacks.remove(note)
+
+    assert document.content == [[]] * 30_000
+    # Once, when it is switched on again.
+    assert seen.count("start") <= 1
+    assert gc.isenabled()
+
+
+def test_the_lines_of_ten_thousand_problems_are_found_at_once() -> None:
+    document = Document("a.yaml", "".join(f"k{n}: 1\n" for n in range(10_000)))
+    before = time.process_time()
+
+    lines = [document.find_line(f"k{n}") for n in range(10_000)]
+
+    assert lines == list(range(1, 10_001))
+    assert time.process_time() - before < 3
+
+
+def test_a_message_is_no_longer_than_a_person_reads() -> None:
+    error = UsageError(f"p.yaml: {'x' * 200_000!r} is no key; correct it\nand another")
+
+    first, second = str(error).splitlines()
+
+    assert first.startswith("p.yaml: 'xxx")
+    assert first.endswith("is no key; correct it")
+    assert len(first) < 2100
+    assert second == "and another"
+
+
+@pytest.mark.parametrize("role", [{}, [], None, 3])
+def test_a_turn_of_no_role_is_rejected(role: object) -> None:
+    found = parse_dialogue(json.dumps([{"role": role, "content": "x"}]), DAY)
+
+    assert isinstance(found, RejectedReply)
+
+
+def open_server() -> CompatibleServer:
+    spec = parse_spec("openai:e;http://127.0.0.1:9/v1")
+    assert spec is not None
+    server = resolve_server(spec, {})
+    assert server is not None
+    return server
+
+
+@pytest.mark.parametrize("number", [DEEP, "9" * 400, "1e300", "null"])
+def test_embeddings_that_are_no_numbers_are_the_models_fault(
+    monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    content = f'{{"data": [{{"index": 0, "embedding": [0.5, {number}]}}]}}'.encode()
+    client = httpx.Client(
+        transport=httpx.MockTransport(lambda _: httpx.Response(200, content=content))
+    )
+    embedder = ServedEmbedder(open_server())
+    monkeypatch.setattr(embedder, "_open_client", lambda: client)
+
+    with pytest.raises(ModelFault):
+        embedder.embed(["a"])
+
+
+@pytest.mark.parametrize("counted", [10**400, -1, "7", None, 1.5])
+def test_a_count_of_tokens_that_cannot_be_is_none(counted: object) -> None:
+    assert read_token_count(counted) == 0
+    assert read_token_count(7) == 7
+
+
+LINES = {
+    "a cancellation of nothing": b'{"id": 1, "do": "cancel", "body": {"id": "x"}}\n',
+    "a cancellation of a list": b'{"id": 1, "do": "cancel", "body": {"id": []}}\n',
+    "a deep body": b'{"id": 1, "do": "open", "body": {"scenario": %s}}\n' % nest(900).encode(),
+    "a deep line": DEEP.encode() + b"\n",
+}
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_no_request_ends_a_server_on_standard_input(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / "requests").write_bytes(line)
+
+    async def handle(_: wire.Request) -> wire.Reply:
+        return wire.DoneReply()
+
+    with (tmp_path / "requests").open("rb") as requests, (tmp_path / "replies").open("wb") as out:
+        pipes = Pipes(requests=requests.fileno(), replies=out.fileno())
+        try:
+            run_async(serve_stdio(handle, pipes, writer=DirectWriter))
+        except BenchError as error:
+            assert "holds what is no request" in str(error)  # noqa: PT017 - or a reply
