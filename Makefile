@@ -19,7 +19,7 @@ PRODUCT_PYTHON ?= $(shell for python in $(PYTHON) /usr/bin/python3; do \
 	$$python -c 'from sqlite3 import Connection as c; c.enable_load_extension' 2>/dev/null \
 	&& echo $$python && break; done)
 
-.PHONY: help demo test browser lint format benchmarks package product products test-products clean \
+.PHONY: help demo test browser lint format fuzz benchmarks package product products test-products clean \
 	audit lock soak
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo "make lint        lint, formatting and types alone"
 	@echo "make format      format the source"
 	@echo "make package     build what people install, and run it from an empty environment"
+	@echo "make fuzz        20,000 changed files, replies and requests, and what became of them"
 	@echo "make benchmarks  what the engine costs, measured here"
 	@echo "make soak        a day of runs in ten minutes, killed and disturbed at random"
 	@echo "make audit       known weaknesses of the locked dependencies"
@@ -65,6 +66,10 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# About ten minutes; `make test` runs the first fifty cases of each target.
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz
 
 benchmarks: $(VENV)/.dev
 	$(BIN)/python benchmarks/engine.py
