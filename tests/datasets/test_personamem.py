@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.foreign_json import decode_plain_json
 from recall_bench.core.scenario import Scenario
 from recall_bench.datasets.catalogue import find_dataset
 from tests.conftest import shared_data
@@ -213,13 +214,13 @@ def test_a_context_is_decoded_once_for_all_its_cuts(
     ]
     scenarios = load(write(tmp_path / "d", *rows, chats=chats), "32k")
     decoded: list[int] = []
-    usual = json.loads
+    usual = decode_plain_json
 
     def counted(text: bytes) -> Any:
         decoded.append(len(text))
         return usual(text)
 
-    monkeypatch.setattr("recall_bench.datasets.personamem.json.loads", counted)
+    monkeypatch.setattr("recall_bench.datasets.personamem.decode_plain_json", counted)
 
     assert [len(s.episodes) for s in scenarios] == [1, 2, 1, 2]
     assert len(decoded) == 2
