@@ -177,7 +177,8 @@ class _Pipes:
         self._ended.set()
 
     async def _iterate_nothing(self) -> AsyncIterator[bytes]:
-        for piece in ():
+        nothing: tuple[bytes, ...] = ()
+        for piece in nothing:
             yield piece
 
 
