@@ -1,9 +1,9 @@
 """Questions about the authored arcs: their facts, dates, order, and who may know."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from recall_bench.core.scenario import BOUNDARY, PRINCIPAL
-from recall_bench.generate.life.checks import flatten
 from recall_bench.generate.life.drafts import (
     DraftMaker,
     QuestionDraft,
@@ -11,12 +11,16 @@ from recall_bench.generate.life.drafts import (
     QuestionScope,
 )
 from recall_bench.generate.life.facts import ToldFact, ToldState
-from recall_bench.generate.life.names import list_placeholders
+from recall_bench.generate.life.names import flatten, list_placeholders
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.story_arcs import ArcTold
 from recall_bench.generate.world.fact_values import FactValue
 from recall_bench.generate.world.sources import FactSlot
 
+_UNCLEAR = re.compile(r"\b(?:she|her|hers|he|him|his)\b")
+"""Pronouns for somebody whom a question that stands alone has not named."""
+_HEAD = re.compile(r".+?(?= (?:of|that|in|about|with|over|for|from|on|to|who|between|behind)\b)|.+")
+"""The noun of a name, without what follows it."""
 _LATEST = "Going by the latest word: {ask}"
 
 Drafts = Iterator[QuestionDraft]
@@ -42,7 +46,7 @@ class ArcQuestions:
             yield from self._ask_order(arc)
 
     def _give(self, arc: ArcTold, turn: int = 0) -> dict[str, str]:
-        called = flatten(arc.active.arc.called)
+        called = _prefer_clear(flatten(arc.active.arc.called))
         given = {
             name: self._maker.show(values[0])
             for name, values in arc.active.thread.slot_values.items()
@@ -53,6 +57,9 @@ class ArcQuestions:
         )
         return given | {"it": it}
 
+    def _fill(self, template: str, given: Mapping[str, str]) -> str:
+        return self._play.writer.fill(template, QuestionScope(self._maker.cast, given))
+
     def _word(
         self,
         plan: QuestionOutline,
@@ -62,7 +69,7 @@ class ArcQuestions:
     ) -> Drafts:
         given = self._give(arc, len(plan.derive)) | (more or {})
         known = [each for each in wordings if all(p.name in given for p in list_placeholders(each))]
-        draft = self._maker.word(plan, known, given)
+        draft = self._maker.word(plan, _prefer_clear(known), given)
         if draft is not None:
             yield draft
 
@@ -82,6 +89,7 @@ class ArcQuestions:
             derive=f"latest {told.state}" if is_revised else f"value {told.state}",
             answer=self._answer(arc, slot, told),
             first=told.day,
+            needs=_find_links(arc, told),
             distractors=self._maker.list_wrong(
                 told.value, rivals, [self._maker.show(each.value) for each in fact.states]
             ),
@@ -276,6 +284,7 @@ class ArcQuestions:
                 derive=f"date {told.state}",
                 answer=f"{self._maker.dates.format_day(told.day)}.",
                 first=told.day,
+                needs=self._list_told_on(arc, told),
                 distractors=tuple(self._maker.chance.shuffle(wrong)[:3]),
             )
             for wording in when.ask[:1]:
@@ -290,8 +299,22 @@ class ArcQuestions:
                     derive=f"days {first.state} {told.state}",
                     answer=f"{days} days.",
                     first=told.day,
+                    needs=self._list_told_on(arc, told),
                 )
                 yield from self._word(plan, arc, when.gap)
+
+    def _list_told_on(self, arc: ArcTold, event: ToldState) -> tuple[str, ...]:
+        """What the text of an event told, beside the sentence that names the arc."""
+        found = [
+            self._play.lives.book.facts.get(arc.name_fact(each)) for each in arc.active.arc.facts
+        ]
+        return tuple(
+            str(told.state)
+            for fact in found
+            if fact is not None
+            for told in fact.states
+            if told.day == event.day and told.session == event.session
+        )
 
     def _ask_order(self, arc: ArcTold) -> Drafts:
         events = [
@@ -302,14 +325,14 @@ class ArcQuestions:
         given = self._give(arc)
         dates = self._maker.dates
         phrased = [
-            (told, self._play.writer.fill(when.phrase, QuestionScope(self._maker.cast, given)))
+            (told, self._fill(when.phrase, given), self._fill(when.phrase, _shorten(given)))
             for told, when in events
             if when is not None and when.phrase
         ]
         for one, other in zip(phrased, phrased[2:], strict=False):
             if one[0].day == other[0].day:
                 continue
-            for told, phrase in (one, other):
+            for told, phrase, _ in (one, other):
                 self._play.lives.book.facts[told.state.key].about = phrase
             shown = self._maker.chance.shuffle([one, other])
             plan = QuestionOutline(
@@ -327,9 +350,27 @@ class ArcQuestions:
                 "Of {a} and {b}, which happened first?",
                 "Did {a} come before or after {b}?",
             ]
-            draft = self._maker.word(plan, wordings, {"a": shown[0][1], "b": shown[1][1]})
+            draft = self._maker.word(plan, wordings, {"a": shown[0][1], "b": shown[1][2]})
             if draft is not None:
                 yield draft
+
+
+def _shorten(given: Mapping[str, str]) -> dict[str, str]:
+    """The names with a pronoun for the arc, which the same sentence has named before."""
+    head = _HEAD.match(given["it"])
+    is_plural = head is not None and re.search(r"[^su]s$", head[0]) is not None
+    return {**given, "it": "them" if is_plural else "it"}
+
+
+def _find_links(arc: ArcTold, told: ToldState) -> tuple[str, ...]:
+    """The sentence of the same event that names the arc."""
+    link = arc.links.get((told.day, told.session))
+    return () if link is None else (str(link),)
+
+
+def _prefer_clear(wordings: list[str]) -> list[str]:
+    """The wordings without a pronoun for somebody unnamed, if there are any."""
+    return [each for each in wordings if not _UNCLEAR.search(each)] or wordings
 
 
 def _say_latest(ask: str) -> str:

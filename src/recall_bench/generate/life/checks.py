@@ -9,6 +9,7 @@ from recall_bench.core.yaml12 import Key
 from recall_bench.generate.life.names import (
     CAUSE,
     NameScope,
+    flatten,
     holds,
     list_placeholders,
     make_intro_scope,
@@ -28,7 +29,7 @@ from recall_bench.generate.life.sources import (
     LifeValue,
     ThreadAsking,
 )
-from recall_bench.generate.world.sources import Variants
+from recall_bench.generate.life.wording import find_wording_faults
 from recall_bench.generate.written.checks import SourceFinding
 from recall_bench.generate.written.slots import parse_state
 from recall_bench.generate.written.sources import KINDS
@@ -49,12 +50,8 @@ def find_faults(sources: LifeSources) -> list[SourceFinding]:
         *checker.check_entities(),
         *checker.check_processes(),
         *checker.check_talk(),
+        *find_wording_faults(sources),
     ]
-
-
-def flatten(variants: Variants) -> list[str]:
-    """One wording or several, as a list."""
-    return [variants] if isinstance(variants, str) else list(variants)
 
 
 class FaultChecker:

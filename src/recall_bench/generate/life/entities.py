@@ -5,10 +5,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from recall_bench.generate.life.calendar import LifeCalendar
-from recall_bench.generate.life.checks import flatten
 from recall_bench.generate.life.drawing import ValueDrawer
 from recall_bench.generate.life.facts import MOST_STATES, FactBook, ToldFact, ToldState
-from recall_bench.generate.life.names import list_placeholders
+from recall_bench.generate.life.names import flatten, list_placeholders
 from recall_bench.generate.life.prose import (
     MENTION,
     FreshWriter,

@@ -10,6 +10,7 @@ from recall_bench.generate.life.sources import (
     LifeSources,
     LifeValue,
 )
+from recall_bench.generate.world.sources import Variants
 from recall_bench.generate.world.templates import (
     Alternatives,
     Node,
@@ -132,6 +133,11 @@ def make_question_scope(
 def is_person(value: LifeValue) -> bool:
     """Whether the value is somebody of the cast."""
     return value.kind == "person"
+
+
+def flatten(variants: Variants) -> list[str]:
+    """One wording or several, as a list."""
+    return [variants] if isinstance(variants, str) else list(variants)
 
 
 def list_placeholders(source: str) -> Iterator[Placeholder]:

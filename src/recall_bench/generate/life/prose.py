@@ -129,6 +129,9 @@ class FreshWriter:
         self._words = words
         self._bags: dict[str, ShuffleBag] = {}
         self._seen: set[str] = set()
+        """The sentences so far with names and figures masked."""
+        self._told: set[str] = set()
+        """The sentences so far, word for word."""
 
     def draw_word(self, name: str) -> PlaceholderValue:
         """A word of a list; all are used before one repeats."""
@@ -140,8 +143,13 @@ class FreshWriter:
             )
         return PlaceholderValue(words[bag.draw()])
 
-    def write(self, variants: Sequence[str], scope: LifeScope) -> LifeText:
-        """One of the variants, filled; empty if there is none."""
+    def write(
+        self, variants: Sequence[str], scope: LifeScope, *, may_skip: bool = False
+    ) -> LifeText:
+        """One of the variants, filled; empty if there is none.
+
+        What may be skipped is left out rather than said again word for word.
+        """
         if not variants:
             return LifeText("")
         met = frozenset(scope.names.met)
@@ -155,8 +163,14 @@ class FreshWriter:
             drawn.append((repeated, filled, skeletons, scope.names.met))
             if not repeated:
                 break
-        _, filled, skeletons, scope.names.met = min(drawn, key=lambda each: each[0])
+        _, filled, skeletons, now_met = min(drawn, key=lambda each: each[0])
+        sentences = _list_long(filled.text)
+        if may_skip and not self._told.isdisjoint(sentences):
+            scope.names.met = set(met)
+            return LifeText("")
+        scope.names.met = now_met
         self._seen.update(skeletons)
+        self._told.update(sentences)
         return _convert(filled)
 
     def pick_index(self, name: str, size: int) -> int:
@@ -187,12 +201,12 @@ def _convert(filled: FilledText) -> LifeText:
     return LifeText(capitalise(bare) if bare else "", marks)
 
 
+def _list_long(text: str) -> list[str]:
+    return [each for each in split_sentences(text) if each.count(" ") >= _LONG - 1]
+
+
 def _mask(text: str) -> list[str]:
-    return [
-        mask_sentence(sentence, frozenset())
-        for sentence in split_sentences(text)
-        if sentence.count(" ") >= _LONG - 1
-    ]
+    return [mask_sentence(sentence, frozenset()) for sentence in _list_long(text)]
 
 
 _SPACES = re.compile(r"(?<=\S)  +")

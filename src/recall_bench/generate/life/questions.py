@@ -8,9 +8,9 @@ from typing import NamedTuple
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES
 from recall_bench.core.sentences import split_sentences
 from recall_bench.generate.life.arc_questions import ArcQuestions
-from recall_bench.generate.life.checks import flatten
 from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionOutline
 from recall_bench.generate.life.entities import Entity
+from recall_bench.generate.life.names import flatten
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import UntoldMatter
 from recall_bench.generate.life.state_questions import StateQuestions
@@ -37,7 +37,7 @@ _ASKED_OF = 4
 
 def write_questions(play: LifePlay, days: tuple[WrittenDay, ...]) -> list[WrittenQuestion]:
     """The questions of a story, by the day from which they can be asked."""
-    names = ThreadNames(play.threads.threads, play.calendar.dates)
+    names = ThreadNames(play)
     name_threads(play, names)
     maker = DraftMaker(play)
     drafts = [
@@ -54,10 +54,11 @@ def write_questions(play: LifePlay, days: tuple[WrittenDay, ...]) -> list[Writte
 def name_threads(play: LifePlay, names: ThreadNames) -> None:
     """Let the facts of a thread be about the thread as questions call it."""
     for thread in play.threads.threads:
-        name = names.find(thread)
+        name = names.find_first(thread)
         if name is None:
             continue
-        keys = [told.state.key for told in thread.told.values()]
+        told = [*thread.told.values(), *thread.told_at.values()]
+        keys = [each.state.key for each in told]
         keys += [step.mark.key for step in thread.steps.values()]
         for key in keys:
             play.lives.book.facts[key].about = name

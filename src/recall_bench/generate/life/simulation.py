@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.sentences import split_sentences
 from recall_bench.generate.life.calendar import LifeCalendar
-from recall_bench.generate.life.checks import flatten
 from recall_bench.generate.life.entities import Entity, EntityLives, EntityScope, StateChange
+from recall_bench.generate.life.names import flatten
 from recall_bench.generate.life.prose import (
     FreshWriter,
     LifeScope,
@@ -29,6 +29,8 @@ _MOST_TALK = 4
 _PASSING = 0.75
 _LEAST_WORDS = 44
 """A day has at least 40 words."""
+_TRIES = 5
+"""Topics of small talk that are drawn until one is new."""
 _RECALLED = 0.3
 _LEAST_JOINED, _MOST_JOINED = 2, 6
 """How many topics of one sentence make the notes of a session."""
@@ -194,9 +196,16 @@ class LifePlay:
 
     def _write_talk(self, section: str, session: str | None = None) -> DayTopic:
         topics: list[TalkTopic] = getattr(self.sources.talk, section)
-        topic = topics[self.writer.pick_index(section, len(topics))]
-        scope = TalkScope(self.writer, TopicNames(self.sources.cast))
-        texts = [self.writer.write(flatten(part), scope) for part in topic.text]
+        for tries in range(_TRIES, 0, -1):
+            topic = topics[self.writer.pick_index(section, len(topics))]
+            scope = TalkScope(self.writer, TopicNames(self.sources.cast))
+            first = self.writer.write(flatten(topic.text[0]), scope, may_skip=tries > 1)
+            if first.text:
+                break
+        texts = [
+            first,
+            *(self.writer.write(flatten(part), scope, may_skip=True) for part in topic.text[1:]),
+        ]
         variants = flatten(topic.heading) or ["Today"]
         heading = self.writer.fill(variants[self._chance.draw_below(len(variants))], scope)
         return DayTopic(session or topic.session, heading, join_texts(texts))

@@ -214,6 +214,8 @@ class ThreadAsking(_LifeRecord, frozen=True, kw_only=True):
     least: str | None = None
     cause: str | None = None
     ask: list[str]
+    at: str | None = None
+    """For a fact: the step that tells the deed which the question asks about."""
     per: str | None = None
     kind: str | None = None
     category: str | None = None
@@ -254,6 +256,10 @@ class LifeProcess(_LifeRecord, frozen=True, kw_only=True):
     ask: list[ThreadAsking] = []
     limit: int = 3
     """How many of them may be alive at a time."""
+    opens: list[str] = []
+    """Clauses that say how it began, such as "{finder} noticed the outage of {service}"."""
+    held: str | None = None
+    """The step or the date of something planned; its month is that of the names."""
 
 
 class TalkTopic(_LifeRecord, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from recall_bench.generate.life.names import holds
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import EntityJoin, EntityList, LifeAttribute
 from recall_bench.generate.life.thread_names import ThreadNames
-from recall_bench.generate.life.told_figures import list_state_matters
+from recall_bench.generate.life.told_figures import is_figure, list_state_matters
 
 _LONG_AGO = 120
 _SHORTEST = 12
@@ -173,14 +173,17 @@ class StateQuestions:
     ) -> Drafts:
         """The state when some other thread began: two records are needed."""
         known = [
-            (thread, name)
-            for thread, name in self._names.list_between(told.day + 1, end - 1)
+            (thread, clause)
+            for thread, clause in self._names.list_openings(told.day + 1, end - 1)
             if thread.steps and thread.process.session not in self._play.sources.isolated
         ]
         if not known or not wordings:
             return
+        if is_figure(told) and self._maker.figures.is_known(told.value.text, told.day):
+            # The thread is a second matter: a figure told of it would look like the answer.
+            return
         near = [each for each in known if about.entity in each[0].entities.values()]
-        thread, name = self._maker.chance.choose(near or known)
+        thread, clause = self._maker.chance.choose(near or known)
         mark = next(iter(thread.steps.values())).mark
         number = about.fact.states.index(told)
         plan = QuestionOutline(
@@ -194,7 +197,7 @@ class StateQuestions:
                 told.value, [each.value for each in about.fact.states[number + 1 :]]
             ),
         )
-        yield from self._word(about, plan, wordings, {"event": f"{name} began"})
+        yield from self._word(about, plan, wordings, {"event": clause})
 
     def _ask_history(self, about: "_Subject") -> Drafts:
         if about.session in self._play.sources.isolated:
@@ -224,6 +227,8 @@ class StateQuestions:
     def _ask_first(self, about: "_Subject") -> Drafts:
         states = about.fact.states
         if len(states) < 2 or about.session in self._play.sources.isolated:
+            return
+        if self._is_known(about, states[0]):
             return
         plan = QuestionOutline(
             kind="value-as-of",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from recall_bench.core.sentences import locate_sentences
 from recall_bench.generate.life.calendar import LifeCalendar
 from recall_bench.generate.life.facts import FactBook, ToldState
 from recall_bench.generate.life.prose import LifeText, SlotMark, find_form, show_value
@@ -30,6 +31,8 @@ class ArcTold:
     active: ActiveArc
     events: dict[str, ToldState] = field(default_factory=dict)
     """Each directive, by its step, with the state that stands for it."""
+    links: dict[tuple[int, str], FactState] = field(default_factory=dict)
+    """Day and session of an event, with the state in the sentence that names the arc."""
     directives: dict[str, AuthoredDirective] = field(default_factory=dict)
     granted: dict[tuple[str, str], int] = field(default_factory=dict)
     """Fact and session, with the day from which the session may know."""
@@ -85,10 +88,15 @@ class ArcTelling:
         block = render_directive(arc.active, name, directive, self.world)
         text = self._convert(arc, block, directive.day, book)
         own = FactState(arc.name_fact(f"at-{name}"))
-        end = self._find_first_word(text)
-        text = LifeText(text.text, (SlotMark(own, 0, end), *text.marks)) if end else text
-        if end:
-            shown = text.text[:end]
+        place = self._find_place(text, arc.active.arc.name)
+        if place is not None:
+            start, end = place
+            sentence = next(each for each in locate_sentences(text.text) if each[0] == start)
+            if arc.active.arc.name in text.text[slice(*sentence)]:
+                arc.links[directive.day, block.session] = own
+            marks = sorted((SlotMark(own, start, end), *text.marks), key=lambda each: each.start)
+            text = LifeText(text.text, tuple(marks))
+            shown = text.text[start:end]
             book.values[own] = shown
             told = ToldState(
                 state=own,
@@ -105,11 +113,19 @@ class ArcTelling:
         self._record_access(arc, directive, block.session)
         return ArcTopic(block.session, block.heading, text)
 
-    def _find_first_word(self, text: LifeText) -> int:
-        """The end of the first words, up to the first value; 0 if the text starts with one."""
-        limit = min((mark.start for mark in text.marks), default=len(text.text))
-        end = text.text.find(" ", 2)
-        return end if 0 < end < limit else 0
+    def _find_place(self, text: LifeText, name: str) -> tuple[int, int] | None:
+        """A word that stands for the event: of the first sentence that names the arc, if any does.
+
+        None if it would lie within a value.
+        """
+        sentences = locate_sentences(text.text)
+        starts = [start for start, end in sentences if name in text.text[start:end]]
+        for start in [*starts, *(start for start, _ in sentences)]:
+            end = text.text.find(" ", start + 2)
+            is_free = all(end <= mark.start or mark.end <= start for mark in text.marks)
+            if end > 0 and is_free and "\n" not in text.text[start:end]:
+                return start, end
+        return None
 
     def _convert(self, arc: ArcTold, block: DayBlock, day: int, book: FactBook) -> LifeText:
         marks = []

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from recall_bench.core.yaml12 import Key
-from recall_bench.generate.life.checks import flatten
-from recall_bench.generate.life.names import count_texts
+from recall_bench.generate.life.names import count_texts, flatten
 from recall_bench.generate.life.sources import (
     COMPARABLE,
     LifeAttribute,
@@ -112,6 +111,7 @@ class _ShortageFinder:
         yield from self._count("threads", "processes", len(processes), 18, [])
         for process in processes:
             file, index = self._sources.places[process.id]
+            yield from self._count(file, "clauses of opens", len(process.opens), 1, (index,))
             for name, value in process.facts.items():
                 where: tuple[Key, ...] = (index, "facts", name)
                 yield from self._find_in_value(value, file, where, LEAST_FINDINGS)

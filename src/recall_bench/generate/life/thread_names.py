@@ -1,65 +1,146 @@
 """How questions call a thread, so that no other one is meant."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Iterable
 
 from recall_bench.generate.life.names import holds, list_placeholders
-from recall_bench.generate.life.threads import LifeThread
+from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.threads import CalledScope, LifeThread
 from recall_bench.generate.world.fact_values import Dates, format_month
+from recall_bench.generate.world.random_stream import RandomStream
+
+_FRONT = re.compile(r"(?:the )?\w+(?:'s|s') |[A-Z][\w.-]*(?: [A-Z][\w.-]*){0,2}'s |the ")
+"""What stands before the noun of a name: an owner or an article."""
+
+_RELATIVE = re.compile(r"\b(?:that|which|who|whom|whose)\b")
+_LAST = 10**9
 
 
 class ThreadNames:
     """Every name of every thread that can mean no other; a month is added where it is needed."""
 
-    def __init__(self, threads: list[LifeThread], dates: Dates) -> None:
-        self._dates = dates
-        told = [each for each in threads if each.steps]
+    def __init__(self, play: LifePlay) -> None:
+        self._dates = play.calendar.dates
+        self._chance = RandomStream(play.seed, "life", "thread names")
+        told = [each for each in play.threads.threads if each.steps]
         plain = Counter(name for each in told for name in set(each.called))
-        dated = Counter(self._add_month(name, each) for each in told for name in set(each.called))
+        dated = Counter(
+            put_month(name, month)
+            for each in told
+            for name in set(each.called)
+            for month in _list_months(each, self._dates)
+        )
         self._names: dict[str, list[str | None]] = {}
         for thread in told:
             self._names[thread.key] = [
                 self._choose(name, thread, plain, dated) for name in thread.called
             ]
-        named = [(each.began, each, self.find(each)) for each in told]
-        self._told = sorted(
-            ((began, each, name) for began, each, name in named if name is not None),
-            key=lambda entry: entry[0],
-        )
-
-    def _add_month(self, name: str, thread: LifeThread) -> str:
-        return f"{name} in {format_month(self._dates.get_month(thread.began))}"
+        self._openings = self._find_openings(play, told)
 
     def _choose(
         self, name: str, thread: LifeThread, plain: Counter[str], dated: Counter[str]
     ) -> str | None:
+        if len(_RELATIVE.findall(name)) > 1:
+            # "the complaint about a doctor who never sat down that Ines took down"
+            return None
         if plain[name] == 1:
             return name
-        longer = self._add_month(name, thread)
+        month = _find_month(thread, self._dates)
+        longer = put_month(name, month) if month is not None else ""
         return longer if dated[longer] == 1 else None
 
-    def find(self, thread: LifeThread, without: str | None = None) -> str | None:
-        """A name that does not tell the asked role or fact, without a month if there is one."""
+    def _find_openings(
+        self, play: LifePlay, told: Iterable[LifeThread]
+    ) -> list[tuple[int, LifeThread, str]]:
+        """The threads whose beginning can be told in a clause that fits no other, in order."""
+        clauses = [
+            (each, play.writer.fill_inside(way, CalledScope(each, play.sources)))
+            for each in told
+            for way in each.process.opens[:1]
+            if _is_told(each, way, each.began)
+        ]
+        plain = Counter(clause for _, clause in clauses)
+        found = []
+        for thread, clause in clauses:
+            month = format_month(self._dates.get_month(thread.began))
+            longer = clause if plain[clause] == 1 else f"{clause} in {month}"
+            found.append((thread.began, thread, longer))
+        count = Counter(clause for _, _, clause in found)
+        return sorted(
+            (each for each in found if count[each[2]] == 1), key=lambda each: (each[0], each[2])
+        )
+
+    def find(
+        self, thread: LifeThread, by: int, *, without: str = "", is_dated: bool = True
+    ) -> str | None:
+        """A name that says only what was told by a day, and not the asked role or fact.
+
+        Those that the first day explains come first; between them different questions use
+        different ones.
+        """
         names = self._names.get(thread.key, [])
         found = [
             (name, way)
             for name, way in zip(names, thread.process.called, strict=False)
-            if name is not None and (without is None or not holds(way, without))
+            if name is not None
+            and (is_dated or name in thread.called)
+            and not (without and holds(way, without))
+            and _is_told(thread, way, by)
         ]
-        found.sort(key=lambda each: (not _is_clear(thread, each[1]), each[0] not in thread.called))
-        return found[0][0] if found else None
+        clear = [name for name, way in found if _is_told(thread, way, thread.began)]
+        known = clear or [name for name, _ in found]
+        dated = [name for name in known if name not in thread.called]
+        # With a month the shortest name says enough.
+        best = [name for name in known if name in thread.called] + sorted(dated, key=len)[:1]
+        return self._chance.choose(best) if best else None
 
-    def list_between(self, first: int, last: int) -> list[tuple[LifeThread, str]]:
-        """The threads that began in these days, with their names."""
-        start = bisect_left(self._told, first, key=lambda entry: entry[0])
-        end = bisect_right(self._told, last, key=lambda entry: entry[0])
-        return [(thread, name) for _, thread, name in self._told[start:end]]
+    def find_first(self, thread: LifeThread) -> str | None:
+        """The name of a thread by which its facts are known, without a month if there is one."""
+        names = [
+            name
+            for name, way in zip(
+                self._names.get(thread.key, []), thread.process.called, strict=False
+            )
+            if name is not None and _is_told(thread, way, _LAST)
+        ]
+        return min(names, key=lambda each: each not in thread.called, default=None)
+
+    def list_openings(self, first: int, last: int) -> list[tuple[LifeThread, str]]:
+        """The threads that began in these days, each with a clause that says so."""
+        start = bisect_left(self._openings, first, key=lambda entry: entry[0])
+        end = bisect_right(self._openings, last, key=lambda entry: entry[0])
+        return [(thread, clause) for _, thread, clause in self._openings[start:end]]
 
 
-def _is_clear(thread: LifeThread, way: str) -> bool:
-    """Whether the first day tells everything that a name of the thread says."""
+def put_month(name: str, month: str) -> str:
+    """The name with the month before its noun, where it can belong to nothing else."""
+    front = _FRONT.match(name)
+    end = front.end() if front is not None else 0
+    return f"{name[:end]}{month} {name[end:]}"
+
+
+def _list_months(thread: LifeThread, dates: Dates) -> set[str]:
+    """Every month in which a step of the thread was told, and the one that it is called by."""
+    told = {format_month(dates.get_month(step.day)) for step in thread.steps.values()}
+    return told | {month for month in (_find_month(thread, dates),) if month is not None}
+
+
+def _find_month(thread: LifeThread, dates: Dates) -> str | None:
+    """The month that people put to a thread: that of its start, or of what was planned."""
+    held = thread.process.held
+    day: int | None = thread.began
+    if held is not None:
+        step = thread.steps.get(held)
+        day = thread.facts[held].day if held in thread.facts else step.day if step else None
+    return None if day is None else format_month(dates.get_month(day))
+
+
+def _is_told(thread: LifeThread, way: str, by: int) -> bool:
+    """Whether everything that a name of the thread says was told by a day."""
     named = {each.name for each in list_placeholders(way)}
     return all(
-        name in thread.told and thread.told[name].day == thread.began
+        name in thread.told and thread.told[name].day <= by
         for name in named & {*thread.facts, *thread.people}
     )

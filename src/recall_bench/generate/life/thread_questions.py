@@ -84,9 +84,15 @@ class ThreadQuestions:
             **more,
         }
 
-    def _find_told(self, thread: LifeThread, name: str) -> ToldState | None:
-        if name in thread.told:
-            return thread.told[name]
+    def _find_told(self, thread: LifeThread, name: str, at: str | None) -> ToldState | None:
+        """Where something was told first, or in the step that tells what is asked."""
+        told = thread.told.get(name)
+        if at is not None:
+            step = thread.steps.get(at)
+            is_new = step is not None and told is not None and told.day == step.day
+            return told if is_new else thread.told_at.get((name, at))
+        if told is not None:
+            return told
         if name in thread.entities and thread.steps:
             mark = next(iter(thread.steps.values())).mark
             told = self._play.lives.book.facts[mark.key].states[mark.number - 1]
@@ -94,10 +100,15 @@ class ThreadQuestions:
                 return told
         return None
 
+    def _find_link(self, thread: LifeThread, told: ToldState) -> tuple[str, ...]:
+        """The sentence of the same step that says which thread it is about."""
+        marks = [step.mark for step in thread.steps.values() if step.day == told.day]
+        return tuple(str(mark) for mark in marks if mark != told.state)
+
     def _ask_fact(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
         asked = asking.fact or ""
-        told = self._find_told(thread, asked)
-        name = self._names.find(thread, asked)
+        told = self._find_told(thread, asked, asking.at)
+        name = self._names.find(thread, told.day, without=asked) if told is not None else None
         if told is None or name is None:
             return
         rivals = [
@@ -122,6 +133,7 @@ class ThreadQuestions:
             derive=f"value {told.state}",
             answer=self._maker.answer_with(asking.answer, given),
             first=first,
+            needs=self._find_link(thread, told),
             distractors=self._maker.list_wrong(told.value, [each.value for each in rivals]),
             session=self._maker.choose_asker(told.session),
         )
@@ -164,7 +176,7 @@ class ThreadQuestions:
 
     def _ask_date(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
         step = thread.steps.get(asking.date or "")
-        name = self._names.find(thread)
+        name = self._names.find(thread, step.day) if step is not None else None
         if step is None or name is None or not self._is_open(thread, step):
             return
         others = [each.day for each in thread.steps.values() if each.day != step.day]
@@ -184,8 +196,10 @@ class ThreadQuestions:
 
     def _ask_days(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
         first, second = (thread.steps.get(each) for each in asking.days or ("", ""))
-        name = self._names.find(thread)
-        if first is None or second is None or name is None or first.day == second.day:
+        if first is None or second is None or first.day == second.day:
+            return
+        name = self._names.find(thread, max(first.day, second.day))
+        if name is None:
             return
         if not self._is_open(thread, first, second):
             return
@@ -204,10 +218,10 @@ class ThreadQuestions:
 
     def _ask_did(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
         step = thread.steps.get(asking.did or "")
-        name = self._names.find(thread)
+        name = self._names.find(thread, step.day if step is not None else self._last)
         if name is None or not self._is_open(thread, *thread.steps.values()):
             return
-        if step is None and thread.ended is None:
+        if step is None and not _is_denied(thread, asking.did or ""):
             return
         mark = step.mark if step is not None else list(thread.steps.values())[-1].mark
         given = self._give(thread, {"it": name, "value": name})
@@ -234,8 +248,10 @@ class ThreadQuestions:
 
     def _ask_cause(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
         told = thread.told.get(CAUSE)
-        name = self._names.find(thread)
-        if told is None or name is None or thread.cause is None:
+        if told is None or thread.cause is None:
+            return
+        name = self._names.find(thread, told.day)
+        if name is None:
             return
         if told.session in self._play.sources.isolated:
             return
@@ -288,11 +304,10 @@ class ThreadQuestions:
             for thread in threads
             if step in thread.steps
             and self._is_open(thread, thread.steps[step])
-            and (name := self._names.find(thread)) is not None
+            # A month in a name gives the order away.
+            and (name := self._names.find(thread, thread.steps[step].day, is_dated=False))
+            is not None
         ]
-        # A month in a name gives the order away.
-        undated = [each for each in known if each[2] in each[0].called]
-        known = undated if len(undated) > _ORDERED else known
         known.sort(key=lambda each: each[1].day)
         for start in range(0, len(known) - _ORDERED + 1, _ORDERED - 1):
             three = known[start : start + _ORDERED]
@@ -367,6 +382,14 @@ class ThreadQuestions:
         answer, wrong, winner = self._answer_tally(form, getattr(asking, form), part)
         if answer is None:
             return
+        links = [
+            link
+            for thread, _, _ in part
+            if form != "count"
+            for link in self._find_link(thread, thread.told[getattr(asking, form)])
+        ]
+        if winner is not None:
+            links.append(str(next(iter(winner.steps.values())).mark))
         plan = QuestionOutline(
             kind=asking.kind or {"count": "count", "sum": "sum"}.get(form, "comparison"),
             category=asking.category or "synthesis",
@@ -374,7 +397,7 @@ class ThreadQuestions:
             answer=answer,
             first=window[0],
             until=window[1],
-            needs=() if winner is None else (str(next(iter(winner.steps.values())).mark),),
+            needs=tuple(dict.fromkeys(links)),
             distractors=tuple(wrong),
         )
         draft = self._maker.word(plan, asking.ask, given)
@@ -394,7 +417,7 @@ class ThreadQuestions:
         best = (max if form == "most" else min)(amounts)
         if amounts.count(best) > 1:
             return None, [], None
-        names = [self._names.find(thread) for thread, _, _ in part]
+        names = [self._names.find(thread, day) for thread, day, _ in part]
         winner = names[amounts.index(best)]
         if winner is None or None in names:
             return None, [], None
@@ -405,3 +428,17 @@ class ThreadQuestions:
             self._maker.chance.shuffle(others)[:3],
             part[amounts.index(best)][0],
         )
+
+
+def _is_denied(thread: LifeThread, step: str) -> bool:
+    """Whether the text says that a step did not happen: another one stands in its place.
+
+    A step that would have ended the thread is denied by any later one. Silence proves nothing.
+    """
+    if thread.ended is None:
+        return False
+    order = [each.id for each in thread.process.steps]
+    missed = thread.process.steps[order.index(step)]
+    last = list(thread.steps.values())[-1].step
+    is_past = missed.ends and order.index(last.id) > order.index(step)
+    return is_past or any(step in each.step.unless for each in thread.steps.values())

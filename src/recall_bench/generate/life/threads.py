@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from recall_bench.generate.life.calendar import LifeCalendar
-from recall_bench.generate.life.checks import flatten
 from recall_bench.generate.life.drawing import ValueDrawer
 from recall_bench.generate.life.entities import Entity, EntityLives, StateChange
 from recall_bench.generate.life.facts import ToldState
-from recall_bench.generate.life.names import CAUSE, holds, list_placeholders
+from recall_bench.generate.life.names import CAUSE, flatten, holds, list_placeholders
 from recall_bench.generate.life.prose import (
     FreshWriter,
     LifeScope,
@@ -58,6 +57,8 @@ class LifeThread:
     steps: dict[str, StepTold] = field(default_factory=dict)
     told: dict[str, ToldState] = field(default_factory=dict)
     """Facts, roles and the cause, where they were told first."""
+    told_at: dict[tuple[str, str], ToldState] = field(default_factory=dict)
+    """Facts and roles that were known, where a step told of them again, for questions."""
     ended: int | None = None
 
     @property
@@ -92,9 +93,12 @@ class ThreadTopic:
 class StepScope(LifeScope):
     """What placeholders mean in the text of a thread."""
 
-    def __init__(self, threads: "ThreadPlay", thread: LifeThread, names: TopicNames) -> None:
+    def __init__(
+        self, threads: "ThreadPlay", thread: LifeThread, step: LifeStep, names: TopicNames
+    ) -> None:
         self._threads = threads
         self._thread = thread
+        self._step = step
         self.names = names
 
     def fill(self, placeholder: Placeholder) -> PlaceholderValue:
@@ -118,12 +122,16 @@ class StepScope(LifeScope):
             value = FactValue("phrase", thread.cause.called[0])
         if value is None:
             return PlaceholderValue("")
-        state = (
-            lives.book.reserve(thread.name_fact(name), value)
-            if name not in thread.told
-            else (thread.told[name].state)
-        )
-        return lives.fill_value(value, form, state, self.names)
+        return lives.fill_value(value, form, self._find_state(name, value), self.names)
+
+    def _find_state(self, name: str, value: FactValue) -> FactState:
+        """The state that a mention tells: its first, or a new one where a question rests on it."""
+        thread, book = self._thread, self._threads.lives.book
+        if name not in thread.told:
+            return book.reserve(thread.name_fact(name), value)
+        if any(each.fact == name and each.at == self._step.id for each in thread.process.ask):
+            return book.reserve(thread.name_fact(f"{name}-at-{self._step.id}"), value)
+        return thread.told[name].state
 
 
 class ThreadPlay:
@@ -287,12 +295,13 @@ class ThreadPlay:
             self._plan_next(thread, day)
             return None
         names = TopicNames(self._sources.cast)
-        scope = StepScope(self, thread, names)
+        scope = StepScope(self, thread, step, names)
         heading = self._write_heading(thread, step, scope)
         parts = []
-        for part in step.text:
+        for number, part in enumerate(step.text):
             variants = [each for each in flatten(part) if thread.cause or not holds(each, CAUSE)]
-            parts.append(self._writer.write(variants, scope))
+            may_skip = number > 0 and not _list_shared(variants)
+            parts.append(self._writer.write(variants, scope, may_skip=may_skip))
         text = join_texts(parts)
         self._record_changes(thread, changes, session)
         text = self._record_step(thread, step, day, session, text)
@@ -344,7 +353,7 @@ class ThreadPlay:
         self, thread: LifeThread, step: LifeStep, day: int, session: str, text: LifeText
     ) -> LifeText:
         """Enter the step and what it tells first; its mark is a plain mention if there is one."""
-        new = self._record_told(thread, day, session, text)
+        new = self._record_told(thread, step, day, session, text)
         mark, text = self._mark_step(thread, step, text, new)
         book = self.lives.book
         if mark.key == thread.name_fact(f"at-{step.id}"):
@@ -359,12 +368,11 @@ class ThreadPlay:
         return text
 
     def _record_told(
-        self, thread: LifeThread, day: int, session: str, text: LifeText
+        self, thread: LifeThread, step: LifeStep, day: int, session: str, text: LifeText
     ) -> list[FactState]:
         names = {
-            thread.name_fact(name): name
+            thread.name_fact(name if name not in thread.told else f"{name}-at-{step.id}"): name
             for name in (*thread.facts, *thread.people, CAUSE)
-            if name not in thread.told
         }
         new = []
         for state in dict.fromkeys(text.list_states()):
@@ -377,7 +385,10 @@ class ThreadPlay:
             )
             told = ToldState(state=state, value=value, day=day, session=session)
             self.lives.book.tell(told, thread.called[0], name)
-            thread.told[name] = told
+            if state.key == thread.name_fact(name):
+                thread.told[name] = told
+            else:
+                thread.told_at[name, step.id] = told
             new.append(state)
         return new
 
@@ -471,3 +482,12 @@ def list_named_attributes(process: LifeProcess) -> list[tuple[str, str]]:
         if each.name in process.on and each.form
     }
     return sorted(found)
+
+
+def _list_shared(variants: Sequence[str]) -> set[str]:
+    """What every variant of a part tells; nothing if the part only adds a remark."""
+    named = [
+        {each.name for each in list_placeholders(text) if not each.name.startswith("@")}
+        for text in variants
+    ]
+    return set.intersection(*named) if named else set()

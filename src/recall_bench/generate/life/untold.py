@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 
 from recall_bench.core.sentences import split_sentences
-from recall_bench.generate.life.checks import flatten
-from recall_bench.generate.life.names import get_life_template
+from recall_bench.generate.life.names import flatten, get_life_template
 from recall_bench.generate.life.sources import EntityKind, LifeSources, LifeValue, UntoldMatter
 from recall_bench.generate.world.sources import Variants
 from recall_bench.generate.world.templates import Alternatives, Node, Placeholder

@@ -112,7 +112,8 @@ class _LifeQuestionChecker:
 
     def _check_tally(self, claims: WrittenClaims, facts: list[str]) -> Findings:
         """A tally has every member that the question means, on each day it is asked."""
-        members = dict(self._list_alike(facts[0], claims.question))
+        is_count = claims.derive.form == "count"
+        members = dict(self._list_alike(facts[0], claims.question, is_count=is_count))
         for day in self._list_ends(claims):
             expected = {fact for fact, told in members.items() if told <= day}
             if expected != set(facts):
@@ -123,12 +124,16 @@ class _LifeQuestionChecker:
                 )
                 return
 
-    def _list_alike(self, fact: str, question: str) -> Iterator[tuple[str, int]]:
-        """Facts of the same sort, about the entity or in the period that the question names."""
+    def _list_alike(self, fact: str, question: str, *, is_count: bool) -> Iterator[tuple[str, int]]:
+        """Facts of the same sort, about the entity or in the period that the question names.
+
+        A count is one of steps, each with the fact that marks it; other tallies are of facts, some
+        of which may mark a step as well.
+        """
         sample = self._thread_of.get(fact)
         if sample is None:
             return
-        own = self._steps.get(fact)
+        own = self._steps.get(fact) if is_count else None
         named = [name for name in sample.entities if name.casefold() in question.casefold()]
         for first in self._text.first.values():
             other, day = first.record.fact, first.record.day
