@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.gardener import write_persona
+from recall_bench.core.memory import Isolation
+from recall_bench.runs.run_folder import RunFolder
+from tests.gardener import ADAPTER, write_persona
 from tests.running.pool.command_process import Command, answered, lines, until, write_system
 from tests.running.pool.pool_runs import asked_again, outcome, run_alone
 from tests.running.result_views import done_twice
@@ -117,6 +119,30 @@ def test_two_nodes_give_what_one_process_gives(
         lines(tmp_path / "system" / "asked"), 3
     ), "three gardens hear the same questions, and each of them once"
     assert nodes_used(tmp_path) == 2
+
+
+def test_isolated_adapters_give_on_a_cluster_what_they_give_alone(
+    tmp_path: Path, nodes: Nodes
+) -> None:
+    write_persona(tmp_path / "data")
+    adapter = tmp_path / "adapter.py"
+    adapter.write_text(ADAPTER)
+    run_alone(tmp_path / "one", adapter=str(adapter), data=tmp_path / "data", ranges=("3d", "5d"))
+
+    command = Command(
+        *("run", "--adapter", adapter, "--data", tmp_path / "data", "--ranges", "3d,5d"),
+        *("--into", tmp_path / "run", "--no-heatmap-png", "--no-page", "--executor", "ray"),
+        *("--ray-address", nodes.address, "--workers", 2),
+        **LOOPBACK,
+    )
+    code, err = command.ended()
+
+    assert code == 0, err
+    assert "Traceback" not in err
+    assert outcome(tmp_path / "run") == outcome(tmp_path / "one")
+    isolation = RunFolder.open(tmp_path / "run").plan.system.isolation
+    assert isolation is not None
+    assert isolation.kind is not Isolation.IN_PROCESS
 
 
 def test_an_interrupted_driver_leaves_the_cluster_as_it_was(
