@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.verdict import JudgeCard, RubricCard, Verdict
-from recall_bench.running.run_verification import CheckState, RunCheck, verify_folder
+from recall_bench.running.run_verification import CheckState, RunCheck, StoryFinder, verify_folder
 from recall_bench.runs.run_folder import RunFolder
 from tests.written_runs import ADA, Story, plan_of, trial
 
@@ -41,11 +41,9 @@ def check(tmp_path: Path) -> Run:
         story.answer(trial("dog", "2d"))
         story.judge(trial("dog", "2d"), second, primary=primary)
         story.save()
-        [found] = [
-            each
-            for each in verify_folder(RunFolder.open(story.folder)).checks
-            if each.part == "verdicts"
-        ]
+        folder = RunFolder.open(story.folder)
+        checks = verify_folder(folder, StoryFinder(folder.plan)).checks
+        [found] = [each for each in checks if each.part == "verdicts"]
         return found
 
     return verify

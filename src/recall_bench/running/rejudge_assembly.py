@@ -72,12 +72,14 @@ def assemble_rejudge(
     building: BuildProgress | None = None,
     *,
     labels: Path | None = None,
+    stories: Mapping[str, FoundStory] | None = None,
 ) -> Job:
     """A job that grades the answers recorded in `run`, its journal begun with them.
 
     `given` holds settings of judging by name. Window, review and timeout are as the run had
     them unless they are given. Labels of people in the file or run folder `labels` win over the
-    judge. Everything is checked before a byte is written.
+    judge. `stories` are those of the run, if they were found before. Everything is checked before a
+    byte is written.
     """
     if others := sorted(given.keys() - JUDGING):
         raise UsageError(
@@ -94,7 +96,7 @@ def assemble_rejudge(
     if before.dataset is not None:
         raise _explain_dataset(run, before.dataset)
     settings = apply_overrides(Settings(), {**_copy_settings(before), **given})
-    found = find_stories(before, settings.data, building)
+    found = stories or find_stories(before, settings.data, building)
     judge, appellate = resolve_judges(settings)
     judges = Judges(judge=judge, appellate=appellate)
     people = None if labels is None else read_people(recorded.folder, labels)

@@ -8,11 +8,10 @@ from pathlib import Path
 from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.event_redaction import redact_event
 from recall_bench.core.leftovers import TemporaryFolder
-from recall_bench.core.plan import DrawnStory, Plan
+from recall_bench.core.plan import DrawnStory
 from recall_bench.generate.shipped_personas import (
     SAMPLE,
     BuildProgress,
-    find_stories,
     load_catalogue,
     name_released_story,
 )
@@ -20,6 +19,7 @@ from recall_bench.running.run_verification import (
     CheckState,
     RunCheck,
     RunVerification,
+    StoryFinder,
     verify_folder,
 )
 from recall_bench.runs.bundle_file import (
@@ -42,7 +42,7 @@ def make_bundle(run: Path, output: Path, building: BuildProgress | None = None) 
     if not folder.is_finished or folder.unstarted:
         raise UsageError(f"{run} is unfinished; the same command that began it finishes it")
     _refuse_keys(run)
-    manifest = build_manifest(folder, building)
+    manifest = build_manifest(folder, StoryFinder(folder.plan, None, building))
     write_bundle(output, manifest, run)
     return manifest
 
@@ -57,8 +57,8 @@ def _refuse_keys(run: Path) -> None:
             )
 
 
-def build_manifest(folder: RunFolder, building: BuildProgress | None = None) -> BundleManifest:
-    """Build the manifest that follows from a run folder."""
+def build_manifest(folder: RunFolder, shipped: StoryFinder) -> BundleManifest:
+    """Build the manifest that follows from a run folder and the shipped stories."""
     plan = folder.plan
     return BundleManifest(
         format=FORMAT,
@@ -70,12 +70,12 @@ def build_manifest(folder: RunFolder, building: BuildProgress | None = None) -> 
         appellate=plan.appellate,
         reader=plan.reader,
         environments=folder.environments,
-        dataset=_describe_dataset(folder, building),
+        dataset=_describe_dataset(folder, shipped),
         files=describe_files(folder.path),
     )
 
 
-def _describe_dataset(folder: RunFolder, building: BuildProgress | None) -> BundleDataset:
+def _describe_dataset(folder: RunFolder, shipped: StoryFinder) -> BundleDataset:
     plan = folder.plan
     if plan.dataset is not None:
         return BundleDataset(digest=plan.dataset_digest, public=plan.dataset)
@@ -87,7 +87,7 @@ def _describe_dataset(folder: RunFolder, building: BuildProgress | None) -> Bund
             seed=world.seed,
             commitment=world.commitment,
         )
-    if (stories := _find_shipped(plan, building)) is not None:
+    if (stories := _find_shipped(shipped)) is not None:
         return BundleDataset(digest=plan.dataset_digest, stories=stories)
     items = {
         name: tuple(item.id for item in folder.states.scenarios[name].items)
@@ -96,13 +96,13 @@ def _describe_dataset(folder: RunFolder, building: BuildProgress | None) -> Bund
     return BundleDataset(digest=plan.dataset_digest, items=items)
 
 
-def _find_shipped(plan: Plan, building: BuildProgress | None) -> tuple[DrawnStory, ...] | None:
+def _find_shipped(finder: StoryFinder) -> tuple[DrawnStory, ...] | None:
     """Return the shipped stories of a plan; None if they are not all shipped."""
-    shipped = {*load_catalogue(), SAMPLE}
+    plan, shipped = finder.plan, {*load_catalogue(), SAMPLE}
     if plan.imported is not None or not {card.id for card in plan.scenarios} <= shipped:
         return None
     try:
-        found = find_stories(plan, None, building)
+        found = finder.stories
     except BenchError:
         # A persona of one's own may have the name of a shipped one.
         return None
@@ -131,11 +131,12 @@ class OpenedRun:
         `data` is the folder of the personas, unless they are shipped; `signers` a file of people
         and their SSH keys, one of whom must have signed the bundle.
         """
+        finder = StoryFinder(self.folder.plan, data, building)
         if self.manifest is None:
-            return verify_folder(self.folder, data, building)
+            return verify_folder(self.folder, finder)
         signature = _check_signature(self.place, signers)
-        found = verify_folder(self.folder, data, building)
-        here = _check_manifest(self.manifest, self.folder, building)
+        found = verify_folder(self.folder, finder)
+        here = _check_manifest(self.manifest, self.folder, finder)
         return found.replace(run=str(self.place), checks=(here, signature, *found.checks))
 
 
@@ -181,10 +182,10 @@ def _check_signature(bundle: Path, signers: Path | None) -> RunCheck:
     return RunCheck(part="signature", state=CheckState.VERIFIED, detail=f"signed by {who}")
 
 
-def _check_manifest(
-    manifest: BundleManifest, folder: RunFolder, building: BuildProgress | None
-) -> RunCheck:
-    again = build_manifest(folder, building)
+def _check_manifest(manifest: BundleManifest, folder: RunFolder, finder: StoryFinder) -> RunCheck:
+    # A bundle names shipped stories, wherever those of the user are.
+    shipped = finder if finder.data is None else StoryFinder(folder.plan, None, finder.building)
+    again = build_manifest(folder, shipped)
     if bool(manifest.dataset.stories) != bool(again.dataset.stories):
         # Another version has other stories; whether the data is the same is a check of its own.
         manifest, again = (

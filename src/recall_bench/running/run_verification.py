@@ -7,7 +7,9 @@ compared.
 
 import filecmp
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, UsageError
@@ -20,7 +22,7 @@ from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PEOPLE, Verdict
-from recall_bench.generate.shipped_personas import BuildProgress, find_stories
+from recall_bench.generate.shipped_personas import BuildProgress, FoundStory, find_stories
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.judging.rubric.prompt import parse_verdict
 from recall_bench.models.model import Reply
@@ -65,18 +67,28 @@ class RunVerification(ComputedRecord, frozen=True, kw_only=True):
         return any(check.state is CheckState.DIFFERS for check in self.checks)
 
 
-def verify_folder(
-    folder: RunFolder, data: Path | None = None, building: BuildProgress | None = None
-) -> RunVerification:
-    """Derive everything in a run folder again.
+@dataclass(frozen=True)
+class StoryFinder:
+    """Finds the stories of a plan once: reading them takes seconds."""
 
-    `data` is the folder of the personas, unless they are shipped.
-    """
+    plan: Plan
+    data: Path | None = None
+    """The folder of the personas, unless they are shipped."""
+    building: BuildProgress | None = None
+
+    @cached_property
+    def stories(self) -> dict[str, FoundStory]:
+        """The stories by persona; UsageError or DataError as `find_stories`."""
+        return find_stories(self.plan, self.data, self.building)
+
+
+def verify_folder(folder: RunFolder, finder: StoryFinder) -> RunVerification:
+    """Derive everything in a run folder again."""
     checks = [
         _check_journal(folder),
         _check_trials(folder),
-        _check_data(folder.plan, data, building),
-        *_check_verdicts(folder, data, building),
+        _check_data(finder),
+        *_check_verdicts(folder, finder),
         _check_files(folder),
         RunCheck(
             part="system",
@@ -119,7 +131,8 @@ def _check_trials(folder: RunFolder) -> RunCheck:
     )
 
 
-def _check_data(plan: Plan, data: Path | None, building: BuildProgress | None) -> RunCheck:
+def _check_data(finder: StoryFinder) -> RunCheck:
+    plan = finder.plan
     if plan.imported is not None or plan.dataset is not None:
         return RunCheck(
             part="data",
@@ -127,7 +140,7 @@ def _check_data(plan: Plan, data: Path | None, building: BuildProgress | None) -
             detail="the days of an imported run or a public dataset are not held against the plan",
         )
     try:
-        found = find_stories(plan, data, building)
+        found = finder.stories
     except UsageError as error:
         return RunCheck(part="data", state=CheckState.UNVERIFIED, detail=str(error))
     except BenchError as error:
@@ -139,9 +152,7 @@ def _check_data(plan: Plan, data: Path | None, building: BuildProgress | None) -
     )
 
 
-def _check_verdicts(
-    folder: RunFolder, data: Path | None, building: BuildProgress | None
-) -> Iterator[RunCheck]:
+def _check_verdicts(folder: RunFolder, finder: StoryFinder) -> Iterator[RunCheck]:
     if folder.plan.judge.rubrics and not folder.plan.unjudged:
         yield _check_replies(folder)
         return
@@ -150,9 +161,10 @@ def _check_verdicts(
         return
     with TemporaryFolder("verify") as scratch:
         again = Path(scratch, "run")
-        given = {"data": data, "into": again, "heatmap_png": False, "judge": folder.plan.judge.name}
+        judge = folder.plan.judge.name
+        given = {"data": finder.data, "into": again, "heatmap_png": False, "judge": judge}
         try:
-            job = assemble_rejudge(folder.path, given, building)
+            job = assemble_rejudge(folder.path, given, stories=finder.stories)
             execute(job)
         except BenchError as error:
             yield RunCheck(part="verdicts", state=CheckState.UNVERIFIED, detail=str(error))
