@@ -24,6 +24,7 @@ COMMANDS = {
     "plan": ("run", "Show what a run would do and cost, before anything is spent."),
     "eval": ("eval", "Measure a system on a public dataset, beside floors and ceilings."),
     "select": ("select", "Test whether an agent recalls exactly the right memory files."),
+    "suite": ("suite", "Measure what a memory does beyond recall: erasure, poisoning and more."),
     "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
     "merge": ("run_files", "Merge the shards of `run --shard` into one run."),
     "serve": ("serve", "Serve an adapter to other processes: gRPC, HTTP or JSON lines."),
@@ -65,7 +66,7 @@ COMMANDS = {
 
 SECTIONS = {
     "Start here": ("run", "report", "compare", "gate", "eval", "doctor"),
-    "Run": ("init", "plan", "matrix", "ablate", "select", "rejudge", "merge"),
+    "Run": ("init", "plan", "matrix", "ablate", "select", "suite", "rejudge", "merge"),
     "Understand": ("view", "heatmap", "power", "export", "import"),
     "Data": (
         *("list", "ranges", "datasets", "lint", "world", "create-persona", "generate"),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import msgspec
+from msgspec import field
 
 from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.environment import EnvironmentCard
@@ -216,6 +217,45 @@ class Paid(_JournalEvent, frozen=True, kw_only=True, tag="paid"):
     """The part of it that a review cost."""
 
 
+class StoryStarted(_JournalEvent, frozen=True, kw_only=True, tag="story_started"):
+    """A story of a behaviour suite begins; what an earlier attempt at it recorded is void."""
+
+    scenario: str
+
+
+class Observed(_JournalEvent, frozen=True, kw_only=True, tag="observed"):
+    """Something was done to a memory in a behaviour suite other than feeding and asking it."""
+
+    scenario: str
+    lane: str
+    """The memory, where a story has several."""
+    phase: str
+    """The part of the story it belongs to."""
+    action: str
+    """`erase`, `list`, `search`, `poll`, `consolidate`, `restart`, `write` or `load`."""
+    item: str | None = None
+    """The question it is about."""
+    confirmed: bool | None = None
+    """Whether the memory says that it was done; None if it does not say."""
+    count: int | None = None
+    found: tuple[str, ...] = ()
+    """The planted strings that were found."""
+    seconds: float | None = None
+    """How long it took; None if it did not happen in the time allowed."""
+    fault: str | None = None
+    """Why it failed."""
+    values: dict[str, float] = field(default_factory=dict)
+    """Further figures, by name."""
+    histograms: dict[str, str] = field(default_factory=dict)
+    """Times in microseconds, by name, as encoded by HdrHistogram."""
+
+
+class StoryEnded(_JournalEvent, frozen=True, kw_only=True, tag="story_ended"):
+    """All steps of a story of a behaviour suite were done."""
+
+    scenario: str
+
+
 class RunEnded(_JournalEvent, frozen=True, kw_only=True, tag="run_ended"):
     """Every owed trial has its outcome. A journal without this line is unfinished."""
 
@@ -236,6 +276,9 @@ Event = (
     | Judged
     | NotJudged
     | Paid
+    | StoryStarted
+    | Observed
+    | StoryEnded
     | RunEnded
 )
 

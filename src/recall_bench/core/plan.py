@@ -144,6 +144,20 @@ class DatasetCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Optional corrections of the gold answers that were applied."""
 
 
+class BehaviourCard(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A behaviour suite as planned for one system."""
+
+    suite: str
+    version: str
+    """The version of its stories and figures."""
+    steps_digest: str
+    """The digest of everything that is done in its stories."""
+    offers: tuple[str, ...] = ()
+    """The optional parts of the contract that the system offers."""
+    not_offered: tuple[str, ...] = ()
+    """The parts of the suite that the system does not offer, so that they are not measured."""
+
+
 class ImportRepair(Record, frozen=True, kw_only=True):
     """A fault in the files of an imported run."""
 
@@ -239,6 +253,8 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The origin of an imported run."""
     world: WorldCard | None = None
     """The seed of shipped stories that were drawn afresh; None for stories as released."""
+    behaviour: BehaviourCard | None = None
+    """The behaviour suite; None for a run that only feeds and asks."""
 
     @property
     def dataset_digest(self) -> str:

@@ -26,6 +26,7 @@ from recall_bench.core.event import (
     RunEnded,
     RunResumed,
     Settled,
+    StoryEnded,
 )
 from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.plan import Plan, ReviewMode, Trial
@@ -258,6 +259,8 @@ class TrialStates:
         self.reading_usage = Usage()
         """The cost of the reader, in every process of the run."""
         self._items = 0
+        self.ended_stories: set[str] = set()
+        """The stories of a behaviour suite whose steps were all done."""
         self._last_day = {card.id: card.last_day for card in plan.scenarios}
         self._questions_digests = {card.id: card.questions_digest for card in plan.scenarios}
 
@@ -314,6 +317,8 @@ class TrialStates:
                 self.declare(scenario, items, asked).days = days
             case BoundsComputed():
                 self._find_scenario(event.scenario).bounds = event
+            case StoryEnded(scenario=scenario):
+                self.ended_stories.add(scenario)
             case RunEnded():
                 self.has_ended = True
             case RunResumed():

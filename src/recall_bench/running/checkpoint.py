@@ -21,12 +21,13 @@ from recall_bench.core.event import QUERY, Answered, NotAnswered
 from recall_bench.core.event_redaction import redact_event
 from recall_bench.core.memory import Memory
 from recall_bench.core.plan import Trial
-from recall_bench.core.retry import make_postponement
+from recall_bench.core.retry import OnBusy, ignore_busy, make_postponement
 from recall_bench.core.scenario import Question
 from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.running.fed_memory import FeedFault
 from recall_bench.running.scenario_run import ScenarioRun
 from recall_bench.systems.memory_call import MemoryReply, ask_memory
+from recall_bench.systems.reply import ReplyFinisher
 
 
 class MemorySlot:
@@ -112,7 +113,15 @@ class _CheckpointAsker:
                     await self.slot.replace(memory)
                     reply = await ask(self.slot.memory)
                 # The judge sees what the journal holds.
-                outcome = redact_event(await self._finish_trial(trial, question, reply))
+                finished = await finish_trial(
+                    run.finisher,
+                    trial,
+                    question,
+                    reply,
+                    until=self.trials.point.cutoff,
+                    on_busy=on_busy,
+                )
+                outcome = redact_event(finished)
             except (SystemGone, FeedFault) as gone:
                 self.failures.append(gone)
                 if others is not None:
@@ -144,36 +153,38 @@ class _CheckpointAsker:
             )
             yield trial, item.ask(scenario.id, at, self.run.plan.top_k)
 
-    async def _finish_trial(
-        self, trial: Trial, question: Question, reply: MemoryReply
-    ) -> Answered | NotAnswered:
-        """Turn a reply into the event to record, with the help of the reader if there is one."""
-        try:
-            if isinstance(reply.content, SystemFault):
-                raise reply.content
-            finished = await self.run.finisher.finish_reply(
-                question,
-                reply.content,
-                self.trials.point.cutoff,
-                partial(self._record_busy, trial),
-            )
-        except SystemFault as fault:
-            return NotAnswered(
-                at=datetime.now(UTC),
-                trial=trial,
-                fault=type(fault).__name__,
-                message=str(fault),
-                seconds=reply.seconds,
-            )
-        return Answered(
-            at=datetime.now(UTC),
-            trial=trial,
-            answer=finished.answer,
-            seconds=reply.seconds,
-            delivery=finished.delivery,
-            reading_s=finished.reading_s,
-            reading_usage=finished.reading_usage,
-        )
-
     def _record_busy(self, trial: Trial, busy: RetryLater) -> None:
         self.run.record(make_postponement(trial, busy))
+
+
+async def finish_trial(
+    finisher: ReplyFinisher,
+    trial: Trial,
+    question: Question,
+    reply: MemoryReply,
+    *,
+    until: int,
+    on_busy: OnBusy = ignore_busy,
+) -> Answered | NotAnswered:
+    """Turn a reply of a system that was fed up to day `until` into the event to record."""
+    try:
+        if isinstance(reply.content, SystemFault):
+            raise reply.content
+        finished = await finisher.finish_reply(question, reply.content, until, on_busy)
+    except SystemFault as fault:
+        return NotAnswered(
+            at=datetime.now(UTC),
+            trial=trial,
+            fault=type(fault).__name__,
+            message=str(fault),
+            seconds=reply.seconds,
+        )
+    return Answered(
+        at=datetime.now(UTC),
+        trial=trial,
+        answer=finished.answer,
+        seconds=reply.seconds,
+        delivery=finished.delivery,
+        reading_s=finished.reading_s,
+        reading_usage=finished.reading_usage,
+    )

@@ -38,7 +38,7 @@ def choose_runner(job: Job, on_pool: OnPool = lambda _: None) -> PlanRunner:
     async def run_here(plan: Plan, states: TrialStates, context: RunContext) -> None:
         # A driver that was killed may have left snapshots there.
         remove_folder(_find_exchange(job))
-        await run_plan(plan, states, context)
+        await (job.own_runner or run_plan)(plan, states, context)
 
     if settings.executor is Executor.LOCAL:
         return run_here
@@ -75,6 +75,8 @@ def refuse_impossible(job: Job) -> None:
     settings = job.settings
     if settings.executor is Executor.LOCAL:
         return
+    if job.own_runner is not None:
+        raise UsageError("--executor: the steps of a story are done by one process; leave it out")
     _require_factory(job)
     if settings.skip_catchup_ingest:
         raise UsageError(

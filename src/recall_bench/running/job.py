@@ -63,6 +63,8 @@ class Job:
     """Whether the system is fed and asked; if not, recorded answers are only judged."""
     bounds: BoundsComputer | None = None
     """Computes the floor and ceiling of each scenario before it is run; None for none."""
+    own_runner: PlanRunner | None = None
+    """Does the work of this job in this process; None feeds, asks and judges."""
 
     @cached_property
     def _planned(self) -> Mapping[str, ScenarioCard]:

@@ -1,0 +1,111 @@
+"""The commands `suite` and `scorecard`: what a memory does beyond recall."""
+
+from typing import Any
+
+import click
+
+from recall_bench.cli.command_kinds import Duration
+from recall_bench.cli.console import format_json, forward_to_stderr
+from recall_bench.cli.options import (
+    COUNT,
+    QUIET,
+    SYSTEM,
+    VERBOSE,
+    add_json_option,
+    option,
+    read_flags,
+    setting_options,
+)
+
+_NAMES = ("erasure", "poisoning", "tenants", "freshness", "load")
+
+
+@click.command("suite")
+@click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
+@setting_options(*SYSTEM)
+@setting_options("reader", "top_k", "seed", "error_budget")
+@option("--stories", type=COUNT, help="Stories of each kind [as the suite has].")
+@click.option(
+    "--patience",
+    "patience_s",
+    type=Duration("s"),
+    default=5.0,
+    metavar="TIME",
+    help="How long a change may take to show, such as 10s [5s].",
+)
+@click.option(
+    "--i-own-this-server",
+    "is_owned",
+    is_flag=True,
+    help="Let the load suite send to a server that is not on this machine.",
+)
+@click.option("--only", multiple=True, metavar="KIND", help="Only stories of this kind [all].")
+@click.option(
+    "--load-time",
+    "load_s",
+    type=Duration("s"),
+    default=5.0,
+    metavar="TIME",
+    help="How long each rate of the load suite lasts [5s].",
+)
+@setting_options("into", "resume", "retry_errors")
+@QUIET
+@VERBOSE
+@add_json_option("Print the figures as JSON.")
+def suite_command(
+    name: str,
+    stories: int | None,
+    patience_s: float,
+    *,
+    only: tuple[str, ...],
+    load_s: float,
+    is_owned: bool,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> int:
+    r"""Run a suite of behaviour stories: erasure, poisoning, tenants, freshness or load.
+
+    \b
+    erasure    what remains of facts that were to be forgotten, and what is lost besides
+    poisoning  whether hostile content replaces what is true, and for how long
+    tenants    whether one user's facts reach another
+    freshness  how soon a write can be read, and whether it stays
+    load       times, errors and recall at rising rates of arrivals
+
+    What a system does not offer is reported as not offered. The same command continues a run that
+    was interrupted.
+    """
+    from recall_bench.cli.run import find_problem, print_conclusion
+    from recall_bench.cli.run_display import RunWatch, open_display
+    from recall_bench.reporting.behaviour.report_text import render_behaviour
+    from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
+    from recall_bench.running.behaviour_report import (
+        build_behaviour_report,
+        write_behaviour_report,
+    )
+    from recall_bench.running.experiment import execute
+
+    request = BehaviourRequest(
+        suite=name,
+        settings=read_flags(None, flags),
+        stories=stories,
+        patience_s=patience_s,
+        only=only,
+        load_s=load_s,
+        is_owned=is_owned,
+    )
+    with forward_to_stderr():
+        job = assemble_behaviour(request)
+        for warning in job.warnings:
+            click.echo(f"note: {warning}", err=True)
+        click.echo(f"run folder: {job.folder}", err=True)
+        with open_display() as shown:
+            finished = execute(job, None if quiet else RunWatch(job, shown, is_terse=True))
+    report = build_behaviour_report(finished.folder)
+    write_behaviour_report(report, finished.folder.path)
+    text = render_behaviour(report, is_verbose=verbose)
+    click.echo(format_json(report) if as_json else text)
+    print_conclusion(finished, find_problem(finished))
+    return finished.exit_code

@@ -1,0 +1,1 @@
+"""Stories of the behaviour suites: erasure, poisoning, tenants, freshness and load."""

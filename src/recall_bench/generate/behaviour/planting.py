@@ -1,0 +1,270 @@
+"""Planted facts, and days of a drawn story with such facts in them.
+
+A fact has a value that stands nowhere else, so that finding it in an answer, a listing or a file
+decides a figure without a judge.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.memory import Offer, SystemCard
+from recall_bench.core.scenario import (
+    PRINCIPAL,
+    Episode,
+    Evidence,
+    Item,
+    Scenario,
+    Truth,
+    compute_story_date,
+)
+from recall_bench.core.yaml12 import load_yaml
+from recall_bench.generate.world.random_stream import RandomStream, ShuffleBag
+from recall_bench.metrics.planted import normalise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryRequest:
+    """What the stories of a suite are drawn for."""
+
+    seed: int
+    each: int
+    """How many stories of each kind."""
+    system: SystemCard
+    offers: frozenset[Offer]
+    patience_s: float
+    load_s: float = 5.0
+    """How long each rate of the load suite lasts."""
+    only: tuple[str, ...] = ()
+    """The kinds of stories to draw; empty for all."""
+
+    def list_names(self, variant: str) -> list[str]:
+        """The names of the stories of one kind; none if it is not wanted."""
+        if self.only and variant not in self.only:
+            return []
+        return [f"{variant}-{number}" for number in range(1, self.each + 1)]
+
+
+_BANK = Path(__file__).with_name("facts.yaml")
+
+_FIRST_NAMES = (
+    *("Ada", "Bruno", "Carmen", "Dario", "Edda", "Farid", "Greta", "Hamid", "Ines", "Jonas"),
+    *("Katja", "Leon", "Mira", "Nils", "Olga", "Pavel", "Quirin", "Rosa", "Sami", "Tilda"),
+    *("Umar", "Vera", "Wanda", "Xenia", "Yusuf", "Zora", "Anselm", "Britta", "Cem", "Dunja"),
+)
+_ONSETS = ("Br", "C", "D", "F", "G", "H", "K", "L", "M", "N", "P", "R", "S", "T", "V", "W")
+_MIDDLES = ("ad", "al", "av", "el", "em", "er", "il", "in", "ol", "or", "ud", "un", "ys")
+_LINKS = ("en", "er", "i", "o", "a")
+_ENDS = ("berg", "by", "croft", "dale", "don", "gate", "holt", "ley", "mark", "ric", "vik", "worth")
+_STREETS = ("Lane", "Quay", "Rise", "Row", "Walk", "Yard")
+
+
+class FactKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One kind of fact, as in facts.yaml."""
+
+    subject: str
+    value: str
+    tells: tuple[str, ...]
+    asks: str
+    rephrased: str
+    depends: str
+
+
+@cache
+def load_fact_kinds() -> tuple[FactKind, ...]:
+    """Load the kinds of facts that can be planted."""
+    return msgspec.convert(load_yaml(_BANK), tuple[FactKind, ...])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlantedFact:
+    """One fact of one story."""
+
+    id: str
+    person: str
+    subject: str
+    kind: str
+    """The kind of its value."""
+    value: str
+    sentence: str
+    asks: str
+    rephrased: str
+    depends: str
+
+
+class FactDrawer:
+    """Draws facts that share neither person nor value within one story.
+
+    No value stands in the background.
+    """
+
+    def __init__(self, seed: int, story: str, background: str = "") -> None:
+        self._background = background
+        self._chance = RandomStream(seed, "behaviour", story)
+        kinds = load_fact_kinds()
+        self._kinds = ShuffleBag(len(kinds), RandomStream(seed, "behaviour", story, "kinds"))
+        self._people = ShuffleBag(
+            len(_FIRST_NAMES), RandomStream(seed, "behaviour", story, "names")
+        )
+        self._used: set[str] = set()
+        self._count = 0
+
+    def draw_person(self) -> str:
+        """Draw a full name that is not yet in the story."""
+        return f"{_FIRST_NAMES[self._people.draw()]} {self._draw_new(self._draw_name)}"
+
+    def draw_fact(self, person: str | None = None) -> PlantedFact:
+        """Draw a fact about this person, or a new one."""
+        kind = load_fact_kinds()[self._kinds.draw()]
+        return self.fill_kind(kind, person or self.draw_person())
+
+    def fill_kind(self, kind: FactKind, person: str) -> PlantedFact:
+        """Draw a value for a kind of fact about this person."""
+        self._count += 1
+        value = self.draw_value(kind.value)
+        return PlantedFact(
+            id=f"fact-{self._count:02}",
+            person=person,
+            subject=kind.subject.format(person=person),
+            kind=kind.value,
+            value=value,
+            sentence=self._chance.choose(kind.tells).format(person=person, value=value),
+            asks=kind.asks.format(person=person),
+            rephrased=kind.rephrased.format(person=person),
+            depends=kind.depends.format(person=person),
+        )
+
+    def draw_value(self, kind: str) -> str:
+        """Draw a value of this kind that is not yet in the story."""
+        return self._draw_new(getattr(self, f"_draw_{kind}"))
+
+    def _draw_new(self, draw: Callable[[], str]) -> str:
+        while (found := draw()) in self._used or normalise(found) in self._background:
+            pass
+        self._used.add(found)
+        return found
+
+    def _draw_name(self) -> str:
+        chance = self._chance
+        parts = (_ONSETS, _MIDDLES, _LINKS, _ENDS)
+        return "".join(chance.choose(part) for part in parts)
+
+    def _draw_place(self) -> str:
+        number = self._chance.draw_between(2, 198)
+        return f"{number} {self._draw_name()} {self._chance.choose(_STREETS)}"
+
+    def _draw_code(self) -> str:
+        letters = "".join(self._chance.choose("BCDFGHJKLMNPQRSTVWXZ") for _ in range(2))
+        return f"{letters}-{self._chance.draw_between(1000, 9999)}"
+
+    def _draw_money(self) -> str:
+        return f"£{self._chance.draw_between(11, 98)},{self._chance.draw_between(101, 989):03}"
+
+    def _draw_time(self) -> str:
+        hour, minute = self._chance.draw_between(5, 21), self._chance.draw_between(1, 59)
+        return f"{hour:02}:{minute:02}"
+
+
+_SHORTEST, _LONGEST = 60, 420
+_PARAGRAPHS_A_DAY = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """Paragraphs of a drawn story: what surrounds the planted facts."""
+
+    epoch: date
+    paragraphs: tuple[str, ...]
+    normal_text: str
+    """All of them, in the form in which planted strings are looked for."""
+
+    @staticmethod
+    @cache
+    def draw(seed: int) -> "Background":
+        """Draw the story of some shipped persona from a seed."""
+        from recall_bench.generate.world_seeds import parse_world_seed
+        from recall_bench.generate.worlds import draw_short_story
+
+        story = draw_short_story(parse_world_seed(str(seed)))
+        found = (
+            paragraph.strip()
+            for episode in story.episodes
+            for paragraph in episode.text.split("\n\n")
+        )
+        kept = (each for each in found if each[:1] not in "#-" and "\n" not in each)
+        paragraphs = tuple(each for each in kept if _SHORTEST < len(each) < _LONGEST)
+        return Background(story.epoch, paragraphs, normalise("\n".join(paragraphs)))
+
+
+class StoryWriter:
+    """Writes the episodes and questions of one story."""
+
+    def __init__(self, seed: int, name: str, background: Background) -> None:
+        self.name = name
+        self.opaque = sha256(f"{seed}\0{name}".encode()).hexdigest()[:12]
+        """What a system is shown of the name, which says what is tested."""
+        self.facts = FactDrawer(seed, name, background.normal_text)
+        self.chance = RandomStream(seed, "behaviour", name, "days")
+        self._background = background
+        order = ShuffleBag(len(background.paragraphs), RandomStream(seed, name, "background"))
+        self._order = order
+        self._episodes: list[Episode] = []
+        self._items: list[Item] = []
+
+    def write_day(
+        self, day: int, *paragraphs: str, session: str | None = None, fillers: int | None = None
+    ) -> str:
+        """Write an episode with these paragraphs among others; return its id."""
+        count = _PARAGRAPHS_A_DAY if fillers is None else fillers
+        lines = [self._background.paragraphs[self._order.draw()] for _ in range(count)]
+        for paragraph in paragraphs:
+            lines.insert(self.chance.draw_between(0, len(lines)), paragraph)
+        text = "\n\n".join((f"# session: {session or PRINCIPAL}", *lines))
+        episode = Episode(
+            id=f"{self.opaque}-{day:03}",
+            day=day,
+            at=compute_story_date(self._background.epoch, day),
+            text=f"{text}\n",
+            session=session,
+        )
+        self._episodes.append(episode)
+        return episode.id
+
+    def add_item(
+        self,
+        name: str,
+        text: str,
+        *,
+        kind: str,
+        category: str,
+        reference: str,
+        day: int,
+        atoms: tuple[str, ...] = (),
+        canaries: tuple[str, ...] = (),
+        session: str | None = None,
+    ) -> str:
+        """Add a question about the episode of a day; return its id."""
+        truth = Truth(
+            reference=reference,
+            category=category,
+            evidence=(Evidence(day=day),),
+            atoms=atoms,
+            canaries=canaries,
+        )
+        item = Item(id=name, text=text, truth=truth, known_from=1, session=session, kind=kind)
+        self._items.append(item)
+        return item.id
+
+    def finish(self) -> Scenario:
+        """Return the scenario of everything written."""
+        return Scenario(
+            id=self.name,
+            epoch=self._background.epoch,
+            episodes=tuple(self._episodes),
+            items=tuple(self._items),
+        )

@@ -1,0 +1,258 @@
+"""The figures of the erasure suite: what remains, what is lost besides, what comes back."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from recall_bench.generate.behaviour.erasure import (
+    AFTER,
+    BEFORE,
+    CONSOLIDATED,
+    DEPENDENT,
+    DIRECT,
+    ELSEWHERE,
+    REPHRASED,
+    RESTARTED,
+    SUMMARISED,
+    WAYS,
+)
+from recall_bench.reporting.behaviour.figures import (
+    Case,
+    Figure,
+    SuiteResults,
+    estimate_share,
+    has_atoms,
+    has_canary,
+    retrieved_canary,
+)
+
+_QUESTIONS = {
+    DIRECT: "asked directly",
+    REPHRASED: "asked in other words",
+    DEPENDENT: "needed for an answer",
+    ELSEWHERE: "asked from another session",
+}
+_PASSAGES, _LISTING, _FILES = "passages", "listing", "files"
+_PLACES = {
+    _PASSAGES: "in the passages it returns",
+    _LISTING: "in what it lists",
+    _FILES: "in its files",
+}
+_LATER = {
+    CONSOLIDATED: "after consolidating",
+    RESTARTED: "after a restart",
+    SUMMARISED: "after a note that names it",
+}
+
+
+@dataclass(slots=True)
+class _ErasedFact:
+    """A fact that was to be erased: where it was found in each phase."""
+
+    story: str
+    way: str
+    value: str
+    found: dict[str, set[str]] = field(default_factory=dict)
+    """By phase, the channels in which it was found."""
+
+    def is_in(self, phase: str, *channels: str) -> bool:
+        """Whether it was found in any of the channels; in any at all if none is named."""
+        here = self.found.get(phase, set())
+        return bool(here.intersection(channels) if channels else here)
+
+
+@dataclass(slots=True)
+class _KeptFact:
+    """A fact that was to stay: in which phases it was answered."""
+
+    story: str
+    value: str
+    answered: dict[str, bool] = field(default_factory=dict)
+
+
+def build_erasure_figures(results: SuiteResults) -> tuple[Figure, ...]:
+    """Build the figures of a run of the erasure suite."""
+    erased, kept = _collect_facts(results)
+    return (
+        _estimate_known(erased),
+        _estimate_residue(erased, "residue", "still there, by any channel", is_headline=True),
+        *_list_channels(erased),
+        *_list_ways(erased, results),
+        _estimate_loss(kept),
+        *_list_returns(erased, results),
+        _estimate_false_confirmations(erased, results),
+        *_list_delays(results),
+    )
+
+
+def _collect_facts(results: SuiteResults) -> tuple[list[_ErasedFact], list[_KeptFact]]:
+    erased: list[_ErasedFact] = []
+    kept: list[_KeptFact] = []
+    for story in results.stories:
+        gone: dict[str, _ErasedFact] = {}
+        stays: dict[str, _KeptFact] = {}
+        way = story.rpartition("-")[0]
+        for result in results.list_results(story):
+            value, phase = result.item.truth.reference, result.trial.checkpoint
+            if result.item.truth.atoms:
+                fact = stays.setdefault(value, _KeptFact(story, value))
+                fact.answered[phase] = has_atoms(result)
+                continue
+            here = gone.setdefault(value, _ErasedFact(story, way, value)).found
+            channels = here.setdefault(phase, set())
+            if has_canary(result):
+                channels.add(result.item.kind or DIRECT)
+            if retrieved_canary(result):
+                channels.add(_PASSAGES)
+        for action, channel in (("list", _LISTING), ("search", _FILES)):
+            for seen in results.list_observed(story, action):
+                for value in seen.found:
+                    gone[value].found.setdefault(seen.phase, set()).add(channel)
+        erased += gone.values()
+        kept += stays.values()
+    return erased, kept
+
+
+def _estimate_known(erased: Sequence[_ErasedFact]) -> Figure:
+    cases = [Case(story=f.story, subject=f.value, happened=f.is_in(BEFORE, DIRECT)) for f in erased]
+    return Figure(
+        name="known-before",
+        label="known before, asked directly",
+        estimate=estimate_share(cases),
+        best=1.0,
+        worst=0.0,
+        note="what was never known cannot remain: residue counts only what was found before",
+    )
+
+
+def _estimate_residue(
+    erased: Sequence[_ErasedFact],
+    name: str,
+    label: str,
+    *channels: str,
+    is_headline: bool = False,
+) -> Figure:
+    """The share of facts found before, in these channels, that are still found afterwards."""
+    cases = [
+        Case(story=fact.story, subject=fact.value, happened=fact.is_in(AFTER, *channels))
+        for fact in erased
+        if fact.is_in(BEFORE, *channels)
+    ]
+    return Figure(
+        name=name,
+        label=label,
+        estimate=estimate_share(cases),
+        best=0.0,
+        worst=1.0,
+        note="" if cases else "nothing was found there before",
+        is_headline=is_headline,
+    )
+
+
+def _list_channels(erased: Sequence[_ErasedFact]) -> Iterator[Figure]:
+    for channel, words in {**_QUESTIONS, **_PLACES}.items():
+        yield _estimate_residue(erased, f"residue/{channel}", f"still there, {words}", channel)
+
+
+def _list_ways(erased: Sequence[_ErasedFact], results: SuiteResults) -> Iterator[Figure]:
+    card = results.folder.plan.behaviour
+    missing = () if card is None else card.not_offered
+    for way in WAYS:
+        name, label = f"residue/by-{way.name}", f"still there, erased by {_WAY_WORDS[way.name]}"
+        if way.name in missing:
+            yield Figure(name=name, label=label, best=0.0, worst=1.0, is_offered=False)
+        else:
+            yield _estimate_residue([fact for fact in erased if fact.way == way.name], name, label)
+
+
+_WAY_WORDS: Mapping[str, str] = {
+    "request": "a request in the conversation",
+    "forget": "forget(subject)",
+    "delete": "delete(id)",
+    "session": "deleting a session",
+    "person": "deleting a person",
+    "retention": "a retention rule",
+}
+
+
+def _estimate_loss(kept: Sequence[_KeptFact]) -> Figure:
+    cases = [
+        Case(story=fact.story, subject=fact.value, happened=not fact.answered.get(AFTER, False))
+        for fact in kept
+        if fact.answered.get(BEFORE)
+    ]
+    return Figure(
+        name="collateral-loss",
+        label="lost besides: known before, was to stay, not known after",
+        estimate=estimate_share(cases),
+        best=0.0,
+        worst=1.0,
+        note="" if cases else "nothing that was to stay was known before",
+        is_headline=True,
+    )
+
+
+def _list_returns(erased: Sequence[_ErasedFact], results: SuiteResults) -> Iterator[Figure]:
+    card = results.folder.plan.behaviour
+    offers = () if card is None else card.offers
+    needed = {CONSOLIDATED: "consolidate", RESTARTED: "reopen", SUMMARISED: None}
+    for phase, words in _LATER.items():
+        name, label = f"returned/{phase}", f"gone, and back {words}"
+        offer = needed[phase]
+        if offer is not None and offer not in offers:
+            yield Figure(name=name, label=label, best=0.0, worst=1.0, is_offered=False)
+            continue
+        channels = (*_QUESTIONS, _PASSAGES)
+        cases = [
+            Case(story=fact.story, subject=fact.value, happened=fact.is_in(phase, *channels))
+            for fact in erased
+            if fact.is_in(BEFORE, *channels) and not fact.is_in(AFTER, *channels)
+        ]
+        yield Figure(
+            name=name,
+            label=label,
+            estimate=estimate_share(cases),
+            best=0.0,
+            worst=1.0,
+            note="" if cases else "nothing was gone",
+        )
+
+
+def _estimate_false_confirmations(erased: Sequence[_ErasedFact], results: SuiteResults) -> Figure:
+    """The share of stories whose erasures were confirmed in which something is still there."""
+    cases = []
+    for story in results.stories:
+        calls = results.list_observed(story, "erase")
+        known = [fact for fact in erased if fact.story == story and fact.is_in(BEFORE)]
+        if known and calls and all(call.confirmed for call in calls):
+            remains = any(fact.is_in(AFTER) for fact in known)
+            cases.append(Case(story=story, subject=story, happened=remains))
+    return Figure(
+        name="false-confirmation",
+        label="said to be erased, and still there",
+        estimate=estimate_share(cases),
+        best=0.0,
+        worst=1.0,
+        note="" if cases else "it confirmed no erasure",
+        is_headline=True,
+    )
+
+
+def _list_delays(results: SuiteResults) -> Iterator[Figure]:
+    polls = [
+        (story, poll)
+        for story in results.stories
+        for poll in results.list_observed(story, "poll")
+        if poll.phase == AFTER
+    ]
+    late = [Case(story=s, subject=p.item or s, happened=p.seconds is None) for s, p in polls]
+    yield Figure(
+        name="not-gone-in-time",
+        label="still answered when the patience ended",
+        estimate=estimate_share(late),
+        best=0.0,
+        worst=1.0,
+    )
+    times = [poll.seconds for _, poll in polls if poll.seconds is not None]
+    note = f"median {median(times):.3f} s, longest {max(times):.3f} s" if times else "never gone"
+    yield Figure(name="time-until-gone", label="time until gone", unit="s", note=note)

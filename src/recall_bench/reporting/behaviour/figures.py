@@ -1,0 +1,147 @@
+"""The figures of a behaviour suite, and how they are read from a run folder."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from recall_bench.core.event import NotAnswered, Observed, StoryStarted, TrialResult
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.record import ComputedRecord
+from recall_bench.metrics.estimate import Estimate, estimate_mean
+from recall_bench.metrics.planted import contains, find_planted
+from recall_bench.runs.journal import JOURNAL, read_events
+from recall_bench.runs.run_folder import RunFolder
+
+
+class Figure(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
+    """One measured number of a suite."""
+
+    name: str
+    """Stable, for gates and tables: `residue`, `residue/forget`."""
+    label: str
+    estimate: Estimate | None = None
+    """None if nothing could be measured; `note` says why."""
+    unit: str = "share"
+    """`share` or `s`."""
+    best: float | None = None
+    """What a memory gets that does exactly what it should."""
+    worst: float | None = None
+    """What a memory gets that does nothing of it."""
+    is_offered: bool = True
+    """False if the system does not offer what is measured."""
+    note: str = ""
+    is_headline: bool = False
+
+
+class BehaviourReport(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
+    """The figures of one suite for one system."""
+
+    suite: str
+    version: str
+    system: SystemCard
+    seed: int
+    stories: int
+    trials: int
+    not_answered: int
+    plan_digest: str
+    is_finished: bool
+    figures: tuple[Figure, ...]
+    not_offered: tuple[str, ...] = ()
+
+    def get_figure(self, name: str) -> Figure | None:
+        """Return the figure with this name; None if the suite has none."""
+        return next((each for each in self.figures if each.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One case of a figure: whether it happened, in one story, to one fact."""
+
+    story: str
+    subject: str
+    happened: float
+
+
+def estimate_share(cases: Iterable[Case]) -> Estimate | None:
+    """Estimate how often something happens; whole stories are resampled. None without cases."""
+    found = list(cases)
+    return estimate_mean(
+        [case.happened for case in found],
+        [case.subject for case in found],
+        [case.story for case in found],
+        limits=(0.0, 1.0),
+    )
+
+
+def estimate_difference(cases: Iterable[Case]) -> Estimate | None:
+    """Estimate the mean of differences between two shares; None without cases."""
+    found = list(cases)
+    return estimate_mean(
+        [case.happened for case in found],
+        [case.subject for case in found],
+        [case.story for case in found],
+        limits=(-1.0, 1.0),
+        is_difference=True,
+    )
+
+
+class SuiteResults:
+    """What happened in the stories of a run: answers and observations."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        self._observed = _read_observations(folder)
+
+    @property
+    def stories(self) -> Sequence[str]:
+        """The stories of the plan."""
+        return [card.id for card in self.folder.plan.scenarios]
+
+    def list_results(self, story: str) -> Iterator[TrialResult]:
+        """Yield every owed trial of a story with its answer."""
+        yield from self.folder.results(story)
+
+    def list_observed(self, story: str, action: str) -> Sequence[Observed]:
+        """List what was observed in a story by this action."""
+        return [each for each in self._observed.get(story, ()) if each.action == action]
+
+
+def _read_observations(folder: RunFolder) -> Mapping[str, list[Observed]]:
+    """By story, what the last attempt at it observed."""
+    found: dict[str, list[Observed]] = {}
+    for event in read_events(folder.path / JOURNAL):
+        if isinstance(event, StoryStarted):
+            found[event.scenario] = []
+        elif isinstance(event, Observed):
+            found.setdefault(event.scenario, []).append(event)
+    return found
+
+
+def has_canary(result: TrialResult) -> bool:
+    """Whether an answer contains a planted string that should not be there."""
+    return result.answered is not None and bool(
+        find_planted(result.answered.answer.text, result.item.truth.canaries)
+    )
+
+
+def retrieved_canary(result: TrialResult) -> bool:
+    """Whether a passage that the system returned contains such a string."""
+    if result.answered is None:
+        return False
+    text = "\n".join(passage.text for passage in result.answered.answer.passages)
+    return bool(find_planted(text, result.item.truth.canaries))
+
+
+def has_atoms(result: TrialResult) -> bool:
+    """Whether an answer contains everything that a right one contains."""
+    return result.answered is not None and all(
+        contains(result.answered.answer.text, atom) for atom in result.item.truth.atoms
+    )
+
+
+def count_failures(folder: RunFolder) -> int:
+    """Count the questions that the system failed to answer."""
+    return sum(
+        isinstance(result.outcome, NotAnswered)
+        for story in folder.scenarios
+        for result in folder.results(story)
+    )

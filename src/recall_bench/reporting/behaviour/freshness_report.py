@@ -1,0 +1,214 @@
+"""The figures of the freshness suite: how soon a write is read, and whether it stays."""
+
+from collections.abc import Iterator, Sequence
+
+from recall_bench.core.event import Observed, TrialResult
+from recall_bench.generate.behaviour.freshness import (
+    BUSY,
+    CHANGED,
+    LAST,
+    NEW,
+    QUIET,
+    REPEATED,
+    RESTARTED,
+    SETTLED,
+    UPDATED,
+)
+from recall_bench.metrics.quantiles import estimate_quantile
+from recall_bench.reporting.behaviour.figures import (
+    Case,
+    Figure,
+    SuiteResults,
+    estimate_share,
+    has_atoms,
+    has_canary,
+)
+
+_WORDS = {
+    QUIET: "a new fact",
+    BUSY: "a new fact, while others write",
+    UPDATED: "a changed fact",
+}
+_QUANTILES = (0.5, 0.95, 0.99)
+_Polls = Sequence[tuple[str, Observed]]
+
+
+def build_freshness_figures(results: SuiteResults) -> tuple[Figure, ...]:
+    """Build the figures of a run of the freshness suite."""
+    polls = [(s, each) for s in results.stories for each in results.list_observed(s, "poll")]
+    rows = [(s, each) for s in results.stories for each in results.list_results(s)]
+    known = _find_known(rows)
+    return (
+        _estimate_known(rows),
+        *_list_first_reads(polls, known),
+        *_list_delays(polls, known),
+        _estimate_unstable(polls, known),
+        *_list_updates(rows),
+        _estimate_duplicates(results),
+        _estimate_lost(rows, results),
+    )
+
+
+def _find_known(rows: Sequence[tuple[str, TrialResult]]) -> set[tuple[str, str]]:
+    """The questions that the memory can answer at all, once everything has settled."""
+    return {
+        (story, each.item.id)
+        for story, each in rows
+        if each.trial.checkpoint == SETTLED and has_atoms(each)
+    }
+
+
+def _estimate_known(rows: Sequence[tuple[str, TrialResult]]) -> Figure:
+    cases = [
+        Case(story=story, subject=each.item.id, happened=has_atoms(each))
+        for story, each in rows
+        if each.trial.checkpoint == SETTLED and each.item.kind == NEW
+    ]
+    return Figure(
+        name="known-settled",
+        label="known once everything has settled",
+        estimate=estimate_share(cases),
+        best=1.0,
+        worst=0.0,
+        note="what is not known even then says nothing about freshness and is left out below",
+    )
+
+
+def _choose_polls(polls: _Polls, known: set[tuple[str, str]], phase: str | None = None) -> _Polls:
+    """The polls of questions that can be answered; a changed fact replaces one that could be."""
+    return [
+        (story, poll)
+        for story, poll in polls
+        if (phase is None or poll.phase == phase)
+        and ((story, poll.item or "") in known or poll.seconds is not None)
+    ]
+
+
+def _list_first_reads(polls: _Polls, known: set[tuple[str, str]]) -> Iterator[Figure]:
+    for phase, words in _WORDS.items():
+        cases = [
+            Case(story=story, subject=poll.item or story, happened=not poll.confirmed)
+            for story, poll in _choose_polls(polls, known, phase)
+        ]
+        yield Figure(
+            name=f"read-your-writes/{phase}",
+            label=f"{words} not known at once",
+            estimate=estimate_share(cases),
+            best=0.0,
+            worst=1.0,
+            is_headline=phase != BUSY,
+        )
+
+
+def _list_delays(polls: _Polls, known: set[tuple[str, str]]) -> Iterator[Figure]:
+    chosen = _choose_polls(polls, known)
+    late = [
+        Case(story=story, subject=poll.item or story, happened=poll.seconds is None)
+        for story, poll in chosen
+    ]
+    yield Figure(
+        name="late",
+        label="not known when the patience ended, though known once settled",
+        estimate=estimate_share(late),
+        best=0.0,
+        worst=1.0,
+    )
+    times = [poll.seconds for _, poll in chosen]
+    stories = [story for story, _ in chosen]
+    for share in _QUANTILES:
+        found = estimate_quantile(times, stories, share)
+        yield Figure(
+            name=f"availability/p{100 * share:g}",
+            label=f"time until known, {100 * share:g} % quantile",
+            estimate=found,
+            unit="s",
+            note="" if found is not None else "later than the patience, or nothing to measure",
+        )
+
+
+def _estimate_unstable(polls: _Polls, known: set[tuple[str, str]]) -> Figure:
+    cases = [
+        Case(story=story, subject=poll.item or story, happened=poll.values["lost again"] > 0)
+        for story, poll in _choose_polls(polls, known)
+        if poll.seconds is not None and "lost again" in poll.values
+    ]
+    return Figure(
+        name="non-monotonic",
+        label="known, and then not known again",
+        estimate=estimate_share(cases),
+        best=0.0,
+        worst=1.0,
+    )
+
+
+def _list_updates(rows: Sequence[tuple[str, TrialResult]]) -> Iterator[Figure]:
+    changed = [
+        (story, each)
+        for story, each in rows
+        if each.trial.checkpoint == SETTLED and each.item.kind == CHANGED
+    ]
+    stale = [
+        Case(story=s, subject=e.item.id, happened=has_canary(e) and not has_atoms(e))
+        for s, e in changed
+    ]
+    lost = [Case(story=s, subject=e.item.id, happened=not has_atoms(e)) for s, e in changed]
+    yield Figure(
+        name="stale",
+        label="old value given after everything has settled",
+        estimate=estimate_share(stale),
+        best=0.0,
+        worst=1.0,
+        is_headline=True,
+    )
+    yield Figure(
+        name="lost-update",
+        label="new value not given after everything has settled",
+        estimate=estimate_share(lost),
+        best=0.0,
+        worst=1.0,
+    )
+
+
+def _estimate_duplicates(results: SuiteResults) -> Figure:
+    """The share of stories in which a repeated write left more entries than the first."""
+    cases = []
+    is_listed = False
+    for story in results.stories:
+        seen = {each.phase: each for each in results.list_observed(story, "list")}
+        is_listed = is_listed or bool(seen)
+        if REPEATED not in seen or SETTLED not in seen:
+            continue
+        for value, count in seen[REPEATED].values.items():
+            if (before := seen[SETTLED].values.get(value, 0.0)) > 0:
+                cases.append(Case(story=story, subject=value, happened=count > before))
+    return Figure(
+        name="duplicates",
+        label="stored again when a write is repeated",
+        estimate=estimate_share(cases),
+        best=0.0,
+        worst=1.0,
+        is_offered=is_listed,
+    )
+
+
+def _estimate_lost(rows: Sequence[tuple[str, TrialResult]], results: SuiteResults) -> Figure:
+    """The share of acknowledged writes that a restart loses."""
+    name, label = "lost-at-restart", "acknowledged, and lost when the process is killed"
+    restarts = [e for s in results.stories for e in results.list_observed(s, "restart")]
+    cases = [
+        Case(story=story, subject=each.item.id, happened=not has_atoms(each))
+        for story, each in rows
+        if each.trial.checkpoint == RESTARTED and each.item.kind == LAST
+    ]
+    if not cases:
+        return Figure(name=name, label=label, best=0.0, worst=1.0, is_offered=False)
+    is_killed = bool(restarts) and all(each.confirmed for each in restarts)
+    return Figure(
+        name=name,
+        label=label,
+        estimate=estimate_share(cases),
+        best=0.0,
+        worst=1.0,
+        note="" if is_killed else "the process was closed, not killed: it is not ours to kill",
+        is_headline=True,
+    )

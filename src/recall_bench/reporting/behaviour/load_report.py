@@ -1,0 +1,190 @@
+"""The figures of the load suite: times, errors and recall at each rate, and where it saturates."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from recall_bench.core.event import Observed
+from recall_bench.generate.behaviour.load import CLIENTS, PHASES, RATES, REST, SIZES
+from recall_bench.metrics.bootstrap import LEVEL, compute_wilson
+from recall_bench.metrics.estimate import Estimate, IntervalMethod
+from recall_bench.metrics.latency import find_percentile, merge_histograms
+from recall_bench.reporting.behaviour.figures import (
+    Case,
+    Figure,
+    SuiteResults,
+    estimate_share,
+    has_atoms,
+)
+
+_PERCENTILES = (50.0, 95.0, 99.0, 99.9)
+_KEPT_UP = 0.95
+"""A system keeps up with a rate if this share of the arrivals is done when the last has come."""
+_SPARE_S = 0.25
+"""What the last replies may take beyond that."""
+_KINDS = {"query": "answer", "ingest": "write"}
+
+
+@dataclass(frozen=True, slots=True)
+class _LoadLevel:
+    """All memories of one size at one rate."""
+
+    size: int
+    rate: int
+    seen: Sequence[Observed]
+
+    def sum(self, *names: str) -> float:
+        """Sum figures over the memories."""
+        return sum(each.values.get(name, 0.0) for each in self.seen for name in names)
+
+    @property
+    def arrivals(self) -> int:
+        """All arrivals."""
+        return sum(each.count or 0 for each in self.seen)
+
+    @property
+    def seconds(self) -> float:
+        """From the first arrival to the last reply."""
+        return max((each.seconds or 0.0 for each in self.seen), default=0.0)
+
+    @property
+    def throughput(self) -> float:
+        """Arrivals done a second."""
+        done = self.sum("answered", "written")
+        return done / self.seconds if self.seconds else 0.0
+
+    @property
+    def is_kept_up(self) -> bool:
+        """Whether the system kept up: nearly all arrivals were done, and not long after."""
+        done = self.sum("answered", "written")
+        planned = max((each.values["planned_s"] for each in self.seen), default=0.0)
+        in_time = self.seconds <= planned / _KEPT_UP + _SPARE_S
+        return self.arrivals > 0 and done >= _KEPT_UP * self.arrivals and in_time
+
+
+def build_load_figures(results: SuiteResults) -> tuple[Figure, ...]:
+    """Build the figures of a run of the load suite."""
+    return tuple(figure for size in SIZES for figure in _list_size(results, size))
+
+
+def _list_size(results: SuiteResults, size: int) -> Iterator[Figure]:
+    stories = [name for name in results.stories if name.startswith(f"days-{size}-")]
+    seen = [each for name in stories for each in results.list_observed(name, "load")]
+    levels = [
+        _LoadLevel(size, rate, [each for each in seen if each.phase == phase])
+        for rate, phase in zip(RATES, PHASES[1:], strict=True)
+    ]
+    yield _find_saturation(size, levels)
+    yield _estimate_rest(results, stories, size)
+    for level in levels:
+        yield from _list_level(level)
+    yield _estimate_user(size, levels[0])
+
+
+def _find_saturation(size: int, levels: Sequence[_LoadLevel]) -> Figure:
+    kept = 0
+    for level in levels:
+        if not level.is_kept_up:
+            break
+        kept = level.rate
+    is_all = kept == RATES[-1]
+    return Figure(
+        name=f"saturation/{size}d",
+        label=f"{size} days: highest rate it keeps up with",
+        estimate=_make_point(float(kept), len(levels)),
+        unit="/s",
+        note="the highest rate that was tried" if is_all else "",
+        is_headline=True,
+    )
+
+
+def _estimate_rest(results: SuiteResults, stories: Sequence[str], size: int) -> Figure:
+    cases = [
+        Case(story=name, subject=each.item.id, happened=has_atoms(each))
+        for name in stories
+        for each in results.list_results(name)
+        if each.trial.checkpoint == REST
+    ]
+    return Figure(
+        name=f"recall/{size}d/rest",
+        label=f"{size} days: known at rest",
+        estimate=estimate_share(cases),
+        best=1.0,
+        worst=0.0,
+    )
+
+
+def _list_level(level: _LoadLevel) -> Iterator[Figure]:
+    start = f"{level.size} days, {level.rate}/s: "
+    place = f"{level.size}d/{level.rate}"
+    answered, failed = level.sum("answered"), level.sum("errors", "timeouts")
+    yield Figure(
+        name=f"recall/{place}",
+        label=f"{start}value in answer or passages",
+        estimate=_make_share(level.sum("right"), answered),
+        best=1.0,
+        worst=0.0,
+    )
+    yield Figure(
+        name=f"errors/{place}",
+        label=f"{start}failed or too late",
+        estimate=_make_share(min(failed, level.arrivals), level.arrivals),
+        best=0.0,
+        worst=1.0,
+    )
+    yield Figure(
+        name=f"throughput/{place}",
+        label=f"{start}done a second",
+        estimate=_make_point(level.throughput, level.arrivals),
+        unit="/s",
+    )
+    for kind, words in _KINDS.items():
+        encoded = [e.histograms[kind] for e in level.seen if kind in e.histograms]
+        merged = merge_histograms(encoded)
+        for percent in _PERCENTILES:
+            found = find_percentile(merged, percent)
+            yield Figure(
+                name=f"{kind}/p{percent:g}/{place}",
+                label=f"{start}{words}, p{percent:g}",
+                estimate=None if found is None else _make_point(found, merged.get_total_count()),
+                unit="s",
+                note="" if found is not None else "too few cases for this percentile",
+                is_headline=kind == "query" and percent == 99.0 and level.rate == RATES[0],
+            )
+
+
+def _estimate_user(size: int, level: _LoadLevel) -> Figure:
+    """What one more memory adds to the resident memory of the processes we started."""
+    added = [
+        each.values["added rss_bytes"] for each in level.seen if "added rss_bytes" in each.values
+    ]
+    found = None if not added else max(added) / CLIENTS / 1e6
+    return Figure(
+        name=f"memory-a-user/{size}d",
+        label=f"{size} days: memory of one more user",
+        estimate=None if found is None else _make_point(found, CLIENTS),
+        unit="MB",
+    )
+
+
+def _make_point(value: float, count: int) -> Estimate:
+    """A figure without an interval."""
+    return Estimate(
+        value=value,
+        low=None,
+        high=None,
+        level=LEVEL,
+        method=IntervalMethod.NONE,
+        questions=count,
+        personas=1,
+        trials=count,
+        missing=0,
+    )
+
+
+def _make_share(count: float, of: float) -> Estimate | None:
+    if not of:
+        return None
+    low, high = compute_wilson(count, int(of))
+    return _make_point(count / of, int(of)).replace(
+        low=low, high=high, method=IntervalMethod.QUESTIONS
+    )

@@ -1,0 +1,69 @@
+"""The report of a behaviour suite as text."""
+
+from collections.abc import Iterator
+
+from recall_bench.core.tables import make_table, render_text
+from recall_bench.reporting.behaviour.figures import BehaviourReport, Figure
+from recall_bench.reporting.formats import format_card, format_range
+
+NOT_OFFERED = "not offered"
+
+
+def render_behaviour(report: BehaviourReport, *, is_verbose: bool = False) -> str:
+    """Render the headline figures, or all of them."""
+    system = format_card(report.system)
+    lines = [f"{report.suite}: {system}, {report.stories:,} stories, seed {report.seed}", ""]
+    shown = [each for each in report.figures if is_verbose or is_shown(each)]
+    rows = [
+        (each.label, format_figure(each), _format_interval(each), _format_bounds(each))
+        for each in shown
+    ]
+    lines += render_text(make_table(("", "value", "95 % interval", "best … worst"), rows))
+    lines += ["", *_list_notes(report, shown)]
+    return "\n".join(lines).rstrip()
+
+
+def is_shown(figure: Figure) -> bool:
+    """Whether a figure belongs in the short report."""
+    return figure.is_headline or figure.estimate is None or "/" not in figure.name
+
+
+def format_figure(figure: Figure) -> str:
+    """Format the value of a figure; in words where there is none."""
+    if not figure.is_offered:
+        return NOT_OFFERED
+    if figure.estimate is None:
+        return "–"
+    value = figure.estimate.value
+    match figure.unit:
+        case "s":
+            return f"{1000 * value:,.1f} ms" if value < 10 else f"{value:,.1f} s"
+        case "share":
+            return f"{100 * value:.1f} %"
+        case unit:
+            return f"{value:,.1f} {unit}"
+
+
+def _format_interval(figure: Figure) -> str:
+    if figure.estimate is None:
+        return ""
+    scale = 100 if figure.unit == "share" else 1
+    return f"{format_range(figure.estimate, scale=scale)}  n {figure.estimate.trials}"
+
+
+def _format_bounds(figure: Figure) -> str:
+    if figure.best is None or figure.worst is None:
+        return ""
+    return f"{100 * figure.best:.0f} … {100 * figure.worst:.0f} %"
+
+
+def _list_notes(report: BehaviourReport, shown: list[Figure]) -> Iterator[str]:
+    for each in shown:
+        if each.note:
+            yield f"{each.label}: {each.note}"
+    if report.not_answered:
+        yield f"{report.not_answered:,} of {report.trials:,} questions were not answered"
+    if report.not_offered:
+        yield f"not offered by this system: {', '.join(report.not_offered)}"
+    if not report.is_finished:
+        yield "the run is not finished; the same command goes on"

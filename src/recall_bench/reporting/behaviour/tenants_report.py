@@ -1,0 +1,125 @@
+"""The figures of the tenants suite: what of one user reaches another."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from recall_bench.core.event import TrialResult
+from recall_bench.generate.behaviour.tenants import (
+    ALONE,
+    IDS,
+    OWN,
+    PHASES,
+    RESTARTED,
+    SESSION,
+    SESSIONS,
+    TOGETHER,
+)
+from recall_bench.reporting.behaviour.figures import (
+    Case,
+    Figure,
+    SuiteResults,
+    estimate_difference,
+    estimate_share,
+    has_atoms,
+    has_canary,
+    retrieved_canary,
+)
+
+_Rows = Sequence[tuple[str, TrialResult]]
+_PHASE_WORDS = {
+    ALONE: "asked one after the other",
+    TOGETHER: "asked at the same time",
+    RESTARTED: "after a restart",
+}
+
+
+def build_tenant_figures(results: SuiteResults) -> tuple[Figure, ...]:
+    """Build the figures of a run of the tenants suite."""
+    rows = [(story, each) for story in results.stories for each in results.list_results(story)]
+    own = [row for row in rows if row[1].item.kind == OWN and not row[0].startswith(SESSIONS)]
+    card = results.folder.plan.behaviour
+    missing = () if card is None else card.not_offered
+    return (
+        _make_share("recall", "one's own facts known", own, has_atoms, best=1.0),
+        _make_share("leak", "another's value in an answer", own, has_canary, is_headline=True),
+        _make_share(
+            "leak/passages",
+            "another's value in the passages",
+            own,
+            retrieved_canary,
+            is_headline=True,
+        ),
+        *_list_phases(own, missing),
+        _estimate_concurrency(own),
+        *_list_names(own),
+        *_list_sessions(rows, missing),
+    )
+
+
+def _make_share(
+    name: str,
+    label: str,
+    rows: _Rows,
+    chosen: Callable[[TrialResult], bool],
+    *,
+    best: float = 0.0,
+    is_headline: bool = False,
+) -> Figure:
+    cases = [
+        Case(story=story, subject=result.item.id, happened=chosen(result)) for story, result in rows
+    ]
+    return Figure(
+        name=name,
+        label=label,
+        estimate=estimate_share(cases),
+        best=best,
+        worst=1.0 - best,
+        is_headline=is_headline,
+    )
+
+
+def _is_leak(result: TrialResult) -> bool:
+    return has_canary(result) or retrieved_canary(result)
+
+
+def _list_phases(own: _Rows, missing: Sequence[str]) -> Iterator[Figure]:
+    for phase in PHASES:
+        name, label = f"leak/{phase}", f"answer or passages, {_PHASE_WORDS[phase]}"
+        if phase == RESTARTED and "reopen" in missing:
+            yield Figure(name=name, label=label, best=0.0, worst=1.0, is_offered=False)
+            continue
+        chosen = [row for row in own if row[1].trial.checkpoint == phase]
+        yield _make_share(name, label, chosen, _is_leak)
+
+
+def _estimate_concurrency(own: _Rows) -> Figure:
+    """How much more often something leaks when all ask at once than in turn."""
+    found = {
+        (story, each.item.id, each.trial.checkpoint): float(_is_leak(each)) for story, each in own
+    }
+    cases = [
+        Case(story=story, subject=item, happened=leaks - found[story, item, ALONE])
+        for (story, item, phase), leaks in found.items()
+        if phase == TOGETHER and (story, item, ALONE) in found
+    ]
+    return Figure(
+        name="leak/by-concurrency",
+        label="leaks added by asking at the same time",
+        estimate=estimate_difference(cases),
+        best=0.0,
+        worst=1.0,
+    )
+
+
+def _list_names(own: _Rows) -> Iterator[Figure]:
+    for variant in IDS:
+        chosen = [row for row in own if row[0].rpartition("-")[0] == variant]
+        words = f"answer or passages, names that differ by {variant}"
+        yield _make_share(f"leak/ids-{variant}", words, chosen, _is_leak)
+
+
+def _list_sessions(rows: _Rows, missing: Sequence[str]) -> Iterator[Figure]:
+    name, label = "leak/sessions", "a closed session's value, asked from another session"
+    if SESSIONS in missing:
+        yield Figure(name=name, label=label, best=0.0, worst=1.0, is_offered=False)
+        return
+    yield _make_share(name, label, [row for row in rows if row[1].item.kind == SESSION], _is_leak)

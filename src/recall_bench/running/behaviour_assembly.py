@@ -1,0 +1,268 @@
+"""Turn a request for a behaviour suite into a job."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+import msgspec
+
+from recall_bench.core.behaviour import BehaviourStory
+from recall_bench.core.errors import UsageError
+from recall_bench.core.event import Declared
+from recall_bench.core.fingerprint import build_scenario_card
+from recall_bench.core.memory import MemorySystem, list_offers
+from recall_bench.core.plan import BehaviourCard, Checkpoint, DatasetCard, Lifecycle, Plan
+from recall_bench.core.settings import Settings
+from recall_bench.core.suggestion import suggest_or_list
+from recall_bench.generate.behaviour import erasure, freshness, load, poisoning, tenants
+from recall_bench.generate.behaviour.planting import StoryRequest
+from recall_bench.judging.judge_call import Judges
+from recall_bench.judging.judges import NoJudge
+from recall_bench.reporting.behaviour.erasure_report import build_erasure_figures
+from recall_bench.reporting.behaviour.figures import Figure, SuiteResults
+from recall_bench.reporting.behaviour.freshness_report import build_freshness_figures
+from recall_bench.reporting.behaviour.load_report import build_load_figures
+from recall_bench.reporting.behaviour.poisoning_report import build_poisoning_figures
+from recall_bench.reporting.behaviour.tenants_report import build_tenant_figures
+from recall_bench.running.assembly import SettingsCheck, build_plan, check_writable, require
+from recall_bench.running.behaviour_run import run_stories
+from recall_bench.running.components import Components
+from recall_bench.running.job import Job
+from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes
+from recall_bench.systems.readers import resolve_reader
+from recall_bench.systems.resolver import resolve_system
+
+PROTOCOL = "suite/"
+"""The protocol of a behaviour suite begins like this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BehaviourSuite:
+    """One suite: its stories and its figures."""
+
+    name: str
+    version: str
+    about: str
+    phases: tuple[str, ...]
+    variants: tuple[str, ...]
+    """The kinds of stories."""
+    stories: int
+    """How many stories of each kind are told unless a number is given."""
+    draw: Callable[[StoryRequest], Iterator[BehaviourStory]]
+    list_missing: Callable[[StoryRequest], tuple[str, ...]]
+    build_figures: Callable[[SuiteResults], tuple[Figure, ...]]
+
+
+SUITES: Mapping[str, BehaviourSuite] = {
+    "erasure": BehaviourSuite(
+        name="erasure",
+        version=erasure.VERSION,
+        about="what remains of facts that were to be forgotten",
+        phases=erasure.PHASES,
+        variants=erasure.VARIANTS,
+        stories=4,
+        draw=erasure.draw_erasure_stories,
+        list_missing=erasure.list_missing_ways,
+        build_figures=build_erasure_figures,
+    ),
+    "poisoning": BehaviourSuite(
+        name="poisoning",
+        version=poisoning.VERSION,
+        about="whether hostile content replaces what is true, and for how long",
+        phases=poisoning.PHASES,
+        variants=poisoning.VARIANTS,
+        stories=2,
+        draw=poisoning.draw_poisoning_stories,
+        list_missing=poisoning.list_missing_parts,
+        build_figures=build_poisoning_figures,
+    ),
+    "tenants": BehaviourSuite(
+        name="tenants",
+        version=tenants.VERSION,
+        about="whether one user's facts reach another",
+        phases=tenants.PHASES,
+        variants=tenants.VARIANTS,
+        stories=2,
+        draw=tenants.draw_tenant_stories,
+        list_missing=tenants.list_missing_parts,
+        build_figures=build_tenant_figures,
+    ),
+    "freshness": BehaviourSuite(
+        name="freshness",
+        version=freshness.VERSION,
+        about="how soon a write can be read, and whether it stays",
+        phases=freshness.PHASES,
+        variants=freshness.VARIANTS,
+        stories=4,
+        draw=freshness.draw_freshness_stories,
+        list_missing=freshness.list_missing_parts,
+        build_figures=build_freshness_figures,
+    ),
+    "load": BehaviourSuite(
+        name="load",
+        version=load.VERSION,
+        about="times, errors and recall at rising rates of arrivals",
+        phases=load.PHASES,
+        variants=load.VARIANTS,
+        stories=1,
+        draw=load.draw_load_stories,
+        list_missing=load.list_missing_parts,
+        build_figures=build_load_figures,
+    ),
+}
+
+
+def find_suite(name: str) -> BehaviourSuite:
+    """Return the suite with this name."""
+    if name not in SUITES:
+        hint = suggest_or_list(name, SUITES, f"there is {', '.join(SUITES)}")
+        raise UsageError(f"no suite is named {name!r}; {hint}")
+    return SUITES[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BehaviourRequest:
+    """A suite, and the settings it is run with."""
+
+    suite: str
+    settings: Settings = field(default_factory=Settings)
+    stories: int | None = None
+    """Stories of each kind; None for the suite's own number."""
+    patience_s: float = 5.0
+    """How long something may take to become known or to be gone."""
+    load_s: float = 5.0
+    """How long each rate of the load suite lasts."""
+    only: tuple[str, ...] = ()
+    """The kinds of stories to tell; empty for all."""
+    is_owned: bool = False
+    """Whether a server that is not on this machine may be put under load."""
+
+
+def assemble_behaviour(request: BehaviourRequest, own: MemorySystem | None = None) -> Job:
+    """Build the job of a suite; nothing is fed or asked yet. `own` replaces the named system."""
+    suite = find_suite(request.suite)
+    _refuse_unknown(suite, request.only)
+    settings = replace(request.settings, heatmap_png=False)
+    if suite.name == "load" and not request.is_owned:
+        refuse_foreign_server(settings.adapter)
+    check = SettingsCheck(settings)
+    system = own or check.try_call(resolve_system, settings)
+    reader = check.try_call(resolve_reader, settings, None if system is None else system.card)
+    check.try_call(refuse_clashes, settings)
+    check.raise_problems()
+    wanted = _make_story_request(request, suite, require(system))
+    drawn = tuple(suite.draw(wanted))
+    if not drawn:
+        raise UsageError(f"{require(system).card.name} offers nothing that {suite.name} measures")
+    stories = {story.scenario.id: story for story in drawn}
+    fed = build_plan(
+        settings,
+        cards=tuple(build_scenario_card(story.scenario) for story in drawn),
+        checkpoints=_list_checkpoints(suite, drawn),
+        system=require(system),
+        judges=Judges(judge=NoJudge()),
+        reader=reader,
+        lifecycle=Lifecycle.GROWING,
+    )
+    plan = _add_suite(fed, suite, wanted, drawn)
+    job = Job(
+        settings=settings,
+        plan=plan,
+        folder=choose_run_folder(settings, plan, f"{suite.name}-"),
+        components=Components(
+            system=require(system),
+            judges=Judges(judge=NoJudge()),
+            load=lambda name: stories[name].scenario,
+            reader=reader,
+        ),
+        questions={name: _declare(story) for name, story in stories.items()},
+        own_runner=partial(run_stories, stories),
+    )
+    return check_writable(job)
+
+
+def refuse_foreign_server(adapter: str) -> None:
+    """UsageError if the target is an address that is not on this machine."""
+    host = urlsplit(adapter).hostname if "://" in adapter else None
+    if host is None or host == "localhost":
+        return
+    try:
+        is_here = ip_address(host).is_loopback
+    except ValueError:
+        is_here = False
+    if not is_here:
+        raise UsageError(
+            f"--adapter: {host} is not this machine; load is sent to a server of your own only, "
+            "so say --i-own-this-server if it is"
+        )
+
+
+def _add_suite(
+    plan: Plan, suite: BehaviourSuite, wanted: StoryRequest, drawn: tuple[BehaviourStory, ...]
+) -> Plan:
+    """The plan with what belongs to the suite."""
+    return plan.replace(
+        unjudged=True,
+        dataset=DatasetCard(
+            name=suite.name,
+            files=(),
+            protocol=f"{PROTOCOL}{suite.name}",
+            eval_version=suite.version,
+        ),
+        behaviour=BehaviourCard(
+            suite=suite.name,
+            version=suite.version,
+            steps_digest=_digest_steps(drawn),
+            offers=tuple(sorted(wanted.offers)),
+            not_offered=suite.list_missing(wanted),
+        ),
+    )
+
+
+def _make_story_request(
+    request: BehaviourRequest, suite: BehaviourSuite, system: MemorySystem
+) -> StoryRequest:
+    return StoryRequest(
+        seed=request.settings.seed,
+        each=request.stories or suite.stories,
+        system=system.card,
+        offers=list_offers(system),
+        patience_s=request.patience_s,
+        load_s=request.load_s,
+        only=request.only,
+    )
+
+
+def _refuse_unknown(suite: BehaviourSuite, only: tuple[str, ...]) -> None:
+    for name in only:
+        if name not in suite.variants:
+            hint = suggest_or_list(name, suite.variants, f"it has {', '.join(suite.variants)}")
+            raise UsageError(f"--only: {suite.name} has no {name!r}; {hint}")
+
+
+def _declare(story: BehaviourStory) -> Declared:
+    return Declared(
+        at=datetime.now(UTC),
+        scenario=story.scenario.id,
+        items=story.scenario.items,
+        days=tuple(episode.day for episode in story.scenario.episodes),
+        asked=story.asked,
+    )
+
+
+def _list_checkpoints(
+    suite: BehaviourSuite, stories: tuple[BehaviourStory, ...]
+) -> tuple[Checkpoint, ...]:
+    """One checkpoint for each phase that occurs; all lie at the end of the longest story."""
+    last = max(story.scenario.last_day for story in stories)
+    found = {phase for story in stories for phase in story.phases}
+    return tuple(Checkpoint(label=phase, days=last) for phase in suite.phases if phase in found)
+
+
+def _digest_steps(stories: tuple[BehaviourStory, ...]) -> str:
+    lanes = [story.lanes for story in stories]
+    return sha256(msgspec.json.encode(lanes, order="deterministic")).hexdigest()

@@ -1,0 +1,455 @@
+"""Do the steps of behaviour stories, and record what was observed.
+
+The events of a story are recorded together when all its steps are done. A story that was cut off is
+done again from its beginning, so nothing counts twice.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+
+from recall_bench.core.behaviour import (
+    AskStep,
+    BehaviourStory,
+    ConsolidateStep,
+    EraseStep,
+    LoadStep,
+    LookStep,
+    MemoryLane,
+    PollStep,
+    RestartStep,
+    SettleStep,
+    Step,
+    WaitStep,
+    WriteStep,
+)
+from recall_bench.core.budget import Budget
+from recall_bench.core.errors import NotOffered, SystemFault
+from recall_bench.core.event import (
+    Answered,
+    Event,
+    FeedFailed,
+    Ingested,
+    NotAnswered,
+    Observed,
+    RunEnded,
+    Settled,
+    StoryEnded,
+    StoryStarted,
+)
+from recall_bench.core.event_redaction import redact_event
+from recall_bench.core.memory import (
+    ConsolidatingMemory,
+    ErasingMemory,
+    KillableMemory,
+    ListingMemory,
+    Memory,
+    MemorySystem,
+    MemoryWithFolder,
+    ReopeningSystem,
+)
+from recall_bench.core.passage_tracer import PassageTracer
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.scenario import Item
+from recall_bench.core.trial_states import TrialStates
+from recall_bench.metrics.planted import contains, find_planted, search_folder
+from recall_bench.running.backlog import Backlog
+from recall_bench.running.checkpoint import finish_trial
+from recall_bench.running.components import RunContext
+from recall_bench.running.load_generator import LoadGenerator, ResourceMeter
+from recall_bench.systems.memory_call import ask_memory, call_system
+from recall_bench.systems.reply import ReplyFinisher
+
+T = TypeVar("T")
+
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
+"""Between two polls; each pause is half as long again as the one before."""
+
+
+async def run_stories(
+    stories: Mapping[str, BehaviourStory], plan: Plan, states: TrialStates, context: RunContext
+) -> None:
+    """Do every story of the plan that was not done before."""
+    budget = Backlog(plan, states, context).budget
+    for card in plan.scenarios:
+        if card.id in states.ended_stories:
+            continue
+        events = await StoryRun(stories[card.id], plan, context, budget).run()
+        for event in events:
+            context.record(event)
+    context.record(RunEnded(at=datetime.now(UTC)))
+
+
+class StoryRun:
+    """One story, done with the memories of one system."""
+
+    def __init__(
+        self, story: BehaviourStory, plan: Plan, context: RunContext, budget: Budget
+    ) -> None:
+        self.story = story
+        self.plan = plan
+        self.system = context.system
+        self.budget = budget
+        self.items = {item.id: item for item in story.scenario.items}
+        self.finisher = ReplyFinisher(
+            PassageTracer(story.scenario.episodes), plan=plan, reader=context.reader, budget=budget
+        )
+        self._barriers: dict[str, _Barrier] = {}
+
+    async def run(self) -> list[Event]:
+        """Do the steps of all lanes at once, and return their events, lane by lane."""
+        lanes = [_LaneRun(self, lane) for lane in self.story.lanes]
+        name = self.story.scenario.id
+        started = StoryStarted(at=datetime.now(UTC), scenario=name)
+        meter = ResourceMeter() if self._is_load else None
+        async with anyio.create_task_group() as group:
+            for lane in lanes:
+                group.start_soon(lane.run, meter)
+        recorded: list[Event] = [event for lane in lanes for event in lane.events]
+        return [started, *recorded, StoryEnded(at=datetime.now(UTC), scenario=name)]
+
+    @property
+    def _is_load(self) -> bool:
+        return any(isinstance(step, LoadStep) for step in self.story.list_steps())
+
+    async def wait(self, name: str) -> None:
+        """Wait until every lane has come to this step."""
+        barrier = self._barriers.setdefault(name, _Barrier(self._count_waiting(name)))
+        await barrier.wait()
+
+    def _count_waiting(self, name: str) -> int:
+        return sum(
+            any(isinstance(step, WaitStep) and step.name == name for step in lane.steps)
+            for lane in self.story.lanes
+        )
+
+
+@dataclass(slots=True)
+class _Barrier:
+    """Lets everybody through once all are there."""
+
+    left: int
+    open: anyio.Event = field(default_factory=anyio.Event)
+
+    async def wait(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self.open.set()
+        await self.open.wait()
+
+
+class _LaneRun:
+    """One memory of a story."""
+
+    def __init__(self, story: StoryRun, lane: MemoryLane) -> None:
+        self._story = story
+        self._lane = lane
+        self._scenario = story.story.scenario
+        self._memory: Memory | None = None
+        self._day = 0
+        self._fault: SystemFault | None = None
+        """What keeps the memory from being used any more."""
+        self._meter: ResourceMeter | None = None
+        self.events: list[Event] = []
+        self._do: dict[type[Step], Callable[..., Awaitable[None]]] = {
+            WriteStep: self._write,
+            SettleStep: self._settle,
+            AskStep: self._ask,
+            EraseStep: self._erase,
+            ConsolidateStep: self._consolidate,
+            RestartStep: self._restart,
+            LookStep: self._look,
+            PollStep: self._poll,
+            WaitStep: self._wait,
+            LoadStep: self._load,
+        }
+
+    async def run(self, meter: ResourceMeter | None = None) -> None:
+        """Open the memory, do the steps, and close it."""
+        self._meter = meter
+        try:
+            await self._open()
+            for step in self._lane.steps:
+                await self._do[type(step)](step)
+        finally:
+            if self._memory is not None:
+                with anyio.CancelScope(shield=True):
+                    await self._close()
+
+    @property
+    def _system(self) -> MemorySystem:
+        return self._story.system
+
+    @property
+    def _is_open(self) -> bool:
+        return self._memory is not None and self._fault is None
+
+    @property
+    def _opened(self) -> Memory:
+        if self._memory is None:
+            raise AssertionError("no step is done with a memory that could not be opened")
+        return self._memory
+
+    def _record(self, event: Event) -> None:
+        self.events.append(redact_event(event))
+
+    async def _open(self) -> None:
+        name = self._lane.opened_as
+        try:
+            self._memory = await self._call("open", partial(self._system.open, name))
+        except SystemFault as fault:
+            self._fail("open", self._story.story.phases[0], fault)
+
+    async def _close(self) -> None:
+        try:
+            await self._call("close", self._opened.close)
+        except SystemFault as fault:
+            self._fail("close", self._story.story.phases[-1], fault)
+
+    async def _call(self, stage: str, call: Callable[[], Awaitable[T]]) -> T:
+        return await call_system(stage, call, timeout_s=self._story.plan.feed_timeout_s)
+
+    def _fail(self, stage: str, phase: str, fault: SystemFault, day: int | None = None) -> None:
+        self._fault = self._fault or fault
+        self._record(
+            FeedFailed(
+                at=datetime.now(UTC),
+                scenario=self._scenario.id,
+                checkpoint=phase,
+                stage=stage,
+                fault=type(fault).__name__,
+                message=str(fault),
+                day=day,
+            )
+        )
+
+    async def _write(self, step: WriteStep) -> None:
+        if not self._is_open:
+            return
+        episode = self._story.story.get_episode(step.episode)
+        started = time.perf_counter()
+        try:
+            await self._call("ingest", partial(self._opened.ingest, episode))
+        except SystemFault as fault:
+            self._fail("ingest", step.phase, fault, episode.day)
+            return
+        self._day = max(self._day, episode.day)
+        self._record(
+            Ingested(
+                at=datetime.now(UTC),
+                scenario=self._scenario.id,
+                day=episode.day,
+                checkpoint=step.phase,
+                seconds=time.perf_counter() - started,
+            )
+        )
+
+    async def _settle(self, step: SettleStep) -> None:
+        if not self._is_open:
+            return
+        started = time.perf_counter()
+        try:
+            await self._call("settle", self._opened.settle)
+        except SystemFault as fault:
+            self._fail("settle", step.phase, fault)
+            return
+        self._record(
+            Settled(
+                at=datetime.now(UTC),
+                scenario=self._scenario.id,
+                checkpoint=step.phase,
+                seconds=time.perf_counter() - started,
+            )
+        )
+
+    async def _ask(self, step: AskStep) -> None:
+        for name in step.items:
+            self._record(await self._ask_item(self._story.items[name], step.phase))
+
+    async def _ask_item(self, item: Item, phase: str) -> Answered | NotAnswered:
+        story, plan = self._story, self._story.plan
+        trial = Trial(scenario=self._scenario.id, item=item.id, checkpoint=phase)
+        if self._fault is not None:
+            return NotAnswered(
+                at=datetime.now(UTC),
+                trial=trial,
+                fault=type(self._fault).__name__,
+                message=str(self._fault),
+                seconds=0.0,
+            )
+        question = item.ask(
+            self._lane.opened_as, self._scenario.compute_date(max(self._day, 1)), plan.top_k
+        )
+        reply = await ask_memory(
+            self._opened,
+            question,
+            timeout_s=None if self._system.card.computes else plan.answer_timeout_s,
+            calls=story.budget.calls,
+        )
+        return await finish_trial(story.finisher, trial, question, reply, until=self._day)
+
+    async def _erase(self, step: EraseStep) -> None:
+        memory = self._memory
+        if not self._is_open:
+            return
+        if not isinstance(memory, ErasingMemory):
+            raise TypeError("stories that erase are drawn for systems that offer it")
+        started = time.perf_counter()
+        try:
+            reply = await self._call("erase", partial(memory.erase, step.scope, step.value))
+        except (SystemFault, NotOffered) as fault:
+            self._observe(step, "erase", fault=str(fault))
+            return
+        self._observe(
+            step,
+            "erase",
+            confirmed=reply.confirmed,
+            count=reply.count,
+            seconds=time.perf_counter() - started,
+        )
+
+    async def _consolidate(self, step: ConsolidateStep) -> None:
+        memory = self._memory
+        if not self._is_open or not isinstance(memory, ConsolidatingMemory):
+            return
+        started = time.perf_counter()
+        try:
+            await self._call("consolidate", memory.consolidate)
+        except (SystemFault, NotOffered) as fault:
+            self._observe(step, "consolidate", fault=str(fault))
+            return
+        self._observe(step, "consolidate", seconds=time.perf_counter() - started)
+
+    async def _restart(self, step: RestartStep) -> None:
+        system, memory = self._system, self._memory
+        if not self._is_open or memory is None or not isinstance(system, ReopeningSystem):
+            return
+        started = time.perf_counter()
+        try:
+            is_killed = step.kill and await self._kill(memory)
+            if not is_killed:
+                await self._call("close", memory.close)
+            self._memory = None
+            self._memory = await self._call("reopen", partial(system.reopen, memory))
+        except (SystemFault, NotOffered) as fault:
+            lost = fault if isinstance(fault, SystemFault) else SystemFault(str(fault))
+            self._fail("reopen", step.phase, lost)
+            return
+        seconds = time.perf_counter() - started
+        self._observe(step, "restart", confirmed=is_killed, seconds=seconds)
+
+    async def _kill(self, memory: Memory) -> bool:
+        """Kill the process of a memory; False if it is not ours to kill."""
+        if not isinstance(memory, KillableMemory):
+            return False
+        try:
+            await self._call("kill", memory.kill)
+        except NotOffered:
+            return False
+        return True
+
+    async def _look(self, step: LookStep) -> None:
+        memory = self._memory
+        if not self._is_open or memory is None:
+            return
+        if isinstance(memory, ListingMemory):
+            try:
+                entries = await self._call("stored", memory.list_stored)
+            except NotOffered:
+                pass
+            except SystemFault as fault:
+                self._observe(step, "list", fault=str(fault))
+            else:
+                texts = [entry.text for entry in entries]
+                counts = {
+                    each: float(sum(contains(text, each) for text in texts))
+                    for each in step.planted
+                }
+                found = tuple(each for each in step.planted if counts[each])
+                self._observe(step, "list", count=len(entries), found=found, values=counts)
+        if (folder := self._find_folder()) is not None:
+            found = await anyio.to_thread.run_sync(search_folder, folder, step.planted)
+            self._observe(step, "search", found=found)
+
+    async def _poll(self, step: PollStep) -> None:
+        if not self._is_open:
+            return
+        item, started, pause = self._story.items[step.item], time.perf_counter(), _FIRST_PAUSE_S
+        asked = 0
+        while True:
+            is_done = await self._is_as_wanted(step, item)
+            asked += 1
+            passed = time.perf_counter() - started
+            if is_done or passed + pause > step.patience_s:
+                break
+            await anyio.sleep(pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE_S)
+        again = [await self._is_as_wanted(step, item) for _ in range(step.again if is_done else 0)]
+        self._observe(
+            step,
+            "poll",
+            item=item.id,
+            confirmed=asked == 1 and is_done,
+            count=asked,
+            seconds=passed if is_done else None,
+            values={"lost again": float(again.count(False))} if step.again else {},
+        )
+
+    async def _is_as_wanted(self, step: PollStep, item: Item) -> bool:
+        """Whether the answer now has the atoms that are awaited, or is free of the canaries."""
+        outcome = await self._ask_item(item, step.phase)
+        if isinstance(outcome, NotAnswered):
+            return False
+        text = outcome.answer.text
+        if step.wants:
+            return all(contains(text, atom) for atom in item.truth.atoms)
+        return not find_planted(text, item.truth.canaries)
+
+    async def _wait(self, step: WaitStep) -> None:
+        await self._story.wait(step.name)
+
+    async def _load(self, step: LoadStep) -> None:
+        if not self._is_open:
+            return
+        story, scenario = self._story, self._scenario
+        at = scenario.compute_date(max(self._day, 1))
+        load = LoadGenerator(
+            memory=self._opened,
+            questions=[
+                (item, item.ask(self._lane.opened_as, at, story.plan.top_k))
+                for item in (story.items[name] for name in step.items)
+            ],
+            episodes=[story.story.get_episode(name) for name in step.episodes],
+            most=self._system.card.max_concurrency,
+            timeout_s=story.plan.answer_timeout_s,
+        )
+        measured = await load.run(step)
+        used = {} if self._meter is None else self._meter.measure(self._find_folder())
+        self._observe(
+            step,
+            "load",
+            count=measured.arrivals,
+            seconds=measured.seconds,
+            values=measured.values | used,
+            histograms=measured.histograms,
+        )
+
+    def _find_folder(self) -> Path | None:
+        memory = self._memory
+        return memory.state_folder if isinstance(memory, MemoryWithFolder) else None
+
+    def _observe(self, step: Step, action: str, **values: object) -> None:
+        event = Observed(
+            at=datetime.now(UTC),
+            scenario=self._scenario.id,
+            lane=self._lane.name,
+            phase=step.phase,
+            action=action,
+        )
+        self._record(event.replace(**values))

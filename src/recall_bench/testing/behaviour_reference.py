@@ -1,0 +1,164 @@
+"""A small memory that does everything the behaviour suites measure, as it should."""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from recall_bench.core.scenario import PRINCIPAL
+from recall_bench.systems.python.adapter import DayMetadata, QueryContext
+from recall_bench.testing.honest import extract_words
+
+_FULL_NAME = re.compile(r"[A-Z]\w+ [A-Z]\w+")
+_WISH = re.compile(r"Please forget what I said about ([^.]+)\.")
+_FILE = "entries.json"
+_CLOSE = 0.5
+"""Entries at least this close to the best one are about the same matter: the latest counts."""
+_UNKNOWN = "There is no record of that."
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceEntry:
+    """One paragraph."""
+
+    text: str
+    episode: str
+    session: str
+    day: int
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether it passes on what somebody else wrote."""
+        return any(line.startswith(">") for line in self.text.splitlines())
+
+
+class ReferenceMemory:
+    """A Python adapter that erases, lists, reopens, and trusts no quotations."""
+
+    name: ClassVar[str] = "ReferenceMemory"
+    version = "1"
+    clock = "native"
+    honours_sessions = True
+    max_concurrency = 8
+    state_dir: Path
+
+    def __init__(self) -> None:
+        self.entries: list[ReferenceEntry] = []
+        self._kept_days: int | None = None
+
+    def __init_subclass__(cls) -> None:
+        cls.name = cls.__name__
+
+    def setup(self) -> None:
+        """Start empty."""
+        self.entries = []
+        self.flush()
+
+    def reopen(self) -> None:
+        """Go on with the entries in the folder."""
+        written = json.loads((self.state_dir / _FILE).read_text(encoding="utf-8"))
+        self.entries = [ReferenceEntry(**each) for each in written]
+
+    def flush(self) -> None:
+        """Write the entries to the folder."""
+        content = json.dumps([asdict(entry) for entry in self.entries])
+        (self.state_dir / _FILE).write_text(content, encoding="utf-8")
+
+    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
+        """Keep every paragraph of the day; a day that comes again replaces itself."""
+        episode = metadata.episode_id
+        self.entries = [entry for entry in self.entries if entry.episode != episode]
+        session = metadata.session or PRINCIPAL
+        for text in content.strip().split("\n\n"):
+            if (wish := _WISH.match(text)) is not None and session == PRINCIPAL:
+                self.forget(wish[1])
+            elif not text.startswith("#"):
+                self.entries.append(ReferenceEntry(text, episode, session, day))
+        self._drop_old()
+        self.flush()
+
+    def query(self, question: str, context: QueryContext) -> object:
+        """Quote the latest of the entries that fit best."""
+        found = self.rank(question, context)
+        return {
+            "answer": found[0].text if found else _UNKNOWN,
+            "passages": [{"text": entry.text, "day": entry.day} for entry in found[:5]],
+        }
+
+    def rank(self, question: str, context: QueryContext) -> list[ReferenceEntry]:
+        """Rank the entries that the asker may see: those that fit, the latest first."""
+        scored = [
+            (self.score(question, entry), entry)
+            for entry in self.list_visible(context)
+            if not entry.is_quoted
+        ]
+        best = max((score for score, _ in scored), default=0.0)
+        close = [entry for score, entry in scored if score and score >= _CLOSE * best]
+        return sorted(close, key=lambda entry: entry.day, reverse=True)
+
+    def score(self, question: str, entry: ReferenceEntry) -> float:
+        """Count the words in common; a person who is named must be there."""
+        names = find_names(question)
+        if any(name not in entry.text for name in names):
+            return 0.0
+        common = extract_words(question) & extract_words(entry.text)
+        return 0.1 + len(common - extract_words(" ".join(names)))
+
+    def list_visible(self, context: QueryContext) -> Iterable[ReferenceEntry]:
+        """The principal sees everything, a session its own."""
+        if context.session == PRINCIPAL:
+            return self.entries
+        return [entry for entry in self.entries if entry.session == context.session]
+
+    def forget(self, subject: str) -> int:
+        """Erase the entries about a subject: those that name its person, closest by words."""
+        names = find_names(subject)
+        about = [entry for entry in self.entries if all(name in entry.text for name in names)]
+        return self.erase(lambda entry: entry in about)
+
+    def delete(self, episode: str) -> int:
+        """Erase an episode."""
+        return self.erase(lambda entry: entry.episode == episode)
+
+    def delete_session(self, session: str) -> int:
+        """Erase a session."""
+        return self.erase(lambda entry: entry.session == session)
+
+    def delete_person(self, person: str) -> int:
+        """Erase what is about a person."""
+        return self.erase(lambda entry: person in entry.text)
+
+    def keep_days(self, days: int) -> int:
+        """Keep nothing older than this, from now on."""
+        self._kept_days = days
+        before = len(self.entries)
+        self._drop_old()
+        self.flush()
+        return before - len(self.entries)
+
+    def erase(self, chosen: Callable[[ReferenceEntry], bool]) -> int:
+        """Erase the chosen entries."""
+        kept = [entry for entry in self.entries if not chosen(entry)]
+        erased = len(self.entries) - len(kept)
+        self.entries = kept
+        self.flush()
+        return erased
+
+    def _drop_old(self) -> None:
+        if self._kept_days is not None and self.entries:
+            last = max(entry.day for entry in self.entries)
+            self.entries = [e for e in self.entries if e.day >= last - self._kept_days]
+
+    def stored(self) -> list[dict[str, object]]:
+        """List every entry."""
+        return [{"text": e.text, "id": e.episode, "day": e.day} for e in self.entries]
+
+    def consolidate(self) -> None:
+        """Nothing to do."""
+
+
+def find_names(text: str) -> list[str]:
+    """Find the full names in a text."""
+    return [name.removesuffix("'s") for name in _FULL_NAME.findall(text)]
