@@ -2,6 +2,8 @@
 
 import gc
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from recall_bench.core.errors import BenchError, DataError, Malformed, ModelFault, UsageError
 from recall_bench.core.foreign_json import MAX_DEPTH, decode_plain_json
+from recall_bench.core.profile import read_profile
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.core.yaml12 import Document
 from recall_bench.datasets.catalogue import find_dataset
@@ -32,6 +35,7 @@ from recall_bench.systems.transports import wire
 from tests.fuzz.model_targets import DAY
 from tests.fuzz.reply_targets import run_async
 
+ROOT = Path(__file__).parents[2]
 DEEP = "[" * 3000 + "]" * 3000
 
 
@@ -160,6 +164,28 @@ def test_the_lines_of_ten_thousand_problems_are_found_at_once() -> None:
 
     assert lines == list(range(1, 10_001))
     assert time.process_time() - before < 3
+
+
+@pytest.mark.parametrize("end", [1_000_000, 2**63])
+def test_steps_of_a_profile_end_where_ranges_do(tmp_path: Path, end: int) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(f"run: {{ranges: {{start: 10, end: {end}, step: 10}}}}\n")
+
+    with pytest.raises(UsageError, match=f"run.ranges.end: {end} is beyond every story"):
+        read_profile(path)
+
+
+def test_the_runner_of_make_fuzz_prints_its_table(tmp_path: Path) -> None:
+    """Its processes must find what they are given to do."""
+    command = [sys.executable, "-m", "tests.fuzz", "--target", "verdict of a", "--cases", "5"]
+
+    ended = subprocess.run(  # noqa: S603 - our own module
+        [*command, "--keep", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert "5 cases in" in ended.stdout
+    assert "0 findings" in ended.stdout
 
 
 def test_a_message_is_no_longer_than_a_person_reads() -> None:

@@ -218,6 +218,10 @@ def _extract_run_settings(run: _ProfileSection, base: Path) -> dict[str, Any]:
     return given
 
 
+_LAST_DAY = 999_999
+"""The last day that a range can name, which has six digits at most."""
+
+
 def _parse_range_setting(raw: str | list[int | str] | dict[str, Any]) -> tuple[str, ...]:
     if isinstance(raw, dict):
         if set(raw) == {"series"} and isinstance(raw["series"], list):
@@ -231,6 +235,8 @@ def _parse_range_setting(raw: str | list[int | str] | dict[str, Any]) -> tuple[s
             ) from error
         if steps.step < 1:
             raise UsageError(f"run.ranges.step: {steps.step} must be at least 1")
+        if steps.end > _LAST_DAY:
+            raise UsageError(f"run.ranges.end: {steps.end} is beyond every story; use fewer days")
         raw = [f"{days}d" for days in range(steps.start, steps.end + 1, steps.step)]
     if not raw:
         raise UsageError("run.ranges: has no checkpoint; use for example [30d, 90d]")
