@@ -179,7 +179,7 @@ def test_the_runner_of_make_fuzz_prints_its_table(tmp_path: Path) -> None:
     """Its processes must find what they are given to do."""
     command = [sys.executable, "-m", "tests.fuzz", "--target", "verdict of a", "--cases", "5"]
 
-    ended = subprocess.run(  # noqa: S603 - our own module
+    ended = subprocess.run(
         [*command, "--keep", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False
     )
 
