@@ -17,6 +17,7 @@ from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.running.scenario_run import AnswerQueue
 from recall_bench.testing import ExactJudge, ScriptedMemory, ScriptedSystem
+from tests.conftest import RELEASED_PAUSES_S
 from tests.running.conftest import Rehearsal
 
 pytestmark = pytest.mark.anyio
@@ -161,6 +162,7 @@ async def test_a_busy_judge_is_left_alone_as_long_as_it_asks_within_reason(
         slept.append(seconds)
 
     monkeypatch.setattr(anyio, "sleep", sleep)
+    monkeypatch.setattr(retry, "RETRY_PAUSES_S", RELEASED_PAUSES_S)
 
     await rehearsal.run(fig(), Moody(JudgeBusy("429", retry_after_s=asked), 1))
 
