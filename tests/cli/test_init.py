@@ -71,3 +71,11 @@ def test_its_workflow_is_the_one_in_the_documentation(invoke: Invoke) -> None:
     assert different[0].startswith("# Copy it to")
     assert different[1].strip().startswith("ADAPTER: hybrid")
     assert len(written) == len(documented) - 1
+
+
+def test_what_a_killed_command_did_not_write_is_written_when_it_is_repeated(invoke: Invoke) -> None:
+    assert invoke("init", "p").code == 0
+    Path("p/gate.yaml").unlink()
+
+    assert invoke("init", "p").code == 0
+    assert Path("p/gate.yaml").exists()

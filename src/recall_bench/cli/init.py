@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plain_text import wrap_text
 
@@ -34,16 +35,16 @@ def init_command(folder: Path) -> None:
 
     FOLDER is the current one unless it is given. Files that exist are never overwritten.
     """
-    if taken := [name for name in _TEMPLATES if (folder / name).exists()]:
+    folder_of_templates = files("recall_bench.cli") / "templates"
+    texts = {name: (folder_of_templates / each).read_bytes() for name, each in _TEMPLATES.items()}
+    # A command that was killed may have written some of them.
+    if taken := [name for name, text in texts.items() if _is_other(folder / name, text)]:
         raise UsageError(
             f"{folder / taken[0]}: exists already and is left as it is; name another folder"
         )
-    for name, template in _TEMPLATES.items():
-        text = (files("recall_bench.cli") / "templates" / template).read_text(encoding="utf-8")
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        click.echo(str(path))
+    for name, text in texts.items():
+        replace_file(folder / name, text)
+        click.echo(str(folder / name))
     click.echo("\nNext:")
     if folder != Path():
         click.echo(f"  cd {folder}")
@@ -51,3 +52,8 @@ def init_command(folder: Path) -> None:
     for command, purpose in _NEXT:
         click.echo(f"  {command:{width}}  # {purpose}")
     click.echo("\n".join(["", *wrap_text(_PYTEST_NOTE)]))
+
+
+def _is_other(path: Path, text: bytes) -> bool:
+    """Whether something else than this text is there."""
+    return path.exists() and not (path.is_file() and path.read_bytes() == text)
