@@ -175,6 +175,15 @@ def test_steps_of_a_profile_end_where_ranges_do(tmp_path: Path, end: int) -> Non
         read_profile(path)
 
 
+@pytest.mark.parametrize("start", [0, -(10**30)])
+def test_steps_of_a_profile_begin_with_a_day(tmp_path: Path, start: int) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(f"run: {{ranges: {{start: {start}, end: 30, step: 10}}}}\n")
+
+    with pytest.raises(UsageError, match=f"run.ranges.start: {start} must be at least 1"):
+        read_profile(path)
+
+
 def test_the_runner_of_make_fuzz_prints_its_table(tmp_path: Path) -> None:
     """Its processes must find what they are given to do."""
     command = [sys.executable, "-m", "tests.fuzz", "--target", "verdict of a", "--cases", "5"]

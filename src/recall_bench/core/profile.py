@@ -235,6 +235,8 @@ def _parse_range_setting(raw: str | list[int | str] | dict[str, Any]) -> tuple[s
             ) from error
         if steps.step < 1:
             raise UsageError(f"run.ranges.step: {steps.step} must be at least 1")
+        if steps.start < 1:
+            raise UsageError(f"run.ranges.start: {steps.start} must be at least 1")
         if steps.end > _LAST_DAY:
             raise UsageError(f"run.ranges.end: {steps.end} is beyond every story; use fewer days")
         raw = [f"{days}d" for days in range(steps.start, steps.end + 1, steps.step)]
