@@ -209,7 +209,8 @@ def _open_command(_: Path) -> ContentReader:
     return ContentReader(seeds, lambda content: run_async(ask(content)))
 
 
-def _open_once(_: Path) -> ContentReader:
+def open_once(_: Path) -> ContentReader:
+    """The output of a program that is run for each question."""
     memory = OnceMemory.__new__(OnceMemory)
     memory.home = Path("/nowhere")
     memory.ids = {each.day: each.id for each in EPISODES}
@@ -295,7 +296,7 @@ def list_reply_targets() -> Sequence[FuzzTarget]:
         "reply over HTTP": (_open_http, (SystemFault, SystemGone)),
         "server's facts over HTTP": (_open_health, (BenchError,)),
         "reply of a command": (_open_command, (SystemFault, SystemGone)),
-        "reply of a program run once": (_open_once, (SystemFault,)),
+        "reply of a program run once": (open_once, (SystemFault,)),
         "reply over gRPC": (_open_grpc, (SystemFault,)),
         "reply of an MCP tool": (_open_mcp, (SystemFault,)),
     }

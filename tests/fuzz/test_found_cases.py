@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from recall_bench.core.errors import BenchError, DataError, Malformed, ModelFault, UsageError
+from recall_bench.core.event import Answered
 from recall_bench.core.foreign_json import MAX_DEPTH, decode_plain_json
 from recall_bench.core.profile import read_profile
 from recall_bench.core.verdict import JudgeCard, Verdict
@@ -32,8 +33,10 @@ from recall_bench.reporting.analyses.canaries import read_canaries
 from recall_bench.running.replay import locate_replay, read_replay
 from recall_bench.systems.servers.stdio_server import DirectWriter, Pipes, serve_stdio
 from recall_bench.systems.transports import wire
+from tests.datasets.test_personamem import row as personamem_row
+from tests.datasets.test_personamem import write as write_personamem
 from tests.fuzz.model_targets import DAY
-from tests.fuzz.reply_targets import run_async
+from tests.fuzz.reply_targets import open_once, run_async
 
 ROOT = Path(__file__).parents[2]
 DEEP = "[" * 3000 + "]" * 3000
@@ -64,6 +67,13 @@ def test_personamem_refuses_an_id_that_no_file_can_hold(tmp_path: Path) -> None:
 
     with pytest.raises(Malformed, match="line 1: has no id"):
         find_dataset("personamem-32k").load(tmp_path, {})
+
+
+def test_personamem_refuses_a_cut_of_thousands_of_digits(tmp_path: Path) -> None:
+    row = personamem_row(end_index_in_shared_context="1" * 5000)
+
+    with pytest.raises(Malformed, match="is not a count of messages"):
+        find_dataset("personamem-32k").load(write_personamem(tmp_path / "d", row), {})
 
 
 CANARIES = {
@@ -242,6 +252,15 @@ def test_embeddings_that_are_no_numbers_are_the_models_fault(
 def test_a_count_of_tokens_that_cannot_be_is_none(counted: object) -> None:
     assert read_token_count(counted) == 0
     assert read_token_count(7) == 7
+
+
+def test_a_program_that_finds_a_day_of_thousands_of_digits_found_no_day(tmp_path: Path) -> None:
+    reply = {"hits": [{"path": f"day-{'1' * 5000}.md", "snippet": "x"}]}
+
+    event = open_once(tmp_path).parse(json.dumps(reply).encode()).records
+
+    assert isinstance(event, Answered)
+    assert [(each.text, each.day) for each in event.answer.passages] == [("x", None)]
 
 
 LINES = {

@@ -68,6 +68,7 @@ _COLUMNS = (
 _OPTION = re.compile(r"\s*\(([a-zA-Z])\)\s*")
 _SIZED = re.compile(r"_(\d+[km])\.csv", re.IGNORECASE)
 _KEY = re.compile(rb'\s*\{\s*("(?:[^"\\]|\\.)*")\s*:')
+_COUNT = re.compile(r"[0-9]{1,9}")
 _SPEAKERS = frozenset({"user", "assistant"})
 
 
@@ -240,8 +241,8 @@ def _parse_row(place: str, row: Mapping[str, str | None], column: str) -> _Perso
     if right not in options:
         raise Malformed(place, f"the right option {right!r} is not among {', '.join(options)}")
     end = cells["end_index_in_shared_context"]
-    if not end.isdecimal():
-        raise Malformed(place, f"the cut {end!r} is not a count of messages")
+    if not _COUNT.fullmatch(end):
+        raise Malformed(place, f"the cut {end!r:.60} is not a count of messages")
     return _PersonaMemQuestion(
         place=place,
         id=cells["question_id"],

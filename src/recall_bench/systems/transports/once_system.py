@@ -43,7 +43,7 @@ DEFAULT_ARGUMENTS = ("--home", "{home}", "--query", "{query}", "--k", "{k}")
 DEFAULT_K = 10
 
 _PLACEHOLDER = re.compile(r"\{(home|query|k|date|session)\}")
-_DAY_FILE = re.compile(r"day-(\d{4,})\.md")
+_DAY_FILE = re.compile(r"day-([0-9]{4,9})\.md")
 
 
 class ProgramHit(msgspec.Struct, frozen=True, kw_only=True):
