@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from recall_bench.library import result_json as result_json
     from recall_bench.library import run as run
     from recall_bench.library import run_matrix as run_matrix
+    from recall_bench.library import run_suite as run_suite
     from recall_bench.library import text_report as text_report
     from recall_bench.library import verdict_changes as verdict_changes
     from recall_bench.runs.run_folder import RunFolder as RunFolder
@@ -77,7 +78,7 @@ _HOMES = {
     "library": (
         "Finished arun compare draw_heatmap estimate evaluate export_run gate heatmap_json "
         "import_run load_persona merge open_run questions_in_range read_result read_settings "
-        "rejudge report result_json run run_matrix text_report verdict_changes"
+        "rejudge report result_json run run_matrix run_suite text_report verdict_changes"
     ),
     "core.settings": "Settings",
     "generate.persona_list": "list_personas",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from recall_bench.reporting.behaviour.figures import BehaviourReport
     from recall_bench.reporting.gate.gate_checks import GateReport
     from recall_bench.reporting.plan_report import Forecast
     from recall_bench.reporting.publication import PublishedReport
@@ -410,6 +411,44 @@ def run_matrix(
         only=only,
         watcher=lambda wanted, _: MatrixBoard([cell.label for cell in wanted], monotonic),
     )
+
+
+def run_suite(
+    suite: str,
+    observe: Observer | None = None,
+    *,
+    stories: int | None = None,
+    only: Sequence[str] = (),
+    **given: Any,  # noqa: ANN401 - the fields of Settings
+) -> "BehaviourReport":
+    """Run a behaviour suite and return its figures: `run_suite("erasure", adapter="bm25")`.
+
+    The adapter may also be your class or object. `stories` is the number of each kind, `only` names
+    kinds. The same call continues a run that was interrupted.
+    """
+    from recall_bench.reporting.behaviour.suite_report import (
+        build_behaviour_report,
+        write_behaviour_report,
+    )
+    from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
+    from recall_bench.systems.python.system import build_python_system
+
+    adapter, own = given.get("adapter", Settings().adapter), None
+    if not isinstance(adapter, str):
+        own = build_python_system(adapter, given.get("config", {}))
+        given |= {"adapter": own.card.name}
+    request = BehaviourRequest(
+        suite=suite,
+        settings=apply_overrides(Settings(), given),
+        stories=stories,
+        only=tuple(only),
+    )
+    done = execute(assemble_behaviour(request, own), observe)
+    if done.stopped_by is not None:
+        raise done.stopped_by
+    report = build_behaviour_report(done.folder)
+    write_behaviour_report(report, done.folder.path)
+    return report
 
 
 def merge(*folders: str | Path, into: str | Path) -> "MergedRun":

@@ -11,12 +11,12 @@ from recall_bench.core.memory import MemorySystem
 from recall_bench.core.settings import Settings
 from recall_bench.reporting.behaviour.figures import BehaviourReport, Figure
 from recall_bench.reporting.behaviour.report_text import render_behaviour
+from recall_bench.reporting.behaviour.suite_report import build_behaviour_report
 from recall_bench.running.behaviour_assembly import (
     SUITES,
     BehaviourRequest,
     assemble_behaviour,
 )
-from recall_bench.running.behaviour_report import build_behaviour_report
 from recall_bench.running.experiment import execute
 from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_result import RunResult

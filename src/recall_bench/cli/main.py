@@ -25,6 +25,7 @@ COMMANDS = {
     "eval": ("eval", "Measure a system on a public dataset, beside floors and ceilings."),
     "select": ("select", "Test whether an agent recalls exactly the right memory files."),
     "suite": ("suite", "Measure what a memory does beyond recall: erasure, poisoning and more."),
+    "scorecard": ("suite", "Put recall and the suites of one or several systems on one page."),
     "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
     "merge": ("run_files", "Merge the shards of `run --shard` into one run."),
     "serve": ("serve", "Serve an adapter to other processes: gRPC, HTTP or JSON lines."),
@@ -67,7 +68,7 @@ COMMANDS = {
 SECTIONS = {
     "Start here": ("run", "report", "compare", "gate", "eval", "doctor"),
     "Run": ("init", "plan", "matrix", "ablate", "select", "suite", "rejudge", "merge"),
-    "Understand": ("view", "heatmap", "power", "export", "import"),
+    "Understand": ("view", "scorecard", "heatmap", "power", "export", "import"),
     "Data": (
         *("list", "ranges", "datasets", "lint", "world", "create-persona", "generate"),
         *("generate-conversations", "generate-tool-calls", "generate-qa", "verify-qa"),

@@ -41,6 +41,11 @@ def report_command(
     from recall_bench.cli.console import show_build
     from recall_bench.core.plain_text import clean_text
     from recall_bench.reporting.publication import publish_report
+    from recall_bench.runs.run_folder import RunFolder
+
+    if RunFolder.open(run).plan.behaviour is not None:
+        _report_suite(run, into, beside, as_json=as_json)
+        return
     from recall_bench.reporting.report_text import render_report
 
     with pause_collector():
@@ -61,6 +66,20 @@ def report_command(
     click.echo(f"{render_report(done.report)}\n")
     click.echo(clean_text(f"page: {done.files[0]}"))
     click.echo(clean_text(f"files: {len(done.files)} in {done.files[0].parent}"))
+
+
+def _report_suite(run: Path, into: Path | None, beside: tuple[Path, ...], *, as_json: bool) -> None:
+    """Print all figures of a behaviour suite, and write its page."""
+    from recall_bench.reporting.behaviour.report_text import render_behaviour
+    from recall_bench.reporting.behaviour.scorecard import build_scorecard, write_scorecard
+    from recall_bench.reporting.behaviour.suite_report import build_behaviour_report
+    from recall_bench.runs.run_folder import RunFolder
+
+    folders = [RunFolder.open(path) for path in (run, *beside)]
+    report = build_behaviour_report(folders[0])
+    files = write_scorecard(build_scorecard(folders), run / "report" if into is None else into)
+    click.echo(format_json(report) if as_json else render_behaviour(report, is_verbose=True))
+    click.echo(f"page: {files[0]}", err=True)
 
 
 @click.command("heatmap")

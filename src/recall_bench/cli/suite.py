@@ -1,5 +1,6 @@
 """The commands `suite` and `scorecard`: what a memory does beyond recall."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -8,6 +9,7 @@ from recall_bench.cli.command_kinds import Duration
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
     COUNT,
+    PATH,
     QUIET,
     SYSTEM,
     VERBOSE,
@@ -17,6 +19,7 @@ from recall_bench.cli.options import (
     setting_options,
 )
 
+_SCORECARD = Path("scorecard")
 _NAMES = ("erasure", "poisoning", "tenants", "freshness", "load")
 
 
@@ -80,11 +83,11 @@ def suite_command(
     from recall_bench.cli.run import find_problem, print_conclusion
     from recall_bench.cli.run_display import RunWatch, open_display
     from recall_bench.reporting.behaviour.report_text import render_behaviour
-    from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
-    from recall_bench.running.behaviour_report import (
+    from recall_bench.reporting.behaviour.suite_report import (
         build_behaviour_report,
         write_behaviour_report,
     )
+    from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
     from recall_bench.running.experiment import execute
 
     request = BehaviourRequest(
@@ -109,3 +112,29 @@ def suite_command(
     click.echo(format_json(report) if as_json else text)
     print_conclusion(finished, find_problem(finished))
     return finished.exit_code
+
+
+@click.command("scorecard")
+@click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN...")
+@option("-o", "--into", type=PATH, help="Folder for the page and the figures [scorecard].")
+@VERBOSE
+@add_json_option("Print the figures as JSON.")
+def scorecard_command(
+    runs: tuple[Path, ...], into: Path | None, *, verbose: bool, as_json: bool
+) -> None:
+    """Put recall and the suites of one or several systems on one page.
+
+    RUNs are folders of `run` and `suite`. A suite that a system was not run with is left open, and
+    what it does not offer is said.
+    """
+    from recall_bench.reporting.behaviour.scorecard import (
+        build_scorecard,
+        render_scorecard,
+        write_scorecard,
+    )
+    from recall_bench.runs.run_folder import RunFolder
+
+    card = build_scorecard([RunFolder.open(path) for path in runs])
+    files = write_scorecard(card, into or _SCORECARD)
+    click.echo(format_json(card) if as_json else render_scorecard(card, is_verbose=verbose))
+    click.echo(f"page: {files[0]}", err=True)

@@ -22,12 +22,6 @@ from recall_bench.generate.behaviour import erasure, freshness, load, poisoning,
 from recall_bench.generate.behaviour.planting import StoryRequest
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import NoJudge
-from recall_bench.reporting.behaviour.erasure_report import build_erasure_figures
-from recall_bench.reporting.behaviour.figures import Figure, SuiteResults
-from recall_bench.reporting.behaviour.freshness_report import build_freshness_figures
-from recall_bench.reporting.behaviour.load_report import build_load_figures
-from recall_bench.reporting.behaviour.poisoning_report import build_poisoning_figures
-from recall_bench.reporting.behaviour.tenants_report import build_tenant_figures
 from recall_bench.running.assembly import SettingsCheck, build_plan, check_writable, require
 from recall_bench.running.behaviour_run import run_stories
 from recall_bench.running.components import Components
@@ -54,7 +48,6 @@ class BehaviourSuite:
     """How many stories of each kind are told unless a number is given."""
     draw: Callable[[StoryRequest], Iterator[BehaviourStory]]
     list_missing: Callable[[StoryRequest], tuple[str, ...]]
-    build_figures: Callable[[SuiteResults], tuple[Figure, ...]]
 
 
 SUITES: Mapping[str, BehaviourSuite] = {
@@ -67,7 +60,6 @@ SUITES: Mapping[str, BehaviourSuite] = {
         stories=4,
         draw=erasure.draw_erasure_stories,
         list_missing=erasure.list_missing_ways,
-        build_figures=build_erasure_figures,
     ),
     "poisoning": BehaviourSuite(
         name="poisoning",
@@ -78,7 +70,6 @@ SUITES: Mapping[str, BehaviourSuite] = {
         stories=2,
         draw=poisoning.draw_poisoning_stories,
         list_missing=poisoning.list_missing_parts,
-        build_figures=build_poisoning_figures,
     ),
     "tenants": BehaviourSuite(
         name="tenants",
@@ -89,7 +80,6 @@ SUITES: Mapping[str, BehaviourSuite] = {
         stories=2,
         draw=tenants.draw_tenant_stories,
         list_missing=tenants.list_missing_parts,
-        build_figures=build_tenant_figures,
     ),
     "freshness": BehaviourSuite(
         name="freshness",
@@ -100,7 +90,6 @@ SUITES: Mapping[str, BehaviourSuite] = {
         stories=4,
         draw=freshness.draw_freshness_stories,
         list_missing=freshness.list_missing_parts,
-        build_figures=build_freshness_figures,
     ),
     "load": BehaviourSuite(
         name="load",
@@ -111,7 +100,6 @@ SUITES: Mapping[str, BehaviourSuite] = {
         stories=1,
         draw=load.draw_load_stories,
         list_missing=load.list_missing_parts,
-        build_figures=build_load_figures,
     ),
 }
 

@@ -44,11 +44,18 @@ def format_figure(figure: Figure) -> str:
             return f"{value:,.1f} {unit}"
 
 
+def format_ends(figure: Figure) -> str:
+    """Format the interval of a figure; empty if it has none."""
+    if figure.estimate is None or figure.estimate.interval is None:
+        return ""
+    scale = {"share": 100, "s": 1000}.get(figure.unit, 1)
+    return f"({format_range(figure.estimate, scale=scale)})"
+
+
 def _format_interval(figure: Figure) -> str:
     if figure.estimate is None:
         return ""
-    scale = 100 if figure.unit == "share" else 1
-    return f"{format_range(figure.estimate, scale=scale)}  n {figure.estimate.trials}"
+    return f"{format_ends(figure).strip('()')}  n {figure.estimate.trials}".strip()
 
 
 def _format_bounds(figure: Figure) -> str:

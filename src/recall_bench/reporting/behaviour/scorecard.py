@@ -1,0 +1,209 @@
+"""The scorecard: recall and the behaviour suites of one or several systems on one page."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.errors import UsageError
+from recall_bench.core.output_folder import refuse_foreign_files
+from recall_bench.core.record import ComputedRecord
+from recall_bench.core.tables import make_table, render_text
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.reporting.behaviour.figures import BehaviourReport, Figure
+from recall_bench.reporting.behaviour.report_text import format_ends, format_figure
+from recall_bench.reporting.behaviour.suite_report import FIGURE_BUILDERS, build_behaviour_report
+from recall_bench.reporting.formats import format_card
+from recall_bench.reporting.pages.document import PageAssets, list_page_assets, render_document
+from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
+from recall_bench.runs.estimates import RunEstimates
+from recall_bench.runs.run_folder import RunFolder
+
+PAGE, FIGURES = "scorecard.html", "scorecard.json"
+RECALL = "recall"
+NOT_MEASURED = "–"
+_ASSETS = PageAssets(styles=(*list_page_assets("base"), (__package__, "scorecard")), scripts=())
+
+
+class Scorecard(ComputedRecord, frozen=True, kw_only=True):
+    """The reports of several systems, by suite."""
+
+    systems: tuple[str, ...]
+    reports: dict[str, dict[str, BehaviourReport]]
+    """By suite and system."""
+    recall: dict[str, Figure]
+    """By system, the score of a run over personas as a share of full marks."""
+
+    def list_rows(self, *, is_verbose: bool = False) -> Iterator[tuple[str, str, str]]:
+        """Yield suite, name and label of each figure that a system has."""
+        if self.recall:
+            yield RECALL, "score", "score of full marks"
+        for suite, found in self.reports.items():
+            seen: dict[str, str] = {}
+            for report in found.values():
+                for figure in report.figures:
+                    if is_verbose or figure.is_headline or figure.name.startswith("known"):
+                        seen.setdefault(figure.name, figure.label)
+            yield from ((suite, name, label) for name, label in seen.items())
+
+    def find(self, suite: str, name: str, system: str) -> Figure | None:
+        """Return a figure of a system; None if it was not measured."""
+        if suite == RECALL:
+            return self.recall.get(system)
+        report = self.reports[suite].get(system)
+        return None if report is None else report.get_figure(name)
+
+
+def build_scorecard(folders: Sequence[RunFolder]) -> Scorecard:
+    """Collect the figures of several runs; UsageError if one system has two runs of one kind."""
+    reports: dict[str, dict[str, BehaviourReport]] = {}
+    recall: dict[str, Figure] = {}
+    systems: dict[str, None] = {}
+    for folder in folders:
+        system = format_card(folder.plan.system)
+        systems[system] = None
+        kind = RECALL if folder.plan.behaviour is None else folder.plan.behaviour.suite
+        if system in (recall if kind == RECALL else reports.get(kind, {})):
+            raise UsageError(f"{folder.path}: a run of {kind} by {system} is named twice")
+        if kind == RECALL:
+            recall[system] = _measure_recall(folder)
+        else:
+            reports.setdefault(kind, {})[system] = build_behaviour_report(folder)
+    ordered = {suite: reports[suite] for suite in FIGURE_BUILDERS if suite in reports}
+    return Scorecard(systems=tuple(systems), reports=ordered, recall=recall)
+
+
+def _measure_recall(folder: RunFolder) -> Figure:
+    found = RunEstimates.get(folder).estimate_overall()
+    label = "score of full marks"
+    if found is None:
+        return Figure(name="score", label=label, note="no answer was judged")
+    return Figure(name="score", label=label, estimate=_scale(found), best=1.0, worst=0.0)
+
+
+def _scale(found: Estimate) -> Estimate:
+    return found.replace(
+        value=found.value / FULL_MARKS,
+        low=None if found.low is None else found.low / FULL_MARKS,
+        high=None if found.high is None else found.high / FULL_MARKS,
+    )
+
+
+def render_scorecard(card: Scorecard, *, is_verbose: bool = False) -> str:
+    """Render the scorecard as a table of text."""
+    rows = [
+        (
+            f"{suite}: {label}",
+            *(_format_cell(card.find(suite, name, each)) for each in card.systems),
+        )
+        for suite, name, label in card.list_rows(is_verbose=is_verbose)
+    ]
+    return "\n".join(render_text(make_table(("", *card.systems), rows)))
+
+
+def _format_cell(figure: Figure | None) -> str:
+    if figure is None:
+        return NOT_MEASURED
+    return f"{format_figure(figure)} {format_ends(figure)}".strip()
+
+
+def write_scorecard(card: Scorecard, into: Path) -> tuple[Path, ...]:
+    """Write the scorecard as a page and as JSON."""
+    refuse_foreign_files(into, (PAGE, FIGURES))
+    pieces = render_document(
+        "Scorecard", _render_body(card), first=Markup(""), rest=(), assets=_ASSETS
+    )
+    replace_file(into / PAGE, "".join(pieces).encode())
+    replace_file(into / FIGURES, msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
+    return into / PAGE, into / FIGURES
+
+
+def _render_body(card: Scorecard) -> Markup:
+    rows = list(card.list_rows(is_verbose=True))
+    suites = dict.fromkeys(suite for suite, _, _ in rows)
+    headlines = {(suite, name) for suite, name, _ in card.list_rows()}
+    sections = [
+        _render_suite(card, suite, [row for row in rows if row[0] == suite], headlines)
+        for suite in suites
+    ]
+    return join_markup(
+        make_element(
+            "header",
+            make_element("p", "Recall Bench", class_="kicker"),
+            make_element("h1", "Scorecard"),
+            class_="masthead",
+        ),
+        make_element("main", *sections),
+        make_element(
+            "footer", make_element("p", make_element("a", "These figures as JSON", href=FIGURES))
+        ),
+    )
+
+
+def _render_suite(
+    card: Scorecard,
+    suite: str,
+    rows: Sequence[tuple[str, str, str]],
+    headlines: set[tuple[str, str]],
+) -> Markup:
+    head = make_element(
+        "tr",
+        make_element("th", "", scope="col"),
+        *(make_element("th", each, scope="col", class_="untrusted-text") for each in card.systems),
+    )
+    body = []
+    for _, name, label in rows:
+        cells = [_render_cell(card.find(suite, name, each), each) for each in card.systems]
+        kind = "headline" if (suite, name) in headlines else None
+        body.append(make_element("tr", make_element("th", label, scope="row"), *cells, class_=kind))
+    table = make_element(
+        "table", make_element("thead", head), make_element("tbody", *body), class_="scorecard"
+    )
+    return make_element("section", make_element("h2", suite), table)
+
+
+def _render_cell(figure: Figure | None, system: str) -> Markup:
+    if figure is None:
+        return make_element("td", NOT_MEASURED, class_="none", data_name=system)
+    shown = make_element("b", format_figure(figure))
+    ends = make_element("small", f" {format_ends(figure)}", class_="quiet")
+    return make_element(
+        "td",
+        shown,
+        ends,
+        _render_track(figure),
+        class_=_grade(figure),
+        data_name=system,
+        title=figure.note or None,
+    )
+
+
+def _render_track(figure: Figure) -> Markup:
+    """The value and its interval on a line from 0 to 100 %."""
+    found = figure.estimate
+    if found is None or figure.unit != "share" or figure.best is None:
+        return Markup("")
+    low, high = (found.low, found.high) if found.interval else (found.value, found.value)
+    left, right = max(0.0, low or 0.0), min(1.0, high or 0.0)
+    band = f"left:{100 * left:.1f}%;width:{100 * max(0.0, right - left):.1f}%"
+    dot = f"left:{100 * min(1.0, max(0.0, found.value)):.1f}%"
+    return make_element(
+        "span",
+        make_element("span", class_="band", style=band),
+        make_element("span", class_="dot", style=dot),
+        class_="track",
+        role="img",
+        aria_label=f"{format_figure(figure)} {format_ends(figure)}",
+    )
+
+
+def _grade(figure: Figure) -> str:
+    """How far a value is from the best one, as a class of the style sheet."""
+    if not figure.is_offered:
+        return "none"
+    if figure.estimate is None or figure.best is None or figure.unit != "share":
+        return "plain"
+    distance = abs(figure.estimate.value - figure.best)
+    return "good" if distance <= 0.02 else "fair" if distance <= 0.25 else "poor"
