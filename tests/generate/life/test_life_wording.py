@@ -111,7 +111,11 @@ def test_an_event_is_a_clause_of_the_sources(edition: LifeEdition) -> None:
 
 def test_a_deed_is_proved_by_the_step_that_tells_it(folder: Path) -> None:
     """The one who repairs is named at the start; what was done is told later."""
-    change(folder, THREADS, "{room.keeper} [put up a sign|closed the door].", "{fixer} was told.")
+    remarks = (
+        '["{room.keeper} [put up a sign|closed the door].", '
+        '"[We put a sign on the door|The room stays open].", ""]'
+    )
+    change(folder, THREADS, remarks, '["{fixer} was told."]')
     change(
         folder,
         THREADS,
@@ -214,10 +218,16 @@ def test_a_remark_is_left_out_rather_than_repeated(edition: LifeEdition) -> None
     assert sum(text.count("We put a sign on the door.") for text in texts) <= 1
 
 
-def test_a_sum_counts_facts_that_mark_a_step_too(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", range(2))
+def test_a_sum_counts_facts_that_mark_a_step_too(folder: Path, tmp_path: Path, seed: int) -> None:
     """Where a step names no entity its first new fact stands for it."""
     change(folder, THREADS, "a bill of {bill} for {room}.", "a bill of {bill} today.")
-    built = build_life_folder(read_life(folder), tmp_path / "built")
+    asked = '["What did the repairs of {period} cost altogether?", '
+    change(
+        folder, THREADS, f"per: year, ask: {asked}", 'per: room, ask: ["What did {room} cost?", '
+    )
+    change(folder, THREADS, "pay for repairs in {period}?", "pay so far for {room}?")
+    built = build_life_folder(read_life(folder), tmp_path / "built", seed=seed)
 
     assert [str(found) for found in verify_world(built, "arcs-200d.yaml").findings] == []
 
