@@ -83,6 +83,7 @@ def test_the_public_names() -> None:
         "result_json",
         "run",
         "run_matrix",
+        "run_suite",
         "summarise",
         "text_report",
         "verdict_changes",

@@ -49,7 +49,7 @@ def test_every_command_is_in_one_section_and_six_come_first() -> None:
     grouped = [name for names in SECTIONS.values() for name in names]
 
     assert sorted(grouped) == sorted(COMMANDS)
-    assert list(SECTIONS) == ["Start here", "Run", "Understand", "Data", "Trust", "Serve"]
+    assert list(SECTIONS) == ["Start here", "Run", "Understand", "Data", "Trust"]
     assert len(SECTIONS["Start here"]) == 6
 
 

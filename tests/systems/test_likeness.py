@@ -13,11 +13,11 @@ DIRECTION = ROWS[0]
 
 def measure(version: IndexVersion, rows: int, block: int = 16) -> list[float]:
     blocks = [ROWS[start : min(start + block, rows)] for start in range(0, rows, block)]
-    return version.measure_likeness(blocks, "Which?", DIRECTION).tolist()
+    return [float(each) for each in version.measure_likeness(blocks, "Which?", DIRECTION)]
 
 
 def expect(rows: int) -> list[float]:
-    return compute_similarity(ROWS[:rows], DIRECTION).tolist()
+    return [float(each) for each in compute_similarity(ROWS[:rows], DIRECTION)]
 
 
 def count_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:

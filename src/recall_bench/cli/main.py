@@ -24,8 +24,8 @@ COMMANDS = {
     "plan": ("run", "Show what a run would do and cost, before anything is spent."),
     "eval": ("eval", "Measure a system on a public dataset, beside floors and ceilings."),
     "select": ("select", "Test whether an agent recalls exactly the right memory files."),
-    "suite": ("suite", "Measure what a memory does beyond recall: erasure, poisoning and more."),
-    "scorecard": ("suite", "Put recall and the suites of one or several systems on one page."),
+    "suite": ("suite", "Measure erasure, poisoning, tenants, freshness or load."),
+    "scorecard": ("suite", "Put recall and suites of several systems on one page."),
     "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
     "merge": ("run_files", "Merge the shards of `run --shard` into one run."),
     "serve": ("serve", "Serve an adapter to other processes: gRPC, HTTP or JSON lines."),
@@ -67,7 +67,10 @@ COMMANDS = {
 
 SECTIONS = {
     "Start here": ("run", "report", "compare", "gate", "eval", "doctor"),
-    "Run": ("init", "plan", "matrix", "ablate", "select", "suite", "rejudge", "merge"),
+    "Run": (
+        *("init", "plan", "matrix", "ablate", "select", "suite", "rejudge", "merge"),
+        *("serve", "endpoint", "completion"),
+    ),
     "Understand": ("view", "scorecard", "heatmap", "power", "export", "import"),
     "Data": (
         *("list", "ranges", "datasets", "lint", "world", "create-persona", "generate"),
@@ -77,7 +80,6 @@ SECTIONS = {
         *("verify", "bundle", "challenge", "leaderboard", "check-adapter", "judge-lab"),
         "canaries",
     ),
-    "Serve": ("serve", "endpoint", "completion"),
 }
 """The commands by purpose, as `--help` shows them."""
 

@@ -26,7 +26,7 @@ _NAMES = ("erasure", "poisoning", "tenants", "freshness", "load")
 @click.command("suite")
 @click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
 @setting_options(*SYSTEM)
-@setting_options("reader", "top_k", "seed", "error_budget")
+@setting_options("reader", "top_k", "seed", seed="Seed of the stories")
 @option("--stories", type=COUNT, help="Stories of each kind [as the suite has].")
 @click.option(
     "--patience",
@@ -51,7 +51,7 @@ _NAMES = ("erasure", "poisoning", "tenants", "freshness", "load")
     metavar="TIME",
     help="How long each rate of the load suite lasts [5s].",
 )
-@setting_options("into", "resume", "retry_errors")
+@setting_options("into", "resume")
 @QUIET
 @VERBOSE
 @add_json_option("Print the figures as JSON.")
@@ -68,7 +68,7 @@ def suite_command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
-    r"""Run a suite of behaviour stories: erasure, poisoning, tenants, freshness or load.
+    """Run a suite of behaviour stories: erasure, poisoning, tenants, freshness or load.
 
     \b
     erasure    what remains of facts that were to be forgotten, and what is lost besides
@@ -79,7 +79,7 @@ def suite_command(
 
     What a system does not offer is reported as not offered. The same command continues a run that
     was interrupted.
-    """
+    """  # noqa: D301 - click's mark for lines that are not to be wrapped
     from recall_bench.cli.run import find_problem, print_conclusion
     from recall_bench.cli.run_display import RunWatch, open_display
     from recall_bench.reporting.behaviour.report_text import render_behaviour
