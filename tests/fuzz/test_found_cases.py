@@ -16,6 +16,7 @@ from recall_bench.core.errors import BenchError, DataError, Malformed, ModelFaul
 from recall_bench.core.event import Answered
 from recall_bench.core.foreign_json import MAX_DEPTH, decode_plain_json
 from recall_bench.core.profile import read_profile
+from recall_bench.core.redaction import find_secrets
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.core.yaml12 import Document
 from recall_bench.datasets.catalogue import find_dataset
@@ -205,6 +206,16 @@ def test_the_runner_of_make_fuzz_prints_its_table(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     assert "5 cases in" in ended.stdout
     assert "0 findings" in ended.stdout
+
+
+def test_secrets_are_looked_for_in_a_long_word_at_once() -> None:
+    """Every letter could begin a scheme: 150,000 of them took 13 s."""
+    before = time.process_time()
+
+    found = list(find_secrets("x" * 300_000 + " http://me:pass-word-7@host/"))
+
+    assert "pass-word-7" in found
+    assert time.process_time() - before < 2
 
 
 def test_a_message_is_no_longer_than_a_person_reads() -> None:

@@ -267,7 +267,7 @@ def find_secrets(value: object, name: str = "") -> Iterator[str]:
 
 
 def _find_text_secrets(text: str) -> Iterator[str]:
-    for url in re.findall(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s'\"]+", text):
+    for url in re.findall(r"[a-zA-Z][a-zA-Z0-9+.-]{0,30}://[^\s'\"]+", text):
         yield from _find_url_secrets(url)
     if " " in text:
         try:
