@@ -61,7 +61,9 @@ _MESSAGE_SHAPES = (
     re.compile(rf"(?P<keep>[?&](?:key|sig|signature)=){_VALUE}+", re.IGNORECASE),
     re.compile(r"(?P<keep>\bbearer\s+)[\w.~+/=*-]{6,}", re.IGNORECASE),
     re.compile(r"(?P<keep>)\b(?:sk|pk|gsk|xai|hf|ghp|gho|ghs)[-_][\w*.-]{8,}"),
-    re.compile(r"(?P<keep>\b[a-z][a-z0-9+.-]*://)(?!\[redacted\]@)[^\s/@]+(?=@)", re.IGNORECASE),
+    re.compile(
+        r"(?P<keep>(?<![a-z0-9+.-])[a-z0-9+.-]+://)(?!\[redacted\]@)[^\s/@]+(?=@)", re.IGNORECASE
+    ),
 )
 
 _KEY_SHAPES = (
@@ -85,7 +87,9 @@ _KEY_SHAPES = (
         r"(?P<keep>-----BEGIN [A-Z ]*PRIVATE KEY-----)(?!\[redacted\])"
         r"(?s:.*?)(?=-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     ),
-    re.compile(r"(?P<keep>\b[a-z][a-z0-9+.-]*://)[^\s/@:\[]+:[^\s/@]+(?=@)", re.IGNORECASE),
+    re.compile(
+        r"(?P<keep>(?<![a-z0-9+.-])[a-z0-9+.-]+://)[^\s/@:\[]+:[^\s/@]+(?=@)", re.IGNORECASE
+    ),
 )
 """Unmistakable keys. All but the last two contain a run of 16 letters, digits, `_` and `-`."""
 
