@@ -79,3 +79,29 @@ def test_library_runs_a_suite_by_name_and_with_a_class(tmp_path: Path) -> None:
     assert (tmp_path / "one" / "suite.json").is_file()
     own = run_suite("tenants", adapter=Honest, only=("case",), stories=1, into=tmp_path / "two")
     assert own.system.name == "Honest"
+
+
+def test_gate_holds_figures_to_limits(runs: list[Path]) -> None:
+    runner = CliRunner()
+
+    def gate(run: Path, *words: str) -> tuple[int, str]:
+        done = runner.invoke(cli, ["gate", str(run), *words], standalone_mode=False)
+        return (2 if done.exception else done.return_value), f"{done.output}{done.exception}"
+
+    assert gate(runs[0], "--max-figure", "residue=5")[0] == 0
+    assert gate(runs[1], "--max-figure", "residue=5")[0] == 11
+    # With so few facts the interval reaches further than the limit.
+    assert gate(runs[0], "--max-figure", "residue=5", "--confident")[0] == 11
+    code, said = gate(runs[1], "--max-figure", "residue/by-forget=5")
+    assert code == 12
+    assert "not offered" in said
+    assert gate(runs[0], "--min-figure", "known-before=101")[0] == 11
+    for words, hint in (
+        (("--max-figure", "residu=5"), "residue"),
+        (("--min-score", "3"), "--max-figure"),
+        ((), "--max-figure"),
+        (("--max-figure", "residue=x"), "NAME=NUMBER"),
+    ):
+        code, said = gate(runs[0], *words)
+        assert code == 2
+        assert hint in said

@@ -34,6 +34,18 @@ if TYPE_CHECKING:
     metavar="NAME=POINTS",
     help="Minimum score of a category, of 100. Can be repeated.",
 )
+@click.option(
+    "--max-figure",
+    multiple=True,
+    metavar="NAME=LIMIT",
+    help="Maximum of a figure of a suite, in % or ms. Can be repeated.",
+)
+@click.option(
+    "--min-figure",
+    multiple=True,
+    metavar="NAME=LIMIT",
+    help="Minimum of a figure of a suite. Can be repeated.",
+)
 @option(
     "--confident/--no-confident",
     help="Require these of the whole interval, not only of the value [no].",
@@ -65,6 +77,8 @@ def gate_command(
     baseline: Path | None,
     rules_file: Path | None,
     min_category: tuple[str, ...],
+    max_figure: tuple[str, ...],
+    min_figure: tuple[str, ...],
     junit: Path | None,
     markdown: Path | None,
     as_json: bool,
@@ -83,7 +97,12 @@ def gate_command(
     files = {"--junit": junit, "--markdown": markdown}
     wanted = {flag: path for flag, path in files.items() if path is not None}
     _refuse_unwritable(wanted)
-    rules = _read_rules(rules_file, min_category, select_given(flags))
+    named = {
+        "min_category": _parse_limits("--min-category", min_category),
+        "max_figure": _parse_limits("--max-figure", max_figure),
+        "min_figure": _parse_limits("--min-figure", min_figure),
+    }
+    rules = _read_rules(rules_file, select_given(flags), named)
     other = None if baseline is None else RunFolder.open(baseline)
     found = check_run(RunFolder.open(run), other, rules)
     for path, content in (
@@ -97,15 +116,16 @@ def gate_command(
 
 
 def _read_rules(
-    path: Path | None, categories: tuple[str, ...], flags: dict[str, Any]
+    path: Path | None, flags: dict[str, Any], named: dict[str, dict[str, float]]
 ) -> "GateRules":
     from recall_bench.reporting.gate.gate_rules import merge_rules, read_rules_file
 
     layers = [] if path is None else [read_rules_file(path, "--rules")]
-    return merge_rules(*layers, flags, {"min_category": _parse_minimums(categories)})
+    return merge_rules(*layers, flags, named)
 
 
-def _parse_minimums(words: tuple[str, ...]) -> dict[str, float]:
+def _parse_limits(flag: str, words: tuple[str, ...]) -> dict[str, float]:
+    """The limits in the values of a flag such as `--min-category NAME=POINTS`."""
     found: dict[str, float] = {}
     for word in words:
         name, equals, points = word.rpartition("=")
@@ -114,7 +134,7 @@ def _parse_minimums(words: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals or not name:
-            raise UsageError(f"--min-category: {word[:80]!r} sets nothing; write NAME=POINTS")
+            raise UsageError(f"{flag}: {word[:80]!r} sets nothing; write NAME=NUMBER")
     return found
 
 

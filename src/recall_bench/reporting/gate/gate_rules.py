@@ -1,5 +1,6 @@
 """The rules of a gate, from a file and from flags; in points of 100."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,10 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
     max_leaks: int | None = None
     """Answers that leak a secret."""
     min_category: Mapping[str, float] = {}
+    max_figure: Mapping[str, float] = {}
+    """The most that figures of a behaviour suite may be: shares in %, times in milliseconds."""
+    min_figure: Mapping[str, float] = {}
+    """The least that they may be."""
     confident: bool = False
     """Whether the worse end of the 95 % interval must meet these limits, not only the value. Leaks
     are counted, not estimated."""
@@ -46,7 +51,13 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
     def has_absolute_rules(self) -> bool:
         """Whether any rule needs no baseline."""
         wanted = (self.min_score, self.max_invented, self.max_hallucination, self.max_leaks)
-        return bool(self.min_category) or any(each is not None for each in wanted)
+        named = (self.min_category, self.max_figure, self.min_figure)
+        return any(named) or any(each is not None for each in wanted)
+
+    @property
+    def has_figure_rules(self) -> bool:
+        """Whether any rule is about a figure of a behaviour suite."""
+        return bool(self.max_figure or self.min_figure)
 
     @property
     def tolerated_loss(self) -> float:
@@ -65,6 +76,8 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
         return self.notice
 
 
+_BY_NAME = ("min_category", "max_figure", "min_figure")
+"""Fields that have a limit for each of several names."""
 _BASELINE_FIELDS = ("margin", "category_margin", "hallucination_margin", "notice", "prove")
 """Fields that need a baseline."""
 
@@ -116,10 +129,11 @@ def read_rules_file(path: Path, flag: str) -> dict[str, object]:
 def list_rules(rules: GateRules, *, has_baseline: bool) -> Iterator[tuple[str, str | None]]:
     """The rules that a run will be checked by, each with its category where it is about one."""
     yield "run", None
-    for field in ("min_score", "min_category", "max_invented", "max_hallucination", "max_leaks"):
+    plain = ("min_score", "min_category", "max_invented", "max_hallucination", "max_leaks")
+    for field in (*plain, "max_figure", "min_figure"):
         rule = format_flag(field).removeprefix("--")
-        if field == "min_category":
-            yield from ((rule, name) for name in rules.min_category)
+        if field in _BY_NAME:
+            yield from ((rule, name) for name in getattr(rules, field))
         elif getattr(rules, field) is not None:
             yield rule, None
     if has_baseline:
@@ -129,15 +143,16 @@ def list_rules(rules: GateRules, *, has_baseline: bool) -> Iterator[tuple[str, s
 
 
 def merge_rules(*layers: Mapping[str, object]) -> GateRules:
-    """Merge layers of rules, later ones over earlier; categories one by one."""
+    """Merge layers of rules, later ones over earlier; categories and figures one by one."""
     merged: dict[str, object] = {}
-    min_category: dict[object, object] = {}
+    by_name: dict[str, dict[object, object]] = {field: {} for field in _BY_NAME}
     for layer in layers:
         merged |= layer
-        found = layer.get("min_category")
-        if isinstance(found, Mapping):
-            min_category |= found
-    rules = check_rules({**merged, "min_category": min_category}, format_flag)
+        for field in by_name:
+            found = layer.get(field)
+            if isinstance(found, Mapping):
+                by_name[field] |= found
+    rules = check_rules({**merged, **by_name}, format_flag)
     _check_consistency(rules)
     return rules
 
@@ -154,6 +169,10 @@ def check_rules(given: Mapping[str, object], named: FieldNamer) -> GateRules:
         # Written so that NaN is refused too.
         if not 0 <= number <= FULL_SCORE:
             raise UsageError(f"{named(field)}: {number:g} is not between 0 and 100 points of 100")
+    for field in ("max_figure", "min_figure"):
+        for name, limit in getattr(rules, field).items():
+            if not 0 <= limit < math.inf:
+                raise UsageError(f"{named(field)}: {limit:g} is no limit for {name}")
     if rules.max_leaks is not None and rules.max_leaks < 0:
         raise UsageError(f"{named('max_leaks')}: must be 0 or more; got {rules.max_leaks}")
     return rules

@@ -14,6 +14,7 @@ from recall_bench.reporting.formats import (
     format_number,
     format_p,
 )
+from recall_bench.reporting.gate.figure_gate import check_suite_run
 from recall_bench.reporting.gate.gate_checks import (
     CATEGORY_RULE,
     HALLUCINATION_RULE,
@@ -258,6 +259,13 @@ def check_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> G
     A run that is not valid, or not comparable with its baseline, does not pass. UsageError if there
     is no rule, or nothing to check.
     """
+    if run.plan.behaviour is not None:
+        return check_suite_run(run, baseline, rules)
+    if rules.has_figure_rules:
+        raise UsageError(
+            f"--max-figure, --min-figure: {run.path} is not a run of a behaviour suite and has no "
+            "such figures"
+        )
     if baseline is None:
         require_baseline(rules)
     elif run.path.resolve() == baseline.path.resolve():
