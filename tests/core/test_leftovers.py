@@ -46,6 +46,8 @@ def sleeper() -> Iterator[int]:
         f"recall-bench-view-{identify_process()._replace(pid=DEAD)}-ab_c12",
         f"recall-bench-{identify_process()._replace(pid=DEAD)}-abc12",
     ],
+    # The names hold the id of this process, which is another in each test process.
+    ids=range(7),
 )
 def test_what_a_process_left_that_has_ended_is_removed(tmp_path: Path, name: str) -> None:
     make(tmp_path, name)
@@ -68,6 +70,7 @@ def test_what_a_process_left_that_has_ended_is_removed(tmp_path: Path, name: str
         "recall-bench-notes",
         f"mine-{identify_process()._replace(pid=DEAD)}-abc12",
     ],
+    ids=range(9),
 )
 def test_what_may_be_in_use_or_is_not_ours_stays(tmp_path: Path, name: str) -> None:
     path = make(tmp_path, name)
