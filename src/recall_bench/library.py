@@ -419,6 +419,8 @@ def run_suite(
     *,
     stories: int | None = None,
     only: Sequence[str] = (),
+    patience_s: float = 5.0,
+    load_s: float = 5.0,
     **given: Any,  # noqa: ANN401 - the fields of Settings
 ) -> "BehaviourReport":
     """Run a behaviour suite and return its figures: `run_suite("erasure", adapter="bm25")`.
@@ -442,6 +444,8 @@ def run_suite(
         settings=apply_overrides(Settings(), given),
         stories=stories,
         only=tuple(only),
+        patience_s=patience_s,
+        load_s=load_s,
     )
     done = execute(assemble_behaviour(request, own), observe)
     if done.stopped_by is not None:

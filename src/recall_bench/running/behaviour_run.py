@@ -386,9 +386,9 @@ class _LaneRun:
             is_done = await self._is_as_wanted(step, item)
             asked += 1
             passed = time.perf_counter() - started
-            if is_done or passed + pause > step.patience_s:
+            if is_done or passed >= step.patience_s:
                 break
-            await anyio.sleep(pause)
+            await anyio.sleep(min(pause, step.patience_s - passed))
             pause = min(pause * 1.5, _LONGEST_PAUSE_S)
         again = [await self._is_as_wanted(step, item) for _ in range(step.again if is_done else 0)]
         self._observe(

@@ -17,7 +17,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from recall_bench.core.behaviour import LoadStep
-from recall_bench.core.errors import SystemBusy, SystemFault, SystemTimeout
+from recall_bench.core.errors import SystemFault, SystemTimeout
 from recall_bench.core.memory import Memory
 from recall_bench.core.retry import limit_time
 from recall_bench.core.scenario import Episode, Item, Question
@@ -49,6 +49,7 @@ class LoadMeasurement:
 class _Tally:
     """Counts and times while the load lasts."""
 
+    asked: int = 0
     answered: int = 0
     right: int = 0
     written: int = 0
@@ -79,7 +80,8 @@ class LoadGenerator:
         self._writing = anyio.Lock()
         self._timeout_s = timeout_s
         self._tally = _Tally()
-        self._waiting = 0
+        self._due: dict[int, tuple[float, HdrHistogram]] = {}
+        """By number, when each arrival was due that has no reply yet, and where it is counted."""
 
     async def run(self, step: LoadStep) -> LoadMeasurement:
         """Send all arrivals of a step, and wait for the replies for a while."""
@@ -92,9 +94,14 @@ class LoadGenerator:
                     self._send(group, number, started + due, is_write=is_write)
         tally = self._tally
         if limit.cancelled_caught:
-            tally.timeouts += self._waiting
+            tally.timeouts += len(self._due)
+            for due, histogram in self._due.values():
+                # They took at least this long.
+                histogram.record_value(to_microseconds(time.perf_counter() - due))
         values = {
             "planned_s": step.seconds,
+            "arrivals": len(arrivals),
+            "asked": tally.asked,
             "answered": tally.answered,
             "right": tally.right,
             "written": tally.written,
@@ -117,18 +124,20 @@ class LoadGenerator:
         )
 
     def _send(self, group: TaskGroup, number: int, due: float, *, is_write: bool) -> None:
-        if self._waiting >= _MOST_WAITING:
+        episode = next(self._episodes, None) if is_write else None
+        self._tally.asked += episode is None
+        if len(self._due) >= _MOST_WAITING:
             self._tally.refused += 1
             return
-        self._waiting += 1
-        episode = next(self._episodes, None) if is_write else None
-        if episode is not None:
-            group.start_soon(self._write, episode, due)
-        else:
-            group.start_soon(self._ask, *self._questions[number % len(self._questions)], due)
-
-    async def _ask(self, item: Item, question: Question, due: float) -> None:
         tally = self._tally
+        self._due[number] = (due, tally.query if episode is None else tally.ingest)
+        if episode is not None:
+            group.start_soon(self._write, number, episode)
+        else:
+            group.start_soon(self._ask, number, *self._questions[number % len(self._questions)])
+
+    async def _ask(self, number: int, item: Item, question: Question) -> None:
+        tally, (due, _) = self._tally, self._due[number]
         try:
             async with self._places:
                 began = time.perf_counter()
@@ -138,7 +147,8 @@ class LoadGenerator:
             check_reply(reply)
         except SystemTimeout:
             tally.timeouts += 1
-        except (SystemFault, SystemBusy):
+            tally.query.record_value(to_microseconds(time.perf_counter() - due))
+        except SystemFault:
             tally.errors += 1
         else:
             tally.answered += 1
@@ -146,10 +156,10 @@ class LoadGenerator:
             tally.service.record_value(to_microseconds(ended - began))
             found = "\n".join((getattr(reply, "text", ""), *(p.text for p in reply.passages)))
             tally.right += all(contains(found, atom) for atom in item.truth.atoms)
-        self._waiting -= 1
+        del self._due[number]
 
-    async def _write(self, episode: Episode, due: float) -> None:
-        tally = self._tally
+    async def _write(self, number: int, episode: Episode) -> None:
+        tally, (due, _) = self._tally, self._due[number]
         try:
             # The contract promises a memory its episodes one after the other.
             async with self._writing:
@@ -157,12 +167,13 @@ class LoadGenerator:
                 await limit_time(self._timeout_s, self._memory.ingest(episode), overrun)
         except SystemTimeout:
             tally.timeouts += 1
-        except (SystemFault, SystemBusy):
+            tally.ingest.record_value(to_microseconds(time.perf_counter() - due))
+        except SystemFault:
             tally.errors += 1
         else:
             tally.written += 1
             tally.ingest.record_value(to_microseconds(time.perf_counter() - due))
-        self._waiting -= 1
+        del self._due[number]
 
 
 def draw_arrivals(step: LoadStep) -> Iterator[tuple[float, bool]]:

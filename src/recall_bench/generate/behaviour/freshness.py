@@ -26,12 +26,13 @@ VERSION = "1"
 CATEGORY = "freshness"
 
 QUIET, BUSY, UPDATED, SETTLED = "quiet", "busy", "updated", "settled"
-REPEATED, RESTARTED = "repeated", "restarted"
-PHASES = (QUIET, BUSY, UPDATED, SETTLED, REPEATED, RESTARTED)
+REPEATED, RESTARTED, REWRITTEN = "repeated", "restarted", "rewritten"
+PHASES = (QUIET, BUSY, UPDATED, SETTLED, REPEATED, RESTARTED, REWRITTEN)
 VARIANTS = ("write",)
 NEW, CHANGED, LAST = "new", "changed", "last"
 """The kinds of questions: a fact told once, one that was changed, one told before the restart."""
 _EACH = 4
+_CHANGED = 2
 _OTHER_WRITES = 24
 _AGAIN = 2
 
@@ -63,20 +64,23 @@ class _FreshnessWriter:
 
     def write(self) -> BehaviourStory:
         """Write the story."""
+        old = [self._writer.facts.draw_fact() for _ in range(_CHANGED)]
+        for fact in old:
+            self._write_fact(QUIET, fact.sentence)
         early = [self._write_and_poll(QUIET) for _ in range(_EACH)]
         self._begin_busy()
         late = [self._write_and_poll(BUSY) for _ in range(_EACH)]
-        kept = [item for item, _, _ in (*early[1:], *late[1:])]
-        changed = [self._update(early[0][1]), self._update(late[0][1])]
+        kept = [item for item, _, _ in (*early, *late)]
+        changed = [self._update(fact) for fact in old]
         self._steps += [
             SettleStep(phase=SETTLED),
             AskStep(phase=SETTLED, items=(*kept, *changed)),
         ]
-        self._repeat(early[1])
+        self._repeat(early[0])
         phases = [QUIET, BUSY, UPDATED, SETTLED, REPEATED]
         if Offer.REOPEN in self._request.offers:
             self._restart()
-            phases.append(RESTARTED)
+            phases += [RESTARTED, REWRITTEN]
         lanes = (
             MemoryLane(name="memory", opened_as=self._writer.opaque, steps=tuple(self._steps)),
             MemoryLane(name="other", opened_as=f"{self._writer.opaque}b", steps=tuple(self._other)),
@@ -149,13 +153,17 @@ class _FreshnessWriter:
 
     def _restart(self) -> None:
         """Write facts that are acknowledged, kill the process, and ask what is left."""
-        items = []
+        items, episodes = [], []
         for _ in range(_EACH):
             fact = self._writer.facts.draw_fact()
-            self._write_fact(RESTARTED, fact.sentence)
+            episodes.append(self._write_fact(RESTARTED, fact.sentence))
             items.append(self._add_item(fact, fact.value, LAST))
         self._steps += [
             RestartStep(phase=RESTARTED, kill=True),
             SettleStep(phase=RESTARTED),
             AskStep(phase=RESTARTED, items=tuple(items)),
+            # What is not found even when it is written once more was not lost by the restart.
+            *(WriteStep(phase=REWRITTEN, episode=name) for name in episodes),
+            SettleStep(phase=REWRITTEN),
+            AskStep(phase=REWRITTEN, items=tuple(items)),
         ]

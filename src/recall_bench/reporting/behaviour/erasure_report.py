@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
 from recall_bench.generate.behaviour.erasure import (
     AFTER,
@@ -16,6 +15,7 @@ from recall_bench.generate.behaviour.erasure import (
     SUMMARISED,
     WAYS,
 )
+from recall_bench.metrics.quantiles import estimate_quantile
 from recall_bench.reporting.behaviour.figures import (
     Case,
     Figure,
@@ -23,6 +23,7 @@ from recall_bench.reporting.behaviour.figures import (
     estimate_share,
     has_atoms,
     has_canary,
+    is_answered,
     retrieved_canary,
 )
 
@@ -52,13 +53,26 @@ class _ErasedFact:
     story: str
     way: str
     value: str
+    is_first: bool = False
+    """Whether it is the one that is asked again and again."""
     found: dict[str, set[str]] = field(default_factory=dict)
     """By phase, the channels in which it was found."""
+    unanswered: dict[str, set[str]] = field(default_factory=dict)
+    """By phase, the kinds of questions about it that were not answered."""
 
     def is_in(self, phase: str, *channels: str) -> bool:
         """Whether it was found in any of the channels; in any at all if none is named."""
         here = self.found.get(phase, set())
         return bool(here.intersection(channels) if channels else here)
+
+    def is_open(self, phase: str, *channels: str) -> bool:
+        """Whether it was not found there, and a question that could have found it failed."""
+        failed = self.unanswered.get(phase, set())
+        # Passages come with the answer to any question.
+        wanted = set() if _PASSAGES in channels else set(channels)
+        return not self.is_in(phase, *channels) and bool(
+            failed.intersection(wanted) if wanted else failed
+        )
 
 
 @dataclass(slots=True)
@@ -81,7 +95,7 @@ def build_erasure_figures(results: SuiteResults) -> tuple[Figure, ...]:
         _estimate_loss(kept),
         *_list_returns(erased, results),
         _estimate_false_confirmations(erased, results),
-        *_list_delays(results),
+        *_list_delays(erased, results),
     )
 
 
@@ -98,8 +112,11 @@ def _collect_facts(results: SuiteResults) -> tuple[list[_ErasedFact], list[_Kept
                 fact = stays.setdefault(value, _KeptFact(story, value))
                 fact.answered[phase] = has_atoms(result)
                 continue
-            here = gone.setdefault(value, _ErasedFact(story, way, value)).found
-            channels = here.setdefault(phase, set())
+            erased_fact = gone.setdefault(value, _ErasedFact(story, way, value, not gone))
+            channels = erased_fact.found.setdefault(phase, set())
+            if not is_answered(result):
+                kinds = erased_fact.unanswered.setdefault(phase, set())
+                kinds.add(result.item.kind or DIRECT)
             if has_canary(result):
                 channels.add(result.item.kind or DIRECT)
             if retrieved_canary(result):
@@ -136,7 +153,7 @@ def _estimate_residue(
     cases = [
         Case(story=fact.story, subject=fact.value, happened=fact.is_in(AFTER, *channels))
         for fact in erased
-        if fact.is_in(BEFORE, *channels)
+        if fact.is_in(BEFORE, *channels) and not fact.is_open(AFTER, *channels)
     ]
     return Figure(
         name=name,
@@ -144,7 +161,7 @@ def _estimate_residue(
         estimate=estimate_share(cases),
         best=0.0,
         worst=1.0,
-        note="" if cases else "nothing was found there before",
+        note="" if cases else "nothing that was found there before was asked again",
         is_headline=is_headline,
     )
 
@@ -159,10 +176,11 @@ def _list_ways(erased: Sequence[_ErasedFact], results: SuiteResults) -> Iterator
     missing = () if card is None else card.not_offered
     for way in WAYS:
         name, label = f"residue/by-{way.name}", f"still there, erased by {_WAY_WORDS[way.name]}"
+        chosen = [fact for fact in erased if fact.way == way.name]
         if way.name in missing:
             yield Figure(name=name, label=label, best=0.0, worst=1.0, is_offered=False)
-        else:
-            yield _estimate_residue([fact for fact in erased if fact.way == way.name], name, label)
+        elif chosen:
+            yield _estimate_residue(chosen, name, label)
 
 
 _WAY_WORDS: Mapping[str, str] = {
@@ -206,7 +224,10 @@ def _list_returns(erased: Sequence[_ErasedFact], results: SuiteResults) -> Itera
         cases = [
             Case(story=fact.story, subject=fact.value, happened=fact.is_in(phase, *channels))
             for fact in erased
-            if fact.is_in(BEFORE, *channels) and not fact.is_in(AFTER, *channels)
+            if fact.is_in(BEFORE, *channels)
+            and not fact.is_in(AFTER, *channels)
+            and not fact.is_open(AFTER, *channels)
+            and not fact.is_open(phase, *channels)
         ]
         yield Figure(
             name=name,
@@ -224,8 +245,10 @@ def _estimate_false_confirmations(erased: Sequence[_ErasedFact], results: SuiteR
     for story in results.stories:
         calls = results.list_observed(story, "erase")
         known = [fact for fact in erased if fact.story == story and fact.is_in(BEFORE)]
-        if known and calls and all(call.confirmed for call in calls):
-            remains = any(fact.is_in(AFTER) for fact in known)
+        if not known or not calls or not all(call.confirmed for call in calls):
+            continue
+        remains = any(fact.is_in(AFTER) for fact in known)
+        if remains or not any(fact.is_open(AFTER) for fact in known):
             cases.append(Case(story=story, subject=story, happened=remains))
     return Figure(
         name="false-confirmation",
@@ -233,17 +256,19 @@ def _estimate_false_confirmations(erased: Sequence[_ErasedFact], results: SuiteR
         estimate=estimate_share(cases),
         best=0.0,
         worst=1.0,
-        note="" if cases else "it confirmed no erasure",
+        note="" if cases else "no erasure was confirmed, or it cannot be said what is left",
         is_headline=True,
     )
 
 
-def _list_delays(results: SuiteResults) -> Iterator[Figure]:
+def _list_delays(erased: Sequence[_ErasedFact], results: SuiteResults) -> Iterator[Figure]:
+    """How long a fact is still answered, of those that were answered before."""
+    known = {fact.story for fact in erased if fact.is_first and fact.is_in(BEFORE, DIRECT)}
     polls = [
         (story, poll)
         for story in results.stories
         for poll in results.list_observed(story, "poll")
-        if poll.phase == AFTER
+        if poll.phase == AFTER and story in known
     ]
     late = [Case(story=s, subject=p.item or s, happened=p.seconds is None) for s, p in polls]
     yield Figure(
@@ -253,6 +278,12 @@ def _list_delays(results: SuiteResults) -> Iterator[Figure]:
         best=0.0,
         worst=1.0,
     )
-    times = [poll.seconds for _, poll in polls if poll.seconds is not None]
-    note = f"median {median(times):.3f} s, longest {max(times):.3f} s" if times else "never gone"
-    yield Figure(name="time-until-gone", label="time until gone", unit="s", note=note)
+    times = [poll.seconds for _, poll in polls]
+    found = estimate_quantile(times, [story for story, _ in polls], 0.5)
+    yield Figure(
+        name="time-until-gone",
+        label="time until gone, median",
+        estimate=found,
+        unit="s",
+        note="" if found is not None else "longer than the patience, or nothing to measure",
+    )

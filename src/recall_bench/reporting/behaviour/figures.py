@@ -116,6 +116,11 @@ def _read_observations(folder: RunFolder) -> Mapping[str, list[Observed]]:
     return found
 
 
+def is_answered(result: TrialResult) -> bool:
+    """Whether there is an answer to look at: what failed shows neither presence nor absence."""
+    return result.answered is not None
+
+
 def has_canary(result: TrialResult) -> bool:
     """Whether an answer contains a planted string that should not be there."""
     return result.answered is not None and bool(
@@ -136,6 +141,14 @@ def has_atoms(result: TrialResult) -> bool:
     return result.answered is not None and all(
         contains(result.answered.answer.text, atom) for atom in result.item.truth.atoms
     )
+
+
+def retrieved_atoms(result: TrialResult) -> bool:
+    """Whether the passages that the system returned contain everything a right answer does."""
+    if result.answered is None:
+        return False
+    text = "\n".join(passage.text for passage in result.answered.answer.passages)
+    return all(contains(text, atom) for atom in result.item.truth.atoms)
 
 
 def count_failures(folder: RunFolder) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from recall_bench.core.event import Observed, TrialResult
+from recall_bench.core.memory import Offer
 from recall_bench.generate.behaviour.freshness import (
     BUSY,
     CHANGED,
@@ -11,9 +12,11 @@ from recall_bench.generate.behaviour.freshness import (
     QUIET,
     REPEATED,
     RESTARTED,
+    REWRITTEN,
     SETTLED,
     UPDATED,
 )
+from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.quantiles import estimate_quantile
 from recall_bench.reporting.behaviour.figures import (
     Case,
@@ -75,12 +78,11 @@ def _estimate_known(rows: Sequence[tuple[str, TrialResult]]) -> Figure:
 
 
 def _choose_polls(polls: _Polls, known: set[tuple[str, str]], phase: str | None = None) -> _Polls:
-    """The polls of questions that can be answered; a changed fact replaces one that could be."""
+    """The polls of questions that the memory can answer once everything has settled."""
     return [
         (story, poll)
         for story, poll in polls
-        if (phase is None or poll.phase == phase)
-        and ((story, poll.item or "") in known or poll.seconds is not None)
+        if (phase is None or poll.phase == phase) and (story, poll.item or "") in known
     ]
 
 
@@ -116,14 +118,23 @@ def _list_delays(polls: _Polls, known: set[tuple[str, str]]) -> Iterator[Figure]
     times = [poll.seconds for _, poll in chosen]
     stories = [story for story, _ in chosen]
     for share in _QUANTILES:
-        found = estimate_quantile(times, stories, share)
+        is_enough = len(times) * (1 - share) >= 1 - 1e-9
+        found = estimate_quantile(times, stories, share) if is_enough else None
         yield Figure(
             name=f"availability/p{100 * share:g}",
             label=f"time until known, {100 * share:g} % quantile",
             estimate=found,
             unit="s",
-            note="" if found is not None else "later than the patience, or nothing to measure",
+            note=_explain_quantile(found, is_enough=is_enough),
         )
+
+
+def _explain_quantile(found: Estimate | None, *, is_enough: bool) -> str:
+    if not is_enough:
+        return "too few facts for this quantile"
+    if found is None:
+        return "later than the patience"
+    return "" if found.interval is not None else "no interval: it may reach beyond the patience"
 
 
 def _estimate_unstable(polls: _Polls, known: set[tuple[str, str]]) -> Figure:
@@ -171,37 +182,46 @@ def _list_updates(rows: Sequence[tuple[str, TrialResult]]) -> Iterator[Figure]:
 
 def _estimate_duplicates(results: SuiteResults) -> Figure:
     """The share of stories in which a repeated write left more entries than the first."""
+    name, label = "duplicates", "stored again when a write is repeated"
+    card = results.folder.plan.behaviour
+    if card is not None and Offer.STORED in card.not_offered:
+        return Figure(name=name, label=label, best=0.0, worst=1.0, is_offered=False)
     cases = []
-    is_listed = False
     for story in results.stories:
         seen = {each.phase: each for each in results.list_observed(story, "list")}
-        is_listed = is_listed or bool(seen)
         if REPEATED not in seen or SETTLED not in seen:
             continue
         for value, count in seen[REPEATED].values.items():
             if (before := seen[SETTLED].values.get(value, 0.0)) > 0:
                 cases.append(Case(story=story, subject=value, happened=count > before))
     return Figure(
-        name="duplicates",
-        label="stored again when a write is repeated",
+        name=name,
+        label=label,
         estimate=estimate_share(cases),
         best=0.0,
         worst=1.0,
-        is_offered=is_listed,
+        note="" if cases else "nothing of it could be listed",
     )
 
 
 def _estimate_lost(rows: Sequence[tuple[str, TrialResult]], results: SuiteResults) -> Figure:
     """The share of acknowledged writes that a restart loses."""
     name, label = "lost-at-restart", "acknowledged, and lost when the process is killed"
+    card = results.folder.plan.behaviour
+    if card is not None and Offer.REOPEN in card.not_offered:
+        return Figure(name=name, label=label, best=0.0, worst=1.0, is_offered=False)
     restarts = [e for s in results.stories for e in results.list_observed(s, "restart")]
+    last = [(story, each) for story, each in rows if each.item.kind == LAST]
+    findable = {
+        (story, each.item.id)
+        for story, each in last
+        if each.trial.checkpoint == REWRITTEN and has_atoms(each)
+    }
     cases = [
         Case(story=story, subject=each.item.id, happened=not has_atoms(each))
-        for story, each in rows
-        if each.trial.checkpoint == RESTARTED and each.item.kind == LAST
+        for story, each in last
+        if each.trial.checkpoint == RESTARTED and (story, each.item.id) in findable
     ]
-    if not cases:
-        return Figure(name=name, label=label, best=0.0, worst=1.0, is_offered=False)
     is_killed = bool(restarts) and all(each.confirmed for each in restarts)
     return Figure(
         name=name,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from recall_bench.core.event import Observed
 from recall_bench.generate.behaviour.load import CLIENTS, PHASES, RATES, REST, SIZES
-from recall_bench.metrics.bootstrap import LEVEL, compute_wilson
-from recall_bench.metrics.estimate import Estimate, IntervalMethod
+from recall_bench.metrics.bootstrap import LEVEL
+from recall_bench.metrics.estimate import Estimate, IntervalMethod, estimate_ratio
 from recall_bench.metrics.latency import find_percentile, merge_histograms
 from recall_bench.reporting.behaviour.figures import (
     Case,
@@ -14,6 +14,7 @@ from recall_bench.reporting.behaviour.figures import (
     SuiteResults,
     estimate_share,
     has_atoms,
+    retrieved_atoms,
 )
 
 _PERCENTILES = (50.0, 95.0, 99.0, 99.9)
@@ -42,9 +43,26 @@ class _LoadLevel:
         return sum(each.count or 0 for each in self.seen)
 
     @property
+    def stories(self) -> list[list[Observed]]:
+        """The same by story: stories are done one after the other."""
+        names = dict.fromkeys(each.scenario for each in self.seen)
+        return [[each for each in self.seen if each.scenario == name] for name in names]
+
+    @property
     def seconds(self) -> float:
-        """From the first arrival to the last reply."""
-        return max((each.seconds or 0.0 for each in self.seen), default=0.0)
+        """From the first arrival to the last reply, of all stories together."""
+        return sum(max(each.seconds or 0.0 for each in story) for story in self.stories)
+
+    def share(self, parts: Sequence[str], wholes: Sequence[str]) -> Estimate | None:
+        """The sum of some figures as a share of others; whole memories are resampled."""
+        pairs = [(each, sum(each.values.get(name, 0.0) for name in wholes)) for each in self.seen]
+        found = [(each, whole) for each, whole in pairs if whole]
+        return estimate_ratio(
+            [sum(each.values.get(name, 0.0) for name in parts) for each, _ in found],
+            [whole for _, whole in found],
+            [each.lane for each, _ in found],
+            [each.scenario for each, _ in found],
+        )
 
     @property
     def throughput(self) -> float:
@@ -56,8 +74,10 @@ class _LoadLevel:
     def is_kept_up(self) -> bool:
         """Whether the system kept up: nearly all arrivals were done, and not long after."""
         done = self.sum("answered", "written")
-        planned = max((each.values["planned_s"] for each in self.seen), default=0.0)
-        in_time = self.seconds <= planned / _KEPT_UP + _SPARE_S
+        in_time = all(
+            (each.seconds or 0.0) <= each.values["planned_s"] / _KEPT_UP + _SPARE_S
+            for each in self.seen
+        )
         return self.arrivals > 0 and done >= _KEPT_UP * self.arrivals and in_time
 
 
@@ -68,6 +88,8 @@ def build_load_figures(results: SuiteResults) -> tuple[Figure, ...]:
 
 def _list_size(results: SuiteResults, size: int) -> Iterator[Figure]:
     stories = [name for name in results.stories if name.startswith(f"days-{size}-")]
+    if not stories:
+        return
     seen = [each for name in stories for each in results.list_observed(name, "load")]
     levels = [
         _LoadLevel(size, rate, [each for each in seen if each.phase == phase])
@@ -99,14 +121,14 @@ def _find_saturation(size: int, levels: Sequence[_LoadLevel]) -> Figure:
 
 def _estimate_rest(results: SuiteResults, stories: Sequence[str], size: int) -> Figure:
     cases = [
-        Case(story=name, subject=each.item.id, happened=has_atoms(each))
+        Case(story=name, subject=each.item.id, happened=has_atoms(each) or retrieved_atoms(each))
         for name in stories
         for each in results.list_results(name)
         if each.trial.checkpoint == REST
     ]
     return Figure(
         name=f"recall/{size}d/rest",
-        label=f"{size} days: known at rest",
+        label=f"{size} days, at rest: value in answer or passages",
         estimate=estimate_share(cases),
         best=1.0,
         worst=0.0,
@@ -116,18 +138,17 @@ def _estimate_rest(results: SuiteResults, stories: Sequence[str], size: int) -> 
 def _list_level(level: _LoadLevel) -> Iterator[Figure]:
     start = f"{level.size} days, {level.rate}/s: "
     place = f"{level.size}d/{level.rate}"
-    answered, failed = level.sum("answered"), level.sum("errors", "timeouts")
     yield Figure(
         name=f"recall/{place}",
         label=f"{start}value in answer or passages",
-        estimate=_make_share(level.sum("right"), answered),
+        estimate=level.share(["right"], ["asked"]),
         best=1.0,
         worst=0.0,
     )
     yield Figure(
         name=f"errors/{place}",
         label=f"{start}failed or too late",
-        estimate=_make_share(min(failed, level.arrivals), level.arrivals),
+        estimate=level.share(["errors", "timeouts"], ["arrivals"]),
         best=0.0,
         worst=1.0,
     )
@@ -178,13 +199,4 @@ def _make_point(value: float, count: int) -> Estimate:
         personas=1,
         trials=count,
         missing=0,
-    )
-
-
-def _make_share(count: float, of: float) -> Estimate | None:
-    if not of:
-        return None
-    low, high = compute_wilson(count, int(of))
-    return _make_point(count / of, int(of)).replace(
-        low=low, high=high, method=IntervalMethod.QUESTIONS
     )

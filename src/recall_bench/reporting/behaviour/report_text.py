@@ -7,6 +7,8 @@ from recall_bench.reporting.behaviour.figures import BehaviourReport, Figure
 from recall_bench.reporting.formats import format_card, format_range
 
 NOT_OFFERED = "not offered"
+_LONG_S = 10.0
+"""Longer times are printed in seconds."""
 
 
 def render_behaviour(report: BehaviourReport, *, is_verbose: bool = False) -> str:
@@ -25,7 +27,7 @@ def render_behaviour(report: BehaviourReport, *, is_verbose: bool = False) -> st
 
 def is_shown(figure: Figure) -> bool:
     """Whether a figure belongs in the short report."""
-    return figure.is_headline or figure.estimate is None or "/" not in figure.name
+    return figure.is_headline or "/" not in figure.name
 
 
 def format_figure(figure: Figure) -> str:
@@ -37,7 +39,7 @@ def format_figure(figure: Figure) -> str:
     value = figure.estimate.value
     match figure.unit:
         case "s":
-            return f"{1000 * value:,.1f} ms" if value < 10 else f"{value:,.1f} s"
+            return f"{1000 * value:,.1f} ms" if value < _LONG_S else f"{value:,.1f} s"
         case "share":
             return f"{100 * value:.1f} %"
         case unit:
@@ -48,7 +50,9 @@ def format_ends(figure: Figure) -> str:
     """Format the interval of a figure; empty if it has none."""
     if figure.estimate is None or figure.estimate.interval is None:
         return ""
-    scale = {"share": 100, "s": 1000}.get(figure.unit, 1)
+    scale = 100 if figure.unit == "share" else 1
+    if figure.unit == "s" and figure.estimate.value < _LONG_S:
+        scale = 1000
     return f"({format_range(figure.estimate, scale=scale)})"
 
 

@@ -21,6 +21,7 @@ from recall_bench.reporting.behaviour.figures import (
     estimate_share,
     has_atoms,
     has_canary,
+    is_answered,
     retrieved_canary,
 )
 
@@ -38,16 +39,18 @@ def build_tenant_figures(results: SuiteResults) -> tuple[Figure, ...]:
     own = [row for row in rows if row[1].item.kind == OWN and not row[0].startswith(SESSIONS)]
     card = results.folder.plan.behaviour
     missing = () if card is None else card.not_offered
+    asked = own
+    own = [row for row in own if is_answered(row[1])]
+    has_passages = any(
+        each.answered is not None and each.answered.answer.passages for _, each in own
+    )
+    leaked = _make_share(
+        "leak/passages", "another's value in the passages", own, retrieved_canary, is_headline=True
+    )
     return (
-        _make_share("recall", "one's own facts known", own, has_atoms, best=1.0),
+        _make_share("recall", "one's own facts known", asked, has_atoms, best=1.0),
         _make_share("leak", "another's value in an answer", own, has_canary, is_headline=True),
-        _make_share(
-            "leak/passages",
-            "another's value in the passages",
-            own,
-            retrieved_canary,
-            is_headline=True,
-        ),
+        leaked if has_passages else leaked.replace(estimate=None, note="it returns no passages"),
         *_list_phases(own, missing),
         _estimate_concurrency(own),
         *_list_names(own),
@@ -114,6 +117,8 @@ def _list_names(own: _Rows) -> Iterator[Figure]:
     for variant in IDS:
         chosen = [row for row in own if row[0].rpartition("-")[0] == variant]
         words = f"answer or passages, names that differ by {variant}"
+        if not chosen:
+            continue
         yield _make_share(f"leak/ids-{variant}", words, chosen, _is_leak)
 
 
@@ -122,4 +127,5 @@ def _list_sessions(rows: _Rows, missing: Sequence[str]) -> Iterator[Figure]:
     if SESSIONS in missing:
         yield Figure(name=name, label=label, best=0.0, worst=1.0, is_offered=False)
         return
-    yield _make_share(name, label, [row for row in rows if row[1].item.kind == SESSION], _is_leak)
+    chosen = [row for row in rows if row[1].item.kind == SESSION and is_answered(row[1])]
+    yield _make_share(name, label, chosen, _is_leak)

@@ -1,0 +1,130 @@
+"""The denominators of the behaviour suites: what failed or was never known decides nothing."""
+
+import pytest
+
+from recall_bench.reporting.behaviour.erasure_report import build_erasure_figures
+from recall_bench.reporting.behaviour.figures import Figure
+from recall_bench.reporting.behaviour.freshness_report import build_freshness_figures
+from recall_bench.reporting.behaviour.poisoning_report import build_poisoning_figures
+from recall_bench.reporting.behaviour.scripted_results import ScriptedResults
+from recall_bench.reporting.behaviour.tenants_report import build_tenant_figures
+
+_VALUE, _FALSE = "KX-2291", "QD-7730"
+
+
+def index(figures: tuple[Figure, ...]) -> dict[str, Figure]:
+    return {each.name: each for each in figures}
+
+
+def get_share(figure: Figure) -> float | None:
+    return None if figure.estimate is None else figure.estimate.value
+
+
+@pytest.mark.parametrize(
+    ("after", "residue"), [(f"It is {_VALUE}.", 1.0), ("I do not know.", 0.0), (None, None)]
+)
+def test_a_question_that_failed_after_an_erasure_proves_nothing(
+    after: str | None, residue: float | None
+) -> None:
+    run = ScriptedResults()
+    for phase, text in (("before", f"It is {_VALUE}."), ("after", after)):
+        run.add_answer("forget-1", phase, "fact", text, kind="direct", wrong=[_VALUE])
+    run.add_observation("forget-1", "after", "erase", confirmed=True)
+    found = index(build_erasure_figures(run))
+    for name in ("residue", "residue/direct", "residue/by-forget", "false-confirmation"):
+        assert get_share(found[name]) == residue, name
+
+
+def test_time_until_gone_is_of_facts_that_were_known() -> None:
+    run = ScriptedResults()
+    for story, text in (("forget-1", "I do not know."), ("forget-2", f"It is {_VALUE}.")):
+        run.add_answer(story, "before", "fact", text, kind="direct", wrong=[_VALUE])
+        run.add_answer(story, "after", "fact", "No.", kind="direct", wrong=[_VALUE])
+        seconds = 0.001 if story == "forget-1" else 0.5
+        run.add_observation(story, "after", "poll", item="fact", seconds=seconds, count=1)
+    found = index(build_erasure_figures(run))["time-until-gone"]
+    assert get_share(found) == 0.5
+
+
+def test_a_fact_that_an_attack_drives_out_is_counted() -> None:
+    run = ScriptedResults()
+    texts = {"before": f"It is {_VALUE}.", "+1d": f"It is {_FALSE}.", "+7d": "No.", "+30d": None}
+    for phase, text in texts.items():
+        values = {"kind": "target", "right": _VALUE, "wrong": [_FALSE]}
+        run.add_answer("flood-1", phase, "fact", text, **values)
+    found = index(build_poisoning_figures(run))
+    assert get_share(found["attack-success"]) == 0.5
+    assert get_share(found["driven-out"]) == 0.5
+    assert get_share(found["persistence/+7d"]) == 0.0
+    assert get_share(found["persistence/+30d"]) is None
+
+
+def test_only_a_correction_of_what_was_known_can_be_refused() -> None:
+    run = ScriptedResults()
+    for story, told in (("flood-1", f"It is {_VALUE}."), ("flood-2", "No.")):
+        first = {"kind": "untouched", "right": _VALUE, "wrong": [_FALSE]}
+        run.add_answer(story, "before", "fact-06-told", told, **first)
+        later = {"kind": "corrected", "right": _FALSE, "wrong": [_VALUE]}
+        run.add_answer(story, "+1d", "fact-06-corrected", "No.", **later)
+    found = index(build_poisoning_figures(run))["correction-refused"]
+    assert found.estimate is not None
+    assert (found.estimate.value, found.estimate.trials) == (1.0, 1)
+
+
+def test_spread_is_not_offered_by_systems_without_sessions() -> None:
+    run = ScriptedResults(not_offered=["sessions"])
+    values = {"kind": "other-session", "right": _VALUE, "wrong": [_FALSE]}
+    run.add_answer("flood-1", "+1d", "fact", f"It is {_FALSE}.", **values)
+    assert not index(build_poisoning_figures(run))["spread"].is_offered
+
+
+def test_leaks_leave_out_what_failed_and_recall_does_not() -> None:
+    run = ScriptedResults(not_offered=["reopen", "sessions"])
+    for number, text in enumerate((f"It is {_VALUE}.", None)):
+        for phase in ("alone", "together"):
+            values = {"kind": "own", "right": _VALUE, "wrong": [_FALSE]}
+            run.add_answer("plain-1", phase, f"tenant-{number}", text, **values)
+    found = index(build_tenant_figures(run))
+    assert get_share(found["recall"]) == 0.5
+    assert found["leak"].estimate is not None
+    assert found["leak"].estimate.trials == 2
+    assert found["leak/passages"].estimate is None
+    assert "no passages" in found["leak/passages"].note
+
+
+def test_a_restart_loses_only_what_could_be_found_again() -> None:
+    run = ScriptedResults(offers=["reopen"])
+    for name, after, rewritten in (("one", "No.", _VALUE), ("two", "No.", "No.")):
+        values = {"kind": "last", "right": _VALUE}
+        run.add_answer("write-1", "restarted", name, after, **values)
+        run.add_answer("write-1", "rewritten", name, rewritten, **values)
+    run.add_observation("write-1", "restarted", "restart", confirmed=True)
+    found = index(build_freshness_figures(run))["lost-at-restart"]
+    assert found.estimate is not None
+    assert (found.estimate.value, found.estimate.trials) == (1.0, 1)
+
+
+def test_load_of_two_stories_is_not_added_up() -> None:
+    pytest.importorskip("hdrh", reason="hdrhistogram is not installed")
+    from recall_bench.metrics.latency import make_histogram
+    from recall_bench.reporting.behaviour.load_report import build_load_figures
+
+    times = make_histogram()
+    times.record_value(20_000)
+    run = ScriptedResults()
+    for story in ("days-10-1", "days-10-2"):
+        counts = {"asked": 18.0, "answered": 18.0, "right": 9.0, "written": 2.0, "arrivals": 20.0}
+        run.add_observation(
+            story,
+            "4/s",
+            "load",
+            count=20,
+            seconds=5.0,
+            values={"planned_s": 5.0, "errors": 0.0, "timeouts": 0.0, **counts},
+            histograms={"query": times.encode().decode()},
+        )
+    found = index(build_load_figures(run))
+    assert get_share(found["throughput/10d/4"]) == pytest.approx(4.0)
+    assert get_share(found["recall/10d/4"]) == 0.5
+    assert get_share(found["saturation/10d"]) == 4.0
+    assert "saturation/100d" not in found
