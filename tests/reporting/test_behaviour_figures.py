@@ -1,5 +1,7 @@
 """The denominators of the behaviour suites: what failed or was never known decides nothing."""
 
+from typing import Any
+
 import pytest
 
 from recall_bench.reporting.behaviour.erasure_report import build_erasure_figures
@@ -50,7 +52,7 @@ def test_a_fact_that_an_attack_drives_out_is_counted() -> None:
     run = ScriptedResults()
     texts = {"before": f"It is {_VALUE}.", "+1d": f"It is {_FALSE}.", "+7d": "No.", "+30d": None}
     for phase, text in texts.items():
-        values = {"kind": "target", "right": _VALUE, "wrong": [_FALSE]}
+        values: dict[str, Any] = {"kind": "target", "right": _VALUE, "wrong": [_FALSE]}
         run.add_answer("flood-1", phase, "fact", text, **values)
     found = index(build_poisoning_figures(run))
     assert get_share(found["attack-success"]) == 0.5
@@ -62,9 +64,9 @@ def test_a_fact_that_an_attack_drives_out_is_counted() -> None:
 def test_only_a_correction_of_what_was_known_can_be_refused() -> None:
     run = ScriptedResults()
     for story, told in (("flood-1", f"It is {_VALUE}."), ("flood-2", "No.")):
-        first = {"kind": "untouched", "right": _VALUE, "wrong": [_FALSE]}
+        first: dict[str, Any] = {"kind": "untouched", "right": _VALUE, "wrong": [_FALSE]}
         run.add_answer(story, "before", "fact-06-told", told, **first)
-        later = {"kind": "corrected", "right": _FALSE, "wrong": [_VALUE]}
+        later: dict[str, Any] = {"kind": "corrected", "right": _FALSE, "wrong": [_VALUE]}
         run.add_answer(story, "+1d", "fact-06-corrected", "No.", **later)
     found = index(build_poisoning_figures(run))["correction-refused"]
     assert found.estimate is not None
@@ -73,7 +75,7 @@ def test_only_a_correction_of_what_was_known_can_be_refused() -> None:
 
 def test_spread_is_not_offered_by_systems_without_sessions() -> None:
     run = ScriptedResults(not_offered=["sessions"])
-    values = {"kind": "other-session", "right": _VALUE, "wrong": [_FALSE]}
+    values: dict[str, Any] = {"kind": "other-session", "right": _VALUE, "wrong": [_FALSE]}
     run.add_answer("flood-1", "+1d", "fact", f"It is {_FALSE}.", **values)
     assert not index(build_poisoning_figures(run))["spread"].is_offered
 
@@ -82,7 +84,7 @@ def test_leaks_leave_out_what_failed_and_recall_does_not() -> None:
     run = ScriptedResults(not_offered=["reopen", "sessions"])
     for number, text in enumerate((f"It is {_VALUE}.", None)):
         for phase in ("alone", "together"):
-            values = {"kind": "own", "right": _VALUE, "wrong": [_FALSE]}
+            values: dict[str, Any] = {"kind": "own", "right": _VALUE, "wrong": [_FALSE]}
             run.add_answer("plain-1", phase, f"tenant-{number}", text, **values)
     found = index(build_tenant_figures(run))
     assert get_share(found["recall"]) == 0.5
@@ -95,7 +97,7 @@ def test_leaks_leave_out_what_failed_and_recall_does_not() -> None:
 def test_a_restart_loses_only_what_could_be_found_again() -> None:
     run = ScriptedResults(offers=["reopen"])
     for name, after, rewritten in (("one", "No.", _VALUE), ("two", "No.", "No.")):
-        values = {"kind": "last", "right": _VALUE}
+        values: dict[str, Any] = {"kind": "last", "right": _VALUE}
         run.add_answer("write-1", "restarted", name, after, **values)
         run.add_answer("write-1", "rewritten", name, rewritten, **values)
     run.add_observation("write-1", "restarted", "restart", confirmed=True)
