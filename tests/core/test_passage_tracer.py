@@ -321,3 +321,29 @@ def test_ranges_stand_beside_their_passages() -> None:
 
     assert first is None
     assert second is not None
+
+
+@pytest.mark.parametrize("text", ["the", "The", "about who", "the old"])
+def test_a_word_that_is_in_other_days_too_does_not_prove_a_claim(text: str) -> None:
+    tracer = story(HARBOUR, KITCHEN + " About who the old man was.", KITCHEN + " The old one.")
+
+    assert day_of(tracer, Passage(text=text, day=3)) != 3
+
+
+def test_a_word_that_is_in_one_day_only_proves_a_claim_until_others_say_it() -> None:
+    texts = HARBOUR, KITCHEN, "Marta came again and brought the divers with her this time around."
+    tracer = story(*texts)
+    found = [day_of(tracer, Passage(text="Marta", day=2), until) for until in (2, 3)]
+
+    assert found == [2, 2]
+    assert day_of(tracer, Passage(text="Marta", day=3), 3) == 2
+    assert day_of(story(*texts), Passage(text="Marta", day=3), 3) == 2
+
+
+def test_a_short_turn_or_line_is_of_the_day_that_is_named() -> None:
+    lines = "Did it rain?\n\nYes, it did.\n"
+    turns = Turn(speaker="Ada", text="Yes, it did."), Turn(speaker="Bo", text="Good.")
+    tracer = PassageTracer([episode(1, lines), episode(2, lines), episode(3, lines, *turns)])
+
+    assert day_of(tracer, Passage(text="Yes, it did.", day=2)) == 2
+    assert day_of(tracer, Passage(text="Yes, it did.", id="day-0003")) == 3

@@ -1,7 +1,8 @@
 """Trace passages back to the episodes they came from.
 
 A system may claim the origin of a passage, by the id of an episode or by a day. The claim holds if
-that episode contains the text, literally or for the greater part. If it does not and another
+that episode contains the text, literally or for the greater part; of one to three words, if they
+are a whole turn or line of it, or are in no other episode. If it does not and another
 episode does, the text decides, as it does without a claim. If no episode does, as for a summary,
 the claim is recorded as such and counts for nothing: anybody can name a day. Only episodes up to
 the day of asking count: what was not fed cannot have been found.
@@ -120,6 +121,9 @@ class PassageTracer:
     def _decide_place(self, key: tuple[str, _Place], fed: int) -> _Place:
         text, claim = _PassageText(key[0]), key[1]
         if claim is not None and self._get_episode_text(claim).contains_most(text):
+            if len(text.words) < SHORT_SHINGLE and not self._has_line(text, claim):
+                # A word that is in other episodes too says nothing about the one that is named.
+                return claim if self._is_only_in(text, claim, fed) else self._find_quote(text, fed)
             sure: _Place = claim
         else:
             sure = self._find_quote(text, fed)
@@ -130,10 +134,25 @@ class PassageTracer:
         self._sure[key] = sure
         return sure
 
-    def _find_quote(self, text: "_PassageText", fed: int) -> _Place:
-        """Find the first episode that quotes the text."""
+    def _has_line(self, text: "_PassageText", place: int) -> bool:
+        return self._get_episode_text(place).has_line(text.plain)
+
+    def _is_only_in(self, text: "_PassageText", place: int, fed: int) -> bool:
+        """Whether no other episode that was fed contains these words."""
+        self._extend_index(fed)
+        words = _join_words(text.words)
+        return not any(
+            other != place and words in self._get_episode_text(other).words
+            for other in self._index.find_episodes(text.words, fed)
+        )
+
+    def _extend_index(self, fed: int) -> None:
         for place in range(self._index.size, fed):
             self._index.add(self._get_episode_text(place).words)
+
+    def _find_quote(self, text: "_PassageText", fed: int) -> _Place:
+        """Find the first episode that quotes the text."""
+        self._extend_index(fed)
         for place in self._index.find_episodes(text.whole_words, fed) if text.words else ():
             if self._get_episode_text(place).contains_quote(text):
                 return place
@@ -246,11 +265,21 @@ class _EpisodeText:
 
     def __init__(self, episode: Episode) -> None:
         self._turns = episode.turns
+        self._text = episode.text
         self._plain = " ".join(episode.text.split())
 
     @cached_property
     def words(self) -> str:
         return _join_words(_WORD.findall(self._plain.lower()))
+
+    def has_line(self, plain: str) -> bool:
+        """Whether a text is a whole turn or line of the episode."""
+        return plain in self._lines
+
+    @cached_property
+    def _lines(self) -> frozenset[str]:
+        lines = (*self._text.splitlines(), *(turn.text for turn in self._turns))
+        return frozenset(" ".join(line.split()) for line in lines)
 
     def contains_quote(self, text: _PassageText) -> bool:
         """Whether the episode contains the text literally; a short one as whole words."""
