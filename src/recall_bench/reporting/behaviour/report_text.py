@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from recall_bench.core.tables import make_table, render_text
 from recall_bench.reporting.behaviour.figures import BehaviourReport, Figure
-from recall_bench.reporting.formats import format_card, format_range
+from recall_bench.reporting.formats import format_card, format_number, format_percent, format_range
 
 NOT_OFFERED = "not offered"
 _LONG_S = 10.0
@@ -41,7 +41,7 @@ def format_figure(figure: Figure) -> str:
         case "s":
             return f"{1000 * value:,.1f} ms" if value < _LONG_S else f"{value:,.1f} s"
         case "share":
-            return f"{100 * value:.1f} %"
+            return format_percent(value)
         case unit:
             return f"{value:,.1f} {unit}"
 
@@ -65,7 +65,8 @@ def _format_interval(figure: Figure) -> str:
 def _format_bounds(figure: Figure) -> str:
     if figure.best is None or figure.worst is None:
         return ""
-    return f"{100 * figure.best:.0f} … {100 * figure.worst:.0f} %"
+    best, worst = (format_number(100 * each, 0) for each in (figure.best, figure.worst))
+    return f"{best} … {worst} %"
 
 
 def _list_notes(report: BehaviourReport, shown: list[Figure]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.behaviour.figures import BehaviourReport, Figure
 from recall_bench.reporting.behaviour.report_text import format_ends, format_figure
 from recall_bench.reporting.behaviour.suite_report import FIGURE_BUILDERS, build_behaviour_report
-from recall_bench.reporting.formats import format_card
+from recall_bench.reporting.formats import format_card, format_number
 from recall_bench.reporting.pages.document import PageAssets, list_page_assets, render_document
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 from recall_bench.runs.estimates import RunEstimates
@@ -187,8 +187,9 @@ def _render_track(figure: Figure) -> Markup:
         return Markup("")
     low, high = (found.low, found.high) if found.interval else (found.value, found.value)
     left, right = max(0.0, low or 0.0), min(1.0, high or 0.0)
-    band = f"left:{100 * left:.1f}%;width:{100 * max(0.0, right - left):.1f}%"
-    dot = f"left:{100 * min(1.0, max(0.0, found.value)):.1f}%"
+    start, width = format_number(100 * left, 1), format_number(100 * max(0.0, right - left), 1)
+    band = f"left:{start}%;width:{width}%"
+    dot = f"left:{format_number(100 * min(1.0, max(0.0, found.value)), 1)}%"
     return make_element(
         "span",
         make_element("span", class_="band", style=band),

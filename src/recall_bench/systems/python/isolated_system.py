@@ -36,6 +36,7 @@ from recall_bench.core.errors import (
     SystemStuck,
     SystemTimeout,
     UsageError,
+    find_full_disk,
 )
 from recall_bench.core.folders import (
     TemporaryFolders,
@@ -583,6 +584,9 @@ class IsolatedSnapshots:
             return await self._keep(held, folder)
         except OSError as error:
             remove_folder(folder)
+            if find_full_disk(error) is not None:
+                # Not the adapter's fault: the disk is ours.
+                raise
             raise SystemFault(f"its snapshot cannot be kept: {error.strerror}") from error
         finally:
             remove_folder(held)
