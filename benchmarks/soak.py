@@ -33,7 +33,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from soak_kills import ADAPTER, find_leftovers, list_descendants, read_outcomes, warm_up
+from soak_kills import (
+    ADAPTER,
+    find_leftovers,
+    list_descendants,
+    read_outcomes,
+    use_own_cache,
+    warm_up,
+)
 
 from recall_bench.core.append_log import is_busy
 from recall_bench.runs.run_folder import RunFolder
@@ -449,6 +456,7 @@ def main() -> None:
     warm_up()
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         work = Path(folder)
+        use_own_cache(work)
         soak = Soak(work, random.Random(given.seed))
         if given.kills:
             soak.violations += run_kills(work / "kills", given.kills, given.seed)

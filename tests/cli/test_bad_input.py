@@ -1,5 +1,6 @@
 """Bad input gets one sentence that names it, the right exit code, and nothing is written over."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -238,6 +239,17 @@ def test_a_run_that_would_ask_nothing_is_refused(invoke: Invoke, data: Path) -> 
     assert invoke("run", "--data", data, "--ranges", f"{first[2]}d", *words).code == 0
     assert something.code == 0
     assert "nothing is asked at 5d" in something.err
+
+
+def test_a_day_with_two_names_is_asked_once_with_a_word(invoke: Invoke, data: Path) -> None:
+    words = ("--data", data, "--adapter", "none", "--no-heatmap-png", "--into", "run")
+
+    shown = invoke("run", "--ranges", "1w,7d,10d", *words)
+
+    assert shown.code == 0
+    assert "7d is the same day as 1w" in shown.err
+    result = json.loads(Path("run", "result.json").read_text(encoding="utf-8"))
+    assert [each["label"] for each in result["ranges"]] == ["1w", "10d"]
 
 
 def test_a_refused_command_leaves_no_folder_behind(invoke: Invoke, data: Path) -> None:

@@ -3,7 +3,13 @@
 import pytest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.plan import Checkpoint, list_default_ranges, parse_range, parse_ranges
+from recall_bench.core.plan import (
+    Checkpoint,
+    find_other_names,
+    list_default_ranges,
+    parse_range,
+    parse_ranges,
+)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +62,17 @@ def test_a_step_may_have_a_unit() -> None:
 
 def test_a_step_that_divides_the_history_names_its_last_day_once() -> None:
     assert [c.label for c in parse_ranges(["every:15"], 30)] == ["15d", "30d"]
+
+
+def test_a_day_with_two_names_is_asked_once_under_the_first() -> None:
+    words = ["14d", "1w, 7d", "every:7"]
+
+    assert [each.label for each in parse_ranges(words, 20)] == ["1w", "14d", "20d"]
+    assert find_other_names(words, 20) == {"7d": "1w"}
+
+
+def test_a_name_that_is_repeated_is_no_other_name() -> None:
+    assert find_other_names(["10d,10d,20d"], 20) == {}
 
 
 @pytest.mark.parametrize(

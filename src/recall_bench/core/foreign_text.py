@@ -44,17 +44,6 @@ _MARKS = {
 """Frequent words of the languages that are written with Latin letters."""
 _ALSO_ENGLISH = frozenset("alle beim como para solo".split())
 _SHORT = 3
-_DISTINCT = frozenset(
-    "und der das dem ist ein wir auf von vom zum zur für wie que una por qué".split()
-)
-FOREIGN_STOPWORDS = frozenset(
-    unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
-    for marks in _MARKS.values()
-    for word in marks
-    if word in _DISTINCT or (len(word) > _SHORT and word not in _ALSO_ENGLISH)
-)
-"""Words without content in German and Spanish, without accents, and without English words."""
-_ENGLISH = frozenset("als bis con del den des era hay las les los mit para sin solo son".split())
 FOREIGN_STOPWORDS = frozenset(
     unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
     for marks in _MARKS.values()

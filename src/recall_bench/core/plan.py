@@ -1,7 +1,7 @@
 """The plan of a run: everything it will do, decided before it starts."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date
 from enum import StrEnum
 from hashlib import sha256
@@ -332,19 +332,34 @@ def list_default_ranges(last_day: int) -> tuple[str, ...]:
 
 
 def parse_ranges(words: Iterable[str | int], last_day: int) -> tuple[Checkpoint, ...]:
-    """Parse checkpoints, ordered by days, each label once.
+    """Parse checkpoints, ordered by days, each day once, under the name that comes first.
 
     Each word may be a list separated by commas or blanks. `every:N` is every Nth day of a history
     of `last_day` days, and its last day; the step may have a unit, as in `every:2w`.
     """
-    found: dict[str, Checkpoint] = {}
-    for word in words:
-        for part in re.split(r"[\s,]+", str(word).strip(" \t,") or str(word)):
-            for checkpoint in _expand_range(part, last_day):
-                found.setdefault(checkpoint.label, checkpoint)
+    found: dict[int, Checkpoint] = {}
+    for checkpoint in _list_ranges(words, last_day):
+        found.setdefault(checkpoint.days, checkpoint)
     if not found:
         raise UsageError("--ranges: no range given; give for example 30d,90d,full")
     return tuple(sorted(found.values(), key=lambda checkpoint: checkpoint.days))
+
+
+def find_other_names(words: Iterable[str | int], last_day: int) -> dict[str, str]:
+    """The names that are left out because their day has another name, which comes with them."""
+    first: dict[int, str] = {}
+    found: dict[str, str] = {}
+    for checkpoint in _list_ranges(words, last_day):
+        name = first.setdefault(checkpoint.days, checkpoint.label)
+        if name != checkpoint.label:
+            found[checkpoint.label] = name
+    return found
+
+
+def _list_ranges(words: Iterable[str | int], last_day: int) -> Iterator[Checkpoint]:
+    for word in words:
+        for part in re.split(r"[\s,]+", str(word).strip(" \t,") or str(word)):
+            yield from _expand_range(part, last_day)
 
 
 def _expand_range(part: str, last_day: int) -> list[Checkpoint]:

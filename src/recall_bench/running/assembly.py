@@ -17,6 +17,7 @@ from recall_bench.core.plan import (
     SampleMode,
     ScenarioCard,
     WorldCard,
+    find_other_names,
     list_default_ranges,
     parse_ranges,
 )
@@ -74,7 +75,7 @@ def assemble(
     lifecycle = check.try_call(choose_lifecycle, settings, system)
     judges = check.try_call(build_judges, settings)
     reader = check.try_call(resolve_reader, settings, None if system is None else system.card)
-    checkpoints = check.try_call(_parse_checkpoints, settings, cards)
+    checkpoints = check.try_call(_parse_checkpoints, settings, cards, check.warnings)
     check.try_call(refuse_clashes, settings)
     check.raise_problems()
     plan = build_plan(
@@ -278,11 +279,16 @@ def choose_lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecyc
 
 
 def _parse_checkpoints(
-    settings: Settings, cards: tuple[ScenarioCard, ...]
+    settings: Settings, cards: tuple[ScenarioCard, ...], warnings: list[str]
 ) -> tuple[Checkpoint, ...]:
+    """Parse the ranges; what is left out because it is the same day is added to the warnings."""
     is_sample = settings.data is None and {card.id for card in cards} == {SAMPLE}
     last_day = max((card.last_day for card in cards), default=1)
     words = settings.ranges or (_SAMPLE_RANGES if is_sample else list_default_ranges(last_day))
+    warnings += (
+        f"--ranges: {other} is the same day as {name}, and is asked once, as {name}"
+        for other, name in find_other_names(words, last_day).items()
+    )
     return parse_ranges(words, last_day)
 
 
