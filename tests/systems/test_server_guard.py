@@ -208,6 +208,121 @@ def test_other_machines_are_served_only_with_a_token(tmp_path: Path) -> None:
     )
 
 
+def test_calls_over_grpc_are_served_only_with_the_token(tmp_path: Path) -> None:
+    with serve_grpc({"RECALL_BENCH_GRPC_TOKEN": "let-me-in-2048"}, tmp_path) as address:
+        cards = [
+            ask_card(address, token, tmp_path) for token in ("", "wrong-token-1", "let-me-in-2048")
+        ]
+
+    for code, told in cards[:2]:
+        assert code == 4
+        assert "failed with UNAUTHENTICATED" in told
+        assert "set RECALL_BENCH_GRPC_TOKEN to a token it accepts" in told
+        assert "let-me-in-2048" not in told
+        assert "wrong-token-1" not in told
+    assert cards[2][0] == 0
+
+
+def test_on_loopback_grpc_needs_no_token(tmp_path: Path) -> None:
+    with serve_grpc({}, tmp_path) as address:
+        assert ask_card(address, "", tmp_path)[0] == 0
+
+
+def test_other_machines_are_served_over_grpc_only_with_a_token() -> None:
+    environ = os.environ | {"RECALL_BENCH_GRPC_TOKEN": ""}
+    words = [sys.executable, "-m", "recall_bench", "serve", "bm25", "--grpc", "0.0.0.0:0"]
+    done = subprocess.run(words, env=environ, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert "other machines could read and change its memories; set RECALL_BENCH_GRPC_TOKEN" in (
+        done.stderr
+    )
+
+
+@contextmanager
+def serve_grpc(more: dict[str, str], folder: Path) -> Iterator[str]:
+    """The address of `serve --grpc` with these variables."""
+    words = [sys.executable, "-m", "recall_bench", "serve", "bm25", "--grpc", "127.0.0.1:0"]
+    environ = os.environ | {"RECALL_BENCH_GRPC_TOKEN": ""} | more
+    with subprocess.Popen(
+        words, env=environ, cwd=folder, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stderr is not None
+            found = re.search(r"127\.0\.0\.1:\d+", process.stderr.readline())
+            assert found is not None
+            yield found[0]
+        finally:
+            process.kill()
+
+
+def ask_card(address: str, token: str, folder: Path) -> tuple[int, str]:
+    """The exit code and the messages of a run at this server that asks little."""
+    words = [
+        sys.executable,
+        "-m",
+        "recall_bench",
+        "run",
+        "--adapter",
+        f"grpc://{address}",
+        "--data",
+    ]
+    words += [
+        str(write_persona(folder / f"data-{token}").parent),
+        "--ranges",
+        "3d",
+        "--no-heatmap-png",
+    ]
+    words += ["--into", f"run-{token}"]
+    environ = os.environ | {"RECALL_BENCH_GRPC_TOKEN": token}
+    done = subprocess.run(
+        words, env=environ, cwd=folder, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stderr
+
+
+ADAPTER = """
+import os, urllib.request
+from urllib.error import HTTPError
+
+class Memory:
+    version = "1"
+    def ingest_day(self, day, text, meta):
+        pass
+    def query(self, question, context):
+        url = os.environ["RECALL_BENCH_ENDPOINT"]
+        key = url.split("/")[3]
+        bare = url.replace(f"/{key}", "")
+        said = [len(key) > 20]
+        for each in (url, bare, url.replace(key, "x" * len(key)), f"{url}/none"):
+            try:
+                said.append(urllib.request.urlopen(f"{each}/models").status)
+            except HTTPError as error:
+                said += [error.code, key in error.read().decode()]
+        return f"{said} {url}"
+"""
+"""Asks the endpoint with the address it was given, without the key, with another, and wrongly."""
+
+
+def test_the_endpoint_of_a_run_answers_only_at_the_address_that_it_gave_its_system(
+    tmp_path: Path,
+) -> None:
+    data = write_persona(tmp_path / "data").parent
+    (tmp_path / "asks.py").write_text(ADAPTER)
+    words = ["run", "--adapter", "asks.py", "--endpoint", "--data", str(data), "--ranges", "3d"]
+    done = subprocess.run(
+        [sys.executable, "-m", "recall_bench", *words, "--no-heatmap-png", "--into", "run"],
+        env={name: each for name, each in os.environ.items() if name != "RECALL_BENCH_ENDPOINT"},
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    journal = Path(tmp_path, "run", "journal.jsonl").read_text(encoding="utf-8")
+    assert "[True, 200, 401, False, 401, False, 404, False]" in journal
+    # What the system repeats of its address is not written.
+    assert re.search(r"http://127\.0\.0\.1:\d+/[\w-]{32}/v1", journal) is None
+
+
 def test_a_body_that_stops_arriving_costs_its_connection(tmp_path: Path) -> None:
     with serve("endpoint", tmp_path) as server, socket.create_connection(server.place) as client:
         client.settimeout(20)

@@ -24,7 +24,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.core.foreign_json import decode_foreign_json
@@ -40,6 +40,7 @@ from recall_bench.systems.servers.guarded_protocol import GuardedProtocol
 from recall_bench.systems.servers.request_guard import (
     has_token,
     is_from_web_page,
+    is_same,
     read_limited_body,
 )
 from recall_bench.systems.servers.web_server import bind_socket, build_config
@@ -147,7 +148,10 @@ RouteHandler = Callable[[Request], Awaitable[Response]]
 
 
 class EndpointApplication:
-    """Answers requests in the event loop of its app. A key is needed only if there is a token."""
+    """Answers requests in the event loop of its app.
+
+    If there is a token, a request carries it as its key, or before `/v1` in its path.
+    """
 
     def __init__(
         self, embedder: Embedder, chat: Chat | None, meter: UsageMeter, *, token: str | None = None
@@ -157,21 +161,21 @@ class EndpointApplication:
         self._chat = chat
         self._meter = meter
         self._waiting: set[anyio.CancelScope] = set()
+        routes = [
+            Route("/v1/models", self._wrap_errors(self._list_models)),
+            Route("/v1/models/{name:path}", self._wrap_errors(self._describe_model)),
+            Route("/v1/embeddings", self._wrap_errors(self._serve_embeddings), methods=["POST"]),
+            Route(
+                "/v1/chat/completions", self._wrap_errors(self._serve_completions), methods=["POST"]
+            ),
+            Route("/v1/responses", self._wrap_errors(_refuse_responses), methods=["POST"]),
+        ]
         self.app = Starlette(
-            routes=[
-                Route("/v1/models", self._wrap_errors(self._list_models)),
-                Route("/v1/models/{name:path}", self._wrap_errors(self._describe_model)),
-                Route(
-                    "/v1/embeddings", self._wrap_errors(self._serve_embeddings), methods=["POST"]
-                ),
-                Route(
-                    "/v1/chat/completions",
-                    self._wrap_errors(self._serve_completions),
-                    methods=["POST"],
-                ),
-                Route("/v1/responses", self._wrap_errors(_refuse_responses), methods=["POST"]),
-            ],
-            exception_handlers={HTTPException: _reply_not_found, Exception: _reply_internal_error},
+            routes=routes if token is None else [*routes, Mount("/{token}", routes=routes)],
+            exception_handlers={
+                HTTPException: self._reply_not_found,
+                Exception: _reply_internal_error,
+            },
             lifespan=self._run_lifespan,
         )
 
@@ -206,8 +210,23 @@ class EndpointApplication:
         return handle_request
 
     def _check_token(self, request: Request) -> None:
-        if self._token is not None and not has_token(request, self._token):
+        if self._token is None:
+            return
+        in_path = request.path_params.get("token", "")
+        if not (has_token(request, self._token) or is_same(in_path, self._token)):
             raise EndpointRefusal(401, "send the key that the endpoint named when it was started")
+
+    async def _reply_not_found(self, request: Request, error: Exception) -> Response:
+        """Reply to an unknown path or method, without the token in the path."""
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        path = request.url.path.removeprefix(f"/{self._token}")
+        refusal = EndpointRefusal(
+            status,
+            f"nothing answers {request.method} {path}; there are GET /v1/models, "
+            "POST /v1/embeddings and POST /v1/chat/completions",
+            code="unknown_url" if status == 404 else None,
+        )
+        return _make_json_response(refusal.body, refusal.status)
 
     async def _list_models(self, _: Request) -> Response:
         return _make_json_response(
@@ -300,18 +319,6 @@ async def _refuse_responses(_: Request) -> Response:
         "this endpoint has no Responses API; use /v1/chat/completions",
         code="unsupported",
     )
-
-
-async def _reply_not_found(request: Request, error: Exception) -> Response:
-    """Reply to an unknown path or method."""
-    status = error.status_code if isinstance(error, HTTPException) else 404
-    refusal = EndpointRefusal(
-        status,
-        f"nothing answers {request.method} {request.url.path}; there are GET /v1/models, "
-        "POST /v1/embeddings and POST /v1/chat/completions",
-        code="unknown_url" if status == 404 else None,
-    )
-    return _make_json_response(refusal.body, refusal.status)
 
 
 async def _reply_internal_error(_: Request, error: Exception) -> Response:

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
@@ -27,6 +28,7 @@ from recall_bench.core.memory import (
     list_offers,
     reopen_memory,
 )
+from recall_bench.core.redaction import learn_secrets
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.core.user_code import require_libraries
@@ -76,9 +78,11 @@ class ModelEndpoint:
         chat: "Chat | None" = None,
         port: int = 0,
         token: str | None = None,
+        is_token_in_url: bool = False,
     ) -> None:
-        """With a token, only requests that carry it as their key are served."""
+        """With a token, only requests that carry it are served: as their key, or in the URL."""
         self._token = token
+        self._prefix = f"/{token}" if is_token_in_url else ""
         self._embedder = MemoryCachedEmbedder(WordVectors() if embedder is None else embedder)
         self._chat = chat
         self._port = port
@@ -91,7 +95,7 @@ class ModelEndpoint:
         """The base URL for products, including the version."""
         if self._serving is None:
             raise UsageError("the model endpoint has no address yet; start it first")
-        return f"http://127.0.0.1:{self._serving.port}/v1"
+        return f"http://127.0.0.1:{self._serving.port}{self._prefix}/v1"
 
     @property
     def embedding_model(self) -> str:
@@ -223,8 +227,10 @@ class ParentEndpoint:
         return listed
 
     def _make_missing_error(self) -> UsageError:
+        # Without the path, which may be its key.
+        place = urlsplit(self.url)._replace(path="").geturl()
         return UsageError(
-            f"{ENDPOINT_VARIABLE}: no model endpoint answers at {self.url}; start recall-bench "
+            f"{ENDPOINT_VARIABLE}: no model endpoint answers at {place}; start recall-bench "
             "endpoint, or unset the variable"
         )
 
@@ -341,7 +347,10 @@ def resolve_endpoint(
                 "has its own; leave them out, or unset the variable"
             )
         return ParentEndpoint(above)
-    return build_endpoint(settings, environ, port=port)
+    # Products need no setting for it there, and no other user of this machine spends what it costs.
+    token = token_urlsafe(24)
+    learn_secrets({"token": token})
+    return build_endpoint(settings, environ, port=port, token=token, is_token_in_url=True)
 
 
 def build_endpoint(
@@ -350,6 +359,7 @@ def build_endpoint(
     *,
     port: int = 0,
     token: str | None = None,
+    is_token_in_url: bool = False,
     flags: tuple[str, str] = ("--system-model", "--system-embedder"),
 ) -> ModelEndpoint:
     """Return an endpoint of this process, not started. Messages name the flags."""
@@ -358,6 +368,7 @@ def build_endpoint(
         chat=_open_chat(settings.system_model, environ, flags[0]),
         port=port,
         token=token,
+        is_token_in_url=is_token_in_url,
     )
 
 

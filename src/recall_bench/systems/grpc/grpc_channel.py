@@ -11,6 +11,7 @@ import anyio
 from recall_bench.core.errors import BenchError, SystemBusy, SystemFault, SystemGone, SystemTimeout
 from recall_bench.core.retry import parse_retry_after
 from recall_bench.systems.grpc.grpc_messages import (
+    GRPC_TOKEN_VARIABLE,
     RETRY_AFTER,
     SERVICE_V1,
     SERVICE_V2,
@@ -103,6 +104,8 @@ def translate_status(message: str, method: GrpcMethod, status: GrpcStatus, size:
             return SystemGone(f"{message}; the same command starts again from the first day")
         case "DEADLINE_EXCEEDED":
             return SystemTimeout(message)
+        case "UNAUTHENTICATED":
+            return SystemFault(f"{message}; set {GRPC_TOKEN_VARIABLE} to a token it accepts")
         case "RESOURCE_EXHAUSTED":
             return _translate_quota_status(message, status, size)
         case _:
@@ -172,6 +175,8 @@ class GrpcChannel:
             f"127.0.0.1:{connection.port}", options=_build_options(address, timeout_s)
         )
         self._calls: dict[str, Any] = {}
+        token = address.token
+        self._metadata = () if token is None else (("authorization", f"Bearer {token}"),)
 
     @classmethod
     async def connect(
@@ -221,7 +226,9 @@ class GrpcChannel:
         self._require_connection()
         if method.path not in self._calls:
             self._calls[method.path] = self._channel.unary_unary(*_describe_method(method))
-        call = self._calls[method.path](request, timeout=timeout_s or self._timeout_s)
+        call = self._calls[method.path](
+            request, timeout=timeout_s or self._timeout_s, metadata=self._metadata
+        )
         # Awaiting the call itself would raise a cancellation that anyio does not know.
         done = anyio.Event()
         call.add_done_callback(lambda _: done.set())
@@ -255,7 +262,9 @@ class GrpcChannel:
         self._require_connection()
         moments = [asyncio.get_running_loop().time()]
         call = self._channel.stream_stream(*_describe_method(method))(
-            iter(requests), timeout=self._timeout_s * max(1, len(requests))
+            iter(requests),
+            timeout=self._timeout_s * max(1, len(requests)),
+            metadata=self._metadata,
         )
         end = StreamStatus(call)
         reading = asyncio.ensure_future(_read_stream(call, got, moments))

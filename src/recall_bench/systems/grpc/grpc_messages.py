@@ -102,6 +102,9 @@ def read_descriptors() -> bytes:
 
 M = TypeVar("M", bound=wire.WireMessage)
 
+GRPC_TOKEN_VARIABLE = "RECALL_BENCH_GRPC_TOKEN"  # noqa: S105 - the name of one
+"""The environment variable with the bearer token that our client sends and our server requires."""
+
 RETRY_AFTER = "retry-after"
 """The trailing metadata with the seconds after which to ask a busy server again."""
 

@@ -11,15 +11,18 @@ that the user wrote.
 """
 
 import asyncio
+import os
 import socket
 import ssl
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from ssl import SSLContext
 from typing import Self, cast
 from urllib.parse import urlsplit
 
 from recall_bench.core.errors import UsageError
+from recall_bench.systems.grpc.grpc_messages import GRPC_TOKEN_VARIABLE
 
 DEFAULT_PORT = 50052
 
@@ -33,6 +36,8 @@ class GrpcAddress:
     host: str
     port: int
     tls: ssl.SSLContext | None = None
+    token: str | None = field(default=None, repr=False)
+    """Sent with every call as `authorization`, if there is one."""
 
     @property
     def authority(self) -> str:
@@ -43,10 +48,13 @@ class GrpcAddress:
         return f"{'grpc' if self.tls is None else 'grpcs'}://{self.authority}"
 
 
-def parse_grpc_address(target: str, ca: Path | None = None) -> GrpcAddress:
+def parse_grpc_address(
+    target: str, ca: Path | None = None, environ: Mapping[str, str] = os.environ
+) -> GrpcAddress:
     """The address of a `grpc://` or `grpcs://` target, or UsageError.
 
-    `ca` is a file of certificates to trust instead of the machine's authorities.
+    `ca` is a file of certificates to trust instead of the machine's authorities. The token in the
+    environment, if there is one, goes with the address.
     """
     try:
         parts = urlsplit(target)
@@ -67,7 +75,10 @@ def parse_grpc_address(target: str, ca: Path | None = None) -> GrpcAddress:
             "certificates out"
         )
     tls = _build_tls_context(ca) if parts.scheme == "grpcs" else None
-    return GrpcAddress(host, DEFAULT_PORT if port is None else port, tls)
+    token = environ.get(GRPC_TOKEN_VARIABLE) or None
+    if token is not None and not (token.isascii() and token.isprintable()):
+        raise UsageError(f"{GRPC_TOKEN_VARIABLE} holds what no metadata can; set it again")
+    return GrpcAddress(host, DEFAULT_PORT if port is None else port, tls, token)
 
 
 def _build_tls_context(ca: Path | None) -> ssl.SSLContext:

@@ -1,5 +1,6 @@
 """Serves a system over gRPC, in both versions of the service on one port."""
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from recall_bench.core.errors import BenchError, NotOffered, SystemFault, UsageE
 from recall_bench.core.memory import Answer, Reader
 from recall_bench.core.scenario import PRINCIPAL, hash_question_id
 from recall_bench.systems.grpc.grpc_messages import (
+    GRPC_TOKEN_VARIABLE,
     RETRY_AFTER,
     SERVICE_V1,
     SERVICE_V2,
@@ -24,6 +26,7 @@ from recall_bench.systems.grpc.grpc_messages import (
     require_grpc,
 )
 from recall_bench.systems.servers.host import SystemHost, decode_question, encode_fault
+from recall_bench.systems.servers.request_guard import LOOPBACK_HOSTS, is_bearer
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.remote_system import decode_answer
 
@@ -181,9 +184,16 @@ async def serve_grpc(
 ) -> None:
     """Serve until cancelled; `ready` is called with the address once calls are accepted.
 
-    The caller closes the host and the reader.
+    If RECALL_BENCH_GRPC_TOKEN is set, only calls with that token are served; on other addresses
+    than loopback it is needed. The caller closes the host and the reader.
     """
-    async with run_grpc_server(host, address, tls=tls, reader=reader) as port:
+    token = os.environ.get(GRPC_TOKEN_VARIABLE) or None
+    if token is None and _find_host(address) not in LOOPBACK_HOSTS:
+        raise UsageError(
+            f"--grpc {address}: other machines could read and change its memories; set "
+            f"{GRPC_TOKEN_VARIABLE} here and where it is asked, or serve at 127.0.0.1"
+        )
+    async with run_grpc_server(host, address, tls=tls, reader=reader, token=token) as port:
         if ready is not None:
             ready(f"{address.rpartition(':')[0]}:{port}")
         await anyio.sleep_forever()
@@ -200,16 +210,19 @@ async def run_grpc_server(
     *,
     tls: ServerCertificate | None = None,
     reader: Reader | None = None,
+    token: str | None = None,
 ) -> AsyncIterator[int]:
     """The port of the server, which runs until the block ends; calls under way end with it.
 
     `address` is `host:port`, where port 0 is any free one. `reader` answers for a system that only
-    finds passages, if it is asked in version 1, which has only answers.
+    finds passages, if it is asked in version 1, which has only answers. With a token, only calls
+    that carry it are served.
     """
     require_grpc(f"serving {host.system.card.name} at {address}")
     import grpc
 
-    server = grpc.aio.server(options=_OPTIONS)
+    checks = () if token is None else (_make_token_check(token),)
+    server = grpc.aio.server(options=_OPTIONS, interceptors=checks)
     server.add_generic_rpc_handlers(
         (
             grpc.method_handlers_generic_handler(SERVICE_V1, _build_v1_handlers(host, reader)),
@@ -227,14 +240,33 @@ async def run_grpc_server(
             await anyio.sleep(_SHUTDOWN_DELAY_S)
 
 
+def _make_token_check(token: str) -> "grpc.aio.ServerInterceptor":
+    import grpc
+
+    async def refuse(_: object, context: Context) -> None:
+        words = f"send the token that {GRPC_TOKEN_VARIABLE} holds"
+        await context.abort(grpc.StatusCode.UNAUTHENTICATED, words)
+
+    class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+        """Ends calls without the token before their messages are read."""
+
+        async def intercept_service(
+            self,
+            continuation: Callable[[Any], Awaitable[Any]],
+            handler_call_details: Any,  # noqa: ANN401 - grpc's own, without types
+        ) -> Any:  # noqa: ANN401
+            sent = dict(handler_call_details.invocation_metadata).get("authorization", "")
+            if isinstance(sent, str) and is_bearer(sent, token):
+                return await continuation(handler_call_details)
+            return grpc.stream_stream_rpc_method_handler(refuse)
+
+    return TokenCheck()
+
+
 def _bind_port(server: "grpc.aio.Server", address: str, tls: ServerCertificate | None) -> int:
     import grpc
 
-    port = address.rpartition(":")[2]
-    if not port.isdecimal() or int(port) > _LAST_PORT:
-        raise UsageError(
-            f"{address!r} is no address to serve at; write host:port, port up to 65535"
-        )
+    _find_host(address)
     try:
         if tls is None:
             return int(server.add_insecure_port(address))
@@ -247,6 +279,16 @@ def _bind_port(server: "grpc.aio.Server", address: str, tls: ServerCertificate |
         ) from error
     except OSError as error:
         raise UsageError(f"{error.filename} cannot be read ({error.strerror})") from error
+
+
+def _find_host(address: str) -> str:
+    """The host of an address to serve at, or UsageError."""
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal() or int(port) > _LAST_PORT:
+        raise UsageError(
+            f"{address!r} is no address to serve at; write host:port, port up to 65535"
+        )
+    return host.strip("[]")
 
 
 def _build_handlers(host: SystemHost) -> dict[str, Any]:

@@ -36,8 +36,17 @@ def is_from_web_page(request: "Request", *, is_local: bool) -> bool:
 
 def has_token(request: "Request", token: str) -> bool:
     """Whether the request carries the bearer token."""
-    sent = request.headers.get("Authorization", "")
-    return hmac.compare_digest(sent.encode(), f"Bearer {token}".encode())
+    return is_bearer(request.headers.get("Authorization", ""), token)
+
+
+def is_bearer(sent: str, token: str) -> bool:
+    """Whether an Authorization header, or the metadata of a gRPC call, is this bearer token."""
+    return is_same(sent, f"Bearer {token}")
+
+
+def is_same(sent: str, secret: str) -> bool:
+    """Whether what was sent is the secret, in a time that does not tell how much of it is right."""
+    return hmac.compare_digest(sent.encode(), secret.encode())
 
 
 async def read_limited_body(request: "Request", limit: int) -> bytes | None:
@@ -92,7 +101,7 @@ class PageGuard:
         if request.headers.get("host", "") not in self._hosts:
             return 421, "this server answers to its own address only"
         first = request.scope["path"].removeprefix("/").partition("/")[0]
-        if not hmac.compare_digest(first.encode(), self._token.encode()):
+        if not is_same(first, self._token):
             return 403, "open the address that was printed when the server was started"
         origin = request.headers.get("origin")
         if origin is None and request.method not in ("GET", "HEAD"):
