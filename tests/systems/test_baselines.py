@@ -119,6 +119,19 @@ async def test_the_original_goes_on_after_a_copy_did(name: str) -> None:
 
 
 @every_system
+async def test_what_is_ingested_is_known_at_once_and_answers_do_not_depend_on_when_it_settles(
+    name: str,
+) -> None:
+    eager = await system_of(name).open("diary")
+    for episode in EPISODES:
+        await eager.ingest(episode)
+
+        asked = await replies(eager, episode.day)
+
+        assert asked == await replies(await lived(system_of(name), episode.day), episode.day)
+
+
+@every_system
 async def test_a_snapshot_taken_between_days_keeps_what_is_not_settled_yet(name: str) -> None:
     system = system_of(name)
     assert system.snapshots is not None

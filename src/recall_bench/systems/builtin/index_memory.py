@@ -49,6 +49,7 @@ class IndexState:
     vocabulary: VocabularyState | None
     lexicon: WordTableState | None
     kept_days: str | None = None
+    is_pending: bool = False
 
 
 class IndexMemory:
@@ -76,15 +77,23 @@ class IndexMemory:
         """How many days before the latest are kept, if there is such a rule."""
         self._index = PassageIndex()
         self._prepared: list[PreparedDocument] = []
+        """What is not in the index yet; with a window also what is, to build it again."""
+        self._is_pending = False
+        """Whether something was ingested that is not in the index yet."""
 
     async def ingest(self, episode: Episode) -> None:
-        """Prepare the episode; it can be searched once settled."""
+        """Prepare the episode; it is indexed when a question is asked or the memory settles."""
         self._prepared.append(self._indexer.prepare(episode))
+        self._is_pending = True
 
     async def settle(self) -> None:
         """Add what was ingested to the index; with a window, only the days inside it."""
-        if not self._prepared:
+        self._index_pending()
+
+    def _index_pending(self) -> None:
+        if not self._is_pending:
             return
+        self._is_pending = False
         if self._window is None:
             self._index = self._indexer.extend(self._index, self._prepared)
             self._prepared = []
@@ -113,7 +122,8 @@ class IndexMemory:
         return tuple(list_entries(self._index, self._prepared))
 
     async def answer(self, question: Question) -> Answer | RetrievalReply:
-        """Answer from the index."""
+        """Answer from the index, which then has everything ingested before."""
+        self._index_pending()
         return self._answerer(self._index, question)
 
     async def holdings(self) -> Holdings:
@@ -121,6 +131,7 @@ class IndexMemory:
 
         With `knows_evidence` the ingested days, without a size: the texts are the answerer's.
         """
+        self._index_pending()
         if self._knows_evidence:
             return Holdings(days=tuple(document.day for document in self._index.documents))
         size = measure_index(self._index, self._prepared, self._indexer)
@@ -128,7 +139,7 @@ class IndexMemory:
 
     async def close(self) -> None:
         """Forget everything."""
-        self._index, self._prepared = PassageIndex(), []
+        self._index, self._prepared, self._is_pending = PassageIndex(), [], False
 
     def copy(self) -> "IndexMemory":
         """A memory in the same state, which shares only what is immutable."""
@@ -137,6 +148,7 @@ class IndexMemory:
         )
         twin.scenario, twin.renew, twin._kept_days = self.scenario, self.renew, self._kept_days
         twin._index, twin._prepared = self._index, list(self._prepared)
+        twin._is_pending = self._is_pending
         return twin
 
     @property
@@ -155,6 +167,7 @@ class IndexMemory:
             vocabulary=None if vocabulary is None else vocabulary.state,
             lexicon=None if lexicon is None else lexicon.state,
             kept_days=self._kept_days,
+            is_pending=self._is_pending,
         )
 
     def restore(self, held: IndexState) -> None:
@@ -167,7 +180,7 @@ class IndexMemory:
         if indexer.formula is not None and index.postings is not None:
             index = replace(index, words=Bm25Index(index.postings, indexer.formula))
         self._index, self._prepared = index, list(held.prepared)
-        self._kept_days = held.kept_days
+        self._kept_days, self._is_pending = held.kept_days, held.is_pending
 
     def _erase_entries(self, scope: EraseScope, value: str) -> int:
         if self.renew is None:
