@@ -28,9 +28,9 @@ SELECTORS = ("keyword", "bm25", "all", "none")
 
 TIMES = {
     "at", "code", "codes", "timestamp", "rules_digest", "rulesDigest", "planDigest", "plan_digest",
-    "started", "ended", "speed", "folder", "run", "path", "into", "report", "costs", "latency",
+    "started", "ended", "speed", "folder", "run", "path", "into", "report", "costs", "latency", "link",
 }  # fmt: skip
-"""Keys whose values are wall times, digests of code, or folders of this machine."""
+"""Keys whose values are wall times, digests of code or of times, or folders of this machine."""
 _UNITS = ("_s", "_ms", "Ms", "seconds")
 _VARYING = re.compile(r"offline \d+|\b20\d\d-\d\d-\d\d\b|plan [0-9a-f]{12}")
 """In texts: the judge's version, which may be raised on purpose, today's date, and the plan."""
