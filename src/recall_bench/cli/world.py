@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import EDITION, add_json_option, add_output_option
-from recall_bench.core.errors import DataError
+from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.plan import list_default_ranges
 from recall_bench.core.record import Record
@@ -156,11 +158,13 @@ def _check_lives(names: tuple[str, ...], *, as_json: bool) -> int:
     from recall_bench.generate.life.checks import find_faults
     from recall_bench.generate.life.sources import read_life
     from recall_bench.generate.life.sufficiency import find_shortages
+    from recall_bench.generate.life.wording_replies import check_wordings
 
     results = []
     for name in names:
         sources = read_life(Path(name))
-        found = [*find_faults(sources), *find_shortages(sources)]
+        faults = find_faults(sources)
+        found = [*faults, *find_shortages(sources), *(() if faults else check_wordings(sources))]
         results.append({"folder": name, "findings": found})
         if not as_json:
             kinds = sources.entities.kinds.values()
@@ -203,6 +207,61 @@ def release_command(personas: tuple[str, ...]) -> None:
                 f"{persona} {arcs}: {corpus.days} days, {corpus.questions} questions, "
                 f"digest {corpus.digest[:12]}"
             )
+
+
+@world_command.command("reword")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option(
+    "--requests",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write every question with its answer and evidence, one JSON object a line.",
+)
+@click.option(
+    "--replies",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help='Take wordings: {"id": …, "ask": …} or {"id": …, "drop": "why"} a line.',
+)
+def reword_command(folder: Path, requests: Path | None, replies: tuple[Path, ...]) -> int:
+    """Word the questions of a life edition one by one.
+
+    DIR holds its sources. Questions are made from templates; a writer can word each of those of
+    the story as authored anew, or drop it. Replies that lose a name or a figure, add one that the
+    evidence does not tell, or give the answer away are refused and listed; the others are kept in
+    wordings.jsonl beside the sources. Exits with 3 if any was refused.
+    """
+    from recall_bench.generate.life.question_wordings import read_wordings, write_wordings
+    from recall_bench.generate.life.sources import read_life
+    from recall_bench.generate.life.wording_replies import (
+        accept_replies,
+        iterate_wording_requests,
+        read_replies,
+        render_templates,
+    )
+
+    if (requests is None) == (not replies):
+        raise UsageError("give either --requests or --replies")
+    edition = render_templates(read_life(folder))
+    wordings = read_wordings(folder)
+    if requests is not None:
+        lines = [msgspec.json.encode(each) for each in iterate_wording_requests(edition, wordings)]
+        replace_file(requests, b"".join(line + b"\n" for line in lines))
+        click.echo(f"{requests}: {format_count(len(lines), 'question')}")
+        return 0
+    taken, faults = accept_replies(
+        edition, wordings, [reply for path in replies for reply in read_replies(path)]
+    )
+    path = write_wordings(folder, taken)
+    dropped = sum(each.drop is not None for each in taken.values())
+    for fault in faults:
+        click.echo(str(fault))
+    click.echo(
+        f"{path}: {format_count(len(taken) - dropped, 'wording')}, {dropped} dropped, "
+        f"{format_count(len({str(fault).split(':', 1)[0] for fault in faults}), 'reply')} refused"
+    )
+    return DataError.exit_code if faults else 0
 
 
 @world_command.command("stats")

@@ -48,11 +48,11 @@ REFUSALS = (
 )
 
 
-_NAMING = ("comparison", "order")
+NAMING_KINDS = ("comparison", "order")
 """The kinds whose questions name the answer among others."""
 
 
-def _gives_away(ask: str, answer: str) -> bool:
+def gives_away(ask: str, answer: str) -> bool:
     """Whether every word of the answer is in the question."""
     return set(list_words(answer)) <= set(list_words(ask))
 
@@ -126,7 +126,7 @@ class DraftMaker:
         self._turns[label] = turn + 1
         template = wordings[turn % len(wordings)]
         ask = self.play.writer.fill(template, QuestionScope(self.cast, given))
-        if plan.is_yes is None and plan.kind not in _NAMING and _gives_away(ask, plan.answer):
+        if plan.is_yes is None and plan.kind not in NAMING_KINDS and gives_away(ask, plan.answer):
             return None
         return self.make(plan, template, capitalise(ask))
 

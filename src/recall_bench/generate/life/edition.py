@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import msgspec
 
+from recall_bench.generate.life.question_wordings import read_wordings, reword_questions
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import (
     LifeEntities,
@@ -81,8 +82,12 @@ def rename_life(sources: LifeSources, seed: int) -> LifeSources:
     )
 
 
-def play_life(sources: LifeSources, seed: int = 0) -> LifeEdition:
-    """Play the story of a seed, and ask about it."""
+def play_life(sources: LifeSources, seed: int = 0, *, in_own_words: bool = True) -> LifeEdition:
+    """Play the story of a seed, and ask about it.
+
+    The story as authored is asked in the words of its writers; `in_own_words` turned off, in those
+    of the templates.
+    """
     from recall_bench.generate.life.questions import write_questions
 
     renamed = rename_life(sources, seed)
@@ -99,6 +104,8 @@ def play_life(sources: LifeSources, seed: int = 0) -> LifeEdition:
         facts=dict(play.lives.book.list_planned()),
     )
     questions = write_questions(play, days)
+    if seed == 0 and in_own_words:
+        questions = reword_questions(sources.persona.id, questions, read_wordings(sources.folder))
     written = WrittenSources(
         persona=renamed.persona,
         persona_file=renamed.persona_file,
