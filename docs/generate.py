@@ -226,12 +226,14 @@ def built_ins() -> str:
 def datasets() -> str:
     """Every public dataset: where it is from, and what is to be known about it."""
     parts = ["# Public datasets\n", _NOTE, _DATASETS]
-    parts.append("| name | | family | licence | size | sha-256 pinned |\n|---|---|---|---|--:|---|")
+    heads = "| name | | measures | licence | size | sha-256 pinned | embedded default |"
+    parts.append(f"{heads}\n|---|---|---|---|--:|---|---|")
     for each in list_datasets():
         source = find_source(each.name)
         parts.append(
-            f"| `{each.name}` | {each.title} | {each.family} | {source.licence} "
-            f"| {_size_words(source)} | {_pinned_words(source)} |"
+            f"| `{each.name}` | {each.title} | {each.about.measures} | {source.licence} "
+            f"| {_size_words(source)} | {_pinned_words(source)} "
+            f"| {each.about.default.get(each.name, 'not run')} |"
         )
     parts.append("")
     for _, alike in groupby(list_datasets(), lambda each: (each.family, each.about)):
@@ -249,15 +251,24 @@ def _dataset_section(alike: Sequence[PublicDataset]) -> Iterator[str]:
     yield f"| licence | {source.licence}{terms} |"
     yield f"| homepage | {source.homepage} |" if source.homepage else "| homepage | – |"
     yield f"| dates | {dates} |"
+    if source.obtain:
+        yield f"| to get it | {source.obtain} |"
     links = ", ".join(_protocol_link(each) for each in list_methodologies(first.family))
     yield f"| protocols | {links} |"
-    yield "\nTo know before quoting a number:\n"
-    yield from (f"* {note}" for note in first.about.notes)
+    yield from _listed_notes("To know before quoting a number:", first.about.notes)
+    yield from _listed_notes("What the loader assumes:", first.about.assumptions)
+    yield from _listed_notes("Published figures:", first.about.published)
     yield from _named_notes("Errata, dealt with when it is read:", first.about.errata)
     yield from _named_notes(
         "Corrections by others, laid over only with `--errata NAME`:", first.about.layers
     )
     yield ""
+
+
+def _listed_notes(title: str, sentences: Sequence[str]) -> Iterator[str]:
+    if sentences:
+        yield f"\n{title}\n"
+        yield from (f"* {each}" for each in sentences)
 
 
 def _named_notes(title: str, notes: Mapping[str, str]) -> Iterator[str]:
@@ -268,7 +279,7 @@ def _named_notes(title: str, notes: Mapping[str, str]) -> Iterator[str]:
 
 def _size_words(source: DatasetSource) -> str:
     if not source.is_published:
-        return "–"
+        return "by hand" if source.obtain else "–"
     return "unknown" if source.bytes is None else format_size(source.bytes)
 
 

@@ -47,9 +47,11 @@ def test_the_list_says_what_is_here(talks: Server, invoke: Invoke, cache: Path) 
     shown = invoke("datasets", "list")
 
     lines = [line.split() for line in shown.out.splitlines()]
-    assert lines[1] == "talks complete 102.4 kB 102.4 kB yes CC BY-NC 4.0 The talks".split()
-    assert lines[2] == "wild absent - unknown no MIT The wild".split()
-    assert lines[3] == "own your own - - - your own The own".split()
+    assert lines[1] == (
+        "talks complete 102.4 kB 102.4 kB yes CC BY-NC 4.0 The talks not run".split()
+    )
+    assert lines[2] == "wild absent - unknown --unpinned MIT The wild not run".split()
+    assert lines[3] == "own your own - - no your own The own not run".split()
     assert shown.out.endswith(f"Downloads lie in {cache}.\n")
 
 

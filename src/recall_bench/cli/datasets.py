@@ -27,7 +27,16 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 
-_HEADS = ("dataset", "here", "on disk", "published", "pinned", "licence", "title")
+_HEADS = (
+    "dataset",
+    "here",
+    "on disk",
+    "published",
+    "download",
+    "licence",
+    "measures",
+    "embedded default",
+)
 
 _LARGE = 50_000_000
 """Larger files get a log line for every tenth."""
@@ -178,13 +187,21 @@ def _make_row(entry: "DatasetEntry") -> tuple[str, ...]:
     is_published = entry.state is not None
     return (
         entry.name,
-        entry.state if entry.state is not None else "your own",
+        entry.state if entry.state is not None else "by hand" if entry.obtain else "your own",
         format_size(entry.bytes_here) if entry.bytes_here else "-",
         format_size(entry.bytes) if entry.bytes is not None else "unknown" if is_published else "-",
-        "-" if entry.is_pinned is None else "yes" if entry.is_pinned else "no",
+        _describe_download(entry),
         entry.licence,
-        entry.title,
+        entry.measures or entry.title,
+        entry.default or "not run",
     )
+
+
+def _describe_download(entry: "DatasetEntry") -> str:
+    """Whether we can download it, and whether what arrives can be checked."""
+    if entry.is_pinned is None:
+        return "no"
+    return "yes" if entry.is_pinned else "--unpinned"
 
 
 def _render_card(card: "DatasetDescription") -> Iterator[str]:
@@ -198,13 +215,17 @@ def _render_card(card: "DatasetDescription") -> Iterator[str]:
     )
     if entry.homepage is not None:
         yield _format_field("homepage", entry.homepage)
+    if entry.measures:
+        yield _format_field("measures", entry.measures)
+    if entry.default is not None:
+        yield _format_field("default", f"{entry.default} (`hybrid`, protocol `strict`)")
     yield _format_field(
         "dates", "real" if card.has_dates else "none; its sessions are put a day apart"
     )
     yield from _render_files(entry)
-    if card.notes:
-        yield "\nTo know before quoting a number:"
-        yield from (_wrap_text(f"* {note}") for note in card.notes)
+    yield from _render_list("To know before quoting a number:", card.notes)
+    yield from _render_list("What the loader assumes:", card.assumptions)
+    yield from _render_list("Published figures:", card.published)
     yield from _render_notes("Errata, dealt with when it is read:", card.errata)
     yield from _render_notes(
         "Corrections by others, laid over only with --errata NAME:", card.layers
@@ -238,7 +259,8 @@ def _describe_file(file: "FilePresence") -> str:
 
 def _explain_download(entry: "DatasetEntry") -> str:
     if entry.state is None:
-        return "Nothing was counted: give your files with --data."
+        obtain = f"{entry.obtain} " if entry.obtain else ""
+        return f"{obtain}Nothing was counted: give your files with --data."
     return (
         f"Nothing was counted: {entry.name} is not here as published; `recall-bench datasets "
         f"download {entry.name}` fetches it, and --data counts files you have."
@@ -270,6 +292,12 @@ def _render_counts(counts: "DatasetCounts") -> Iterator[str]:
             rows = [(name, f"{count:,}") for name, count in found.items()]
             yield ""
             yield from (f"  {line}" for line in render_text(make_table((title, "questions"), rows)))
+
+
+def _render_list(title: str, sentences: tuple[str, ...]) -> Iterator[str]:
+    if sentences:
+        yield f"\n{title}"
+        yield from (_wrap_text(f"* {each}") for each in sentences)
 
 
 def _render_notes(title: str, notes: "tuple[DatasetNote, ...]") -> Iterator[str]:

@@ -40,6 +40,22 @@ class FileListing(Record, frozen=True, kw_only=True):
     """The address that the listed paths are relative to."""
 
 
+class FileSeries(Record, frozen=True, kw_only=True):
+    """Files whose names differ in a number."""
+
+    names: tuple[str, ...]
+    """With `{}` in the place of the number."""
+    first: int
+    last: int
+
+    def list_files(self) -> tuple[SourceFile, ...]:
+        """List the files by number, without pins."""
+        numbers = range(self.first, self.last + 1)
+        return tuple(
+            SourceFile(name=name.format(number)) for number in numbers for name in self.names
+        )
+
+
 class DatasetSource(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Licence, addresses and files of a dataset."""
 
@@ -49,7 +65,11 @@ class DatasetSource(Record, frozen=True, kw_only=True, omit_defaults=True):
     homepage: str | None = None
     places: tuple[str, ...] = ()
     files: tuple[SourceFile, ...] = ()
+    series: tuple[FileSeries, ...] = ()
+    """Numbered files, which `load_sources` adds to the others."""
     listing: FileListing | None = None
+    obtain: str | None = None
+    """How to get its files where we cannot download them, in one sentence."""
 
     @property
     def is_published(self) -> bool:
@@ -77,7 +97,13 @@ class DatasetSource(Record, frozen=True, kw_only=True, omit_defaults=True):
 def load_sources() -> dict[str, DatasetSource]:
     """Return the source of every dataset, by name."""
     raw = tomllib.loads(_SOURCES_FILE.read_text(encoding="utf-8"))
-    return msgspec.convert(raw, dict[str, DatasetSource])
+    read = msgspec.convert(raw, dict[str, DatasetSource])
+    return {name: _add_series(source) for name, source in read.items()}
+
+
+def _add_series(source: DatasetSource) -> DatasetSource:
+    numbered = (file for each in source.series for file in each.list_files())
+    return source.replace(files=(*source.files, *numbered), series=())
 
 
 def find_source(name: str) -> DatasetSource:

@@ -44,9 +44,14 @@ class DatasetEntry(Record, frozen=True, kw_only=True):
 
     name: str
     title: str
+    measures: str
     licence: str
     terms: str | None
     homepage: str | None
+    obtain: str | None
+    """How to get it where we cannot download it."""
+    default: str | None
+    """Figures of the embedded default; None where it was not run."""
     state: Presence | None
     """None if there is nothing to download."""
     is_pinned: bool | None
@@ -93,6 +98,8 @@ class DatasetDescription(Record, frozen=True, kw_only=True):
     family: str
     has_dates: bool
     notes: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    published: tuple[str, ...]
     errata: tuple[DatasetNote, ...]
     layers: tuple[DatasetNote, ...]
     data: str | None
@@ -129,6 +136,8 @@ def build_card(
         family=dataset.family,
         has_dates=dataset.has_dates,
         notes=dataset.about.notes,
+        assumptions=dataset.about.assumptions,
+        published=dataset.about.published,
         errata=_list_notes(dataset.about.errata),
         layers=_list_notes(dataset.about.layers),
         data=str(place) if place is not None else None,
@@ -149,9 +158,12 @@ def _build_entry(dataset: PublicDataset) -> DatasetEntry:
     return DatasetEntry(
         name=name,
         title=dataset.title,
+        measures=dataset.about.measures,
         licence=source.licence,
         terms=source.terms,
         homepage=source.homepage,
+        obtain=source.obtain,
+        default=dataset.about.default.get(name),
         state=check_dataset_presence(name) if source.is_published else None,
         is_pinned=is_certain if source.is_published else None,
         bytes=source.bytes,

@@ -195,8 +195,10 @@ def _find_data(dataset: PublicDataset, request: EvalRequest) -> Path:
         if not given.exists():
             raise UsageError(f"--data: there is no file or folder {given}")
         return given
-    if not find_source(dataset.name).is_published:
-        raise UsageError(f"{dataset.name} is of your own making; name its file with --data")
+    source = find_source(dataset.name)
+    if not source.is_published:
+        obtain = source.obtain or f"{dataset.name} is of your own making"
+        raise UsageError(f"{obtain.rstrip('.')}; name its files with --data")
     found = find_download(dataset.name)
     if found is None:
         raise UsageError(

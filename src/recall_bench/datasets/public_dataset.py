@@ -42,8 +42,16 @@ episodes and sessions) must reveal nothing about the answers.
 class DatasetNotes(Record, frozen=True, kw_only=True):
     """What to know before quoting a number, as in `descriptions.toml`."""
 
+    measures: str = ""
+    """What it measures, in a few words."""
     notes: tuple[str, ...] = ()
     """Facts, a sentence each."""
+    assumptions: tuple[str, ...] = ()
+    """What the loader takes for granted and upstream does not state, a sentence each."""
+    published: tuple[str, ...] = ()
+    """Published figures and whether their protocol can be reproduced here, a sentence each."""
+    default: dict[str, str] = msgspec.field(default_factory=dict)
+    """By dataset, figures of the embedded default (`hybrid`, protocol `strict`) where it was run."""
     errata: dict[str, str] = msgspec.field(default_factory=dict)
     """Known faults of the published file by name, each with its treatment in one sentence."""
     layers: dict[str, str] = msgspec.field(default_factory=dict)
