@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.datasets.public_dataset import JsonArray, locate_file
+from recall_bench.datasets.public_dataset import JsonArray, locate_file, open_rows
 
 
 class Pear(msgspec.Struct):
@@ -91,3 +91,30 @@ def test_a_folder_without_the_file_or_with_several_is_not_guessed_about(tmp_path
     written(tmp_path / "b.json.gz", b"")
     with pytest.raises(UsageError, match=r"holds a\.json, b\.json\.gz"):
         locate_file(tmp_path, "a.json", "b.json")
+
+
+@pytest.mark.parametrize("name", ["pears.jsonl", "pears.jsonl.gz"])
+@pytest.mark.parametrize(
+    "plain", [b'{"weight": 7}\n\n {"weight": 9}', b'[{"weight": 7},\n{"weight": 9}]\n']
+)
+def test_rows_are_an_array_or_lines(tmp_path: Path, name: str, plain: bytes) -> None:
+    path = written(tmp_path / name, gzip.compress(plain) if name.endswith("gz") else plain)
+
+    pears = open_rows(path, "pear")
+
+    assert [pears.decode(number, Pear).weight for number in (1, 0)] == [9, 7]
+    assert len(pears) == 2
+
+
+def test_a_line_of_another_shape_is_named_by_its_number(tmp_path: Path) -> None:
+    pears = open_rows(written(tmp_path / "a.jsonl", b'{"weight": 7}\n{"weight": "9"}\n'), "pear")
+
+    with pytest.raises(Malformed, match=r"a\.jsonl, pear 2: .*weight"):
+        pears.decode(1, Pear)
+
+
+def test_rows_that_are_not_there_or_damaged_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file"):
+        open_rows(tmp_path / "none.jsonl", "pear")
+    with pytest.raises(Malformed, match="cannot be unpacked"):
+        open_rows(written(tmp_path / "a.gz", gzip.compress(b'{"a": 1}')[:-9]), "pear")

@@ -17,6 +17,7 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.datasets.persona import inspect_persona, load_persona
 from recall_bench.datasets.selection.suite import open_suite
+from tests.datasets.beam_files import BATCHES, QUESTIONS
 from tests.datasets.selection.suites import write_suite
 from tests.fuzz.target import FuzzTarget, Reading, make_file_target, write_files
 from tests.gardener import write_persona
@@ -300,6 +301,13 @@ def list_dataset_targets() -> Sequence[FuzzTarget]:
             {
                 "questions_32k.csv": _ROWS.replace("\n", "\r\n"),
                 "shared_contexts_32k.jsonl": json.dumps(_CONTEXT) + "\n",
+            },
+        ),
+        _make_dataset_target(
+            "beam-100k",
+            {
+                "1/chat.json": _spell(BATCHES),
+                "1/probing_questions/probing_questions.json": _spell(QUESTIONS),
             },
         ),
         _make_dataset_target("persona-json", {"marta.json": _spell(_PERSONA)}),

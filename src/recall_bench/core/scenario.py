@@ -131,6 +131,8 @@ class Truth(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The facts of a complete answer, each with its alternative wordings."""
     choice: str | None = None
     """The letter of the correct option of a multiple-choice question."""
+    grading: str | None = None
+    """The dataset's own rule for grading this question, as its protocol names it."""
     source: str | None = None
     """The dataset's own id of the question, which may reveal the answer."""
     cited: tuple[str, ...] = ()

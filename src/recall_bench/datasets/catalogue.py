@@ -120,6 +120,7 @@ _LOADERS = (
     "membench",
     "personamem",
     "memoryarena",
+    "beam",
     "persona_json",
 )
 """The modules with a tuple `DATASETS`, in the order of the documentation."""

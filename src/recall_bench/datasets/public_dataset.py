@@ -10,8 +10,10 @@ import mmap
 import shutil
 import tomllib
 import zlib
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -194,17 +196,57 @@ def is_gzip(path: Path) -> bool:
         return file.read(len(_GZIP)) == _GZIP
 
 
-class JsonArray:
-    """The elements of the JSON array in a file, gzip or not.
+def read_object(path: Path, shape: type[_Shape]) -> _Shape:
+    """Read one JSON value from a small file, gzip or not; Malformed if it has another shape."""
+    try:
+        return decode_foreign_json(_map_file(path), shape)
+    except msgspec.DecodeError as error:
+        raise Malformed(str(path), f"is not as it should be ({error})") from error
 
-    UsageError if there is no such file, Malformed if it is no array or damaged.
+
+class JsonElements(ABC):
+    """The JSON values of a file, gzip or not, decoded one by one.
+
+    UsageError if there is no such file, Malformed if it is damaged.
     """
 
     def __init__(self, path: Path, kind: str) -> None:
-        self._path = path
+        self.path = path
         self._kind = kind
         """The noun for an element in messages."""
         self._mapped = _map_file(path)
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def _slice(self, number: int) -> msgspec.Raw | bytes:
+        """Return the bytes of one element."""
+
+    def describe(self, number: int) -> str:
+        """Return file and number of an element for messages; numbers count from 0."""
+        return f"{self.path}, {self._kind} {number + 1}"
+
+    def decode(self, number: int, shape: type[_Shape]) -> _Shape:
+        """Decode the element with this number, from 0; Malformed if it has another shape."""
+        try:
+            return decode_foreign_json(self._slice(number), shape)
+        except msgspec.DecodeError as error:
+            raise Malformed(self.describe(number), f"is not as it should be ({error})") from error
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        """Release the pages read so far; they are read again if needed."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._mapped.madvise(mmap.MADV_DONTNEED)
+
+
+class JsonArray(JsonElements):
+    """The elements of the JSON array in a file; Malformed if it is no array."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        super().__init__(path, kind)
         try:
             self._raw = decode_foreign_json(self._mapped, list[msgspec.Raw])
         except msgspec.DecodeError as error:
@@ -215,23 +257,51 @@ class JsonArray:
     def __len__(self) -> int:
         return len(self._raw)
 
-    def describe(self, number: int) -> str:
-        """Return file and number of an element for messages; numbers count from 0."""
-        return f"{self._path}, {self._kind} {number + 1}"
+    def _slice(self, number: int) -> msgspec.Raw:
+        return self._raw[number]
 
-    def decode(self, number: int, shape: type[_Shape]) -> _Shape:
-        """Decode the element with this number, from 0; Malformed if it has another shape."""
+
+class JsonLines(JsonElements):
+    """The lines of a file, a JSON value each; blank lines are skipped."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        super().__init__(path, kind)
+        self._ranges = tuple(_find_lines(self._mapped))
+        self._release()
+
+    def __len__(self) -> int:
+        return len(self._ranges)
+
+    def _slice(self, number: int) -> bytes:
+        begin, end = self._ranges[number]
+        return self._mapped[begin:end]
+
+
+def open_rows(path: Path, kind: str) -> JsonElements:
+    """Open a file of rows: a JSON array, or a JSON value on each line."""
+    with open_regular_file(path) if path.is_file() else nullcontext() as file:
+        packed = file is not None and file.peek(len(_GZIP)).startswith(_GZIP)
+        content = open_unpacked(file) if file is not None and packed else file
         try:
-            return decode_foreign_json(self._raw[number], shape)
-        except msgspec.DecodeError as error:
-            raise Malformed(self.describe(number), f"is not as it should be ({error})") from error
-        finally:
-            self._release()
+            head = b"" if content is None else content.read(1 << 10).lstrip()
+        except (OSError, EOFError, zlib.error):
+            # Mapping the file names the damage.
+            head = b""
+    return JsonArray(path, kind) if head.startswith(b"[") else JsonLines(path, kind)
 
-    def _release(self) -> None:
-        """Release the pages read so far; they are read again if needed."""
-        if hasattr(mmap, "MADV_DONTNEED"):
-            self._mapped.madvise(mmap.MADV_DONTNEED)
+
+def _find_lines(mapped: mmap.mmap) -> Iterator[tuple[int, int]]:
+    begin, size = 0, len(mapped)
+    while begin < size:
+        found = mapped.find(b"\n", begin)
+        end = size if found < 0 else found
+        if end - begin > _BLANK_AT_MOST or mapped[begin:end].strip():
+            yield begin, end
+        begin = end + 1
+
+
+_BLANK_AT_MOST = 1 << 10
+"""A longer line is not looked at to find out whether it is blank."""
 
 
 def _map_file(path: Path) -> mmap.mmap:

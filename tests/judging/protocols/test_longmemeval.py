@@ -18,7 +18,7 @@ from recall_bench.core.errors import (
 )
 from recall_bench.core.usage import Usage
 from recall_bench.judging.protocols import longmemeval_protocol
-from recall_bench.judging.protocols.longmemeval_protocol import YES_NO_ATTEMPTS
+from recall_bench.judging.protocols.model_ruling import RULING_ATTEMPTS
 from recall_bench.judging.protocols.protocol import ProtocolScore, Submission
 from recall_bench.models.model import Reply
 from recall_bench.models.model_spec import parse_spec
@@ -80,12 +80,12 @@ UNREADABLE = [
 @pytest.mark.anyio
 @pytest.mark.parametrize("reply", UNREADABLE)
 async def test_anything_else_is_asked_for_again_and_then_a_fault(reply: str | Reply) -> None:
-    model = ScriptedModel(*[reply] * YES_NO_ATTEMPTS)
+    model = ScriptedModel(*[reply] * RULING_ATTEMPTS)
 
     with pytest.raises(UnreadableVerdict, match="asked 3 times") as caught:
         await longmemeval_protocol.grade_longmemeval(submission(), model)
 
-    assert len(model.asked) == YES_NO_ATTEMPTS
+    assert len(model.asked) == RULING_ATTEMPTS
     assert len(str(caught.value)) < 300
 
 

@@ -15,8 +15,11 @@ from recall_bench.judging.protocols.protocol import (
 from recall_bench.judging.protocols.registry import find_protocol, list_cards
 
 RELEASED = {
+    ("beam/nuggets", "1"): "84e61821a89588c2",
     ("choice/letter", "1"): "2b8c125c68227639",
+    ("halumem/official-rules", "1"): "f02114a65cb82f3f",
     ("locomo/official", "1"): "5da01ee3b1de2c83",
+    ("longmemeval-v2/official-rules", "1"): "68bd69135f51e7cb",
     ("longmemeval/official-rules", "1"): "bca2879ae39e96b0",
     ("match/substring", "1"): "829c060e14b8a116",
     ("memoryagentbench/official", "1"): "d898333dbb0602b6",

@@ -207,6 +207,7 @@ def test_versions_are_stuck() -> None:
                 *("convomem/strict", "convomem/substring", "membench/strict"),
                 *("personamem/strict", "personamem/official"),
                 *("memoryarena/strict", "persona-json/strict"),
+                *("beam/strict", "beam/nuggets"),
             ),
             "1",
         )

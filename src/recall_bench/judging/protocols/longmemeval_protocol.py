@@ -14,13 +14,11 @@ asks about a blank answer, and we do not; it requires one dated model, and we na
 details.
 """
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
-from recall_bench.core.errors import Malformed, UnreadableVerdict
+from recall_bench.core.errors import Malformed
 from recall_bench.core.verdict import ignore_usage
-from recall_bench.judging.judge_call import ask_model
+from recall_bench.judging.protocols.model_ruling import ask_for_word, make_reminder
 from recall_bench.judging.protocols.protocol import (
     Bill,
     ModelProtocol,
@@ -28,45 +26,11 @@ from recall_bench.judging.protocols.protocol import (
     ProtocolScore,
     Submission,
 )
-from recall_bench.models.model import Finish, Model, Prompt, fence_blocks
+from recall_bench.models.model import Model, Prompt, fence_blocks
 
-YES_NO_ATTEMPTS = 3
-"""Attempts before the reply counts as unreadable."""
+_WORDS = ("yes", "no")
 
-REMINDER = "\n\nReply with the single word yes or the single word no, and nothing else."
-
-_RULING = re.compile(r"\s*(yes|no)\.?\s*", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class YesNoRuling:
-    """The model's answer and the number of attempts."""
-
-    is_yes: bool
-    attempts: int
-
-
-async def ask_yes_or_no(model: Model, prompt: Prompt, bill: Bill) -> YesNoRuling:
-    """The model's yes or no; UnreadableVerdict if it gives none, another JudgeFault if it fails.
-
-    A reply counts only if it ended by itself and is one of the two words, with at most a full stop.
-    Any other reply is asked for again with a reminder.
-    """
-    last_reply = ""
-    for attempt in range(1, YES_NO_ATTEMPTS + 1):
-        reply = await ask_model(model, prompt)
-        bill(reply.usage)
-        ruling = _RULING.fullmatch(reply.text)
-        if ruling and reply.finish is Finish.STOP:
-            return YesNoRuling(ruling[1].lower() == "yes", attempt)
-        last_reply = f"{reply.text[:120]!r} ({reply.finish})"
-        # The same prompt would get the same reply from a cache or a model at temperature 0.
-        prompt = replace(prompt, user=prompt.user + REMINDER)
-    raise UnreadableVerdict(
-        f"{model.name} was asked {YES_NO_ATTEMPTS} times for yes or no "
-        f"and last replied {last_reply}; "
-        "use another judge model"
-    )
+REMINDER = make_reminder(_WORDS)
 
 
 _SYSTEM = (
@@ -176,11 +140,11 @@ async def grade_longmemeval(
             reason="nothing was answered",
             details={"rule": rule},
         )
-    ruling = await ask_yes_or_no(model, prompt, bill)
+    ruling = await ask_for_word(model, prompt, bill, _WORDS)
     return ProtocolScore(
         protocol=LONGMEMEVAL_CARD,
-        value=float(ruling.is_yes),
-        reason=f"{model.name} says {'yes' if ruling.is_yes else 'no'} by the rule for {rule}",
+        value=float(ruling.word == "yes"),
+        reason=f"{model.name} says {ruling.word} by the rule for {rule}",
         details={"rule": rule, "model": model.name, "attempts": ruling.attempts},
     )
 

@@ -10,7 +10,7 @@ import msgspec
 from recall_bench.core.errors import Malformed
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import ignore_usage
+from recall_bench.core.verdict import Finding, ignore_usage
 from recall_bench.models.model import Model
 
 
@@ -39,6 +39,7 @@ class ProtocolScore(Record, frozen=True, kw_only=True, omit_defaults=True):
     reason: str
     details: dict[str, str | int | float] = msgspec.field(default_factory=dict)
     """What the value was computed from; the protocol's module explains the names."""
+    findings: tuple[Finding, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.value <= 1.0:
@@ -59,6 +60,10 @@ class Submission:
     """Whether the right answer is that the question has no answer."""
     options: Mapping[str, str] = field(default_factory=dict)
     """The options of multiple choice: letter to text."""
+    nuggets: tuple[str, ...] = ()
+    """What a complete answer states or does, a sentence each, where the dataset grades by that."""
+    grading: str = ""
+    """The dataset's own rule for this question, where it names one."""
 
     def get_only_gold(self, protocol: ProtocolCard) -> str:
         """The one gold answer, for a protocol without aliases."""

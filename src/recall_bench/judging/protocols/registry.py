@@ -7,7 +7,14 @@ import msgspec
 from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import Expects, Item, Scenario
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
-from recall_bench.judging.protocols import longmemeval_protocol, multiple_choice, string_match
+from recall_bench.judging.protocols import (
+    halumem_protocol,
+    longmemeval_protocol,
+    longmemeval_v2_protocol,
+    multiple_choice,
+    nugget_protocol,
+    string_match,
+)
 from recall_bench.judging.protocols.multiple_choice import parse_options
 from recall_bench.judging.protocols.protocol import (
     ComputedProtocol,
@@ -29,6 +36,8 @@ def make_submission(item: Item, answer: str) -> Submission:
         category=truth.category,
         is_unanswerable=truth.expects is Expects.ABSTAIN,
         options=parse_options(list(item.choices)) if item.choices else {},
+        nuggets=tuple(wordings[0] for wordings in truth.facts),
+        grading=truth.grading or "",
     )
 
 
@@ -57,7 +66,7 @@ class ProtocolJudge:
         if cached is not None:
             return cached
         score = await self._protocol.grade(submission, self._model, exhibit.bill)
-        verdict = Verdict(score=score.value, reason=score.reason)
+        verdict = Verdict(score=score.value, reason=score.reason, findings=score.findings)
         if self._cache is not None:
             self._cache.keep(key, verdict)
         return verdict
@@ -67,8 +76,15 @@ class ProtocolJudge:
         await self._model.close()
 
     def _make_key(self, submission: Submission) -> str:
-        """The cache key: the judge's card and the whole submission."""
-        content = (self.card, msgspec.to_builtins(submission))
+        """The cache key: the judge's card and the whole submission.
+
+        What few datasets have is left out where it is empty, so that older verdicts are found.
+        """
+        submitted = msgspec.to_builtins(submission)
+        for name in ("nuggets", "grading"):
+            if not submitted[name]:
+                del submitted[name]
+        content = (self.card, submitted)
         return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
 
@@ -77,6 +93,9 @@ _PROTOCOLS: dict[str, ComputedProtocol | ModelProtocol] = {
     for protocol in (
         string_match.LOCOMO_OFFICIAL,
         longmemeval_protocol.LONGMEMEVAL_RULES,
+        longmemeval_v2_protocol.LONGMEMEVAL_V2_RULES,
+        nugget_protocol.BEAM_NUGGETS,
+        halumem_protocol.HALUMEM_RULES,
         *multiple_choice.CHOICE_PROTOCOLS,
         *string_match.STRING_PROTOCOLS,
     )

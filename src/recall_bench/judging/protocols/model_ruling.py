@@ -1,0 +1,53 @@
+"""One word from a model, out of a few: the ruling of protocols that ask one."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from recall_bench.core.errors import UnreadableVerdict
+from recall_bench.judging.judge_call import ask_model
+from recall_bench.judging.protocols.protocol import Bill
+from recall_bench.models.model import Finish, Model, Prompt
+
+RULING_ATTEMPTS = 3
+"""Attempts before the reply counts as unreadable."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRuling:
+    """The word the model chose, and the number of attempts."""
+
+    word: str
+    attempts: int
+
+
+def make_reminder(words: Sequence[str]) -> str:
+    """Make the sentence that asks for one of the words and nothing else."""
+    named = " or ".join(f"the single word {word}" for word in words)
+    return f"\n\nReply with {named}, and nothing else."
+
+
+async def ask_for_word(
+    model: Model, prompt: Prompt, bill: Bill, words: Sequence[str]
+) -> ModelRuling:
+    """Ask for one of the words; UnreadableVerdict without any, another JudgeFault if it fails.
+
+    A reply counts only if it ended by itself and is one of the words, with at most a full stop.
+    Any other reply is asked for again with a reminder.
+    """
+    ruling = re.compile(rf"\s*({'|'.join(map(re.escape, words))})\.?\s*", re.IGNORECASE)
+    last_reply = ""
+    for attempt in range(1, RULING_ATTEMPTS + 1):
+        reply = await ask_model(model, prompt)
+        bill(reply.usage)
+        found = ruling.fullmatch(reply.text)
+        if found and reply.finish is Finish.STOP:
+            return ModelRuling(found[1].lower(), attempt)
+        last_reply = f"{reply.text[:120]!r} ({reply.finish})"
+        # The same prompt would get the same reply from a cache or a model at temperature 0.
+        prompt = replace(prompt, user=prompt.user + make_reminder(words))
+    raise UnreadableVerdict(
+        f"{model.name} was asked {RULING_ATTEMPTS} times for {' or '.join(words)} "
+        f"and last replied {last_reply}; "
+        "use another judge model"
+    )
