@@ -17,7 +17,7 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.datasets.persona import inspect_persona, load_persona
 from recall_bench.datasets.selection.suite import open_suite
-from tests.datasets.beam_files import BATCHES, QUESTIONS
+from tests.datasets import beam_files, longmemeval_v2_files
 from tests.datasets.selection.suites import write_suite
 from tests.fuzz.target import FuzzTarget, Reading, make_file_target, write_files
 from tests.gardener import write_persona
@@ -192,6 +192,10 @@ def _spell(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1)
 
 
+def _spell_lines(rows: Iterable[object]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
 def _make_dataset_target(
     name: str, files: Mapping[str, str], *, layers: Mapping[str, str] | None = None
 ) -> FuzzTarget:
@@ -306,8 +310,16 @@ def list_dataset_targets() -> Sequence[FuzzTarget]:
         _make_dataset_target(
             "beam-100k",
             {
-                "1/chat.json": _spell(BATCHES),
-                "1/probing_questions/probing_questions.json": _spell(QUESTIONS),
+                "1/chat.json": _spell(beam_files.BATCHES),
+                "1/probing_questions/probing_questions.json": _spell(beam_files.QUESTIONS),
+            },
+        ),
+        _make_dataset_target(
+            "longmemeval-v2-small",
+            {
+                "questions.jsonl": _spell_lines(longmemeval_v2_files.QUESTIONS),
+                "trajectories.jsonl": _spell_lines(longmemeval_v2_files.TRAJECTORIES),
+                "haystacks/lme_v2_small.json": _spell(longmemeval_v2_files.HAYSTACKS),
             },
         ),
         _make_dataset_target("persona-json", {"marta.json": _spell(_PERSONA)}),

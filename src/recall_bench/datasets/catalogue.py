@@ -121,6 +121,7 @@ _LOADERS = (
     "personamem",
     "memoryarena",
     "beam",
+    "longmemeval_v2",
     "persona_json",
 )
 """The modules with a tuple `DATASETS`, in the order of the documentation."""

@@ -105,9 +105,7 @@ async def test_two_rules_ask_a_model(rule: str) -> None:
     model = ScriptedModel("yes")
 
     score = await grade_longmemeval_v2(
-        Submission(
-            question="How do I save?", answer="Twice.", golds=("Save twice",), grading=rule
-        ),
+        Submission(question="How do I save?", answer="Twice.", golds=("Save twice",), grading=rule),
         model,
     )
 
@@ -120,4 +118,3 @@ async def test_an_unknown_rule_is_refused() -> None:
         await grade_longmemeval_v2(
             Submission(answer="x", golds=("x",), grading="regex|x"), ScriptedModel()
         )
-

@@ -208,6 +208,7 @@ def test_versions_are_stuck() -> None:
                 *("personamem/strict", "personamem/official"),
                 *("memoryarena/strict", "persona-json/strict"),
                 *("beam/strict", "beam/nuggets"),
+                *("longmemeval-v2/strict", "longmemeval-v2/official"),
             ),
             "1",
         )
