@@ -144,12 +144,17 @@ def _build_scenario(folder: Path, size: str) -> Scenario:
 def _read_part(chat: JsonArray, number: int) -> list[_BeamBatch]:
     try:
         part = chat.decode(number, object)
-        if is_too_deep(part):
-            raise ValueError("it is nested too deeply")
+        _refuse_deep(part)
         return list(_iterate_batches(part))
     except (ValueError, TypeError) as error:
         problem = f"is not as BEAM has it ({error})"
         raise Malformed(chat.describe(number), problem) from error
+
+
+def _refuse_deep(value: object) -> None:
+    """Raise ValueError for what is nested too deeply to recurse over."""
+    if is_too_deep(value):
+        raise ValueError("it is nested too deeply")
 
 
 def _iterate_batches(part: object) -> Iterator[_BeamBatch]:
@@ -241,6 +246,7 @@ def _build_item(
     ability: str, number: int, raw: dict[str, Any], last_day: int, places: Mapping[str, Evidence]
 ) -> Item:
     asked = msgspec.convert(raw, _BeamQuestion)
+    _refuse_deep(asked.source_chat_ids)
     named = dict.fromkeys(_list_numbers(asked.source_chat_ids))
     return Item(
         id=f"{ability}-{number}",

@@ -53,7 +53,7 @@ class DatasetNotes(Record, frozen=True, kw_only=True):
     published: tuple[str, ...] = ()
     """Published figures and whether their protocol can be reproduced here, a sentence each."""
     default: dict[str, str] = msgspec.field(default_factory=dict)
-    """By dataset, figures of the embedded default (`hybrid`, protocol `strict`) where it was run."""
+    """By dataset, figures of the embedded default (`hybrid`, by `strict`) where it was run."""
     errata: dict[str, str] = msgspec.field(default_factory=dict)
     """Known faults of the published file by name, each with its treatment in one sentence."""
     layers: dict[str, str] = msgspec.field(default_factory=dict)

@@ -40,7 +40,9 @@ async def test_a_blank_answer_gets_nothing_and_an_answer_without_rubric_is_refus
 
 
 async def test_another_word_is_no_mark() -> None:
-    with pytest.raises(UnreadableVerdict, match="for full or half or none and last replied '0.5'"):
+    with pytest.raises(
+        UnreadableVerdict, match=r"for full or half or none and last replied '0\.5'"
+    ):
         await grade_nuggets(RUBRIC, ScriptedModel("0.5", "0.5", "0.5"))
 
 

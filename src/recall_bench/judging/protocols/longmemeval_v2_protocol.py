@@ -1,4 +1,4 @@
-"""LongMemEval-V2's grading: each question names its rule, and two of the six rules ask a model.
+r"""LongMemEval-V2's grading: each question names its rule, and two of the six rules ask a model.
 
 * `norm_phrase_set_match`: every phrase of the gold, split at its separators, stands as whole words
   in the answer; `norm_phrase_set_match_ordered`: and in this order;
@@ -10,7 +10,7 @@
   contradicts none.
 
 Texts are compared in lower case, hyphens and underlines as blanks, without punctuation, unless the
-rule's options say otherwise. What stands in the last `\\boxed{…}` of an answer is the answer, as
+rule's options say otherwise. What stands in the last `\boxed{…}` of an answer is the answer, as
 upstream's reader is asked to mark it. The two rules for a model are upstream's in our words. An
 answer that is blank, or "unknown", gets 0 without asking.
 """
@@ -151,12 +151,14 @@ async def grade_longmemeval_v2(
     boxed = _BOXED.findall(submission.answer)
     answer = (boxed[-1] if boxed else submission.answer).strip()
     if not answer or answer.lower() == "unknown":
-        return _score(False, "nothing was answered", name)
+        return _score("nothing was answered", name, is_right=False)
     if name in _COMPUTED:
         fits = _COMPUTED[name](answer, gold, options)
-        return _score(fits, f"{'fits' if fits else 'does not fit'} the gold by {name}", name)
+        told = f"{'fits' if fits else 'does not fit'} the gold by {name}"
+        return _score(told, name, is_right=fits)
     ruling = await ask_for_word(model, build_prompt(submission, name), bill, _WORDS)
-    return _score(ruling.word == "yes", f"{model.name} says {ruling.word} by {name}", name)
+    told = f"{model.name} says {ruling.word} by {name}"
+    return _score(told, name, is_right=ruling.word == "yes")
 
 
 def parse_rule(written: str) -> tuple[str, dict[str, str]]:
@@ -183,7 +185,7 @@ def build_prompt(submission: Submission, rule: str) -> Prompt:
     return Prompt(system=_SYSTEM, user=user)
 
 
-def _score(is_right: bool, reason: str, rule: str) -> ProtocolScore:
+def _score(reason: str, rule: str, *, is_right: bool) -> ProtocolScore:
     return ProtocolScore(
         protocol=LONGMEMEVAL_V2_CARD,
         value=float(is_right),
