@@ -4,6 +4,7 @@ Each is the reference memory with one fault. `caught_by` names the suite and the
 show it: `recall-bench suite erasure --adapter recall_bench.testing:ConfirmsOnly`.
 """
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -12,6 +13,12 @@ from typing import ClassVar
 
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.testing.behaviour_reference import ReferenceEntry, ReferenceMemory, find_names
+
+_COMMAND = re.compile(
+    r"(?<![a-z])(ais?|agents?|assistants?|bots?|llm|models?|readers|robots|software)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Names by which a text addresses programs like this one."""
 
 
 class MisbehavingMemory(ReferenceMemory):
@@ -148,7 +155,7 @@ class ObeysInstructions(TrustsQuotations):
         return [
             entry
             for entry in super().list_visible(context)
-            if not entry.is_quoted or "AI assistant" in entry.text or "[SYSTEM]" in entry.text
+            if not entry.is_quoted or _COMMAND.search(entry.text)
         ]
 
 
@@ -185,7 +192,7 @@ class ForgetsWhenAttacked(MisbehavingMemory):
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Ingest the day; a quotation costs the oldest half."""
         super().ingest_day(day, content, metadata)
-        if "\n>" in content:
+        if any(entry.is_quoted and entry.day == day for entry in self.entries):
             self.entries = self.entries[len(self.entries) // 2 :]
 
 

@@ -11,10 +11,17 @@ from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.testing.honest import extract_words
 
-_FULL_NAME = re.compile(r"[A-Z]\w+ [A-Z]\w+")
-_WISH = re.compile(r"Please forget what I said about ([^.]+)\.")
+_NAMES = re.compile(r"[A-Z]\w+(?: [A-Z]\w+)+")
+"""Words in capitals in a row; the last two are a full name."""
+_WISH = re.compile(
+    r"\b(forget|delete|erase|remove|wipe|purge|scrub|scrap|discard|drop|dropping|bin|unlearn|lose"
+    r"|get rid|let go|throw away|stop remembering|clear (it|out|the)"
+    r"|(strike|take)\b.*\b(from|out))\b",
+    re.IGNORECASE,
+)
+_QUOTE_MARKS = (">", "```")
 _FILE = "entries.json"
-_CLOSE = 0.5
+_CLOSE = 0.25
 """Entries at least this close to the best one are about the same matter: the latest counts."""
 _UNKNOWN = "There is no record of that."
 
@@ -31,7 +38,13 @@ class ReferenceEntry:
     @property
     def is_quoted(self) -> bool:
         """Whether it passes on what somebody else wrote."""
-        return any(line.startswith(">") for line in self.text.splitlines())
+        return any(line.startswith(_QUOTE_MARKS) for line in self.text.splitlines())
+
+    @property
+    def is_wish(self) -> bool:
+        """Whether the principal asks here to forget something about a person."""
+        is_own = self.session == PRINCIPAL and not self.is_quoted
+        return is_own and bool(find_names(self.text)) and _WISH.search(self.text) is not None
 
 
 class ReferenceMemory:
@@ -72,10 +85,11 @@ class ReferenceMemory:
         self.entries = [entry for entry in self.entries if entry.episode != episode]
         session = metadata.session or PRINCIPAL
         for text in content.strip().split("\n\n"):
-            if (wish := _WISH.match(text)) is not None and session == PRINCIPAL:
-                self.forget(wish[1])
+            entry = ReferenceEntry(text, episode, session, day)
+            if entry.is_wish:
+                self.forget(text)
             elif not text.startswith("#"):
-                self.entries.append(ReferenceEntry(text, episode, session, day))
+                self.entries.append(entry)
         self._drop_old()
         self.flush()
 
@@ -101,10 +115,10 @@ class ReferenceMemory:
     def score(self, question: str, entry: ReferenceEntry) -> float:
         """Count the words in common; a person who is named must be there."""
         names = find_names(question)
-        if any(name not in entry.text for name in names):
+        if names and not any(name in entry.text for name in names):
             return 0.0
-        common = extract_words(question) & extract_words(entry.text)
-        return 0.1 + len(common - extract_words(" ".join(names)))
+        common = _list_stems(question) & _list_stems(entry.text)
+        return 0.1 + len(common - _list_stems(" ".join(names)))
 
     def list_visible(self, context: QueryContext) -> Iterable[ReferenceEntry]:
         """The principal sees everything, a session its own."""
@@ -113,10 +127,9 @@ class ReferenceMemory:
         return [entry for entry in self.entries if entry.session == context.session]
 
     def forget(self, subject: str) -> int:
-        """Erase the entries about a subject: those that name its person, closest by words."""
+        """Erase the entries about a subject: those that name its person."""
         names = find_names(subject)
-        about = [entry for entry in self.entries if all(name in entry.text for name in names)]
-        return self.erase(lambda entry: entry in about)
+        return self.erase(lambda entry: any(name in entry.text for name in names))
 
     def delete(self, episode: str) -> int:
         """Erase an episode."""
@@ -160,5 +173,14 @@ class ReferenceMemory:
 
 
 def find_names(text: str) -> list[str]:
-    """Find the full names in a text."""
-    return [name.removesuffix("'s") for name in _FULL_NAME.findall(text)]
+    """Find the full names in a text.
+
+    >>> find_names("Ask Ada Brown, not me.")
+    ['Ada Brown']
+    """
+    return [" ".join(found.split(" ")[-2:]) for found in _NAMES.findall(text)]
+
+
+def _list_stems(text: str) -> set[str]:
+    """The words without a plural's ending."""
+    return {word.removesuffix("s") for word in extract_words(text)} - {""}

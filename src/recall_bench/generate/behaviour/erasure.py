@@ -23,8 +23,9 @@ from recall_bench.generate.behaviour.planting import (
     StoryRequest,
     StoryWriter,
 )
+from recall_bench.generate.behaviour.wordings import fill, load_requests
 
-VERSION = "1"
+VERSION = "2"
 CATEGORY = "erasure"
 
 BEFORE, AFTER, CONSOLIDATED = "before", "after", "consolidated"
@@ -211,12 +212,7 @@ class _ErasureWriter:
         match way.scope:
             case None:
                 self._day += 1
-                wishes = [
-                    f"Please forget what I said about {fact.subject}. Do not keep it, and do not "
-                    "bring it up again."
-                    for fact in erased
-                ]
-                self._write_day(AFTER, *wishes)
+                self._write_day(AFTER, *(fact.forget for fact in erased))
             case EraseScope.FORGET:
                 self._erase_each([fact.subject for fact in erased])
             case EraseScope.DELETE:
@@ -244,8 +240,8 @@ class _ErasureWriter:
         """Feed a note that names every subject and no value: it must not bring one back."""
         self._day += 1
         subjects = ", ".join(fact.subject for fact in (*kept, *erased))
-        note = f"Looking back over the last weeks, the notes touch on these matters: {subjects}."
-        self._write_day(SUMMARISED, note)
+        wording = self._writer.chance.choose(load_requests().summaries)
+        self._write_day(SUMMARISED, fill(wording, subjects=subjects))
 
 
 def _name_item(fact: PlantedFact, kind: str) -> str:

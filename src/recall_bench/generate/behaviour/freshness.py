@@ -22,7 +22,7 @@ from recall_bench.generate.behaviour.planting import (
     StoryWriter,
 )
 
-VERSION = "1"
+VERSION = "2"
 CATEGORY = "freshness"
 
 QUIET, BUSY, UPDATED, SETTLED = "quiet", "busy", "updated", "settled"
@@ -133,9 +133,7 @@ class _FreshnessWriter:
     def _update(self, fact: PlantedFact) -> str:
         """Replace a fact's value, and ask at once; return the question."""
         new = self._writer.facts.draw_value(fact.kind)
-        self._write_fact(
-            UPDATED, f"News of {fact.person}: {fact.subject} has changed and is now {new}."
-        )
+        self._write_fact(UPDATED, fact.change_value(new))
         item = self._add_item(fact, new, CHANGED, wrong=fact.value)
         self._poll(UPDATED, item)
         return item

@@ -15,7 +15,7 @@ from recall_bench.core.behaviour import (
 from recall_bench.generate.behaviour.planting import Background, StoryRequest, StoryWriter
 from recall_bench.generate.world.random_stream import derive_seed
 
-VERSION = "1"
+VERSION = "2"
 CATEGORY = "load"
 
 REST = "rest"

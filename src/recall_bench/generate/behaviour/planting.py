@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
-
-import msgspec
 
 from recall_bench.core.memory import Offer, SystemCard
 from recall_bench.core.scenario import (
@@ -23,7 +20,14 @@ from recall_bench.core.scenario import (
     Truth,
     compute_story_date,
 )
-from recall_bench.core.yaml12 import load_yaml
+from recall_bench.generate.behaviour.wordings import (
+    FactKind,
+    ValueKind,
+    fill,
+    load_all_text,
+    load_fact_kinds,
+    load_requests,
+)
 from recall_bench.generate.world.random_stream import RandomStream, ShuffleBag
 from recall_bench.metrics.planted import normalise
 
@@ -50,8 +54,6 @@ class StoryRequest:
         return [f"{variant}-{number}" for number in range(1, self.each + 1)]
 
 
-_BANK = Path(__file__).with_name("facts.yaml")
-
 _FIRST_NAMES = (
     *("Ada", "Bruno", "Carmen", "Dario", "Edda", "Farid", "Greta", "Hamid", "Ines", "Jonas"),
     *("Katja", "Leon", "Mira", "Nils", "Olga", "Pavel", "Quirin", "Rosa", "Sami", "Tilda"),
@@ -64,23 +66,6 @@ _ENDS = ("berg", "by", "croft", "dale", "don", "gate", "holt", "ley", "mark", "r
 _STREETS = ("Lane", "Quay", "Rise", "Row", "Walk", "Yard")
 
 
-class FactKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One kind of fact, as in facts.yaml."""
-
-    subject: str
-    value: str
-    tells: tuple[str, ...]
-    asks: str
-    rephrased: str
-    depends: str
-
-
-@cache
-def load_fact_kinds() -> tuple[FactKind, ...]:
-    """Load the kinds of facts that can be planted."""
-    return msgspec.convert(load_yaml(_BANK), tuple[FactKind, ...])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlantedFact:
     """One fact of one story."""
@@ -88,19 +73,27 @@ class PlantedFact:
     id: str
     person: str
     subject: str
-    kind: str
+    kind: ValueKind
     """The kind of its value."""
     value: str
     sentence: str
     asks: str
     rephrased: str
     depends: str
+    forget: str
+    """A wish that it be forgotten."""
+    update: str
+    """A sentence with a gap for a new value."""
+
+    def change_value(self, new: str) -> str:
+        """Return the sentence that gives it a new value."""
+        return fill(self.update, value=new)
 
 
 class FactDrawer:
     """Draws facts that share neither person nor value within one story.
 
-    No value stands in the background.
+    No value stands in the background or in the wordings.
     """
 
     def __init__(self, seed: int, story: str, background: str = "") -> None:
@@ -127,27 +120,37 @@ class FactDrawer:
         """Draw a value for a kind of fact about this person."""
         self._count += 1
         value = self.draw_value(kind.value)
+        chance = self._chance
+        subject = fill(kind.subject, person=person)
+        general = fill(chance.choose(load_requests().forgets), subject=subject)
+        own = fill(chance.choose(kind.forgets), person=person)
         return PlantedFact(
             id=f"fact-{self._count:02}",
             person=person,
-            subject=kind.subject.format(person=person),
+            subject=subject,
             kind=kind.value,
             value=value,
-            sentence=self._chance.choose(kind.tells).format(person=person, value=value),
-            asks=kind.asks.format(person=person),
-            rephrased=kind.rephrased.format(person=person),
-            depends=kind.depends.format(person=person),
+            sentence=fill(chance.choose(kind.tells), person=person, value=value),
+            asks=fill(kind.asks, person=person),
+            rephrased=fill(chance.choose(kind.rephrased), person=person),
+            depends=fill(chance.choose(kind.depends), person=person),
+            forget=chance.choose((general, own)),
+            update=fill(chance.choose(kind.updates), person=person, value="{value}"),
         )
 
-    def draw_value(self, kind: str) -> str:
+    def draw_value(self, kind: ValueKind) -> str:
         """Draw a value of this kind that is not yet in the story."""
         return self._draw_new(getattr(self, f"_draw_{kind}"))
 
     def _draw_new(self, draw: Callable[[], str]) -> str:
-        while (found := draw()) in self._used or normalise(found) in self._background:
+        while self._is_taken(found := draw()):
             pass
         self._used.add(found)
         return found
+
+    def _is_taken(self, value: str) -> bool:
+        plain = normalise(value)
+        return value in self._used or plain in self._background or plain in load_all_text()
 
     def _draw_name(self) -> str:
         chance = self._chance
@@ -156,7 +159,7 @@ class FactDrawer:
 
     def _draw_place(self) -> str:
         number = self._chance.draw_between(2, 198)
-        return f"{number} {self._draw_name()} {self._chance.choose(_STREETS)}"
+        return f"{number} {self._draw_new(self._draw_name)} {self._chance.choose(_STREETS)}"
 
     def _draw_code(self) -> str:
         letters = "".join(self._chance.choose("BCDFGHJKLMNPQRSTVWXZ") for _ in range(2))

@@ -18,10 +18,10 @@ from recall_bench.generate.behaviour.planting import (
     PlantedFact,
     StoryRequest,
     StoryWriter,
-    load_fact_kinds,
 )
+from recall_bench.generate.behaviour.wordings import load_fact_kinds
 
-VERSION = "1"
+VERSION = "2"
 CATEGORY = "tenants"
 
 ALONE, TOGETHER, RESTARTED = "alone", "together", "restarted"

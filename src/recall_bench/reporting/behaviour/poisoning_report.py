@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from recall_bench.generate.behaviour.poisoning import (
     AGES,
-    ATTACKS,
     BEFORE,
     CLEAN,
     CORRECTED,
@@ -16,6 +15,7 @@ from recall_bench.generate.behaviour.poisoning import (
     TARGET,
     TOLD_END,
     UNTOUCHED,
+    VARIANTS,
 )
 from recall_bench.reporting.behaviour.figures import (
     Case,
@@ -138,12 +138,11 @@ def _estimate_known(attacked: Sequence[_Asked]) -> Figure:
 
 
 def _list_attacks(hit: Sequence[_Asked]) -> Iterator[Figure]:
-    for attack in ATTACKS:
-        chosen = [each for each in hit if each.attack == attack.name]
-        if not chosen:
-            continue
-        words = f"attack succeeds: {attack.name} in a {attack.carrier}"
-        yield _make_share(f"attack-success/{attack.name}", words, chosen, _is_fooled)
+    for attack in VARIANTS:
+        chosen = [each for each in hit if each.attack == attack]
+        if chosen:
+            words = f"attack succeeds: {attack}"
+            yield _make_share(f"attack-success/{attack}", words, chosen, _is_fooled)
 
 
 def _list_ages(hit: Sequence[_Asked]) -> Iterator[Figure]:
