@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from tokenizers import Tokenizer
 
 DIMENSIONS = 256
+_MODEL = "l2_supercat"
 
 
 def embed(texts: Sequence[str]) -> NDArray[np.float32]:
     """One unit vector per text; zeros for a text without a word. Never uses the network."""
     import numpy as np
 
-    # Texts of a batch are padded to the longest: sorting by length wastes least.
-    order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-    vectors = np.empty((len(texts), DIMENSIONS), np.float32)
-    vectors[order] = _load_model().embed([texts[place] for place in order], norm=False)
+    model = _load_model()
+    vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
+    for place, tokens in enumerate(_tokenize(model, texts)):
+        if tokens:
+            # Row after row, so that the last digits do not depend on the number of texts.
+            np.add.reduce(model.weights[tokens], axis=0, out=vectors[place])
+            vectors[place] /= len(tokens)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors /= np.where(lengths > 0, lengths, 1)
     return vectors
@@ -33,8 +37,12 @@ def embed(texts: Sequence[str]) -> NDArray[np.float32]:
 
 def count_tokens(texts: Sequence[str]) -> tuple[int, ...]:
     """The number of tokens of each text."""
-    # The mask leaves out the padding of shorter texts.
-    return tuple(sum(text.attention_mask) for text in _load_model().tokenize(list(texts)))
+    return tuple(len(tokens) for tokens in _tokenize(_load_model(), texts))
+
+
+def _tokenize(model: _StaticModel, texts: Sequence[str]) -> Iterator[list[int]]:
+    for encoded in model.tokenizer.encode_batch(list(texts), add_special_tokens=False):
+        yield encoded.ids
 
 
 def compute_similarity(
@@ -50,27 +58,32 @@ def compute_similarity(
     return found
 
 
+class _StaticModel(NamedTuple):
+    tokenizer: Tokenizer
+    weights: NDArray[np.float32]
+
+
 @cache
-def _load_model() -> Any:  # noqa: ANN401
-    with _keep_root_logger():
-        import wordllama
+def _load_model() -> _StaticModel:
+    """Read tokens and vectors from the package, which is not imported.
+
+    It needs pydantic and requests for the models that it can download: half a second of a run.
+    """
+    import numpy as np
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    package = find_spec("wordllama")
+    folder = Path(package.origin or "").parent if package is not None else Path()
     try:
-        return wordllama.WordLlama.load(
-            cache_dir=Path(wordllama.__file__).parent, disable_download=True
+        tokenizer = Tokenizer.from_file(
+            str(folder / "tokenizers" / f"{_MODEL}_tokenizer_config.json")
         )
-    except FileNotFoundError as missing:
+        (weights,) = load_file(folder / "weights" / f"{_MODEL}_{DIMENSIONS}.safetensors").values()
+    except Exception as missing:
         raise UsageError(
             f"the word vectors of the wordllama package are incomplete ({missing}); reinstall it"
         ) from missing
-
-
-@contextmanager
-def _keep_root_logger() -> Iterator[None]:
-    """Importing wordllama configures the root logger, but only one without handlers."""
-    root = logging.getLogger()
-    stopper = logging.NullHandler()
-    root.addHandler(stopper)
-    try:
-        yield
-    finally:
-        root.removeHandler(stopper)
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return _StaticModel(tokenizer, np.ascontiguousarray(weights, np.float32))
