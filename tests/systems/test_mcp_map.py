@@ -1,6 +1,7 @@
 """A map says which tools take in and find, and a wrong one is refused in a sentence before use."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import yaml
 
 from recall_bench.core.errors import DataError, NotAnAnswer, SystemFault, UsageError
 from recall_bench.core.memory import Asker
+from recall_bench.systems.mcp.reply_patterns import compile_pattern, has_match
 from recall_bench.systems.mcp.server_map import (
     SearchSpec,
     ServerMap,
@@ -85,6 +87,11 @@ def test_here_is_the_folder_of_the_map(tmp_path: Path) -> None:
         ({"search": {**SEARCH, "results": "hits"}}, "search has no text"),
         ({"search": {**SEARCH, "pattern": "("}}, "search.pattern is no regular expression"),
         ({"search": {**SEARCH, "pattern": "a"}}, "search.pattern has no group (?P<text>…)"),
+        (
+            {"search": {**SEARCH, "pattern": "(?P<text>((a{999}){999}){999})"}},
+            "search.pattern is no regular expression (it is too large)",
+        ),
+        ({"ingest": {**INGEST, "done": "a?" * 2000}}, "ingest.done is no regular expression"),
         ({"search": {**SEARCH, "nothing": "none"}}, "search.nothing is for a pattern alone"),
         ({"snapshots": "copy", "server": {"command": ["x"]}}, "snapshots is copy, but neither"),
         ({"honours_sessions": True}, "honours_sessions is declared, but search has no"),
@@ -224,6 +231,39 @@ def test_prose_is_read_by_a_pattern() -> None:
         ToolHit(text="one", id="a", score=0.9),
         ToolHit(text="two", id="b", score=0.1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reply"),
+    [
+        (r"(?P<text>(a|aa)+)$", "a" * 5000 + "!"),
+        (r"(?P<text>(.*?,){25}P)", "1," * 2000),
+    ],
+    ids=["exponential", "polynomial"],
+)
+def test_a_pattern_that_takes_too_long_on_a_reply_is_refused_with_a_word(
+    monkeypatch: pytest.MonkeyPatch, pattern: str, reply: str
+) -> None:
+    monkeypatch.setattr("recall_bench.systems.mcp.reply_patterns.PATTERN_TIMEOUT_S", 0.2)
+    began = time.thread_time()
+
+    with pytest.raises(NotAnAnswer, match=r"search\.pattern of the map takes more than 0\.2 s"):
+        parse_hits(ToolReply(texts=(reply,)), search(pattern=pattern))
+    with pytest.raises(NotAnAnswer, match=r"ingest\.done of the map takes more than 0\.2 s"):
+        has_match(pattern, reply, "ingest.done")
+
+    assert time.thread_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(?P<text>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}) [0-9a-f]{64} [0-9a-f]{8}(-[0-9a-f]{4}){3}",
+        r"(?P<text>[({\]99}]+)\{99\}{2}",
+    ],
+)
+def test_an_ordinary_pattern_with_counts_is_not_too_large(pattern: str) -> None:
+    assert compile_pattern(pattern).groupindex == {"text": 1}
 
 
 def test_prose_that_says_so_found_nothing() -> None:

@@ -1,6 +1,5 @@
 """One memory on an MCP server, through one tool that ingests and one that searches."""
 
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from recall_bench.core.memory import (
 )
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.mcp.mcp_connection import McpConnection
+from recall_bench.systems.mcp.reply_patterns import has_match
 from recall_bench.systems.mcp.server_map import (
     ERASE_PLACES,
     OFFER_KEYS,
@@ -181,9 +181,9 @@ class McpMemory:
         connection = await self._get_connection()
         arguments = fill_arguments(spec.arguments, {**self._shared, **values})
         reply = await connection.call(spec.tool, arguments)
-        return EraseReply(
-            confirmed=None if spec.done is None else re.search(spec.done, reply.text) is not None
-        )
+        if spec.done is None:
+            return EraseReply(confirmed=None)
+        return EraseReply(confirmed=has_match(spec.done, reply.text, f"done of {spec.tool}"))
 
     async def _send_batch(self, batch: Sequence[tuple[Episode, TemplateValues]]) -> None:
         ingest = self._spec.ingest
@@ -194,7 +194,7 @@ class McpMemory:
             arguments = fill_for_each(ingest.arguments, self._shared, entries)
         connection = await self._get_connection()
         reply = await connection.call(ingest.tool, arguments)
-        if ingest.done is not None and re.search(ingest.done, reply.text) is None:
+        if ingest.done is not None and not has_match(ingest.done, reply.text, "ingest.done"):
             raise SystemFault(
                 f"the tool {ingest.tool} replied {quote_bytes(reply.text.encode())}, which does "
                 "not match ingest.done of the map; see why it failed"

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
 
 import msgspec
 from msgspec import field
@@ -12,7 +12,11 @@ from msgspec import field
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import Asker, Clock, Offer
 from recall_bench.core.yaml12 import Document, read_document
+from recall_bench.systems.mcp.reply_patterns import compile_pattern
 from recall_bench.systems.transports.server_yaml import YamlSection, parse_section
+
+if TYPE_CHECKING:
+    import regex
 
 Value = str | int
 
@@ -395,10 +399,10 @@ class _ServerMapCheck:
         if self._map.max_shards is not None and self._map.max_shards < 1:
             self._refuse("is below 1; write a number from 1", "max_shards")
 
-    def _compile_expression(self, pattern: str, *keys: str) -> "re.Pattern[str]":
+    def _compile_expression(self, pattern: str, *keys: str) -> "regex.Pattern[str]":
         try:
-            return re.compile(pattern)
-        except re.error as error:
+            return compile_pattern(pattern)
+        except ValueError as error:
             self._refuse(f"is no regular expression ({error}); correct it", *keys)
 
     def _check_memories(self) -> None:

@@ -12,9 +12,11 @@ from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, SystemFault
 from recall_bench.core.foreign_json import decode_foreign_json, is_too_deep
 from recall_bench.systems.builtin.word_index import list_stop_words
+from recall_bench.systems.mcp.reply_patterns import find_matches
 from recall_bench.systems.mcp.server_map import ListSpec
 
 if TYPE_CHECKING:
+    import regex
     from mcp_types import CallToolResult
 
 
@@ -61,7 +63,8 @@ def parse_hits(reply: ToolReply, search: ListSpec) -> list[ToolHit]:
 
 
 def _match_hits(reply: str, search: ListSpec) -> list[ToolHit]:
-    hits = [_build_matched_hit(match) for match in re.finditer(search.pattern or "", reply)]
+    found = find_matches(search.pattern or "", reply, f"{search.section}.pattern")
+    hits = [_build_matched_hit(match) for match in found]
     if hits or not reply.strip() or (search.nothing is not None and search.nothing in reply):
         return hits
     raise NotAnAnswer(
@@ -70,7 +73,7 @@ def _match_hits(reply: str, search: ListSpec) -> list[ToolHit]:
     )
 
 
-def _build_matched_hit(match: "re.Match[str]") -> ToolHit:
+def _build_matched_hit(match: "regex.Match[str]") -> ToolHit:
     groups = match.groupdict()
     score = groups.get("score")
     return ToolHit(
