@@ -105,6 +105,8 @@ class WorkerThread:
         self._unfinished: set[_WorkerJob] = set()
         self._running: _WorkerJob | None = None
         """The job whose plain code is running: an interrupt would hit it."""
+        self._was_interrupted = False
+        """Whether an interrupt was sent to the running call; it may arrive after the call's end."""
         self._is_ending = False
         self._announce_end: Callable[[], object] = lambda: None
         self._loop = asyncio.new_event_loop()
@@ -168,6 +170,7 @@ class WorkerThread:
             job.is_cancelled = True
             awaits_its_turn = self._running not in (None, job)
             if self._running is job:
+                self._was_interrupted = True
                 self._interrupt_thread()
         # RuntimeError: the worker was stopped, so there is nothing to cancel.
         with contextlib.suppress(RuntimeError):
@@ -246,8 +249,22 @@ class WorkerThread:
     def _end_call(self) -> None:
         with self._lock:
             self._running = None
-        ident = ctypes.c_ulong(threading.get_ident())
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object())
+            was_interrupted, self._was_interrupted = self._was_interrupted, False
+        if was_interrupted:
+            self._await_interrupt()
+
+    def _await_interrupt(self) -> None:
+        """Let an interrupt that is on its way arrive here, at nothing.
+
+        One more is sent, in place of the other if that has not arrived. Withdrawing it instead
+        would leave a flag that makes Python 3.11 loop for ever in a thread that is profiled.
+        """
+        try:
+            self._interrupt_thread()
+            while True:
+                pass
+        except Interrupt:
+            return
 
     def _finish_job(self, job: _WorkerJob, outcome: CallOutcome) -> None:
         with self._lock:
