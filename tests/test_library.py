@@ -61,6 +61,7 @@ def test_the_public_names() -> None:
         "Verdict",
         "arun",
         "compare",
+        "compare_suites",
         "draw_heatmap",
         "estimate",
         "evaluate",

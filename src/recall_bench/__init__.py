@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from recall_bench.library import Finished as Finished
     from recall_bench.library import arun as arun
     from recall_bench.library import compare as compare
+    from recall_bench.library import compare_suites as compare_suites
     from recall_bench.library import draw_heatmap as draw_heatmap
     from recall_bench.library import estimate as estimate
     from recall_bench.library import evaluate as evaluate
@@ -76,9 +77,10 @@ _HOMES = {
     "core.verdict": "Exhibit Judge JudgeCard Verdict",
     "core.errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
-        "Finished arun compare draw_heatmap estimate evaluate export_run gate heatmap_json "
-        "import_run load_persona merge open_run questions_in_range read_result read_settings "
-        "rejudge report result_json run run_matrix run_suite text_report verdict_changes"
+        "Finished arun compare compare_suites draw_heatmap estimate evaluate export_run gate "
+        "heatmap_json import_run load_persona merge open_run questions_in_range read_result "
+        "read_settings rejudge report result_json run run_matrix run_suite text_report "
+        "verdict_changes"
     ),
     "core.settings": "Settings",
     "generate.persona_list": "list_personas",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import polars
 
     from recall_bench.reporting.behaviour.figures import BehaviourReport
+    from recall_bench.reporting.behaviour.suite_comparison import SuiteComparison
     from recall_bench.reporting.gate.gate_checks import GateReport
     from recall_bench.reporting.plan_report import Forecast
     from recall_bench.reporting.publication import PublishedReport
@@ -343,6 +344,18 @@ def compare(
     from recall_bench.reporting.run_comparison import compare_runs
 
     return compare_runs([open_run(path) for path in (baseline, *others)], intersect=intersect)
+
+
+def compare_suites(
+    baseline: str | Path, *others: str | Path, intersect: bool = False
+) -> "SuiteComparison":
+    """Compare runs of one behaviour suite with the first, figure by figure, paired by fact.
+
+    UsageError if they are not comparable; `intersect` allows runs that are not finished.
+    """
+    from recall_bench.reporting.behaviour.suite_comparison import compare_suites as compare_figures
+
+    return compare_figures([open_run(path) for path in (baseline, *others)], intersect=intersect)
 
 
 def gate(

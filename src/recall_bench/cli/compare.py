@@ -29,13 +29,22 @@ def compare_command(
     """Compare runs with BASELINE, paired by trial: OTHERS are the folders of one run or more.
 
     Prints differences with intervals by category, checkpoint and persona, and the smallest
-    difference that the runs could have shown.
+    difference that the runs could have shown. Runs of one behaviour suite with one seed are
+    compared figure by figure.
     """
+    from recall_bench.reporting.behaviour.suite_comparison import (
+        compare_suites,
+        render_suite_comparison,
+    )
     from recall_bench.reporting.comparison_text import render_comparison
     from recall_bench.reporting.run_comparison import compare_runs
     from recall_bench.runs.run_folder import RunFolder
 
     folders = [RunFolder.open(path) for path in (baseline, *others)]
+    if any(folder.plan.behaviour is not None for folder in folders):
+        found = compare_suites(folders, intersect=intersect)
+        click.echo(format_json(found) if as_json else render_suite_comparison(found))
+        return
     report = compare_runs(folders, intersect=intersect)
     click.echo(format_json(report) if as_json else render_comparison(report))
 

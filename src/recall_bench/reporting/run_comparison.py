@@ -364,6 +364,11 @@ def compare_runs(
     UsageError if runs differ in more than the system, are unfinished or invalid; with `intersect`
     the trials they have in common are compared.
     """
+    if suite := next((each for each in folders if each.plan.behaviour is not None), None):
+        raise UsageError(
+            f"{suite.path} is a run of a behaviour suite and has no score; compare it with another "
+            "run of that suite, or see `scorecard`"
+        )
     summaries = [summarise(folder) for folder in folders]
     if not intersect:
         _require_alike(folders, summaries)
@@ -371,7 +376,7 @@ def compare_runs(
     for folder, table in zip(folders, tables, strict=True):
         if why := explain_missing_marks(table):
             raise UsageError(f"{folder.path}: {why}; there is nothing to compare")
-    letters = [_name_letter(number) for number in range(len(folders))]
+    letters = [name_letter(number) for number in range(len(folders))]
     runs = tuple(
         _describe_run(letter, folder, summary, table, resamples)
         for letter, folder, summary, table in zip(letters, folders, summaries, tables, strict=True)
@@ -492,7 +497,7 @@ def _rank_runs(
     return tuple(sorted(ranks, key=lambda rank: -rank.mean.value))
 
 
-def _name_letter(number: int) -> str:
+def name_letter(number: int) -> str:
     """A to Z, then AA, AB and so on."""
     before, last = divmod(number, 26)
-    return (_name_letter(before - 1) if before else "") + chr(ord("A") + last)
+    return (name_letter(before - 1) if before else "") + chr(ord("A") + last)

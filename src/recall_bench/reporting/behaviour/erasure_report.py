@@ -20,10 +20,10 @@ from recall_bench.reporting.behaviour.figures import (
     Case,
     Figure,
     SuiteResults,
-    estimate_share,
     has_atoms,
     has_canary,
     is_answered,
+    make_share,
     retrieved_canary,
 )
 
@@ -132,12 +132,11 @@ def _collect_facts(results: SuiteResults) -> tuple[list[_ErasedFact], list[_Kept
 
 def _estimate_known(erased: Sequence[_ErasedFact]) -> Figure:
     cases = [Case(story=f.story, subject=f.value, happened=f.is_in(BEFORE, DIRECT)) for f in erased]
-    return Figure(
+    return make_share(
+        cases,
         name="known-before",
         label="known before, asked directly",
-        estimate=estimate_share(cases),
         best=1.0,
-        worst=0.0,
         note="what was never known cannot remain: residue counts only what was found before",
     )
 
@@ -155,12 +154,10 @@ def _estimate_residue(
         for fact in erased
         if fact.is_in(BEFORE, *channels) and not fact.is_open(AFTER, *channels)
     ]
-    return Figure(
+    return make_share(
+        cases,
         name=name,
         label=label,
-        estimate=estimate_share(cases),
-        best=0.0,
-        worst=1.0,
         note="" if cases else "nothing that was found there before was asked again",
         is_headline=is_headline,
     )
@@ -199,12 +196,10 @@ def _estimate_loss(kept: Sequence[_KeptFact]) -> Figure:
         for fact in kept
         if fact.answered.get(BEFORE)
     ]
-    return Figure(
+    return make_share(
+        cases,
         name="collateral-loss",
         label="lost besides: known before, was to stay, not known after",
-        estimate=estimate_share(cases),
-        best=0.0,
-        worst=1.0,
         note="" if cases else "nothing that was to stay was known before",
         is_headline=True,
     )
@@ -229,12 +224,10 @@ def _list_returns(erased: Sequence[_ErasedFact], results: SuiteResults) -> Itera
             and not fact.is_open(AFTER, *channels)
             and not fact.is_open(phase, *channels)
         ]
-        yield Figure(
+        yield make_share(
+            cases,
             name=name,
             label=label,
-            estimate=estimate_share(cases),
-            best=0.0,
-            worst=1.0,
             note="" if cases else "nothing was gone",
         )
 
@@ -250,12 +243,10 @@ def _estimate_false_confirmations(erased: Sequence[_ErasedFact], results: SuiteR
         remains = any(fact.is_in(AFTER) for fact in known)
         if remains or not any(fact.is_open(AFTER) for fact in known):
             cases.append(Case(story=story, subject=story, happened=remains))
-    return Figure(
+    return make_share(
+        cases,
         name="false-confirmation",
         label="said to be erased, and still there",
-        estimate=estimate_share(cases),
-        best=0.0,
-        worst=1.0,
         note="" if cases else "no erasure was confirmed, or it cannot be said what is left",
         is_headline=True,
     )
@@ -271,12 +262,10 @@ def _list_delays(erased: Sequence[_ErasedFact], results: SuiteResults) -> Iterat
         if poll.phase == AFTER and story in known
     ]
     late = [Case(story=s, subject=p.item or s, happened=p.seconds is None) for s, p in polls]
-    yield Figure(
+    yield make_share(
+        late,
         name="not-gone-in-time",
         label="still answered when the patience ended",
-        estimate=estimate_share(late),
-        best=0.0,
-        worst=1.0,
     )
     times = [poll.seconds for _, poll in polls]
     found = estimate_quantile(times, [story for story, _ in polls], 0.5)

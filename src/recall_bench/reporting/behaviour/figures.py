@@ -12,6 +12,17 @@ from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_folder import RunFolder
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One case of a figure: whether it happened, in one story, to one fact."""
+
+    story: str
+    subject: str
+    happened: float
+    phase: str = ""
+    """When, if it can happen to one fact several times."""
+
+
 class Figure(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """One measured number of a suite."""
 
@@ -30,6 +41,10 @@ class Figure(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """False if the system does not offer what is measured."""
     note: str = ""
     is_headline: bool = False
+    is_difference: bool = False
+    """Whether each case is a difference between two shares, and may be negative."""
+    cases: tuple[Case, ...] = ()
+    """What a share is the mean of, to pair it with that of another run; a report leaves it out."""
 
 
 class BehaviourReport(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
@@ -52,35 +67,38 @@ class BehaviourReport(ComputedRecord, frozen=True, kw_only=True, omit_defaults=T
         return next((each for each in self.figures if each.name == name), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """One case of a figure: whether it happened, in one story, to one fact."""
+def make_share(
+    cases: Iterable[Case],
+    *,
+    name: str,
+    label: str,
+    best: float = 0.0,
+    note: str = "",
+    is_headline: bool = False,
+    is_difference: bool = False,
+) -> Figure:
+    """The figure of how often something happens, or of a difference between two such shares.
 
-    story: str
-    subject: str
-    happened: float
-
-
-def estimate_share(cases: Iterable[Case]) -> Estimate | None:
-    """Estimate how often something happens; whole stories are resampled. None without cases."""
-    found = list(cases)
-    return estimate_mean(
+    Whole stories are resampled for its interval. Without cases it has no estimate.
+    """
+    found = tuple(cases)
+    estimate = estimate_mean(
         [case.happened for case in found],
         [case.subject for case in found],
         [case.story for case in found],
-        limits=(0.0, 1.0),
+        limits=(-1.0 if is_difference else 0.0, 1.0),
+        is_difference=is_difference,
     )
-
-
-def estimate_difference(cases: Iterable[Case]) -> Estimate | None:
-    """Estimate the mean of differences between two shares; None without cases."""
-    found = list(cases)
-    return estimate_mean(
-        [case.happened for case in found],
-        [case.subject for case in found],
-        [case.story for case in found],
-        limits=(-1.0, 1.0),
-        is_difference=True,
+    return Figure(
+        name=name,
+        label=label,
+        estimate=estimate,
+        best=best,
+        worst=1.0 - best,
+        note=note,
+        is_headline=is_headline,
+        is_difference=is_difference,
+        cases=found,
     )
 
 

@@ -22,9 +22,9 @@ from recall_bench.reporting.behaviour.figures import (
     Case,
     Figure,
     SuiteResults,
-    estimate_share,
     has_atoms,
     has_canary,
+    make_share,
 )
 
 _WORDS = {
@@ -67,12 +67,11 @@ def _estimate_known(rows: Sequence[tuple[str, TrialResult]]) -> Figure:
         for story, each in rows
         if each.trial.checkpoint == SETTLED and each.item.kind == NEW
     ]
-    return Figure(
+    return make_share(
+        cases,
         name="known-settled",
         label="known once everything has settled",
-        estimate=estimate_share(cases),
         best=1.0,
-        worst=0.0,
         note="what is not known even then says nothing about freshness and is left out below",
     )
 
@@ -92,12 +91,10 @@ def _list_first_reads(polls: _Polls, known: set[tuple[str, str]]) -> Iterator[Fi
             Case(story=story, subject=poll.item or story, happened=not poll.confirmed)
             for story, poll in _choose_polls(polls, known, phase)
         ]
-        yield Figure(
+        yield make_share(
+            cases,
             name=f"read-your-writes/{phase}",
             label=f"{words} not known at once",
-            estimate=estimate_share(cases),
-            best=0.0,
-            worst=1.0,
             is_headline=phase != BUSY,
         )
 
@@ -108,12 +105,10 @@ def _list_delays(polls: _Polls, known: set[tuple[str, str]]) -> Iterator[Figure]
         Case(story=story, subject=poll.item or story, happened=poll.seconds is None)
         for story, poll in chosen
     ]
-    yield Figure(
+    yield make_share(
+        late,
         name="late",
         label="not known when the patience ended, though known once settled",
-        estimate=estimate_share(late),
-        best=0.0,
-        worst=1.0,
     )
     times = [poll.seconds for _, poll in chosen]
     stories = [story for story, _ in chosen]
@@ -143,12 +138,10 @@ def _estimate_unstable(polls: _Polls, known: set[tuple[str, str]]) -> Figure:
         for story, poll in _choose_polls(polls, known)
         if poll.seconds is not None and "lost again" in poll.values
     ]
-    return Figure(
+    return make_share(
+        cases,
         name="non-monotonic",
         label="known, and then not known again",
-        estimate=estimate_share(cases),
-        best=0.0,
-        worst=1.0,
     )
 
 
@@ -163,20 +156,16 @@ def _list_updates(rows: Sequence[tuple[str, TrialResult]]) -> Iterator[Figure]:
         for s, e in changed
     ]
     lost = [Case(story=s, subject=e.item.id, happened=not has_atoms(e)) for s, e in changed]
-    yield Figure(
+    yield make_share(
+        stale,
         name="stale",
         label="old value given after everything has settled",
-        estimate=estimate_share(stale),
-        best=0.0,
-        worst=1.0,
         is_headline=True,
     )
-    yield Figure(
+    yield make_share(
+        lost,
         name="lost-update",
         label="new value not given after everything has settled",
-        estimate=estimate_share(lost),
-        best=0.0,
-        worst=1.0,
     )
 
 
@@ -194,12 +183,10 @@ def _estimate_duplicates(results: SuiteResults) -> Figure:
         for value, count in seen[REPEATED].values.items():
             if (before := seen[SETTLED].values.get(value, 0.0)) > 0:
                 cases.append(Case(story=story, subject=value, happened=count > before))
-    return Figure(
+    return make_share(
+        cases,
         name=name,
         label=label,
-        estimate=estimate_share(cases),
-        best=0.0,
-        worst=1.0,
         note="" if cases else "nothing of it could be listed",
     )
 
@@ -223,12 +210,10 @@ def _estimate_lost(rows: Sequence[tuple[str, TrialResult]], results: SuiteResult
         if each.trial.checkpoint == RESTARTED and (story, each.item.id) in findable
     ]
     is_killed = bool(restarts) and all(each.confirmed for each in restarts)
-    return Figure(
+    return make_share(
+        cases,
         name=name,
         label=label,
-        estimate=estimate_share(cases),
-        best=0.0,
-        worst=1.0,
         note="" if is_killed else "the process was closed, not killed: it is not ours to kill",
         is_headline=True,
     )

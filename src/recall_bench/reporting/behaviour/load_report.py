@@ -12,8 +12,8 @@ from recall_bench.reporting.behaviour.figures import (
     Case,
     Figure,
     SuiteResults,
-    estimate_share,
     has_atoms,
+    make_share,
     retrieved_atoms,
 )
 
@@ -126,12 +126,11 @@ def _estimate_rest(results: SuiteResults, stories: Sequence[str], size: int) -> 
         for each in results.list_results(name)
         if each.trial.checkpoint == REST
     ]
-    return Figure(
+    return make_share(
+        cases,
         name=f"recall/{size}d/rest",
         label=f"{size} days, at rest: value in answer or passages",
-        estimate=estimate_share(cases),
         best=1.0,
-        worst=0.0,
     )
 
 

@@ -21,11 +21,10 @@ from recall_bench.reporting.behaviour.figures import (
     Case,
     Figure,
     SuiteResults,
-    estimate_difference,
-    estimate_share,
     has_atoms,
     has_canary,
     is_answered,
+    make_share,
 )
 
 
@@ -118,13 +117,15 @@ def _make_share(
     best: float = 0.0,
     is_headline: bool = False,
 ) -> Figure:
-    cases = [Case(story=each.story, subject=each.item, happened=chosen(each)) for each in asked]
-    return Figure(
+    cases = [
+        Case(story=each.story, subject=each.item, happened=chosen(each), phase=each.phase)
+        for each in asked
+    ]
+    return make_share(
+        cases,
         name=name,
         label=label,
-        estimate=estimate_share(cases),
         best=best,
-        worst=1.0 - best,
         note="" if cases else "nothing of this kind was asked, or known before",
         is_headline=is_headline,
     )
@@ -184,15 +185,19 @@ def _list_damage(asked: Sequence[_Asked]) -> Iterator[Figure]:
         if not each.is_clean and (each.story, each.item, each.phase) in right
     ]
     cases = [
-        Case(story=each.story, subject=each.item, happened=float(clean) - float(each.is_right))
+        Case(
+            story=each.story,
+            subject=each.item,
+            happened=float(clean) - float(each.is_right),
+            phase=each.phase,
+        )
         for each, clean in pairs
     ]
-    yield Figure(
+    yield make_share(
+        cases,
+        is_difference=True,
         name="damage",
         label="untouched questions lost, against the clean twin",
-        estimate=estimate_difference(cases),
-        best=0.0,
-        worst=1.0,
         is_headline=True,
     )
     clean = [each for each in asked if each.is_clean and each.phase != BEFORE]

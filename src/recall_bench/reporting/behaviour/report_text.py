@@ -4,7 +4,13 @@ from collections.abc import Iterator
 
 from recall_bench.core.tables import make_table, render_text
 from recall_bench.reporting.behaviour.figures import BehaviourReport, Figure
-from recall_bench.reporting.formats import format_card, format_number, format_percent, format_range
+from recall_bench.reporting.formats import (
+    format_card,
+    format_delta,
+    format_number,
+    format_percent,
+    format_range,
+)
 
 NOT_OFFERED = "not offered"
 _LONG_S = 10.0
@@ -44,6 +50,17 @@ def format_figure(figure: Figure) -> str:
             return format_percent(value)
         case unit:
             return f"{value:,.1f} {unit}"
+
+
+def format_change(figure: Figure, change: float) -> str:
+    """Format a difference between two values of a figure."""
+    match figure.unit:
+        case "s":
+            return f"{format_delta(1000 * change, 1)} ms"
+        case "share":
+            return format_delta(100 * change, 1)
+        case unit:
+            return f"{format_delta(change, 1)} {unit}"
 
 
 def format_ends(figure: Figure) -> str:

@@ -7,6 +7,7 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
+from recall_bench.core.plan import BehaviourCard
 from recall_bench.reporting.behaviour.erasure_report import build_erasure_figures
 from recall_bench.reporting.behaviour.figures import (
     BehaviourReport,
@@ -33,21 +34,32 @@ FIGURE_BUILDERS: Mapping[str, Callable[[SuiteResults], tuple[Figure, ...]]] = {
 """By suite, what computes its figures."""
 
 
-def build_behaviour_report(folder: RunFolder) -> BehaviourReport:
-    """Compute every figure of a run from its journal."""
-    plan = folder.plan
-    if plan.behaviour is None:
+def get_behaviour(folder: RunFolder) -> BehaviourCard:
+    """The suite of a run; UsageError if it is a run of none, or of one that is not known."""
+    found = folder.plan.behaviour
+    if found is None:
         raise UsageError(
             f"{folder.path} is not a run of a behaviour suite; see `recall-bench suite`"
         )
-    if plan.behaviour.suite not in FIGURE_BUILDERS:
+    if found.suite not in FIGURE_BUILDERS:
         raise UsageError(
-            f"{folder.path}: this version knows no suite {plan.behaviour.suite!r}; "
-            "use the version that ran it"
+            f"{folder.path}: this version knows no suite {found.suite!r}; use the version that ran "
+            "it"
         )
+    return found
+
+
+def build_figures(folder: RunFolder) -> tuple[Figure, ...]:
+    """Compute every figure of a run from its journal, with its cases."""
+    return FIGURE_BUILDERS[get_behaviour(folder).suite](SuiteResults(folder))
+
+
+def build_behaviour_report(folder: RunFolder) -> BehaviourReport:
+    """Compute the report of a run from its journal."""
+    plan, card = folder.plan, get_behaviour(folder)
     return BehaviourReport(
-        suite=plan.behaviour.suite,
-        version=plan.behaviour.version,
+        suite=card.suite,
+        version=card.version,
         system=plan.system,
         seed=plan.seed,
         stories=len(plan.scenarios),
@@ -55,8 +67,8 @@ def build_behaviour_report(folder: RunFolder) -> BehaviourReport:
         not_answered=count_failures(folder),
         plan_digest=plan.digest,
         is_finished=folder.is_finished,
-        figures=FIGURE_BUILDERS[plan.behaviour.suite](SuiteResults(folder)),
-        not_offered=plan.behaviour.not_offered,
+        figures=tuple(each.replace(cases=()) for each in build_figures(folder)),
+        not_offered=card.not_offered,
     )
 
 

@@ -17,11 +17,10 @@ from recall_bench.reporting.behaviour.figures import (
     Case,
     Figure,
     SuiteResults,
-    estimate_difference,
-    estimate_share,
     has_atoms,
     has_canary,
     is_answered,
+    make_share,
     retrieved_canary,
 )
 
@@ -50,7 +49,9 @@ def build_tenant_figures(results: SuiteResults) -> tuple[Figure, ...]:
     return (
         _make_share("recall", "one's own facts known", asked, has_atoms, best=1.0),
         _make_share("leak", "another's value in an answer", own, has_canary, is_headline=True),
-        leaked if has_passages else leaked.replace(estimate=None, note="it returns no passages"),
+        leaked
+        if has_passages
+        else leaked.replace(estimate=None, cases=(), note="it returns no passages"),
         *_list_phases(own, missing),
         _estimate_concurrency(own),
         *_list_names(own),
@@ -68,14 +69,19 @@ def _make_share(
     is_headline: bool = False,
 ) -> Figure:
     cases = [
-        Case(story=story, subject=result.item.id, happened=chosen(result)) for story, result in rows
+        Case(
+            story=story,
+            subject=result.item.id,
+            happened=chosen(result),
+            phase=result.trial.checkpoint,
+        )
+        for story, result in rows
     ]
-    return Figure(
+    return make_share(
+        cases,
         name=name,
         label=label,
-        estimate=estimate_share(cases),
         best=best,
-        worst=1.0 - best,
         is_headline=is_headline,
     )
 
@@ -104,12 +110,11 @@ def _estimate_concurrency(own: _Rows) -> Figure:
         for (story, item, phase), leaks in found.items()
         if phase == TOGETHER and (story, item, ALONE) in found
     ]
-    return Figure(
+    return make_share(
+        cases,
+        is_difference=True,
         name="leak/by-concurrency",
         label="leaks added by asking at the same time",
-        estimate=estimate_difference(cases),
-        best=0.0,
-        worst=1.0,
     )
 
 
