@@ -109,8 +109,9 @@ def _print_report(report: object, shape: str) -> None:
 
 
 def _print_conclusion(done: "MatrixResult") -> None:
-    names = ", ".join(path.name for path in done.files)
-    click.echo(f"files: {names} in {done.matrix.into}", err=True)
+    into = done.matrix.into
+    names = ", ".join(path.relative_to(into).as_posix() for path in done.files)
+    click.echo(f"files: {names} in {into}", err=True)
     for each in done.outcomes:
         if each.exit_code:
             click.echo(f"error: {each.cell.label}: {each.reason}", err=True)

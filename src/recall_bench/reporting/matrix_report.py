@@ -28,6 +28,7 @@ from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.marks import sum_tallies
 from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.analyses.costs import list_seconds
+from recall_bench.reporting.behaviour.scorecard import Scorecard, build_scorecard
 from recall_bench.reporting.formats import format_card
 from recall_bench.reporting.groups import estimate_marks, find_quantile, group_by
 from recall_bench.reporting.run_comparison import (
@@ -167,6 +168,14 @@ class SettingContrast(Record, frozen=True, kw_only=True):
     refusal: str | None
 
 
+class SuiteScores(Record, frozen=True, kw_only=True):
+    """The figures of all suites under one setting by one seed, with recall beside them."""
+
+    setting: str
+    seed: int
+    card: Scorecard
+
+
 class MatrixReport(Record, frozen=True, kw_only=True):
     """A whole matrix."""
 
@@ -181,6 +190,7 @@ class MatrixReport(Record, frozen=True, kw_only=True):
     between: tuple[SettingContrast, ...]
     comparisons: int
     """How many comparisons with the baseline the p-values are adjusted for."""
+    suites: tuple[SuiteScores, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +259,13 @@ class ReportCell:
     system: str
     folder: Path
     reason: str | None = None
+    suite: str | None = None
+    """The behaviour suite that it runs; None for a run over personas."""
+
+    @property
+    def row(self) -> str:
+        """The system, with the suite if it is one."""
+        return self.system if self.suite is None else f"{self.system}+{self.suite}"
 
 
 def build_matrix_report(
@@ -265,8 +282,12 @@ def build_matrix_report(
     """
     runs: dict[tuple[str, str], dict[int, CellRun]] = {}
     missing: list[MissingCell] = []
+    finished: dict[tuple[str, int], dict[ReportCell, RunFolder]] = {}
     for cell in cells:
         found = _open_valid(cell)
+        if isinstance(found, RunFolder):
+            finished.setdefault((cell.setting, cell.seed), {})[cell] = found
+            continue
         if isinstance(found, CellRun):
             runs.setdefault((cell.setting, cell.system), {})[cell.seed] = found
         else:
@@ -289,13 +310,38 @@ def build_matrix_report(
         settings=tuple(compared.report_setting(each) for each in settings),
         between=compared.compare_settings(settings),
         comparisons=compared.count,
+        suites=tuple(
+            _build_suite_scores(setting, seed, found, runs)
+            for (setting, seed), found in finished.items()
+        ),
     )
 
 
-def _open_valid(cell: ReportCell) -> CellRun | MissingCell:
+def _build_suite_scores(
+    setting: str,
+    seed: int,
+    found: Mapping[ReportCell, RunFolder],
+    runs: Mapping[tuple[str, str], Mapping[int, CellRun]],
+) -> SuiteScores:
+    """The scorecard of all systems, named as the matrix names them."""
+    pairs = [(cell.system, folder) for cell, folder in found.items()]
+    systems = dict.fromkeys(system for system, _ in pairs)
+    recall = [
+        (system, run.folder)
+        for system in systems
+        if (run := runs.get((setting, system), {}).get(seed)) is not None
+    ]
+    names, folders = zip(*recall, *pairs, strict=True)
+    return SuiteScores(setting=setting, seed=seed, card=build_scorecard(folders, names))
+
+
+def _open_valid(cell: ReportCell) -> CellRun | RunFolder | MissingCell:
+    """The run of a cell, the folder of a suite, or why there is none."""
     reason = cell.reason
     try:
         folder = RunFolder.open(cell.folder)
+        if cell.suite is not None and folder.is_finished:
+            return folder
         summary = summarise(folder)
         validity = summary.validity
         if validity.status is RunStatus.VALID:
@@ -312,7 +358,7 @@ def _open_valid(cell: ReportCell) -> CellRun | MissingCell:
     return MissingCell(
         setting=cell.setting,
         seed=cell.seed,
-        system=cell.system,
+        system=cell.row,
         reason=problem,
         folder=str(cell.folder),
     )

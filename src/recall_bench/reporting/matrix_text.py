@@ -10,6 +10,7 @@ from recall_bench.core.usage import format_dollars
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.comparison import PairedComparison
 from recall_bench.metrics.estimate import FEW_QUESTIONS
+from recall_bench.reporting.behaviour.scorecard import format_cell
 from recall_bench.reporting.formats import (
     OF_100,
     format_count,
@@ -36,6 +37,7 @@ from recall_bench.reporting.matrix_report import (
     MatrixReport,
     SettingContrast,
     SettingReport,
+    SuiteScores,
     SystemFigures,
 )
 from recall_bench.reporting.run_comparison import ContrastPart, is_significant
@@ -45,6 +47,12 @@ from recall_bench.runs.summary import STUB
 _SEEDS_SHARE = (
     "Seeds share their questions: the spread is what order, sample and chance in the system do, "
     "and says nothing of other questions. The interval does."
+)
+
+
+_SUITES_NOTE = (
+    "The headline figures, in brackets their 95 % intervals; the page in _scorecard, beside the "
+    "cells, has all. `compare` pairs two systems in one suite."
 )
 
 
@@ -67,6 +75,8 @@ def build_sections(report: MatrixReport) -> Iterator[MatrixSection]:
     for setting in report.settings:
         if setting.systems:
             yield from _build_setting(report, setting)
+    for scores in report.suites:
+        yield _build_suites(report, scores)
     if report.between:
         yield _build_between(report)
     if len(report.seeds) > 1:
@@ -76,6 +86,7 @@ def build_sections(report: MatrixReport) -> Iterator[MatrixSection]:
 def format_headline(report: MatrixReport) -> str:
     """What was compared on what."""
     systems = {each.system for setting in report.settings for each in setting.systems}
+    systems |= {name for scores in report.suites for name in scores.card.systems}
     words = [
         format_quantity(len(systems), "system"),
         format_quantity(len(report.settings), "setting"),
@@ -278,6 +289,23 @@ def _build_widest(setting: SettingReport) -> MatrixSection:
         title=f"Setting {setting.name}: where systems differ most",
         grid=_build_table(("where", "kind", "best", "worst", "apart"), rows),
         notes=("The widest of many gaps: to look at, and to decide nothing by.",),
+    )
+
+
+def _build_suites(report: MatrixReport, scores: SuiteScores) -> MatrixSection:
+    card = scores.card
+    seed = f" by seed {scores.seed}" if len(report.seeds) > 1 else ""
+    rows = [
+        (
+            f"{suite}: {label}",
+            *(format_cell(card.find(suite, name, system)) for system in card.systems),
+        )
+        for suite, name, label in card.list_rows()
+    ]
+    return MatrixSection(
+        title=f"Setting {scores.setting}: suites{seed}",
+        grid=_build_table(("figure", *card.systems), rows),
+        notes=(_SUITES_NOTE,),
     )
 
 

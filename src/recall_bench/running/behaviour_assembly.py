@@ -30,6 +30,15 @@ from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes
 from recall_bench.systems.readers import resolve_reader
 from recall_bench.systems.resolver import resolve_system
 
+SUITE_SETTINGS = frozenset(
+    {
+        *("adapter", "factory", "config", "env", "in_process", "allow_network", "sandbox"),
+        *("allow_read", "endpoint", "system_model", "system_embedder", "embedding_cache"),
+        *("timeout_ms", "grpc_timeout_ms", "grpc_ca", "ingest_timeout_ms", "reader", "top_k"),
+        *("max_context_tokens", "seed", "executor", "into", "resume"),
+    }
+)
+"""The settings that a suite uses; others are of runs over personas."""
 PROTOCOL = "suite/"
 """The protocol of a behaviour suite begins like this."""
 

@@ -12,25 +12,32 @@ from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.running.assembly import assemble
+from recall_bench.running.behaviour_assembly import (
+    SUITE_SETTINGS,
+    BehaviourRequest,
+    assemble_behaviour,
+)
 from recall_bench.running.executor import refuse_impossible
 from recall_bench.running.experiment import ExperimentCell
-from recall_bench.running.matrix_file import Matrix
+from recall_bench.running.job import Job
+from recall_bench.running.matrix_file import Matrix, MatrixSuite
 from recall_bench.runs.output_paths import move_outputs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixCell:
-    """One system with one setting and one seed, over all personas."""
+    """One system with one setting and one seed, over all personas or in a suite."""
 
     setting: str
     seed: int
     system: str
     settings: Settings
+    suite: MatrixSuite | None = None
 
     @property
     def label(self) -> str:
         """Names the cell in the matrix, as its folder does."""
-        return f"{self.setting}/{self.seed}/{self.system}"
+        return f"{self.setting}/{self.seed}/{_name_folder(self.system, self.suite)}"
 
     @property
     def folder(self) -> Path:
@@ -41,7 +48,11 @@ class MatrixCell:
 
 
 def list_cells(matrix: Matrix, given: Mapping[str, Any] | None = None) -> tuple[MatrixCell, ...]:
-    """List every cell by setting, seed and system; flags in `given` override the file."""
+    """List every cell by setting, seed and system; flags in `given` override the file.
+
+    Cells over personas come first, then those of each suite.
+    """
+    kinds: tuple[MatrixSuite | None, ...] = (None,) if matrix.has_recall else ()
     return tuple(
         MatrixCell(
             setting=setting.name,
@@ -50,14 +61,26 @@ def list_cells(matrix: Matrix, given: Mapping[str, Any] | None = None) -> tuple[
             settings=_make_settings(
                 matrix,
                 {**matrix.shared, **setting.given, **system.given, **(given or {}), "seed": seed},
-                Path(setting.name, str(seed), system.name),
+                Path(setting.name, str(seed), _name_folder(system.name, suite)),
+                suite,
             ),
+            suite=suite,
         )
-        for setting, seed, system in product(matrix.settings, matrix.seeds, matrix.systems)
+        for suite, setting, seed, system in product(
+            (*kinds, *matrix.suites), matrix.settings, matrix.seeds, matrix.systems
+        )
     )
 
 
-def _make_settings(matrix: Matrix, given: dict[str, Any], place: Path) -> Settings:
+def _name_folder(system: str, suite: MatrixSuite | None) -> str:
+    return system if suite is None else f"{system}+{suite.name}"
+
+
+def _make_settings(
+    matrix: Matrix, given: dict[str, Any], place: Path, suite: MatrixSuite | None
+) -> Settings:
+    if suite is not None:
+        given = {name: value for name, value in given.items() if name in SUITE_SETTINGS}
     settings = move_outputs(apply_overrides(Settings(), given), matrix.into / place)
     pictures = bool(given.get("heatmap_png", False))
     return replace(settings, max_calls=matrix.limits.max_calls, heatmap_png=pictures)
@@ -96,7 +119,7 @@ def assemble_cells(
     others: dict[str, list[MatrixCell]] = {}
     for cell in cells:
         try:
-            job = assemble(cell.settings, building=building)
+            job = _assemble_cell(cell, building)
             found.append(ExperimentCell.from_job(job, cell.label))
             refuse_impossible(job)
         except SystemGone as gone:
@@ -114,6 +137,18 @@ def assemble_cells(
                 run_to_end(each.job.components.close)
         raise Problems([_make_error(words, each) for words, each in problems.items()])
     return tuple(found)
+
+
+def _assemble_cell(cell: MatrixCell, building: BuildProgress | None) -> Job:
+    suite = cell.suite
+    if suite is None:
+        return assemble(cell.settings, building=building)
+    request = BehaviourRequest(suite=suite.name, settings=cell.settings, stories=suite.stories)
+    if suite.patience_s is not None:
+        request = replace(request, patience_s=suite.patience_s)
+    if suite.load_s is not None:
+        request = replace(request, load_s=suite.load_s)
+    return assemble_behaviour(request)
 
 
 def _make_unreachable_cell(cell: MatrixCell, gone: SystemGone) -> ExperimentCell:

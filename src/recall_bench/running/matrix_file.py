@@ -14,6 +14,7 @@ from recall_bench.core.profile import Profile, extract_settings, resolve_code_pa
 from recall_bench.core.settings import RUNS
 from recall_bench.core.suggestion import suggest
 from recall_bench.core.yaml12 import Document, Key, read_document
+from recall_bench.running.behaviour_assembly import SUITES
 
 DEFAULT: Final = "default"
 """The name of the one setting where none is given."""
@@ -25,8 +26,10 @@ _SHARED = ("run", "models", "persona", "env")
 _WHERE_DONE = ("executor", "workers", "workerCpus", "workerEnv", "rayAddress")
 _TOP = (
     *("name", "into", *_SHARED, "systems", "seeds", "settings", "baseline", "limits"),
+    *("suites", "recall"),
     *_WHERE_DONE,
 )
+_SUITE = ("name", "stories", "patience", "loadTime")
 _SYSTEM = ("name", "adapter", "factory", "config", "run", "models")
 _LIMITS = {"maxCost": "max_cost", "maxTokens": "max_tokens", "maxCalls": "max_calls"}
 _ELSEWHERE = {
@@ -52,6 +55,16 @@ class MatrixEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixSuite:
+    """A behaviour suite of a matrix; None leaves what the suite has itself."""
+
+    name: str
+    stories: int | None = None
+    patience_s: float | None = None
+    load_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixLimits:
     """What all cells together may spend, and calls at a time."""
 
@@ -73,6 +86,10 @@ class Matrix:
     seeds: tuple[int, ...] = (DEFAULT_SEED,)
     settings: tuple[MatrixEntry, ...] = (MatrixEntry(name=DEFAULT, given={}),)
     limits: MatrixLimits = field(default_factory=MatrixLimits)
+    suites: tuple[MatrixSuite, ...] = ()
+    """Run for every system, setting and seed too."""
+    has_recall: bool = True
+    """Whether systems are run over personas."""
 
 
 def read_matrix(path: Path) -> Matrix:
@@ -116,6 +133,8 @@ class _MatrixReader:
             seeds=self._read_seeds(raw),
             settings=settings or (MatrixEntry(name=DEFAULT, given={}),),
             limits=self._read_limits(raw),
+            suites=self._read_suites(raw, systems),
+            has_recall=self._read_recall(raw),
         )
         if self._problems:
             raise self._problems[0] if len(self._problems) == 1 else Problems(self._problems)
@@ -262,6 +281,60 @@ class _MatrixReader:
             elif value is not None:
                 found["max_cost_usd" if key == "maxCost" else _LIMITS[key]] = kind(value)
         return MatrixLimits(**found)
+
+    def _read_suites(
+        self, raw: Mapping[str, Any], systems: tuple[MatrixEntry, ...]
+    ) -> tuple[MatrixSuite, ...]:
+        listed = raw.get("suites")
+        if listed is None:
+            return ()
+        if not isinstance(listed, list):
+            self._add_problem("is a list; say for example [erasure, freshness]", "suites")
+            return ()
+        found: dict[str, MatrixSuite] = {}
+        for number, entry in enumerate(listed):
+            suite = self._read_suite(entry, ("suites", number))
+            if suite is not None and suite.name in found:
+                self._add_problem(f"{suite.name} stands twice; name each once", "suites", number)
+            elif suite is not None:
+                found[suite.name] = suite
+        taken = [each.name for each in systems if each.name.partition("+")[2] in found]
+        for name in taken:
+            self._add_problem(f"{name!r} is the folder of a suite; give it another name", "systems")
+        return tuple(found.values())
+
+    def _read_suite(self, entry: object, at: tuple[Key, ...]) -> MatrixSuite | None:
+        given = {"name": entry} if isinstance(entry, str) else entry
+        if not isinstance(given, dict) or not isinstance(given.get("name"), str):
+            self._add_problem("a suite is a name, or a mapping with `name`", *at)
+            return None
+        self._refuse_unknown(given, _SUITE, *at)
+        if given["name"] not in SUITES:
+            problem = f"no suite is named {given['name']!r}"
+            self._add_problem(f"{problem}{_suggest_key(given['name'], tuple(SUITES))}", *at)
+            return None
+        stories = given.get("stories")
+        if stories is not None and not (type(stories) is int and stories > 0):
+            self._add_problem(f"{stories!r} is no number of stories", *at, "stories")
+        for key in ("patience", "loadTime"):
+            value = given.get(key)
+            if value is not None and not (type(value) in (int, float) and value > 0):
+                self._add_problem(f"{value!r} is no time; say seconds as a number", *at, key)
+        return MatrixSuite(
+            name=given["name"],
+            stories=stories,
+            patience_s=given.get("patience"),
+            load_s=given.get("loadTime"),
+        )
+
+    def _read_recall(self, raw: Mapping[str, Any]) -> bool:
+        """Whether systems are run over personas; without that there must be a suite."""
+        value = raw.get("recall", True)
+        if not isinstance(value, bool):
+            self._add_problem(f"{value!r} is neither true nor false", "recall")
+        elif not value and not raw.get("suites"):
+            self._add_problem("nothing is left to run; name `suites`", "recall")
+        return bool(value)
 
     def _read_name(self, name: object, *at: Key) -> str:
         if isinstance(name, int) and not isinstance(name, bool):

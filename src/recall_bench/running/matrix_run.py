@@ -17,11 +17,15 @@ from recall_bench.running.experiment import (
     CellWatcher,
     Experiment,
     SharedBudget,
+    is_run_finished,
 )
 from recall_bench.running.matrix_cells import MatrixCell, assemble_cells, list_cells, select_cells
 from recall_bench.running.matrix_file import Matrix, apply_limits, read_matrix
+from recall_bench.runs.run_folder import RunFolder
 
 REPORT, PAGE, PICTURE, DRAWING = "matrix.json", "matrix.md", "matrix.png", "matrix.svg"
+SCORECARD = "_scorecard"
+"""The folder of a scorecard beside its cells; no cell can have this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -115,6 +119,7 @@ def report_matrix(
             system=cell.system,
             folder=cell.folder,
             reason=reasons.get(cell.label),
+            suite=None if cell.suite is None else cell.suite.name,
         )
         for cell in cells
     ]
@@ -126,6 +131,11 @@ def write_matrix_report(
     matrix: Matrix, cells: Sequence[MatrixCell], outcomes: Sequence[CellOutcome] = ()
 ) -> tuple[MatrixReport, tuple[Path, ...]]:
     """Write the report on what the folders hold now; return it and its files."""
+    from recall_bench.reporting.behaviour.scorecard import write_scorecard
+    from recall_bench.reporting.behaviour.suite_report import (
+        build_behaviour_report,
+        write_behaviour_report,
+    )
     from recall_bench.reporting.matrix_picture import draw_matrix
     from recall_bench.reporting.matrix_text import render_markdown
 
@@ -137,6 +147,13 @@ def write_matrix_report(
     replace_file(into / REPORT, whole + b"\n")
     page = render_markdown(report, picture=PICTURE if has_picture else None)
     replace_file(into / PAGE, page.encode())
+    for scores in report.suites:
+        place = into / scores.setting / str(scores.seed) / SCORECARD
+        files += write_scorecard(scores.card, place)
+    for cell in cells:
+        if cell.suite is not None and is_run_finished(cell.folder):
+            folder = RunFolder.open(cell.folder)
+            write_behaviour_report(build_behaviour_report(folder), cell.folder)
     if has_picture:
         draw_matrix(report, into / PICTURE, into / DRAWING)
         files += [into / PICTURE, into / DRAWING]

@@ -196,7 +196,9 @@ def _estimate_lost(rows: Sequence[tuple[str, TrialResult]], results: SuiteResult
     name, label = "lost-at-restart", "acknowledged, and lost when the process is killed"
     card = results.folder.plan.behaviour
     if card is not None and Offer.REOPEN in card.not_offered:
-        return Figure(name=name, label=label, best=0.0, worst=1.0, is_offered=False)
+        return Figure(
+            name=name, label=label, best=0.0, worst=1.0, is_offered=False, is_headline=True
+        )
     restarts = [e for s in results.stories for e in results.list_observed(s, "restart")]
     last = [(story, each) for story, each in rows if each.item.kind == LAST]
     findable = {

@@ -44,7 +44,7 @@ class Scorecard(ComputedRecord, frozen=True, kw_only=True):
             seen: dict[str, str] = {}
             for report in found.values():
                 for figure in report.figures:
-                    if is_verbose or figure.is_headline or figure.name.startswith("known"):
+                    if is_verbose or figure.is_headline or _tells_knowledge(figure):
                         seen.setdefault(figure.name, figure.label)
             yield from ((suite, name, label) for name, label in seen.items())
 
@@ -56,13 +56,21 @@ class Scorecard(ComputedRecord, frozen=True, kw_only=True):
         return None if report is None else report.get_figure(name)
 
 
-def build_scorecard(folders: Sequence[RunFolder]) -> Scorecard:
-    """Collect the figures of several runs; UsageError if one system has two runs of one kind."""
+def _tells_knowledge(figure: Figure) -> bool:
+    """Whether it says how much was known at all, beside which the others are read."""
+    return figure.name == RECALL or figure.name.startswith("known")
+
+
+def build_scorecard(folders: Sequence[RunFolder], names: Sequence[str] | None = None) -> Scorecard:
+    """Collect the figures of several runs; UsageError if one system has two runs of one kind.
+
+    `names` are those of the systems, one for each run, unless they go by their own.
+    """
     reports: dict[str, dict[str, BehaviourReport]] = {}
     recall: dict[str, Figure] = {}
     systems: dict[str, None] = {}
-    for folder in folders:
-        system = format_card(folder.plan.system)
+    called = names or [format_card(folder.plan.system) for folder in folders]
+    for folder, system in zip(folders, called, strict=True):
         systems[system] = None
         kind = RECALL if folder.plan.behaviour is None else folder.plan.behaviour.suite
         if system in (recall if kind == RECALL else reports.get(kind, {})):
@@ -96,14 +104,15 @@ def render_scorecard(card: Scorecard, *, is_verbose: bool = False) -> str:
     rows = [
         (
             f"{suite}: {label}",
-            *(_format_cell(card.find(suite, name, each)) for each in card.systems),
+            *(format_cell(card.find(suite, name, each)) for each in card.systems),
         )
         for suite, name, label in card.list_rows(is_verbose=is_verbose)
     ]
     return "\n".join(render_text(make_table(("", *card.systems), rows)))
 
 
-def _format_cell(figure: Figure | None) -> str:
+def format_cell(figure: Figure | None) -> str:
+    """Format a figure with its interval; a dash if it was not measured."""
     if figure is None:
         return NOT_MEASURED
     return f"{format_figure(figure)} {format_ends(figure)}".strip()
