@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tests.fuzz.agent_targets import list_agent_targets
 from tests.fuzz.dataset_targets import list_dataset_targets
 from tests.fuzz.model_targets import list_model_targets
 from tests.fuzz.reply_targets import list_reply_targets
@@ -18,6 +19,7 @@ def list_targets() -> Sequence[FuzzTarget]:
         *list_settings_targets(),
         *list_run_targets(),
         *list_reply_targets(),
+        *list_agent_targets(),
         *list_model_targets(),
         *list_server_targets(),
     )

@@ -105,6 +105,7 @@ OWN_JSON = {
     "systems/products/cognee.py": "a product in an environment of its own",
     "systems/products/product.py": "a product in an environment of its own",
     "systems/python/system.py": "encoded the line before",
+    "testing/agent_program.py": "written by the program itself",
     "testing/behaviour_reference.py": "written by the memory itself",
     "systems/selectors/isolated_selector.py": "sent by the process that starts it",
 }

@@ -20,6 +20,7 @@ BenchError
 │   ├── SystemTimeout
 │   ├── SystemBusy         it asked us to come back             retried, then recorded
 │   ├── SystemStuck        it cannot be interrupted             its memory is replaced
+│   ├── ContextExceeded    a conversation is longer than the agent can read
 │   └── NotAnAnswer        it returned something that cannot be judged
 ├── ModelFault             a language model gave no usable reply      its caller decides
 │   ├── ModelBusy          it asked us to come back, or could not be reached
@@ -211,6 +212,10 @@ class SystemBusy(RetryLater, SystemFault):
 
 class SystemStuck(SystemFault):
     """The system ignored a cancellation: this memory can no longer be used."""
+
+
+class ContextExceeded(SystemFault):
+    """The conversation has become longer than the agent under test can read."""
 
 
 class NotAnAnswer(SystemFault):

@@ -9,7 +9,7 @@ from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.environment import EnvironmentCard
 from recall_bench.core.foreign_json import decode_foreign_line
 from recall_bench.core.line_chain import split_link
-from recall_bench.core.memory import Answer, Delivery, ReaderCard
+from recall_bench.core.memory import Answer, Delivery, Exchange, ReaderCard
 from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item, WallTime
@@ -136,13 +136,23 @@ INGEST, QUERY = "ingest", "query"
 
 
 class Metered(_JournalEvent, frozen=True, kw_only=True, tag="metered"):
-    """What the system spent on language models at our endpoint since the last such event."""
+    """What the system spent on language models since the last such event.
+
+    Counted at our endpoint, or as an agent reports it.
+    """
 
     scenario: str
     checkpoint: str
     stage: str
     """`ingest` for feeding and settling, `query` for asking."""
     usage: Usage
+
+
+class Exchanged(_JournalEvent, frozen=True, kw_only=True, tag="exchanged"):
+    """An agent was sent a message: a part of a day, or a question. Its answer counts elsewhere."""
+
+    checkpoint: str
+    exchange: Exchange
 
 
 class Answered(_JournalEvent, frozen=True, kw_only=True, tag="answered"):
@@ -270,6 +280,7 @@ Event = (
     | Inspected
     | FeedFailed
     | Metered
+    | Exchanged
     | Answered
     | NotAnswered
     | Postponed

@@ -8,6 +8,7 @@ import msgspec
 from recall_bench.core.event import (
     Answered,
     Event,
+    Exchanged,
     FeedFailed,
     Inspected,
     Judged,
@@ -57,7 +58,7 @@ def redact_event(event: E) -> E:
         case RunStarted():
             diagnosis = None if event.diagnosis is None else redact_card(event.diagnosis)
             return event.replace(plan=redact_plan(event.plan), diagnosis=diagnosis)
-        case FeedFailed() | Inspected() | NotAnswered() | NotJudged() | Postponed():
+        case FeedFailed() | Inspected() | NotAnswered() | NotJudged() | Postponed() | Exchanged():
             return _redact_record(event, _EVENTS)
         case Answered() if event.answer.tool_calls or _hold_keys(_list_texts(event.answer)):
             return _redact_record(event, _EVENTS)

@@ -118,6 +118,8 @@ class SystemCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """False if it only retrieves: a reader answers from the passages."""
     isolation: IsolationCard | None = None
     """None for built-ins, which are part of the harness, and for servers that others started."""
+    caveats: tuple[str, ...] = ()
+    """What cannot be guaranteed of its memories, one sentence each."""
 
 
 class Memory(Protocol):
@@ -402,6 +404,39 @@ class MeteringSystem(Protocol):
 
     def drain(self) -> Usage:
         """Return what was spent since the last call."""
+
+
+class Exchange(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One message to an agent, and what came back."""
+
+    scenario: str
+    conversation: str
+    """The id of the conversation it belongs to."""
+    request: str
+    """The start of the message."""
+    seconds: float
+    reply: str | None = None
+    """The start of the reply; None if there was none."""
+    day: int | None = None
+    """The day that was told; None for a question."""
+    question: str | None = None
+    """The id of the question; None for a day."""
+    tool_calls: int = 0
+    """How many calls of tools the agent reports."""
+    usage: Usage | None = None
+    """What the agent reports to have spent."""
+    cut: int = 0
+    """How many characters of both texts were left out."""
+    fault: str | None = None
+    """Why there was no reply."""
+
+
+@runtime_checkable
+class TranscribingSystem(Protocol):
+    """A system that keeps a transcript of what it was sent."""
+
+    def drain_exchanges(self, scenario: str) -> tuple[Exchange, ...]:
+        """Return the exchanges about this scenario since the last call, in order."""
 
 
 @runtime_checkable

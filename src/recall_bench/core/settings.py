@@ -64,7 +64,7 @@ class Settings:
         str,
         Help(
             "The system: a name, file.py[:factory], module:factory, grpc://, http://, "
-            "command:PROGRAM, once:PROGRAM or system.yaml",
+            "command:PROGRAM, once:PROGRAM, agent:PROGRAM, openai:URL, a2a:URL or system.yaml",
             is_run_key=False,
         ),
     ] = "hybrid"
@@ -87,7 +87,7 @@ class Settings:
     allow_network: Annotated[bool, Help("Let an isolated adapter use the network")] = False
     sandbox: Annotated[
         bool,
-        Help("Confine a command: or once: program as a Python adapter is, on Linux"),
+        Help("Confine a command:, once: or agent: program as a Python adapter is, on Linux"),
     ] = False
     allow_read: Annotated[
         tuple[str, ...],

@@ -30,7 +30,13 @@ def list_system_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
     plan, service = folder.plan, folder.service
     if plan.system.isolation is not None:
         yield "Isolation", _describe_isolation(plan.system.isolation)
+    if plan.system.caveats:
+        yield "Caveats", " · ".join(plan.system.caveats)
     yield "Knows", _describe_knowledge(plan.system)
+    if service.messages:
+        lost = service.lost_messages
+        failed = f" · {lost:,} without a reply" if lost else ""
+        yield "Messages", f"{service.messages:,}{failed}"
     if plan.reader is not None:
         cost = (
             "" if service.reader_usage == Usage() else f" · {_describe_usage(service.reader_usage)}"

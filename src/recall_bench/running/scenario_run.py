@@ -9,8 +9,8 @@ import anyio
 
 from recall_bench.core.budget import Budget
 from recall_bench.core.errors import ReaderPending
-from recall_bench.core.event import Answered, Event, Metered
-from recall_bench.core.memory import MemorySystem
+from recall_bench.core.event import Answered, Event, Exchanged, Metered
+from recall_bench.core.memory import MemorySystem, TranscribingSystem
 from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.schedule import CheckpointPlan
@@ -116,3 +116,10 @@ class ScenarioRun:
                     usage=usage,
                 )
             )
+
+    def record_exchanges(self, point: CheckpointPlan) -> None:
+        """Record what an agent was sent since the last call, and what it replied."""
+        if isinstance(self.system, TranscribingSystem):
+            for exchange in self.system.drain_exchanges(self.scenario.id):
+                label = point.checkpoint.label
+                self.record(Exchanged(at=datetime.now(UTC), checkpoint=label, exchange=exchange))

@@ -389,7 +389,7 @@ def _build_judge(card: JudgeCard) -> Fields:
 
 
 def _build_system(card: SystemCard) -> Fields:
-    return {
+    fields: Fields = {
         "name": card.name,
         "version": card.version,
         "config": card.config,
@@ -397,4 +397,9 @@ def _build_system(card: SystemCard) -> Fields:
         "clock": card.clock,
         "asker": card.asker,
         "answers": card.answers,
-    } | ({} if card.isolation is None else {"isolation": card.isolation})
+    }
+    if card.isolation is not None:
+        fields["isolation"] = card.isolation
+    if card.caveats:
+        fields["caveats"] = card.caveats
+    return fields

@@ -22,6 +22,7 @@ from recall_bench.core.event import (
     Answered,
     Declared,
     Event,
+    Exchanged,
     FeedFailed,
     Ingested,
     Judged,
@@ -71,7 +72,11 @@ class ServiceStats:
     reader_usage: Usage = field(default_factory=Usage)
     """What the reader cost, if there is one."""
     metered: dict[str, Usage] = field(default_factory=dict)
-    """What the system spent at our endpoint, by stage."""
+    """What the system spent, by stage: at our endpoint, or as an agent reports it."""
+    messages: int = 0
+    """How many messages an agent was sent."""
+    lost_messages: int = 0
+    """How many of them got no reply."""
     _seconds: "array[float]" = field(default_factory=lambda: array("f"))
 
     def note(self, event: Event) -> None:
@@ -81,6 +86,9 @@ class ServiceStats:
                 self._note_answer(event)
             case Metered(stage=stage, usage=usage):
                 self.metered[stage] = self.metered.get(stage, Usage()) + usage
+            case Exchanged(exchange=exchange):
+                self.messages += 1
+                self.lost_messages += exchange.fault is not None
 
     def compute_latency(self, share: float) -> float | None:
         """Compute the latency within which this share of the answers came; None without answers."""

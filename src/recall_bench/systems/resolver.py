@@ -24,7 +24,8 @@ def resolve_system(settings: Settings) -> MemorySystem:
 
     `file.py[:factory]` and `module:factory` are Python adapters; `grpc://`, `grpcs://`, `http://`
     and `https://` running servers; `command:PROGRAM` is a child process that holds memories,
-    `once:PROGRAM` one for each question; a YAML file describes a server that is started for the
+    `once:PROGRAM` one for each question; `openai:URL`, `a2a:URL` and `agent:PROGRAM` are agents,
+    which are told and asked in messages; a YAML file describes a server that is started for the
     run. If the settings ask for a model endpoint, or a product needs one, it is started and stopped
     with the system. SystemGone if it does not even say that it is ready.
     """
@@ -141,6 +142,24 @@ def _build_once_system(settings: Settings) -> MemorySystem:
     )
 
 
+def _connect_openai_agent(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.agents.openai_agent import connect_openai_agent
+
+    return run_to_end(connect_openai_agent, settings.adapter, settings.config)
+
+
+def _connect_a2a_agent(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.agents.a2a_agent import connect_a2a_agent
+
+    return run_to_end(connect_a2a_agent, settings.adapter, settings.config)
+
+
+def _build_command_agent(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.agents.command_agent import build_command_agent
+
+    return build_command_agent(settings)
+
+
 def _connect_server(settings: Settings) -> MemorySystem:
     """The system at an address, by its scheme."""
     scheme = settings.adapter.partition("://")[0].lower()
@@ -201,6 +220,9 @@ def _start_mcp_server(path: Path, env: Sequence[str]) -> MemorySystem:
 _BY_FORM: dict[str, Callable[[Settings], MemorySystem]] = {
     "command": _build_command_system,
     "once": _build_once_system,
+    "agent": _build_command_agent,
+    "openai": _connect_openai_agent,
+    "a2a": _connect_a2a_agent,
 }
 
 _BY_SCHEME: dict[str, Callable[[Settings], MemorySystem]] = {

@@ -121,6 +121,9 @@ class ContractReport(Record, frozen=True, kw_only=True):
         lines += [
             f"  {name:26}  {declared:8}  {seen}" for name, declared, seen in self._list_claims()
         ]
+        if self.system.caveats:
+            lines += ["", "  what cannot be guaranteed"]
+            lines += [f"  * {caveat}" for caveat in self.system.caveats]
         return "\n".join(lines)
 
     def _list_claims(self) -> list[tuple[str, str, str]]:

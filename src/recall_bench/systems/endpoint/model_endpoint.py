@@ -19,11 +19,13 @@ from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.memory import (
+    Exchange,
     Memory,
     MemorySystem,
     Offer,
     Snapshots,
     SystemCard,
+    TranscribingSystem,
     get_worker_limit,
     list_offers,
     reopen_memory,
@@ -321,6 +323,11 @@ class EndpointSystem:
     def drain(self) -> Usage:
         """Return the usage at the endpoint since the last call."""
         return self._endpoint.meter.drain()
+
+    def drain_exchanges(self, scenario: str) -> tuple[Exchange, ...]:
+        """The system's, if it is an agent."""
+        agent = self._system
+        return agent.drain_exchanges(scenario) if isinstance(agent, TranscribingSystem) else ()
 
 
 BUILT_IN_EMBEDDER = "wordllama"

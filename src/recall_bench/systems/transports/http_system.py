@@ -111,6 +111,29 @@ _KEEPALIVE_S = 1.0
 under way it looks like a crash, so we close idle connections earlier."""
 
 
+def build_http_client(
+    address: HttpAddress,
+    *,
+    connect_timeout_s: float = 5.0,
+    headers: Mapping[str, str] | None = None,
+) -> "httpx.AsyncClient":
+    """A client with the address's credentials, without proxies or other settings of the user."""
+    import httpx
+
+    sent = {"Accept": JSON, "Accept-Encoding": "identity", **(headers or {})}
+    if address.authorization is not None:
+        sent["Authorization"] = address.authorization
+    return httpx.AsyncClient(
+        headers=sent,
+        # No proxies or other settings from the environment.
+        trust_env=False,
+        # Without TLS there is nothing to verify, and loading certificates takes time.
+        verify=address.url.startswith("https:"),
+        timeout=httpx.Timeout(None, connect=connect_timeout_s),
+        limits=httpx.Limits(keepalive_expiry=_KEEPALIVE_S),
+    )
+
+
 class HttpTransport:
     """Calls to one server over persistent connections, without proxies and redirects.
 
@@ -168,12 +191,12 @@ class HttpTransport:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise SystemGone(
                 f"nothing can be reached at {self._address.url} "
-                f"({_explain_transport_error(error)}); start the server and run the same command "
+                f"({explain_transport_error(error)}); start the server and run the same command "
                 "again"
             ) from error
         except httpx.TransportError as error:
             raise SystemGone(
-                f"{where} was not answered ({_explain_transport_error(error)}); "
+                f"{where} was not answered ({explain_transport_error(error)}); "
                 "see that the server runs, then run the same command again"
             ) from error
         except httpx.DecodingError as error:
@@ -182,7 +205,9 @@ class HttpTransport:
     async def _send_once(
         self, method: str, path: str, body: bytes | None
     ) -> tuple[int, str | None, bytes]:
-        self._client = self._client or self._build_client()
+        self._client = self._client or build_http_client(
+            self._address, connect_timeout_s=self._connect_timeout_s
+        )
         headers = {} if body is None else {"Content-Type": JSON}
         url = self._address.url + path
         async with self._client.stream(method, url, content=body, headers=headers) as response:
@@ -197,26 +222,10 @@ class HttpTransport:
             self._refuse_redirects(response, f"{method} {path}")
             return response.status_code, response.headers.get("Retry-After"), bytes(came)
 
-    def _build_client(self) -> "httpx.AsyncClient":
-        import httpx
-
-        headers = {"Accept": JSON, "Accept-Encoding": "identity"}
-        if self._address.authorization is not None:
-            headers["Authorization"] = self._address.authorization
-        return httpx.AsyncClient(
-            headers=headers,
-            # No proxies or other settings from the environment.
-            trust_env=False,
-            # Without TLS there is nothing to verify, and loading certificates takes time.
-            verify=self._address.url.startswith("https:"),
-            timeout=httpx.Timeout(None, connect=self._connect_timeout_s),
-            limits=httpx.Limits(keepalive_expiry=_KEEPALIVE_S),
-        )
-
     def _refuse_redirects(self, response: "httpx.Response", what: str) -> None:
         status = response.status_code
         if 300 <= status < 400:
-            to = _strip_credentials(response.headers.get("Location", "nowhere"))
+            to = strip_credentials(response.headers.get("Location", "nowhere"))
             raise UsageError(
                 self._redact(
                     f"{self._address.url}: {what} is redirected to {to}; "
@@ -250,7 +259,7 @@ class HttpTransport:
         return self._address.redact(text)
 
 
-def _explain_transport_error(error: BaseException) -> str:
+def explain_transport_error(error: BaseException) -> str:
     """The operating system's message, from as deep in the chain as there is one."""
     cause: BaseException | None = error
     while cause is not None:
@@ -261,7 +270,8 @@ def _explain_transport_error(error: BaseException) -> str:
     return str(error) or "it does not react"
 
 
-def _strip_credentials(url: str) -> str:
+def strip_credentials(url: str) -> str:
+    """An address without its user and password, as it may be shown."""
     try:
         parts = urlsplit(url)
     except ValueError:

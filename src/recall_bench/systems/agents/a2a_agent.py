@@ -1,0 +1,384 @@
+"""Agents that speak the Agent2Agent protocol, versions 1.0 and 0.3, over JSON-RPC: `a2a:URL`.
+
+The two versions name methods, roles and states differently, and 0.3 marks what an object is by its
+`kind`, where 1.0 has a member of that name. Everything else here is the same for both.
+"""
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+from urllib.parse import urljoin, urlsplit
+from uuid import uuid4
+
+import anyio
+
+from recall_bench.core.errors import NotAnAnswer, SystemFault, UsageError
+from recall_bench.core.memory import UNDECLARED, SystemCard
+from recall_bench.core.usage import Usage
+from recall_bench.systems.agents.agent_client import (
+    AgentClient,
+    AgentResponse,
+    list_objects,
+    parse_object,
+    read_error,
+    read_key,
+    read_usage,
+)
+from recall_bench.systems.agents.agent_system import (
+    AgentReply,
+    AgentSystem,
+    Conversation,
+    MemoryPlace,
+)
+from recall_bench.systems.agents.talk_settings import (
+    PeerSettings,
+    Talk,
+    fill_places,
+    list_changed,
+    read_talk_settings,
+)
+
+CARD_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
+"""Where an agent describes itself: since version 0.3, and before."""
+
+_LONGEST_POLL_S = 1.0
+_UNDER_WAY = frozenset({"submitted", "working", "unspecified", "unknown"})
+_FAILED = frozenset({"failed", "rejected", "canceled", "auth-required"})
+INPUT_REQUIRED = "input-required"
+
+
+@dataclass(frozen=True, slots=True)
+class PeerDialect:
+    """What the versions of the protocol name differently."""
+
+    version: str
+    send: str
+    stream: str
+    get_task: str
+    role: str
+    headers: dict[str, str]
+
+    def build_message(self, text: str) -> dict[str, object]:
+        """A message of the user."""
+        message: dict[str, object] = {"messageId": str(uuid4()), "role": self.role}
+        if self is V0_3:
+            return message | {"kind": "message", "parts": [{"kind": "text", "text": text}]}
+        return message | {"parts": [{"text": text}]}
+
+    def build_configuration(self) -> dict[str, object]:
+        """How we want the reply: as text, and when it is complete, which 1.0 does unasked."""
+        waits = {"blocking": True} if self is V0_3 else {}
+        return {"acceptedOutputModes": ["text/plain"], **waits}
+
+
+V1_0 = PeerDialect(
+    "1.0", "SendMessage", "SendStreamingMessage", "GetTask", "ROLE_USER", {"A2A-Version": "1.0"}
+)
+V0_3 = PeerDialect("0.3", "message/send", "message/stream", "tasks/get", "user", {})
+
+
+@dataclass(frozen=True, slots=True)
+class PeerCard:
+    """What an agent says about itself."""
+
+    name: str
+    version: str
+    url: str
+    """Where messages are sent."""
+    dialect: PeerDialect
+    streams: bool
+
+
+async def connect_a2a_agent(target: str, config: Mapping[str, object]) -> AgentSystem:
+    """The agent at `a2a:URL`, by the card that it has there."""
+    settings = read_talk_settings(config, PeerSettings)
+    client = AgentClient(target.partition(":")[2], read_key(settings.key_env, os.environ))
+    try:
+        found = await _fetch_card(client)
+    finally:
+        await client.close()
+    if settings.stream and not found.streams:
+        raise UsageError(f"{found.name} does not stream; leave --config stream=true out")
+    card = SystemCard(
+        name=settings.name or found.name,
+        version=settings.version or found.version,
+        config={
+            "agent": "a2a",
+            "url": client.address.url,
+            "protocol": found.dialect.version,
+            **list_changed(settings),
+        },
+        caveats=tuple(_list_caveats(settings)),
+    )
+    channel = PeerChannel(client, settings, found)
+    return AgentSystem(channel, settings, card, copies=False, max_shards=1)
+
+
+def _list_caveats(settings: PeerSettings) -> list[str]:
+    asked = (
+        "every question is asked in the conversation of the days"
+        if settings.conversation is Talk.ONE
+        else "questions of one memory are asked one after another"
+    )
+    return [
+        "memories are separated by contexts and the metadata of messages, if the agent heeds them",
+        f"{asked}, and the agent may remember them",
+    ]
+
+
+async def _fetch_card(client: AgentClient) -> PeerCard:
+    base = client.address.url
+    places = [base] if base.endswith(".json") else [f"{base}{path}" for path in CARD_PATHS]
+    said = ""
+    for place in places:
+        status, body = await client.get(place)
+        if status < 300:
+            return parse_peer_card(body, place)
+        said = said or f"{place} answers {status}: {read_error(body)}"
+    raise UsageError(f"{said}; give the address under which the agent has its card")
+
+
+def parse_peer_card(body: bytes, place: str) -> PeerCard:
+    """The card of an agent, of either version; UsageError if it cannot be used."""
+    try:
+        card = parse_object(body)
+    except NotAnAnswer as error:
+        raise UsageError(f"{place} is no agent card: {error}") from error
+    url, dialect = _choose_interface(card, place)
+    capabilities = card.get("capabilities")
+    return PeerCard(
+        name=str(card.get("name") or place)[:100],
+        version=str(card.get("version") or UNDECLARED)[:100],
+        url=urljoin(place, url),
+        dialect=dialect,
+        streams=isinstance(capabilities, dict) and capabilities.get("streaming") is True,
+    )
+
+
+def _choose_interface(card: dict[str, Any], place: str) -> tuple[str, PeerDialect]:
+    """The address for JSON-RPC, of the newest version that we speak."""
+    found: list[tuple[str, PeerDialect]] = []
+    for each in list_objects(card.get("supportedInterfaces")):
+        if each.get("protocolBinding") == "JSONRPC":
+            version = str(each.get("protocolVersion", ""))
+            if version.startswith(("1.", "0.3")):
+                found.append((str(each.get("url")), V1_0 if version[0] == "1" else V0_3))
+    if not found:
+        others = list_objects(card.get("additionalInterfaces"))
+        if isinstance(card.get("url"), str):
+            binding = card.get("preferredTransport", "JSONRPC")
+            others.insert(0, {"url": card["url"], "transport": binding})
+        found = [(str(each["url"]), V0_3) for each in others if each.get("transport") == "JSONRPC"]
+    if not found:
+        raise UsageError(
+            f"{place} offers no JSON-RPC of A2A 1.0 or 0.3; let the agent serve that too"
+        )
+    url, dialect = max(found, key=lambda each: each[1].version)
+    try:
+        is_web = urlsplit(urljoin(place, url)).scheme in ("http", "https")
+    except ValueError:
+        is_web = False
+    if not is_web:
+        raise UsageError(f"{place} names {url[:200]!r}, which is no address; correct the card")
+    return url, dialect
+
+
+class PeerChannel:
+    """JSON-RPC requests to an agent."""
+
+    sends_history = False
+
+    def __init__(self, client: AgentClient, settings: PeerSettings, card: PeerCard) -> None:
+        self._client = client
+        self._settings = settings
+        self._card = card
+
+    async def open_place(self) -> MemoryPlace:
+        """A new name for the metadata."""
+        return MemoryPlace(f"recall-bench-{uuid4().hex}")
+
+    async def copy_place(self, place: MemoryPlace) -> MemoryPlace:  # noqa: ARG002
+        """The agent cannot be copied."""
+        raise UsageError(f"{self._card.name} cannot be copied; use --lifecycle fresh or growing")
+
+    @asynccontextmanager
+    async def lend_place(self, place: MemoryPlace) -> AsyncIterator[MemoryPlace]:
+        """The same name."""
+        yield place
+
+    async def close_place(self, place: MemoryPlace) -> None:
+        """Nothing is ours."""
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._client.close()
+
+    async def send(self, conversation: Conversation, text: str) -> AgentReply:
+        """Send the message in the context of its conversation, and wait for the whole reply."""
+        message = self._card.dialect.build_message(text)
+        if conversation.context is not None:
+            message["contextId"] = conversation.context
+        if conversation.task is not None:
+            message["taskId"] = conversation.task
+        places = {"memory": conversation.place.id, "session": conversation.id}
+        if self._settings.metadata:
+            message["metadata"] = fill_places(dict(self._settings.metadata), places)
+        dialect = self._card.dialect
+        params = {"message": message, "configuration": dialect.build_configuration()}
+        method = dialect.stream if self._settings.stream else dialect.send
+        outcome = PeerOutcome(max_steps=self._settings.max_steps)
+        async with self._call(method, params, places) as response:
+            if response.is_stream:
+                async for event in response.list_events():
+                    outcome.add(read_result(event))
+            else:
+                outcome.add(read_result(await response.read_json()))
+        await self._wait_for_task(outcome, places)
+        conversation.context = outcome.context or conversation.context
+        conversation.task = outcome.task if outcome.state == INPUT_REQUIRED else None
+        return outcome.make_reply()
+
+    @asynccontextmanager
+    async def _call(
+        self, method: str, params: Mapping[str, object], places: Mapping[str, str]
+    ) -> AsyncIterator[AgentResponse]:
+        body = {"jsonrpc": "2.0", "id": str(uuid4()), "method": method, "params": params}
+        own = cast("dict[str, str]", fill_places(dict(self._settings.headers), places))
+        headers = {**self._card.dialect.headers, **own}
+        async with self._client.post(self._card.url, body, headers) as response:
+            yield response
+
+    async def _wait_for_task(self, outcome: "PeerOutcome", places: Mapping[str, str]) -> None:
+        """Look at a task that is under way until it ends; the caller limits the time."""
+        pause_s = 0.05
+        while outcome.state in _UNDER_WAY and outcome.task is not None:
+            await anyio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_POLL_S)
+            params = {"id": outcome.task}
+            async with self._call(self._card.dialect.get_task, params, places) as response:
+                # Looking is no step of the agent's: how long it may take, the caller says.
+                outcome.steps = 0
+                outcome.add({"task": read_result(await response.read_json())})
+
+
+def read_result(document: dict[str, Any]) -> dict[str, Any]:
+    """The result of a JSON-RPC response; SystemFault if it is an error."""
+    if document.get("error") is not None:
+        error = document["error"]
+        said = error.get("message") if isinstance(error, dict) else error
+        raise SystemFault(f"the agent replies with an error: {str(said)[:500]}")
+    result = document.get("result")
+    if not isinstance(result, dict):
+        raise NotAnAnswer("the agent's response has neither a result nor an error")
+    return result
+
+
+@dataclass(slots=True)
+class PeerOutcome:
+    """What came of a message so far: a message, or a task that is under way or has ended."""
+
+    max_steps: int = 100
+    context: str | None = None
+    task: str | None = None
+    state: str = "completed"
+    said: str = ""
+    """The text of a message, or of the status."""
+    artifacts: dict[str, str] = field(default_factory=dict)
+    """The text of each artifact, by its id."""
+    usage: Usage = field(default_factory=lambda: read_usage(None))
+    steps: int = 0
+    """Updates that said that the task is still under way."""
+
+    def add(self, result: dict[str, Any]) -> None:
+        """Take in one result, of either version of the protocol."""
+        kind, content = _classify_result(result)
+        self.context = _read_text(content.get("contextId")) or self.context
+        if isinstance(metadata := content.get("metadata"), dict) and metadata.get("usage"):
+            self.usage = read_usage(metadata["usage"])
+        match kind:
+            case "message":
+                self.said = _join_parts(content.get("parts"))
+            case "task":
+                self.task = _read_text(content.get("id"))
+                self._note_status(content.get("status"))
+                for artifact in list_objects(content.get("artifacts")):
+                    self._note_artifact(artifact, is_more=False)
+                if not self.said and not self.artifacts:
+                    self.said = _find_last_words(content.get("history"))
+            case "statusUpdate":
+                self.task = _read_text(content.get("taskId")) or self.task
+                self._note_status(content.get("status"))
+            case "artifactUpdate":
+                self.task = _read_text(content.get("taskId")) or self.task
+                if isinstance(piece := content.get("artifact"), dict):
+                    self._note_artifact(piece, is_more=content.get("append") is True)
+
+    def make_reply(self) -> AgentReply:
+        """The reply; SystemFault if the task failed."""
+        text = "\n\n".join(filter(None, self.artifacts.values())) or self.said
+        if self.state in _FAILED:
+            raise SystemFault(
+                f"the agent's task ended as {self.state}: {text[:500] or 'no reason'}"
+            )
+        if self.state in _UNDER_WAY:
+            raise NotAnAnswer(f"the agent's task is {self.state} and has no id to ask for")
+        return AgentReply(text=text, usage=self.usage)
+
+    def _note_status(self, status: object) -> None:
+        if not isinstance(status, dict):
+            return
+        state = str(status.get("state", ""))
+        self.state = state.removeprefix("TASK_STATE_").lower().replace("_", "-")
+        message = status.get("message")
+        if self.state in _UNDER_WAY:
+            # What it says meanwhile is no reply.
+            self.steps += 1
+            if self.steps > self.max_steps:
+                raise NotAnAnswer(
+                    f"it took {self.steps} steps and did not answer; its limit is max_steps"
+                )
+        elif isinstance(message, dict):
+            self.said = _join_parts(message.get("parts"))
+
+    def _note_artifact(self, artifact: dict[str, Any], *, is_more: bool) -> None:
+        name = str(artifact.get("artifactId", ""))
+        before = self.artifacts.get(name, "") if is_more else ""
+        self.artifacts[name] = before + _join_parts(artifact.get("parts"))
+
+
+_KINDS_0_3 = {
+    "message": "message",
+    "task": "task",
+    "status-update": "statusUpdate",
+    "artifact-update": "artifactUpdate",
+}
+
+
+def _classify_result(result: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """What a result is, and its content."""
+    if (kind := _KINDS_0_3.get(str(result.get("kind")))) is not None:
+        return kind, result
+    for kind in _KINDS_0_3.values():
+        content = result.get(kind)
+        if isinstance(content, dict):
+            if "kind" in content:
+                return _classify_result(content)
+            return kind, content
+    raise NotAnAnswer("the agent's result is neither a message nor a task nor an update of one")
+
+
+def _find_last_words(history: object) -> str:
+    for message in reversed(list_objects(history)):
+        if str(message.get("role", "")).lower().removeprefix("role_") == "agent":
+            return _join_parts(message.get("parts"))
+    return ""
+
+
+def _join_parts(parts: object) -> str:
+    return "".join(_read_text(part.get("text")) or "" for part in list_objects(parts))
+
+
+def _read_text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
