@@ -316,11 +316,12 @@ def report(
     canaries: str | Path | None = None,
     data: str | Path | None = None,
     pictures: bool = False,
+    score: str | None = None,
 ) -> "PublishedReport":
     """Write the page and the figures of a run; all figures, and the files, are returned.
 
     `beside` are runs to compare with, `canaries` is a file of canaries, and `data` is the folder of
-    the personas, unless they are shipped.
+    the personas, unless they are shipped. `score` names a figure of a dataset's protocol to go by.
     """
     from recall_bench.reporting.publication import publish_report
 
@@ -331,19 +332,22 @@ def report(
         canaries=None if canaries is None else Path(canaries),
         data=None if data is None else Path(data),
         pictures=pictures,
+        score=score,
     )
 
 
 def compare(
-    baseline: str | Path, *others: str | Path, intersect: bool = False
+    baseline: str | Path, *others: str | Path, intersect: bool = False, score: str | None = None
 ) -> "ComparisonReport":
     """Compare the other runs with the first: differences, intervals, p-values.
 
-    UsageError if they are not comparable, unless `intersect` allows common trials only.
+    UsageError if they are not comparable, unless `intersect` allows common trials only. `score`
+    names a figure of a dataset's protocol to compare by.
     """
     from recall_bench.reporting.run_comparison import compare_runs
 
-    return compare_runs([open_run(path) for path in (baseline, *others)], intersect=intersect)
+    folders = [open_run(path) for path in (baseline, *others)]
+    return compare_runs(folders, intersect=intersect, score=score)
 
 
 def compare_suites(

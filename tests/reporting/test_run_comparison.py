@@ -292,7 +292,7 @@ def test_runs_without_marks_or_without_a_common_trial_have_nothing_to_compare(
 
     with pytest.raises(UsageError, match="a: none of its answers has marks"):
         compared(nothing.open(), early.open(), intersect=True)
-    with pytest.raises(UsageError, match="d: it was measured by d/strict, which gives no marks"):
+    with pytest.raises(UsageError, match="one is on d and the other on personas"):
         compared(early.open(), scored.open(), intersect=True)
     with pytest.raises(UsageError, match="A and B have no trial in common that both have a mark"):
         compared(early.open(), late.open(), intersect=True)

@@ -7,7 +7,7 @@ import click
 
 from recall_bench.cli.command_kinds import MultiValueCommand
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import COUNT, PATH, add_json_option, option
+from recall_bench.cli.options import COUNT, PATH, SCORE, add_json_option, option
 from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,15 +22,21 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Compare common trials even if the runs differ, are unfinished or invalid.",
 )
+@SCORE
 @add_json_option("Print everything as JSON.")
 def compare_command(
-    baseline: Path, others: tuple[Path, ...], *, intersect: bool, as_json: bool
+    baseline: Path,
+    others: tuple[Path, ...],
+    *,
+    intersect: bool,
+    score: str | None,
+    as_json: bool,
 ) -> None:
     """Compare runs with BASELINE, paired by trial: OTHERS are the folders of one run or more.
 
     Prints differences with intervals by category, checkpoint and persona, and the smallest
-    difference that the runs could have shown. Runs of one behaviour suite with one seed are
-    compared figure by figure.
+    difference that the runs could have shown. Runs of `eval` are compared by their protocol's
+    score, runs of one behaviour suite with one seed figure by figure.
     """
     from recall_bench.reporting.behaviour.suite_comparison import (
         compare_suites,
@@ -45,7 +51,7 @@ def compare_command(
         found = compare_suites(folders, intersect=intersect)
         click.echo(format_json(found) if as_json else render_suite_comparison(found))
         return
-    report = compare_runs(folders, intersect=intersect)
+    report = compare_runs(folders, intersect=intersect, score=score)
     click.echo(format_json(report) if as_json else render_comparison(report))
 
 
@@ -146,10 +152,10 @@ def _measure_runs(
     runs: tuple[Path, ...], sd: float | None, correlation: float | None, asks: float | None
 ) -> "PowerBasis":
     from recall_bench.reporting.power_plan import measure_pilot
+    from recall_bench.reporting.trial_scores import read_scored_trials
     from recall_bench.runs.run_folder import RunFolder
-    from recall_bench.runs.trials import read_trials
 
     if sd is not None or correlation is not None:
         raise UsageError("--sd and --correlation are measured from --runs; give one or the other")
-    tables = [read_trials(RunFolder.open(path)) for path in runs]
+    tables = [read_scored_trials(RunFolder.open(path)) for path in runs]
     return measure_pilot(tables, [str(path) for path in runs], asks)

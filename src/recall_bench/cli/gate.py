@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import PATH, add_json_option, option, select_given
+from recall_bench.cli.options import PATH, SCORE, add_json_option, option, select_given
 from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,14 +38,15 @@ if TYPE_CHECKING:
     "--max-figure",
     multiple=True,
     metavar="NAME=LIMIT",
-    help="Maximum of a figure of a suite, in % or ms. Can be repeated.",
+    help="Maximum of a figure of a suite or protocol, in % or ms. Can be repeated.",
 )
 @click.option(
     "--min-figure",
     multiple=True,
     metavar="NAME=LIMIT",
-    help="Minimum of a figure of a suite. Can be repeated.",
+    help="Minimum of a figure of a suite or protocol. Can be repeated.",
 )
+@SCORE
 @option(
     "--confident/--no-confident",
     help="Require these of the whole interval, not only of the value [no].",

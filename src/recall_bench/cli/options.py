@@ -187,6 +187,11 @@ CALL_TIMEOUT = click.option(
     metavar="TIME",
     help="Time limit for each call of the system, such as 30s; a bare number is seconds [2m].",
 )
+SCORE = click.option(
+    "--score",
+    metavar="FIGURE",
+    help="Figure of a run of `eval` to go by, such as 'turn recall@10' [the first it has].",
+)
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no progress, only the result.")
 VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Print all tables.")
 FILE_NAMES = ("json_out", "question_log", "no_question_log", "progress_jsonl", "failure_log")

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import PATH, add_json_option, option
+from recall_bench.cli.options import PATH, SCORE, add_json_option, option
 from recall_bench.core.garbage_collector import pause_collector
 
 
@@ -21,6 +21,7 @@ from recall_bench.core.garbage_collector import pause_collector
 )
 @option("--canaries", type=PATH, help="File of canaries; see `recall-bench canaries`.")
 @option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
+@SCORE
 @click.option("--pictures", is_flag=True, help="Write the charts and heatmaps as PNG and SVG too.")
 @add_json_option("Print the figures as JSON.")
 def report_command(
@@ -30,6 +31,7 @@ def report_command(
     canaries: Path | None,
     data: Path | None,
     *,
+    score: str | None,
     pictures: bool,
     as_json: bool,
 ) -> None:
@@ -56,6 +58,7 @@ def report_command(
             canaries=canaries,
             data=data,
             pictures=pictures,
+            score=score,
             building=show_build,
         )
     for note in done.notes:

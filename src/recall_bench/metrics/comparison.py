@@ -133,6 +133,22 @@ class PairedComparison(ComputedRecord, frozen=True, kw_only=True):
     detectable: float | None
     """The smallest true difference that such data detect with 80 % power; None where none that is
     possible is large enough, or no question differs from another."""
+    is_mcnemar: bool = False
+    """Whether the p-value is that of McNemar's exact test, for scores of right and wrong alone."""
+
+
+def apply_mcnemar(
+    found: PairedComparison, first: TrialMarks, second: TrialMarks, *, full: float
+) -> PairedComparison:
+    """Replace the p-value by McNemar's where every question was asked once, and right or wrong.
+
+    The sign flips come to the same, but draw at random where many questions differ.
+    """
+    pairs = first.keys() & second.keys()
+    is_binary = all(first[trial] in (0, full) and second[trial] in (0, full) for trial in pairs)
+    if not is_binary or len(pairs) != found.wins + found.ties + found.losses:
+        return found
+    return found.replace(p_value=compute_mcnemar(found.wins, found.losses), is_mcnemar=True)
 
 
 def estimate_difference(

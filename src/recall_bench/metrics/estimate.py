@@ -113,7 +113,7 @@ def estimate_mean(
 
 
 def estimate_question_sums(
-    personas: Sequence[Sequence[Sequence[tuple[int, int]]]],
+    personas: Sequence[Sequence[Sequence[tuple[float, int]]]],
     *,
     limits: Limits,
     resamples: int = RESAMPLES,

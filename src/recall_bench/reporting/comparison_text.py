@@ -27,12 +27,13 @@ from recall_bench.reporting.formats import (
     format_range,
     format_score,
 )
-from recall_bench.reporting.groups import describe_population, order_categories
+from recall_bench.reporting.groups import PERSONA, describe_population, order_categories
 from recall_bench.reporting.headlines import (
     NO_BOUNDS,
     describe_doubts,
     describe_headline,
     describe_place,
+    describe_scale,
     format_ceiling,
     format_way,
     list_bound_notes,
@@ -79,13 +80,16 @@ def render_comparison(report: ComparisonReport) -> str:
     for doubt in describe_doubts(named):
         lines += wrap_text(f"{doubt}.")
     lines.append("")
+    if report.score is not None:
+        lines += format_fact("Score", describe_scale(report.score))
     for run in report.runs:
         lines += format_fact(run.letter, _describe_run(run))
     if report.ranking:
         lines += ["", *_render_ranking(report)]
-    lines += ["", *_render_bounds(report.runs)]
+    if report.score is None:
+        lines += ["", *_render_bounds(report.runs)]
     for contrast, conclusion in zip(report.contrasts, report.conclusions, strict=True):
-        lines += ["", *_render_contrast(contrast, conclusion)]
+        lines += ["", *_render_contrast(report, contrast, conclusion)]
     if not all(contrast.is_identical for contrast in report.contrasts):
         lines += ["", *_render_notes(report)]
     return "\n".join(lines)
@@ -188,11 +192,13 @@ def _is_same_range(first: RunCard, second: RunCard) -> bool:
     return (ours.floor, ours.ceiling) == (theirs.floor, theirs.ceiling)
 
 
-def _render_contrast(contrast: Contrast, conclusion: str) -> Iterator[str]:
+def _render_contrast(
+    report: ComparisonReport, contrast: Contrast, conclusion: str
+) -> Iterator[str]:
     yield from format_heading(f"{contrast.letter} against A")
     yield from wrap_text(f"{conclusion[0].upper()}{conclusion[1:]}.")
     yield ""
-    yield from format_fact("Pairs", _describe_pairs(contrast))
+    yield from format_fact("Pairs", _describe_pairs(contrast, report.unit))
     for each in contrast.dropped:
         count = f"{each.first:,} of A and {each.second:,} of {contrast.letter}"
         yield from format_fact("Dropped", f"{count}: trials {each.reason}")
@@ -202,8 +208,9 @@ def _render_contrast(contrast: Contrast, conclusion: str) -> Iterator[str]:
         return
     yield from format_fact("Effect", _describe_effect(contrast))
     yield ""
+    head = "points of 100" if report.score is None else f"{report.score.label}, of 100"
     yield from _render_parts(
-        "points of 100", contrast, [contrast.overall, *contrast.categories], scale=OF_100
+        head[: _NAME_WIDTH - 1], contrast, [contrast.overall, *contrast.categories], scale=OF_100
     )
     rates = [
         part.replace(name=name)
@@ -213,15 +220,16 @@ def _render_contrast(contrast: Contrast, conclusion: str) -> Iterator[str]:
     if rates:
         yield ""
         yield from _render_parts("% of answers", contrast, rates, scale=100)
-    yield from _render_views("checkpoint", contrast.checkpoints, contrast.letter)
+    if report.unit == PERSONA:
+        yield from _render_views("checkpoint", contrast.checkpoints, contrast.letter)
     if len(contrast.personas) > 1:
-        yield from _render_views("persona", contrast.personas, contrast.letter)
+        yield from _render_views(report.unit, contrast.personas, contrast.letter)
 
 
-def _describe_pairs(contrast: Contrast) -> str:
+def _describe_pairs(contrast: Contrast, unit: str) -> str:
     found = contrast.overall.comparison.difference
     words = f"{found.trials:,} trials of {found.questions:,} questions, "
-    words += format_quantity(found.personas, "persona")
+    words += format_quantity(found.personas, unit)
     for count, where in (
         (contrast.only_first, f"in {contrast.letter}"),
         (contrast.only_second, "in A"),
@@ -308,13 +316,15 @@ def _render_notes(report: ComparisonReport) -> Iterator[str]:
         "that data like these show four times in five."
     )
     several = "categories" if len(report.contrasts) == 1 else "runs, and over all their categories"
+    groups = "checkpoints and personas" if report.unit == PERSONA else f"{report.unit}s"
+    test = "p: McNemar's exact test. " if parts[0].comparison.is_mcnemar else ""
     yield from wrap_text(
-        f"p adj.: Holm-adjusted over {several}; *: at most 0.05. The intervals of checkpoints and "
-        "personas are not adjusted: one in twenty misses the true value by chance."
+        f"{test}p adj.: Holm-adjusted over {several}; *: at most 0.05. The intervals of {groups} "
+        "are not adjusted: one in twenty misses the true value by chance."
     )
     if any(part.comparison.difference.is_small for part in parts):
         yield from wrap_text(
             f"!: fewer than {FEW_QUESTIONS} questions; the interval is unreliable."
         )
     personas = min(each.overall.comparison.difference.personas for each in report.contrasts)
-    yield from wrap_text(describe_population(personas))
+    yield from wrap_text(describe_population(personas, report.unit))

@@ -67,10 +67,7 @@ class RetrievalScorer:
         self._scenario = scenario
         self._depth = depth
         self._episodes = {episode.day: episode for episode in scenario.episodes}
-        self._counted = [
-            tuple(each for each in list_measures(depth) if each.family in ranking.families)
-            for ranking in methodology.rankings
-        ]
+        self._counted = [select_measures(ranking, depth) for ranking in methodology.rankings]
         self._bounds: dict[tuple[_Sizes, ...], tuple[Figures, Figures]] = {}
 
     def score(self, item: Item, passages: Sequence[Passage]) -> RetrievalScores:
@@ -82,10 +79,7 @@ class RetrievalScorer:
         ):
             if gold:
                 found.gold[ranking.level] = tuple(sorted(gold))
-                ranked = score_all(counted, self._list_delivered(ranking, passages), gold)
-                found.figures |= _label_figures(ranking.level, ranked)
-            elif ranking.empty is not None:
-                found.figures |= dict.fromkeys(_list_names(ranking.level, counted), ranking.empty)
+            found.figures |= score_ranking(ranking, counted, self._scenario.id, gold, passages)
         found.chance, found.ceiling = self._find_bounds(golds)
         if self._methodology.has_layers and item.truth.facts:
             self._add_layers(item.truth.facts, passages, found)
@@ -114,11 +108,6 @@ class RetrievalScorer:
             found.figures[layer.name] = layer.measure(returned, facts)
             chance[layer.name] = expect_coverage(len(texts), holding, min(layer.cutoff, len(texts)))
         found.chance = chance
-
-    def _list_delivered(self, ranking: Ranking, passages: Sequence[Passage]) -> list[RankedPassage]:
-        level, name = ranking.level, self._scenario.id
-        delivered = [part for each in passages for part in _split_passage(level, name, each)]
-        return drop_repeats(delivered) if ranking.is_distinct else delivered
 
     def _find_bounds(self, golds: Sequence[frozenset[str]]) -> tuple[Figures, Figures]:
         """What chance and what the best order get: the same for gold of the same sizes."""
@@ -198,6 +187,29 @@ class RetrievalScorer:
         return sum(
             any(text in each or each in text for each in returned if each) for text in cited
         ) / len(cited)
+
+
+def select_measures(ranking: Ranking, depth: int) -> tuple[RetrievalMeasure, ...]:
+    """The measures of a ranking, for replies of which this many passages are looked at."""
+    return tuple(each for each in list_measures(depth) if each.family in ranking.families)
+
+
+def score_ranking(
+    ranking: Ranking,
+    counted: Sequence[RetrievalMeasure],
+    scenario: str,
+    gold: frozenset[str],
+    passages: Sequence[Passage],
+) -> Figures:
+    """The figures of what was returned at one level; none where the question does not count."""
+    if gold:
+        level = ranking.level
+        delivered = [part for each in passages for part in _split_passage(level, scenario, each)]
+        placed = drop_repeats(delivered) if ranking.is_distinct else delivered
+        return _label_figures(level, score_all(counted, placed, gold))
+    if ranking.empty is not None:
+        return dict.fromkeys(_list_names(ranking.level, counted), ranking.empty)
+    return {}
 
 
 def _split_passage(level: Level, scenario: str, passage: Passage) -> Iterator[RankedPassage]:
@@ -332,7 +344,7 @@ class QuestionScorer:
         text = None if result.answered is None else result.answered.answer.text
         figures = {
             **scored.figures,
-            **self._score_protocols(item, text or ""),
+            **score_protocols(self._methodology.answers, item, text or ""),
             **self._score_outcome(result.outcome),
         }
         # A trap of signs alone, such as "?", is nothing that an answer could hold.
@@ -352,20 +364,22 @@ class QuestionScorer:
             unjudged=result.outcome.fault if isinstance(result.outcome, NotJudged) else None,
         )
 
-    def _score_protocols(self, item: Item, text: str) -> Figures:
-        figures: Figures = {}
-        for name in self._methodology.answers:
-            protocol = registry.find_protocol(name)
-            if isinstance(protocol, ComputedProtocol) and _is_applicable(name, item):
-                figures[name] = protocol.grade(make_submission(item, text)).value
-        return figures
-
     def _score_outcome(self, outcome: Outcome | None) -> Figures:
         if self._methodology.judging is AnswerCheck.COMPUTED:
             return {}
         if isinstance(outcome, NotAnswered):
             return {JUDGED: 0.0}
         return {JUDGED: score_verdict(outcome.verdict)} if isinstance(outcome, Judged) else {}
+
+
+def score_protocols(names: Iterable[str], item: Item, text: str) -> Figures:
+    """The scores of an answer by those of these protocols that compute, and apply to it."""
+    figures: Figures = {}
+    for name in names:
+        protocol = registry.find_protocol(name)
+        if isinstance(protocol, ComputedProtocol) and _is_applicable(name, item):
+            figures[name] = protocol.grade(make_submission(item, text)).value
+    return figures
 
 
 def _keep_figures(outcome: str, found: Figures) -> Figures:

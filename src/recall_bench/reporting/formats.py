@@ -112,10 +112,14 @@ def format_quantity(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def capitalise(words: str) -> str:
+    """The words with a capital; the other letters stay, as in `token F1`."""
+    return words[:1].upper() + words[1:]
+
+
 def format_slug(slug: str) -> str:
     """A kebab-case name as words with a capital."""
-    words = clean_text(slug).replace("-", " ").replace("_", " ").strip()
-    return words[:1].upper() + words[1:]
+    return capitalise(clean_text(slug).replace("-", " ").replace("_", " ").strip())
 
 
 def format_sentence(text: str) -> str:
@@ -142,6 +146,11 @@ def format_of_100(estimate: "Estimate | None", digits: int = 0) -> str:
 def format_share(estimate: "Estimate | None", digits: int = 1) -> str:
     """A share of one in percent with its interval."""
     return _format_estimate(estimate, 100, digits, " %")
+
+
+def format_own_scale(estimate: "Estimate | None") -> str:
+    """A figure from 0 to 1 as papers print it, with the interval."""
+    return _format_estimate(estimate, 1, 3, "")
 
 
 def format_basis(estimate: "Estimate") -> str:

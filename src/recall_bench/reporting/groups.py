@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable
 from math import ceil
 from typing import TypeVar
 
+from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS, RESAMPLES, SEED, TemplateNames
 from recall_bench.metrics.comparison import TrialMarks
 from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
+from recall_bench.reporting.formats import format_card
 
 Item = TypeVar("Item")
 Key = TypeVar("Key")
@@ -33,17 +35,32 @@ def order_categories(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (place.get(name, len(place)), name))
 
 
-def describe_population(personas: int) -> str:
+NO_JUDGE = "none"
+PERSONA, CONVERSATION = "persona", "conversation"
+"""What the histories of a run are: of our personas, or of a public dataset."""
+
+
+def name_histories(plan: Plan) -> str:
+    """What one history of a run is called."""
+    return PERSONA if plan.dataset is None else CONVERSATION
+
+
+def describe_judge(plan: Plan) -> str:
+    """The judge of a run; `none` where a protocol computes the scores."""
+    return NO_JUDGE if plan.unjudged else format_card(plan.judge)
+
+
+def describe_population(personas: int, unit: str = PERSONA) -> str:
     """What a comparison of runs over this many personas is about: other personas, or these."""
     if personas >= ENOUGH_PERSONAS:
         return (
-            "With five or more personas, intervals cover other personas like these; p-values are "
+            f"With five or more {unit}s, intervals cover other {unit}s like these; p-values are "
             "about other questions to these."
         )
-    these = "this persona" if personas == 1 else f"these {personas} personas"
+    these = f"this {unit}" if personas == 1 else f"these {personas} {unit}s"
     return (
         f"The ranking holds for {these}: with fewer than five, intervals and p-values are about "
-        "other questions to the same personas, not about other personas."
+        f"other questions to the same {unit}s, not about other {unit}s."
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     # Estimates need numpy, which a progress bar can do without.
     from recall_bench.metrics.estimate import Estimate
     from recall_bench.runs.score_ranges import ScoreRange
+    from recall_bench.runs.trials import ScoreScale
 
 DOUBT_MARK: Final = "~"
 DOUBT_NOTE: Final = f"{DOUBT_MARK} cannot be told from silence, or is below it"
@@ -61,6 +62,12 @@ def describe_headline(
     doubt = describe_doubt(bounds)
     parts = [format_of_100(score), *list_bounds(bounds), *list_rates(invented, leaked)]
     return (f"{doubt}: " if doubt else "") + " · ".join(parts)
+
+
+def describe_scale(scale: "ScoreScale") -> str:
+    """What a score of a dataset's protocol is, and on which scale it is printed."""
+    name = "" if scale.name == scale.label else f" ({scale.name})"
+    return f"{scale.label}{name} by {scale.protocol}, from 0 to {scale.full:g}; printed of 100"
 
 
 def describe_labels(labels: LabelsCard) -> str:

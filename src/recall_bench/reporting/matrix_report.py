@@ -29,20 +29,20 @@ from recall_bench.metrics.marks import sum_tallies
 from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.analyses.costs import list_seconds
 from recall_bench.reporting.behaviour.scorecard import Scorecard, build_scorecard
-from recall_bench.reporting.formats import format_card
-from recall_bench.reporting.groups import estimate_marks, find_quantile, group_by
+from recall_bench.reporting.groups import describe_judge, estimate_marks, find_quantile, group_by
 from recall_bench.reporting.run_comparison import (
     Contrast,
     adjust_contrasts,
     compare_pair,
     is_significant,
 )
-from recall_bench.reporting.run_pairs import find_differences, pair_trials
+from recall_bench.reporting.run_pairs import explain_other_measure, find_differences, pair_trials
+from recall_bench.reporting.trial_scores import explain_missing_scores, read_scored_trials
 from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange, estimate_row_range
 from recall_bench.runs.summary import RunStatus, Summary, summarise
-from recall_bench.runs.trials import TrialRow, TrialTable, explain_missing_marks, read_trials
+from recall_bench.runs.trials import ScoreScale, TrialRow, TrialTable
 
 
 class MissingCell(Record, frozen=True, kw_only=True):
@@ -154,6 +154,10 @@ class SettingReport(Record, frozen=True, kw_only=True):
     ranking: tuple[RankedSystem, ...]
     """Best first."""
     widest: tuple[WidestGap, ...]
+    dataset: str | None = None
+    """The public dataset that was asked; None for personas."""
+    score: ScoreScale | None = None
+    """What its protocol scores the systems by; None for marks."""
 
 
 class SettingContrast(Record, frozen=True, kw_only=True):
@@ -205,7 +209,7 @@ class CellRun:
     @classmethod
     def read(cls, seed: int, folder: RunFolder, summary: Summary) -> "CellRun":
         """With all its trials."""
-        return cls(seed=seed, folder=folder, summary=summary, table=read_trials(folder))
+        return cls(seed=seed, folder=folder, summary=summary, table=read_scored_trials(folder))
 
     @property
     def plan(self) -> Plan:
@@ -234,7 +238,7 @@ def merge_seeds(runs: Mapping[int, CellRun], seeds: Sequence[int]) -> TrialTable
     )
     # A plan has one seed: the first stands for all, in every table alike.
     plan = first.plan.replace(repeats=repeats * len(seeds), seed=seeds[0])
-    return TrialTable(plan=plan, rows=rows, items=first.table.items)
+    return TrialTable(plan=plan, rows=rows, items=first.table.items, scale=first.table.scale)
 
 
 _WIDEST = 3
@@ -304,8 +308,10 @@ def build_matrix_report(
         name=name,
         baseline=baseline,
         seeds=seeds,
-        personas=() if some is None else tuple(card.id for card in some.plan.scenarios),
-        judge=None if some is None else format_card(some.plan.judge),
+        personas=()
+        if some is None or some.plan.dataset is not None
+        else tuple(card.id for card in some.plan.scenarios),
+        judge=None if some is None else describe_judge(some.plan),
         missing=tuple(missing),
         settings=tuple(compared.report_setting(each) for each in settings),
         between=compared.compare_settings(settings),
@@ -346,7 +352,7 @@ def _open_valid(cell: ReportCell) -> CellRun | RunFolder | MissingCell:
         validity = summary.validity
         if validity.status is RunStatus.VALID:
             run = CellRun.read(cell.seed, folder, summary)
-            if (why := explain_missing_marks(run.table)) is None:
+            if (why := explain_missing_scores(run.table)) is None:
                 return run
             problem = why
         else:
@@ -413,6 +419,8 @@ class _MatrixComparison:
             ),
             ranking=self._rank(name, figures),
             widest=_find_widest(figures),
+            dataset=None if not rows or (card := rows[0].table.plan.dataset) is None else card.name,
+            score=rows[0].table.scale if rows else None,
         )
 
     def compare_settings(self, names: Sequence[str]) -> tuple[SettingContrast, ...]:
@@ -424,6 +432,8 @@ class _MatrixComparison:
             for other in held[1:]:
                 key = (system, held[0], other)
                 one, two = (self._rows[name, system] for name in (held[0], other))
+                if explain_other_measure(one.table.plan, two.table.plan):
+                    continue
                 differing[key] = tuple(
                     str(u) for u in find_differences(one.table.plan, two.table.plan)
                 )
@@ -512,6 +522,8 @@ def _explain_refusal(first: _SystemRuns, second: _SystemRuns) -> str | None:
         return f"{first.system} and {second.system} have no seed in common"
     for seed in shared:
         one, two = first.runs[seed], second.runs[seed]
+        if one.table.scale != two.table.scale:
+            return f"{first.system} and {second.system} are not scored by the same figure"
         if found := find_differences(one.plan, two.plan):
             words = " and ".join(map(str, found))
             return (
@@ -525,7 +537,8 @@ def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
     table, runs = row.table, row.runs
     tally = sum_tallies(run.summary.overall for run in runs.values())
     estimate = partial(estimate_marks, templates=table.templates, resamples=resamples)
-    score = estimate(table.points, limits=POINTS, missing=tally.missing)
+    missing = tally.missing if table.scale is None else table.missing
+    score = estimate(table.points, limits=POINTS, missing=missing)
     assert score is not None  # noqa: S101 - a run without a mark is not valid
     checkpoints = [each.label for each in table.plan.checkpoints]
     seconds = list_seconds(table.rows)

@@ -13,20 +13,23 @@ from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting.behaviour.scorecard import format_cell
 from recall_bench.reporting.formats import (
     OF_100,
+    SMALL_MARK,
     format_count,
     format_delta,
     format_interval,
     format_number,
     format_p,
+    format_points,
     format_quantity,
     format_range,
     format_score,
 )
-from recall_bench.reporting.groups import describe_population
+from recall_bench.reporting.groups import CONVERSATION, PERSONA, describe_population
 from recall_bench.reporting.headlines import (
     describe_doubt,
     describe_doubts,
     describe_place,
+    describe_scale,
     format_ceiling,
     format_rate,
     list_bound_notes,
@@ -72,6 +75,8 @@ def build_sections(report: MatrixReport) -> Iterator[MatrixSection]:
         yield MatrixSection(title="Not graded", said=(STUB_WARNING,))
     if report.missing:
         yield _build_missing(report)
+    if any(setting.dataset is not None for setting in report.settings):
+        yield _build_datasets(report)
     for setting in report.settings:
         if setting.systems:
             yield from _build_setting(report, setting)
@@ -89,7 +94,10 @@ def format_headline(report: MatrixReport) -> str:
     systems |= {name for scores in report.suites for name in scores.card.systems}
     words = [
         format_quantity(len(systems), "system"),
-        format_quantity(len(report.settings), "setting"),
+        format_quantity(
+            len(report.settings),
+            "dataset" if any(each.dataset for each in report.settings) else "setting",
+        ),
         f"seeds {', '.join(map(str, report.seeds))}"
         if len(report.seeds) > 1
         else f"seed {report.seeds[0]}",
@@ -114,6 +122,9 @@ def list_notes(report: MatrixReport) -> Iterator[str]:
     systems = [each for setting in report.settings for each in setting.systems]
     if not systems:
         return
+    for setting in report.settings:
+        if setting.score is not None:
+            yield f"{setting.name}: {describe_scale(setting.score)}."
     yield (
         f"score: from 0 to 100, the share of the {FULL_MARKS} points of a trial, with its 95 % "
         "interval; a question the system failed at counts as nothing. invented: judged answers "
@@ -121,7 +132,8 @@ def list_notes(report: MatrixReport) -> Iterator[str]:
         "withhold, of those that could. errors: trials not answered or not judged, of all that "
         "are owed."
     )
-    yield from (f"{note}." for note in list_bound_notes([each.bounds for each in systems]))
+    if any(setting.dataset is None for setting in report.settings):
+        yield from (f"{note}." for note in list_bound_notes([each.bounds for each in systems]))
     yield (
         "Differences are paired by trial, as in `compare`; the bootstrap resamples questions with "
         "all their trials. p adj.: Holm-adjusted over "
@@ -132,7 +144,37 @@ def list_notes(report: MatrixReport) -> Iterator[str]:
     estimates = [each.score for each in systems]
     if any(each.is_small for each in estimates):
         yield f"!: fewer than {FEW_QUESTIONS} questions; the interval is unreliable."
-    yield describe_population(min(each.personas for each in estimates))
+    is_public = any(setting.dataset is not None for setting in report.settings)
+    unit = CONVERSATION if is_public else PERSONA
+    yield describe_population(min(each.personas for each in estimates), unit)
+
+
+def _build_datasets(report: MatrixReport) -> MatrixSection:
+    """Every dataset a row, every system a column."""
+    names = list(
+        dict.fromkeys(each.system for setting in report.settings for each in setting.systems)
+    )
+    rows = []
+    for setting in report.settings:
+        found = {each.system: each for each in setting.systems}
+        scores = (
+            f"{format_points(found[name].score)}{SMALL_MARK if found[name].score.is_small else ''}"
+            if name in found
+            else NO_DATA
+            for name in names
+        )
+        label = "points" if setting.score is None else setting.score.label
+        questions = next((format_count(each.score) for each in setting.systems), NO_DATA)
+        rows.append((setting.name, label, questions, *scores))
+    return MatrixSection(
+        title="Datasets",
+        said=("Of 100, by the score of each dataset's protocol; rows are not comparable.",),
+        grid=_build_table(("dataset", "score", "questions", *names), rows),
+    )
+
+
+def _name_setting(setting: SettingReport) -> str:
+    return f"{'Setting' if setting.dataset is None else 'Dataset'} {setting.name}"
 
 
 def _build_missing(report: MatrixReport) -> MatrixSection:
@@ -149,7 +191,7 @@ def _build_missing(report: MatrixReport) -> MatrixSection:
 
 
 def _build_setting(report: MatrixReport, setting: SettingReport) -> Iterator[MatrixSection]:
-    title = f"Setting {setting.name}"
+    title = _name_setting(setting)
     notes = tuple(_compare_ceilings(setting))
     yield MatrixSection(title=title, grid=_build_scores(setting), notes=notes)
     yield MatrixSection(title=f"{title}: time, cost and errors", grid=_build_costs(setting))
@@ -225,7 +267,7 @@ def _build_against(report: MatrixReport, setting: SettingReport) -> MatrixSectio
         *("invented", "leaked"),
     )
     return MatrixSection(
-        title=f"Setting {setting.name}: against {report.baseline}",
+        title=f"{_name_setting(setting)}: against {report.baseline}",
         grid=_build_table(heads, rows),
         notes=tuple(footnotes),
     )
@@ -286,7 +328,7 @@ def _build_widest(setting: SettingReport) -> MatrixSection:
         for each in setting.widest
     )
     return MatrixSection(
-        title=f"Setting {setting.name}: where systems differ most",
+        title=f"{_name_setting(setting)}: where systems differ most",
         grid=_build_table(("where", "kind", "best", "worst", "apart"), rows),
         notes=("The widest of many gaps: to look at, and to decide nothing by.",),
     )
@@ -343,7 +385,7 @@ def _build_seeds(report: MatrixReport) -> Iterator[MatrixSection]:
         if rows:
             heads = ("system", *(f"seed {seed}" for seed in report.seeds), "spread", "± interval")
             yield MatrixSection(
-                title=f"Setting {setting.name}: by seed",
+                title=f"{_name_setting(setting)}: by seed",
                 grid=_build_table(heads, rows),
                 notes=(_SEEDS_SHARE,),
             )
@@ -373,7 +415,7 @@ def _format_seconds(seconds: float | None) -> str:
     return f"{format_number(seconds, 1)} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
 
 
-_WORDS = frozenset({"why", "where", "kind", "best", "worst", "settings", "cell"})
+_WORDS = frozenset({"dataset", "why", "where", "kind", "best", "worst", "settings", "cell"})
 """Columns that hold words, not figures."""
 
 

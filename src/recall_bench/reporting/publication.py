@@ -14,13 +14,19 @@ import msgspec
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.child_process import DEVNULL, start_blocking_process
 from recall_bench.core.errors import BenchError, DataError, UsageError
+from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.output_folder import refuse_foreign_files
+from recall_bench.core.plan import DatasetCard
+from recall_bench.datasets.catalogue import find_dataset
+from recall_bench.datasets.dataset_folder import find_download
+from recall_bench.datasets.eval_dataset import QuestionFilter
 from recall_bench.generate.shipped_personas import load_day_texts
 from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.run_report import RunReport, build_report
+from recall_bench.reporting.trial_scores import find_own_methodology, read_scored_trials
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import Summary, summarise
-from recall_bench.runs.trials import TrialTable, read_trials
+from recall_bench.runs.trials import TrialTable
 
 if TYPE_CHECKING:
     from recall_bench.generate.shipped_personas import BuildProgress
@@ -52,16 +58,17 @@ def publish_report(
     canaries: Path | None = None,
     data: Path | None = None,
     pictures: bool = False,
+    score: str | None = None,
     building: "BuildProgress | None" = None,
 ) -> PublishedReport:
     """Write the report of a run, by default into its folder `report`.
 
     `beside` are runs to compare it with, `canaries` the file of questions to watch, `data` the
     folder of its personas if they do not come with the package. With `pictures` all charts and
-    heatmaps are drawn as PNG and SVG too.
+    heatmaps are drawn as PNG and SVG too. `score` is the figure of a dataset's protocol to go by.
     """
     folder = RunFolder.open(run)
-    table = read_trials(folder)
+    table = read_scored_trials(folder, score)
     others = [RunFolder.open(path) for path in beside]
     stories, missing = _load_stories(folder, data, building)
     summary = summarise(folder)
@@ -102,6 +109,8 @@ def _load_stories(
     folder: RunFolder, data: Path | None, building: "BuildProgress | None"
 ) -> tuple[dict[str, dict[int, str]], str | None]:
     """The days that evidence points into, or why they cannot be shown."""
+    if (card := folder.plan.dataset) is not None:
+        return _load_sessions(folder, card, data)
     try:
         return load_day_texts(folder.plan, data, building), None
     except (UsageError, DataError) as missing:
@@ -112,6 +121,37 @@ def _load_stories(
         return {}, f"the days of the evidence are not shown: {missing}"
 
 
+def _load_sessions(
+    folder: RunFolder, card: DatasetCard, data: Path | None
+) -> tuple[dict[str, dict[int, str]], str | None]:
+    """The sessions of a public dataset that its questions cite, or why they cannot be shown.
+
+    One history is in memory at a time. Only sessions of the data that the run read are shown.
+    """
+    place, methodology = data or find_download(card.name), find_own_methodology(card)
+    if place is None or methodology is None:
+        return {}, "the sessions of the evidence are not shown; name the dataset's file with --data"
+    try:
+        source = find_dataset(card.name).load(place, {})
+    except (UsageError, DataError) as missing:
+        if data is not None:
+            raise
+        return {}, f"the sessions of the evidence are not shown: {missing}"
+    digests = {each.id: each.history_digest for each in folder.plan.scenarios}
+    found: dict[str, dict[int, str]] = {}
+    for number in range(len(source)):
+        scenario = QuestionFilter(methodology, frozenset()).apply(source[number])
+        known = digests.get(scenario.id)
+        if known is None or build_scenario_card(scenario).history_digest != known:
+            continue
+        cited = {each.day for item in scenario.items for each in item.truth.evidence}
+        found[scenario.id] = {
+            each.day: each.text for each in scenario.episodes if each.day in cited
+        }
+    missing = None if len(found) == len(digests) else f"{place} lacks some histories of the run"
+    return found, missing
+
+
 def _draw_heatmaps(
     report: RunReport, folder: RunFolder, summary: Summary, target: Path
 ) -> Iterator[Path]:
@@ -119,7 +159,7 @@ def _draw_heatmaps(
     from recall_bench.reporting.heatmap.heatmap_data import build_heatmap
     from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 
-    for number, heatmap in enumerate(report.heatmaps):
+    for number, heatmap in enumerate(() if report.no_time else report.heatmaps):
         name = (
             "heatmap" if number == 0 else f"heatmap-{number}-{_format_file_name(heatmap.persona)}"
         )

@@ -43,16 +43,23 @@ from recall_bench.reporting.formats import (
     format_half_life,
     format_number,
     format_of_100,
+    format_own_scale,
     format_prediction,
     format_score_trend,
     format_share,
     format_slope,
 )
-from recall_bench.reporting.groups import describe_population
-from recall_bench.reporting.headlines import INVENTION_NOTE, NO_BOUNDS, describe_headline
+from recall_bench.reporting.groups import PERSONA, describe_population
+from recall_bench.reporting.headlines import (
+    INVENTION_NOTE,
+    NO_BOUNDS,
+    describe_headline,
+    describe_scale,
+)
 from recall_bench.reporting.run_report import ReportHeader, RunReport
 from recall_bench.reporting.run_text import STUB_WARNING, render_categories
 from recall_bench.runs.summary import RunStatus
+from recall_bench.runs.trials import ScoreScale
 
 _CATEGORY_WIDTH = 28
 _MAX_MOMENTS = 10
@@ -236,7 +243,7 @@ _MAX_POINTS = 10
 _RUN_WIDTH = 30
 
 
-def render_costs(costs: RunCosts, paretos: Sequence[Pareto]) -> Iterator[str]:
+def render_costs(costs: RunCosts, paretos: Sequence[Pareto], unit: str = PERSONA) -> Iterator[str]:
     """Costs over corpus size, then the score against each."""
     shown = pick_evenly(len(costs.points), _MAX_POINTS)
     rows = [_list_cost_point(costs.points[place]) for place in shown]
@@ -247,7 +254,7 @@ def render_costs(costs: RunCosts, paretos: Sequence[Pareto]) -> Iterator[str]:
         yield from format_fact("Note", note)
     if paretos:
         yield ""
-        yield from wrap_text(describe_population(paretos[0].contenders[0].score.personas))
+        yield from wrap_text(describe_population(paretos[0].contenders[0].score.personas, unit))
     for pareto in paretos:
         yield ""
         yield from _render_pareto(pareto)
@@ -305,6 +312,8 @@ def _render_contender(measure: CostMeasure, each: Contender) -> list[str]:
 
 
 _MAX_CANARIES = 8
+_MAX_FIGURES = 3
+_FIGURE_WIDTH = 24
 
 
 def render_report(report: RunReport) -> str:
@@ -312,28 +321,58 @@ def render_report(report: RunReport) -> str:
     lines = [
         *format_heading(f"Recall Bench · report on {report.header.system}", rule="═"),
         "",
-        *_render_header(report.header),
+        *_render_header(report.header, report.score),
     ]
     if report.heatmaps and report.header.status is not RunStatus.INVALID:
         lines += ["", *render_categories(report.heatmaps[0])]
-    lines += _render_section("Invented and leaked", render_hallucination(report.hallucination))
-    lines += _render_section("Degradation", render_degradation(report.degradation))
+    if report.figures:
+        lines += _render_section("Figures of the protocol", render_figures(report))
+    if report.no_marks is None:
+        lines += _render_section("Invented and leaked", render_hallucination(report.hallucination))
+    else:
+        lines += _render_section("Invented and leaked", format_fact("Missing", report.no_marks))
+    if report.no_time is None:
+        lines += _render_section("Degradation", render_degradation(report.degradation))
+    else:
+        lines += _render_section("Degradation", format_fact("Missing", report.no_time))
     lines += _render_section("Failures", render_failures(report.attribution))
-    lines += _render_section("Cost", render_costs(report.costs, report.paretos))
+    costs = render_costs(report.costs, report.paretos, report.unit)
+    lines += _render_section("Cost", costs)
     canaries = render_canaries(report.canaries, most=_MAX_CANARIES)
     lines += _render_section("Canaries", canaries.split("\n"))
     lines += ["", *_render_notes(report)]
     return "\n".join(lines)
 
 
-def _render_header(header: ReportHeader) -> list[str]:
+def render_figures(report: RunReport) -> Iterator[str]:
+    """Every figure on its own scale, overall and by the dataset's own categories."""
+    figures = report.figures
+    columns = (
+        Column("", _CATEGORY_WIDTH, is_text=True),
+        *(Column(each.label, _FIGURE_WIDTH) for each in figures[:_MAX_FIGURES]),
+    )
+    shown = figures[:_MAX_FIGURES]
+    rows = [
+        (_cut_name(name), *(format_own_scale(each.categories.get(name)) for each in shown))
+        for name in report.categories
+    ]
+    rows.append(("OVERALL", *(format_own_scale(each.mean) for each in shown)))
+    yield from render_text(Table(columns, rows, gap=""))
+    if len(shown) < len(figures):
+        yield f"({len(shown)} of {len(figures)} figures shown; --json has all)"
+
+
+def _render_header(header: ReportHeader, score: ScoreScale | None) -> list[str]:
     lines = [STUB_WARNING] if header.is_stub else []
     if header.status is not RunStatus.VALID:
         lines += format_fact("Status", f"{header.status.value.upper()} ({header.reason})")
     if header.overall is not None:
         headline = describe_headline(header.overall, header.bounds, header.invented, header.leaked)
-        lines += format_fact("Result", f"{headline} · {format_basis(header.overall)}")
-        if header.bounds is None and not header.is_stub:
+        named = "" if score is None else f"{score.label} "
+        lines += format_fact("Result", f"{named}{headline} · {format_basis(header.overall)}")
+        if score is not None:
+            lines += format_fact("Score", describe_scale(score))
+        elif header.bounds is None and not header.is_stub:
             lines += format_fact("Silence", NO_BOUNDS)
     lines += format_fact("Judge", header.judge)
     for notice in header.notices:
@@ -348,7 +387,8 @@ def _render_section(title: str, lines: Iterable[str]) -> list[str]:
 def _render_notes(report: RunReport) -> list[str]:
     return wrap_text(
         "n: different questions; each is one piece of evidence, however often it was asked. In "
-        "brackets: 95 % intervals, bootstrap over questions, or over personas if there are five or "
+        f"brackets: 95 % intervals, bootstrap over questions, or over {report.unit}s if there are "
+        "five or "
         f"more (seed {report.seed}). {SMALL_MARK}: fewer than {FEW_QUESTIONS} questions; the "
         "interval is unreliable."
     )

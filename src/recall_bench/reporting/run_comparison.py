@@ -14,6 +14,7 @@ from recall_bench.metrics.comparison import (
     PairedComparison,
     TrialMarks,
     adjust_p_values,
+    apply_mcnemar,
     compare,
     compare_by_category,
     estimate_difference,
@@ -30,23 +31,28 @@ from recall_bench.reporting.formats import (
     format_score,
 )
 from recall_bench.reporting.groups import (
+    PERSONA,
     Key,
+    describe_judge,
     estimate_marks,
     group_by,
+    name_histories,
     order_categories,
 )
 from recall_bench.reporting.run_pairs import (
     DroppedTrials,
     RunDifference,
     TrialPairs,
+    explain_other_measure,
     find_differences,
     pair_trials,
 )
+from recall_bench.reporting.trial_scores import explain_missing_scores, read_scored_trials
 from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange, estimate_row_range
 from recall_bench.runs.summary import STUB, RunStatus, Summary, summarise
-from recall_bench.runs.trials import TrialTable, explain_missing_marks, read_trials
+from recall_bench.runs.trials import ScoreScale, TrialTable
 
 
 class RunCard(ComputedRecord, frozen=True, kw_only=True):
@@ -153,6 +159,10 @@ class ComparisonReport(Record, frozen=True, kw_only=True):
     ranking: tuple[RunRank, ...]
     """Best first, for three runs or more."""
     seed: int
+    score: ScoreScale | None = None
+    """What a dataset's protocol scores the runs by; None for marks."""
+    unit: str = PERSONA
+    """What one history is called."""
 
     def __repr__(self) -> str:
         return f"<ComparisonReport: {' '.join(self.conclusions)}>"
@@ -166,7 +176,9 @@ def compare_pair(
     letter: str, first: TrialTable, second: TrialTable, pairs: TrialPairs, *, resamples: int
 ) -> Contrast:
     """The second run against the first; UsageError if no trial has a mark in both."""
-    points = _PairedMarks(pairs, first.points, second.points, POINTS, resamples)
+    points = _PairedMarks(
+        pairs, first.points, second.points, POINTS, resamples, is_protocol=first.scale is not None
+    )
     grounded = _PairedMarks(pairs, first.hallucinations, second.hallucinations, RATE, resamples)
     invented = _PairedMarks(pairs, first.inventions, second.inventions, RATE, resamples)
     guarded = _PairedMarks(pairs, first.leaks, second.leaks, RATE, resamples)
@@ -211,8 +223,11 @@ class _PairedMarks:
         second: TrialMarks,
         limits: Limits,
         resamples: int,
+        *,
+        is_protocol: bool = False,
     ) -> None:
         self.first, self.second = pairs.select_marks(first), pairs.select_marks(second)
+        self._is_protocol = is_protocol
         self._trials = sorted(self.first.keys() & self.second.keys(), key=str)
         self._templates = pairs.templates
         self._limits = limits
@@ -261,6 +276,9 @@ class _PairedMarks:
     def _build_part(self, name: str, found: PairedComparison, trials: list[Trial]) -> ContrastPart:
         if found.difference.questions < find_fewest_questions():
             found = found.replace(detectable=None)
+        if self._is_protocol and not self._templates:
+            ours, theirs = ({t: marks[t] for t in trials} for marks in (self.first, self.second))
+            found = apply_mcnemar(found, ours, theirs, full=self._limits[1])
         means = _average(self.first, trials), _average(self.second, trials)
         return ContrastPart(name=name, first=means[0], second=means[1], comparison=found)
 
@@ -357,12 +375,17 @@ def _describe_limit(found: PairedComparison) -> str:
 
 
 def compare_runs(
-    folders: Sequence[RunFolder], *, intersect: bool = False, resamples: int = RESAMPLES
+    folders: Sequence[RunFolder],
+    *,
+    intersect: bool = False,
+    resamples: int = RESAMPLES,
+    score: str | None = None,
 ) -> ComparisonReport:
     """Compare every run with the first.
 
     UsageError if runs differ in more than the system, are unfinished or invalid; with `intersect`
-    the trials they have in common are compared.
+    the trials they have in common are compared. `score` names a figure of a dataset's protocol to
+    compare by; see `read_scored_trials`.
     """
     if suite := next((each for each in folders if each.plan.behaviour is not None), None):
         raise UsageError(
@@ -370,12 +393,11 @@ def compare_runs(
             "run of that suite, or see `scorecard`"
         )
     summaries = [summarise(folder) for folder in folders]
+    _require_one_measure(folders, intersect=intersect)
     if not intersect:
         _require_alike(folders, summaries)
-    tables = [read_trials(folder) for folder in folders]
-    for folder, table in zip(folders, tables, strict=True):
-        if why := explain_missing_marks(table):
-            raise UsageError(f"{folder.path}: {why}; there is nothing to compare")
+    tables = [read_scored_trials(folder, score) for folder in folders]
+    _require_scores(folders, tables)
     letters = [name_letter(number) for number in range(len(folders))]
     runs = tuple(
         _describe_run(letter, folder, summary, table, resamples)
@@ -395,7 +417,33 @@ def compare_runs(
         conclusions=tuple(describe_conclusion(each, runs) for each in contrasts),
         ranking=_rank_runs(letters, tables, pairs, resamples) if len(tables) > 2 else (),
         seed=SEED,
+        score=tables[0].scale,
+        unit=name_histories(folders[0].plan),
     )
+
+
+def _require_one_measure(folders: Sequence[RunFolder], *, intersect: bool) -> None:
+    """Raise UsageError if scores of two runs are not of one kind, whatever is intersected."""
+    first = folders[0]
+    for other in folders[1:]:
+        if why := explain_other_measure(first.plan, other.plan, intersect=intersect):
+            raise UsageError(
+                f"{first.path} and {other.path} cannot be compared: {why}; run both on the same "
+                "data by the same protocol"
+            )
+
+
+def _require_scores(folders: Sequence[RunFolder], tables: Sequence[TrialTable]) -> None:
+    """Raise UsageError if a run has no score, or another one than the first."""
+    for folder, table in zip(folders, tables, strict=True):
+        if why := explain_missing_scores(table):
+            raise UsageError(f"{folder.path}: {why}; there is nothing to compare")
+        if table.scale != tables[0].scale:
+            names = ["marks" if t.scale is None else t.scale.name for t in (tables[0], table)]
+            raise UsageError(
+                f"{folders[0].path} is scored by {names[0]} and {folder.path} by {names[1]}; name "
+                "a figure that both have with --score"
+            )
 
 
 def _require_alike(folders: Sequence[RunFolder], summaries: Sequence[Summary]) -> None:
@@ -429,11 +477,15 @@ def _describe_run(
         letter=letter,
         folder=str(folder.path),
         system=format_card(folder.plan.system),
-        judge=format_card(folder.plan.judge),
+        judge=describe_judge(folder.plan),
         status=summary.validity.status,
         reason=summary.validity.reason,
         health=None if folder.diagnosis is None else folder.diagnosis.health,
-        mean=estimate(table.points, limits=POINTS, missing=tally.missing),
+        mean=estimate(
+            table.points,
+            limits=POINTS,
+            missing=tally.missing if table.scale is None else table.missing,
+        ),
         bounds=estimate_row_range(table.rows, templates, resamples=resamples),
         category_bounds={name: found for name, found in ranges.items() if found is not None},
         invented=estimate(table.inventions, limits=RATE),

@@ -13,6 +13,7 @@ from recall_bench.core.memory import ReaderCard
 from recall_bench.core.plan import (
     UNRECORDED,
     Checkpoint,
+    DatasetCard,
     Plan,
     SampleMode,
     ScenarioCard,
@@ -26,6 +27,7 @@ from recall_bench.metrics.comparison import TrialMarks
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 _MAX_SHOWN = 6
+_NO_DATASET = DatasetCard(name="a dataset", files=(), protocol="", eval_version="")
 _DIGEST_LENGTH = 8
 
 
@@ -49,6 +51,27 @@ def find_differences(first: Plan, second: Plan) -> tuple[RunDifference, ...]:
         *_compare_scenarios(first, second),
         *_compare_conditions(first, second),
     )
+
+
+def explain_other_measure(first: Plan, second: Plan, *, intersect: bool = False) -> str | None:
+    """Why the scores of two runs do not mean the same; None if they do.
+
+    Other bytes of one dataset are allowed with `intersect`, because questions are paired by words.
+    """
+    ours, theirs = first.dataset, second.dataset
+    if ours is None and theirs is None:
+        return None
+    if ours is None or theirs is None:
+        name = (ours or theirs or _NO_DATASET).name
+        return f"one is on {name} and the other on personas"
+    if ours.name != theirs.name:
+        return f"one is on {ours.name} and the other on {theirs.name}"
+    if (ours.protocol, ours.eval_version) != (theirs.protocol, theirs.eval_version):
+        protocols = (f"{each.protocol} ({each.eval_version})" for each in (ours, theirs))
+        return "they are measured by " + " and ".join(protocols)
+    if not intersect and (ours.files, ours.layers) != (theirs.files, theirs.layers):
+        return f"they read different data of {ours.name}"
+    return None
 
 
 def list_differences(found: Sequence[RunDifference], most: int = 3) -> str:
@@ -250,8 +273,8 @@ class TrialPairs:
 
     def is_identical(self, first: TrialTable, second: TrialTable) -> bool:
         """Whether every one of these trials has the same outcome and marks in both runs."""
-        ours = {row.trial: row.standing for row in first.rows}
-        theirs = {row.trial: row.standing for row in second.rows}
+        ours = {row.trial: (row.standing, row.score) for row in first.rows}
+        theirs = {row.trial: (row.standing, row.score) for row in second.rows}
         return all(ours[trial] == theirs[trial] for trial in self.trials)
 
 

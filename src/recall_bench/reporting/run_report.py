@@ -23,24 +23,21 @@ from recall_bench.reporting.analyses.costs import (
 from recall_bench.reporting.analyses.degradation import Degradation, measure_degradation
 from recall_bench.reporting.analyses.hallucination import HallucinationViews, analyse_hallucination
 from recall_bench.reporting.formats import format_card
+from recall_bench.reporting.groups import PERSONA, describe_judge, name_histories
 from recall_bench.reporting.headlines import describe_labels
 from recall_bench.reporting.run_pairs import find_differences, list_differences, pair_trials
 from recall_bench.reporting.run_text import list_run_facts
-from recall_bench.runs.estimates import (
-    Heatmap,
-    RunEstimates,
-    build_heatmaps,
-    estimate_overall,
+from recall_bench.reporting.trial_scores import (
+    ProtocolFigure,
+    explain_missing_scores,
+    measure_figures,
+    read_scores,
 )
+from recall_bench.runs.estimates import Heatmap, RunEstimates, build_heatmaps
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import STUB, RunStatus, Summary, summarise
-from recall_bench.runs.trials import (
-    TrialTable,
-    explain_missing_marks,
-    identify_answers,
-    read_trials,
-)
+from recall_bench.runs.trials import ScoreScale, TrialTable, identify_answers
 
 
 class ReportHeader(Record, frozen=True, kw_only=True):
@@ -84,6 +81,16 @@ class RunReport(Record, frozen=True, kw_only=True):
     """Against other runs; empty if none was named."""
     canaries: CanaryWatch
     seed: int
+    score: ScoreScale | None = None
+    """What a dataset's protocol scores the run by; None for marks."""
+    figures: tuple[ProtocolFigure, ...] = ()
+    """The figures of the dataset's protocol, on their own scale; empty for personas."""
+    unit: str = PERSONA
+    """What one history is called."""
+    no_time: str | None = None
+    """Why there is nothing over time; None where there is."""
+    no_marks: str | None = None
+    """Why nothing is known of inventions; None where answers have marks."""
 
 
 _COMPARABLE_CONDITIONS: Final = ("ingest", "passages looked at", "reader")
@@ -104,15 +111,17 @@ def build_report(
     `summary` the run's, if it was computed before. UsageError for a run without marks, or for one
     beside it that cannot be compared with it.
     """
-    _require_marks(folder, table)
+    _require_scores(folder, table)
     summary = summary or summarise(folder)
-    means = RunEstimates.get(folder)
+    means = RunEstimates.get(folder) if table.scale is None else RunEstimates(folder, table)
     _check_others(folder, summary, beside)
     taken = measure_costs(folder, table)
     return RunReport(
-        header=_build_header(folder, summary, means),
+        header=_build_header(folder, table, summary, means),
         categories=summary.asked_categories,
-        heatmaps=build_heatmaps(folder, means),
+        heatmaps=build_heatmaps(folder, means)
+        if folder.plan.dataset is None
+        else (means.build_heatmap(),),
         hallucination=analyse_hallucination(table),
         degradation=measure_degradation(table, seed=SEED),
         attribution=count_causes(table),
@@ -120,11 +129,29 @@ def build_report(
         paretos=_compare_costs(folder, table, means, taken, beside),
         canaries=_watch_canaries(table, canaries),
         seed=SEED,
+        score=table.scale,
+        figures=measure_figures(folder, table),
+        unit=name_histories(folder.plan),
+        no_time=_explain_no_time(folder),
+        no_marks=_explain_no_marks(table),
     )
 
 
-def _require_marks(folder: RunFolder, table: TrialTable) -> None:
-    if why := explain_missing_marks(table):
+def _explain_no_time(folder: RunFolder) -> str | None:
+    card = folder.plan.dataset
+    if card is None:
+        return None
+    return f"there is no time axis: {card.name} asks its questions once, after the whole history"
+
+
+def _explain_no_marks(table: TrialTable) -> str | None:
+    if table.scale is None or table.hallucinations:
+        return None
+    return f"not known: {table.scale.protocol} does not say what is invented"
+
+
+def _require_scores(folder: RunFolder, table: TrialTable) -> None:
+    if why := explain_missing_scores(table):
         is_measured = folder.plan.dataset is not None
         do = "its own result files say how it went" if is_measured else "finish the run first"
         raise UsageError(f"{folder.path}: {why}; {do}")
@@ -167,20 +194,26 @@ def _require_valid(folder: RunFolder, summary: Summary) -> None:
 
 
 def _watch_canaries(table: TrialTable, file: Path | None) -> CanaryWatch:
-    if table.plan.judge.name != STUB:
+    if table.plan.judge.name == STUB:
+        why = "the stub judge graded nothing"
+    elif table.scale is not None and not table.hallucinations:
+        why = f"{table.scale.protocol} does not say what is invented"
+    else:
         return watch_file(table, file)
     return CanaryWatch(
         file=None if file is None else str(file),
-        rule="no canaries are looked for: the stub judge graded nothing",
+        rule=f"no canaries are looked for: {why}",
         watched=(),
     )
 
 
-def _build_header(folder: RunFolder, summary: Summary, means: RunEstimates) -> ReportHeader:
+def _build_header(
+    folder: RunFolder, table: TrialTable, summary: Summary, means: RunEstimates
+) -> ReportHeader:
     plan, validity = folder.plan, summary.validity
     return ReportHeader(
         system=format_card(plan.system),
-        judge=format_card(plan.judge),
+        judge=describe_judge(plan),
         status=validity.status,
         reason=validity.reason or "",
         is_stub=summary.is_stub,
@@ -190,11 +223,13 @@ def _build_header(folder: RunFolder, summary: Summary, means: RunEstimates) -> R
         invented=means.estimate_invented(),
         leaked=means.estimate_leaked(),
         facts=tuple(list_run_facts(folder, summary, means)),
-        notices=tuple(_list_notices(folder)),
+        notices=tuple(_list_notices(folder, table)),
     )
 
 
-def _list_notices(folder: RunFolder) -> Iterator[str]:
+def _list_notices(folder: RunFolder, table: TrialTable) -> Iterator[str]:
+    if table.scale is not None and (left := len(table.rows) - len(table.points) - table.missing):
+        yield f"{table.scale.label} does not apply to {left:,} trials, which are left out"
     if folder.plan.labels is not None:
         yield describe_labels(folder.plan.labels)
     card = folder.plan.imported
@@ -219,9 +254,10 @@ def _compare_costs(
     runs = [(folder, means.estimate_overall(), costs)]
     tables = [table]
     for other in others:
-        tables.append(read_trials(other))
-        _require_marks(other, tables[-1])
-        runs.append((other, estimate_overall(other), measure_costs(other, tables[-1])))
+        theirs, estimates = read_scores(other, None if table.scale is None else table.scale.name)
+        tables.append(theirs)
+        _require_scores(other, theirs)
+        runs.append((other, estimates.estimate_overall(), measure_costs(other, theirs)))
     known = [number for number, (_, score, _) in enumerate(runs) if score is not None]
     p_values = _test_scores([tables[number] for number in known])
     return build_paretos(

@@ -14,6 +14,7 @@ from recall_bench.core.plain_text import (
     clean_text,
     format_fact,
     format_heading,
+    join_words,
     pick_evenly,
     wrap_text,
 )
@@ -315,6 +316,7 @@ STUB_WARNING = "STUB JUDGE: scores mean nothing"
 _MAX_LABELS = 15
 """More checkpoints than this are named in part."""
 _MAX_MESSAGE = 300
+_MAX_NAMES = 5
 _DIGEST_LENGTH = 12
 
 
@@ -426,8 +428,13 @@ def list_run_facts(
     yield from _list_origin_facts(folder)
     yield "Digests", _describe_digests(plan)
     yield "Code", ", ".join(folder.codes)
-    yield "Personas", describe_personas(plan)
-    yield "Checkpoints", _describe_checkpoints(plan)
+    if plan.dataset is None:
+        yield "Personas", describe_personas(plan)
+        yield "Checkpoints", _describe_checkpoints(plan)
+    else:
+        yield "Dataset", f"{plan.dataset.name}, by {plan.dataset.protocol}"
+        names = join_words([card.id for card in plan.scenarios], most=_MAX_NAMES)
+        yield "Histories", f"{len(plan.scenarios):,}: {names}"
     known = "in the dataset" if plan.imported is None else "put"
     yield "Questions", f"{summary.questions} {known}{_describe_sampling(plan)}"
     yield "Trials", _describe_counts(summary.overall)
@@ -567,6 +574,8 @@ def _describe_checkpoints(plan: Plan) -> str:
 def _describe_sampling(plan: Plan) -> str:
     words = "" if plan.sample is None else f" · at most {plan.sample} older ones a checkpoint"
     words += f" · each asked {plan.repeats} times" if plan.repeats > 1 else ""
+    if plan.dataset is not None:
+        return words
     asked = "on" if plan.groups_enabled else "off (--groups-enabled asks them)"
     return f"{words} · group questions {asked}"
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from recall_bench.core.errors import BenchError, OtherPlan, Problems, SystemGone, UsageError
 from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.settings import Settings, apply_overrides
+from recall_bench.datasets.eval_dataset import EvalMode, EvalRequest, open_dataset
 from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.running.assembly import assemble
 from recall_bench.running.behaviour_assembly import (
@@ -17,6 +18,7 @@ from recall_bench.running.behaviour_assembly import (
     BehaviourRequest,
     assemble_behaviour,
 )
+from recall_bench.running.eval_assembly import assemble_evaluation
 from recall_bench.running.executor import refuse_impossible
 from recall_bench.running.experiment import ExperimentCell
 from recall_bench.running.job import Job
@@ -26,13 +28,15 @@ from recall_bench.runs.output_paths import move_outputs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixCell:
-    """One system with one setting and one seed, over all personas or in a suite."""
+    """One system with one setting and one seed: over all personas, a dataset or in a suite."""
 
     setting: str
     seed: int
     system: str
     settings: Settings
     suite: MatrixSuite | None = None
+    request: EvalRequest | None = None
+    """The evaluation on a public dataset; None for a run on personas."""
 
     @property
     def label(self) -> str:
@@ -50,10 +54,12 @@ class MatrixCell:
 def list_cells(matrix: Matrix, given: Mapping[str, Any] | None = None) -> tuple[MatrixCell, ...]:
     """List every cell by setting, seed and system; flags in `given` override the file.
 
-    Cells over personas come first, then those of each suite.
+    Cells over personas or datasets come first, then those of each suite.
     """
-    kinds: tuple[MatrixSuite | None, ...] = (None,) if matrix.has_recall else ()
-    return tuple(
+    has_personas = matrix.has_recall and not matrix.datasets
+    kinds: tuple[MatrixSuite | None, ...] = (None,) if has_personas else ()
+    datasets = _list_dataset_cells(matrix, given or {}) if matrix.has_recall else ()
+    rest = tuple(
         MatrixCell(
             setting=setting.name,
             seed=seed,
@@ -70,6 +76,7 @@ def list_cells(matrix: Matrix, given: Mapping[str, Any] | None = None) -> tuple[
             (*kinds, *matrix.suites), matrix.settings, matrix.seeds, matrix.systems
         )
     )
+    return (*datasets, *rest)
 
 
 def _name_folder(system: str, suite: MatrixSuite | None) -> str:
@@ -84,6 +91,37 @@ def _make_settings(
     settings = move_outputs(apply_overrides(Settings(), given), matrix.into / place)
     pictures = bool(given.get("heatmap_png", False))
     return replace(settings, max_calls=matrix.limits.max_calls, heatmap_png=pictures)
+
+
+def _list_dataset_cells(matrix: Matrix, given: Mapping[str, Any]) -> Iterator[MatrixCell]:
+    """Every dataset under every setting is a row of the report."""
+    axes = product(matrix.datasets, matrix.settings, matrix.seeds, matrix.systems)
+    for dataset, setting, seed, system in axes:
+        has_one = len(matrix.settings) == 1
+        name = dataset.name if has_one else f"{dataset.name}+{setting.name}"
+        asked = dict(dataset.given)
+        own = {"data": asked.pop("data")} if "data" in asked else {}
+        settings = _make_settings(
+            matrix,
+            {**matrix.shared, **setting.given, **system.given, **own, **given, "seed": seed},
+            Path(name, str(seed), system.name),
+            None,
+        )
+        yield MatrixCell(
+            setting=name,
+            seed=seed,
+            system=system.name,
+            settings=settings,
+            request=_build_request(asked, settings),
+        )
+
+
+def _build_request(asked: dict[str, Any], settings: Settings) -> EvalRequest:
+    several = {key: tuple(map(str, asked[key])) for key in ("errata", "categories") if key in asked}
+    if asked.get("mode", EvalMode.RAW) not in list(EvalMode):
+        raise UsageError(f"mode: {asked['mode']!r} is none; there are {', '.join(EvalMode)}")
+    mode = {"mode": EvalMode(asked["mode"])} if "mode" in asked else {}
+    return EvalRequest(settings=settings, floors=False, **{**asked, **several, **mode})
 
 
 def select_cells(cells: Sequence[MatrixCell], patterns: Sequence[str]) -> tuple[MatrixCell, ...]:
@@ -141,6 +179,8 @@ def assemble_cells(
 
 def _assemble_cell(cell: MatrixCell, building: BuildProgress | None) -> Job:
     suite = cell.suite
+    if cell.request is not None:
+        return assemble_evaluation(cell.request, open_dataset(cell.request)).job
     if suite is None:
         return assemble(cell.settings, building=building)
     request = BehaviourRequest(suite=suite.name, settings=cell.settings, stories=suite.stories)

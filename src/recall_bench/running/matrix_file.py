@@ -26,11 +26,24 @@ _SHARED = ("run", "models", "persona", "env")
 _WHERE_DONE = ("executor", "workers", "workerCpus", "workerEnv", "rayAddress")
 _TOP = (
     *("name", "into", *_SHARED, "systems", "seeds", "settings", "baseline", "limits"),
-    *("suites", "recall"),
+    *("datasets", "suites", "recall"),
     *_WHERE_DONE,
 )
 _SUITE = ("name", "stories", "patience", "loadTime")
 _SYSTEM = ("name", "adapter", "factory", "config", "run", "models")
+_DATASET: Final = {
+    "dataset": str,
+    "data": str,
+    "protocol": str,
+    "mode": str,
+    "errata": list,
+    "categories": list,
+    "maxScenarios": int,
+    "scenarioOffset": int,
+    "skipQa": bool,
+}
+"""What a dataset may say, with the type of each: the options of `eval`."""
+_KINDS: Final = {str: "text", list: "list", int: "whole number", bool: "yes or no"}
 _LIMITS = {"maxCost": "max_cost", "maxTokens": "max_tokens", "maxCalls": "max_calls"}
 _ELSEWHERE = {
     "seed": "say `seeds` for all cells",
@@ -90,6 +103,8 @@ class Matrix:
     """Run for every system, setting and seed too."""
     has_recall: bool = True
     """Whether systems are run over personas."""
+    datasets: tuple[MatrixEntry, ...] = ()
+    """Public datasets to measure on instead of personas; what they give are options of `eval`."""
 
 
 def read_matrix(path: Path) -> Matrix:
@@ -135,6 +150,7 @@ class _MatrixReader:
             limits=self._read_limits(raw),
             suites=self._read_suites(raw, systems),
             has_recall=self._read_recall(raw),
+            datasets=self._read_entries(raw, "datasets", self._read_dataset),
         )
         if self._problems:
             raise self._problems[0] if len(self._problems) == 1 else Problems(self._problems)
@@ -144,7 +160,7 @@ class _MatrixReader:
         self,
         raw: Mapping[str, Any],
         key: str,
-        read: Any,  # noqa: ANN401 - one of the two methods below
+        read: Any,  # noqa: ANN401 - one of the three methods below
     ) -> tuple[MatrixEntry, ...]:
         listed = raw.get(key)
         if listed is None:
@@ -201,6 +217,27 @@ class _MatrixReader:
         run = {key: value for key, value in entry.items() if key not in ("name", "models")}
         sections = {"run": run} | ({"models": entry["models"]} if "models" in entry else {})
         given = self._read_settings(sections, {}, *at, is_flat=True)
+        return MatrixEntry(name=name, given=given)
+
+    def _read_dataset(self, entry: object, at: tuple[Key, ...]) -> MatrixEntry | None:
+        if isinstance(entry, str):
+            entry = {"dataset": entry}
+        if not isinstance(entry, dict) or not isinstance(entry.get("dataset"), str):
+            self._add_problem("a dataset is a name, or a mapping with `dataset`", *at)
+            return None
+        self._refuse_unknown(entry, ("name", *_DATASET), *at)
+        name = self._read_name(entry.get("name", entry["dataset"]), *at, "name")
+        given: dict[str, Any] = {}
+        for key, kind in _DATASET.items():
+            value = entry.get(key)
+            if value is None:
+                continue
+            if type(value) is not kind:
+                self._add_problem(f"{value!r:.40} is no {_KINDS[kind]}", *at, key)
+            else:
+                given[re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", key)] = value
+        if "data" in given:
+            given["data"] = self._base / given["data"]
         return MatrixEntry(name=name, given=given)
 
     def _read_settings(

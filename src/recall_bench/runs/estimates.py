@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from recall_bench.core.plan import Checkpoint
+from recall_bench.core.plan import Checkpoint, Trial
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.schedule import is_in_plan
@@ -24,6 +24,7 @@ from recall_bench.runs.result_rows import encode_row
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import CountedTrial, ScoreRange, estimate_score_range
 from recall_bench.runs.summary import list_names
+from recall_bench.runs.trials import TrialTable
 
 CELL_RESAMPLES: Final = 2_000
 """Resamples for a mean that is one of many.
@@ -39,7 +40,7 @@ RATE: Final[Limits] = (0.0, 1.0)
 
 _Kinds = Mapping[str, Sequence[str | None]]
 """The kind of each question of each persona."""
-_Shape = tuple[tuple[tuple[tuple[int, int], ...], ...], ...]
+_Shape = tuple[tuple[tuple[tuple[float, int], ...], ...], ...]
 """For each template of each persona the sum and the number of the trials of each question, sorted.
 """
 
@@ -139,8 +140,10 @@ class RunEstimates:
             found = cls._opened[folder] = cls(folder)
         return found
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(self, folder: RunFolder, scores: TrialTable | None = None) -> None:
+        """With `scores`, a table with a scale, the points are its scores."""
         self._personas = folder.scenarios
+        self._scores = None if scores is None else {row.trial: row.score for row in scores.rows}
         self._standings = folder.states.scenarios
         self._boundaries = {name: read_boundary(folder, name) for name in self._personas}
         found = (item.truth.category for name in self._personas for item in self._get_items(name))
@@ -307,7 +310,19 @@ class RunEstimates:
             for repeat, item in standing.list_owed_trials(place):
                 slot = standing.compute_slot(place, repeat, item)
                 status = standing.get_status(place, repeat, item)
-                yield CountedTrial(name, item, status, boundary.check_leak(slot))
+                found = CountedTrial(name, item, status, boundary.check_leak(slot))
+                yield found if self._scores is None else self._add_score(found, place, repeat)
+
+    def _add_score(self, found: CountedTrial, place: int, repeat: int) -> CountedTrial:
+        standing = self._standings[found.persona]
+        trial = Trial(
+            scenario=found.persona,
+            item=standing.items[found.item].id,
+            checkpoint=standing.checkpoint_plans[place].checkpoint.label,
+            repeat=repeat,
+        )
+        scores = self._scores or {}
+        return found._replace(score=scores.get(trial))
 
     def _map_kinds(self, kind: Callable[[Item], str | None]) -> _Kinds:
         return {name: [kind(item) for item in self._get_items(name)] for name in self._personas}
@@ -328,6 +343,13 @@ class RunEstimates:
     def _estimate_points(
         self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
     ) -> Estimate | None:
+        if self._scores is not None:
+            # A figure need not apply to all questions, and lacks none of the others.
+            done = (TrialState.MEASURED, TrialState.JUDGED)
+            scored = (
+                each for each in trials if each.score is not None or each.status.state not in done
+            )
+            return self._estimate(scored, _get_score, POINTS, resamples)
         return self._estimate(trials, _get_points, POINTS, resamples)
 
     def _estimate_rate(
@@ -349,11 +371,11 @@ class RunEstimates:
     def _estimate(
         self,
         trials: Iterable[CountedTrial],
-        mark: Callable[[CountedTrial], int | None],
+        mark: Callable[[CountedTrial], float | None],
         limits: Limits,
         resamples: int,
     ) -> Estimate | None:
-        personas: dict[str, dict[int, tuple[int, int]]] = {}
+        personas: dict[str, dict[int, tuple[float, int]]] = {}
         missing = 0
         for trial in trials:
             value = mark(trial)
@@ -374,11 +396,11 @@ class RunEstimates:
         return self._known[key].replace(missing=missing)
 
     def _shape_persona(
-        self, persona: str, questions: Mapping[int, tuple[int, int]]
-    ) -> tuple[tuple[tuple[int, int], ...], ...]:
+        self, persona: str, questions: Mapping[int, tuple[float, int]]
+    ) -> tuple[tuple[tuple[float, int], ...], ...]:
         """The sums of each template; a question without one is a template of its own."""
         items = self._get_items(persona)
-        templates: dict[str | int, list[tuple[int, int]]] = {}
+        templates: dict[str | int, list[tuple[float, int]]] = {}
         for number, sums in questions.items():
             templates.setdefault(items[number].template or number, []).append(sums)
         return tuple(sorted(tuple(sorted(found)) for found in templates.values()))
@@ -401,6 +423,10 @@ def _get_points(trial: CountedTrial) -> int | None:
     if trial.status.state is TrialState.JUDGED:
         return trial.status.composite
     return 0 if trial.status.state is TrialState.NOT_ANSWERED else None
+
+
+def _get_score(trial: CountedTrial) -> float | None:
+    return None if trial.score is None else FULL_MARKS * trial.score
 
 
 def _get_hallucination(trial: CountedTrial) -> int | None:

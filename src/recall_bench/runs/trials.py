@@ -14,6 +14,7 @@ import msgspec
 from recall_bench.core.errors import DataError
 from recall_bench.core.memory import Delivery
 from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.record import Record
 from recall_bench.core.scenario import Expects, Item
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStatus
 from recall_bench.core.usage import Usage
@@ -122,6 +123,22 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.item.truth.difficulty
 
 
+class ScoreScale(Record, frozen=True, kw_only=True):
+    """The figure of a dataset's protocol that is the score of a trial, in place of marks."""
+
+    name: str
+    """As the protocol calls it: `locomo/official`, `judged right`, `turn recall@10`."""
+    label: str
+    """What it is, in a word or two: `token F1`, `accuracy`, `turn recall@10`."""
+    protocol: str
+    """The methodology that has it, such as `locomo/strict`."""
+    is_retrieval: bool = False
+    """Whether it is about what was found, and not about the answer."""
+    full: float = 1.0
+    """The best score on its own scale, which begins at 0. Analyses hold it in points of 6 and print
+    it of 100, as marks: a mean of 3 is half of this."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrialTable:
     """All trials of a run: by persona, checkpoint, repeat and asked order."""
@@ -130,11 +147,23 @@ class TrialTable:
     rows: tuple[TrialRow, ...]
     items: Mapping[str, tuple[Item, ...]]
     """The questions of each persona, asked or not."""
+    scale: ScoreScale | None = None
+    """What a protocol scores the trials by; None for marks."""
 
     @cached_property
     def points(self) -> dict[Trial, float]:
-        """The points of every trial that counts."""
+        """The points of every trial that counts, of six, which is a protocol's best score too."""
+        if self.scale is not None:
+            return {row.trial: FULL_MARKS * row.score for row in self.rows if row.score is not None}
         return {row.trial: float(points) for row in self.rows if (points := row.points) is not None}
+
+    @cached_property
+    def missing(self) -> int:
+        """The trials without a score that were to have one; a figure need not apply to all."""
+        if self.scale is None:
+            return len(self.rows) - len(self.points)
+        done = (TrialState.MEASURED, TrialState.JUDGED)
+        return sum(row.score is None and row.state not in done for row in self.rows)
 
     @cached_property
     def hallucinations(self) -> dict[Trial, float]:

@@ -129,12 +129,22 @@ class CauseRule:
     applies: Callable[[TrialRow], bool]
 
 
-def find_leaf(row: TrialRow) -> FailureLeaf:
-    """The leaf of a miss; every miss has one."""
+_RETRIEVAL_LEAVES = frozenset(
+    {FailureLeaf.INFRASTRUCTURE, FailureLeaf.NEVER_WRITTEN, FailureLeaf.CUT}
+)
+"""Why something was not found; what was answered is not looked at."""
+
+
+def find_leaf(row: TrialRow, *, is_retrieval: bool = False) -> FailureLeaf:
+    """The leaf of a miss; every miss has one. In retrieval, answers are not looked at."""
     for rule in CAUSE_RULES:
-        if rule.applies(row):
+        if rule.applies(row) and (not is_retrieval or rule.leaf in _RETRIEVAL_LEAVES):
             return rule.leaf
-    return FailureLeaf.UNTRACED
+    return FailureLeaf.NOT_RETRIEVED if is_retrieval else FailureLeaf.UNTRACED
+
+
+def _is_about_retrieval(table: TrialTable) -> bool:
+    return table.scale is not None and table.scale.is_retrieval
 
 
 def _is_finding(row: TrialRow, finding: Finding) -> bool:
@@ -193,9 +203,13 @@ CAUSE_RULES = (
 """In the order in which they apply."""
 
 
-def describe_doubts(misses: Mapping[FailureLeaf, Sequence[TrialRow]]) -> Iterator[str]:
+def describe_doubts(
+    misses: Mapping[FailureLeaf, Sequence[TrialRow]], *, is_retrieval: bool = False
+) -> Iterator[str]:
     """One sentence for each doubt that concerns a miss, with the number of misses."""
     for doubt in DOUBTS:
+        if is_retrieval and FailureLeaf.FABRICATED in doubt.leaves:
+            continue
         count = sum(doubt.concerns(row) for leaf in doubt.leaves for row in misses.get(leaf, ()))
         if count:
             yield f"{count:,} {'miss' if count == 1 else 'misses'} {doubt.text}."
@@ -271,13 +285,19 @@ MAX_EXAMPLES = 3
 
 def find_leaves(table: TrialTable) -> dict[Trial, FailureLeaf]:
     """The leaf of every miss, in the order of the table."""
-    return {row.trial: find_leaf(row) for row in table.rows if is_miss(row)}
+    is_retrieval = _is_about_retrieval(table)
+    return {
+        row.trial: find_leaf(row, is_retrieval=is_retrieval) for row in table.rows if is_miss(row)
+    }
 
 
 def count_causes(table: TrialTable) -> Attribution:
     """Count the misses of each leaf; trials without an outcome are counted apart."""
     outcomes = [(row, missed) for row in table.rows if (missed := is_miss(row)) is not None]
-    misses = [(row, find_leaf(row)) for row, missed in outcomes if missed]
+    is_retrieval = _is_about_retrieval(table)
+    misses = [
+        (row, find_leaf(row, is_retrieval=is_retrieval)) for row, missed in outcomes if missed
+    ]
     by_leaf: dict[FailureLeaf, list[TrialRow]] = {leaf: [] for leaf in FailureLeaf}
     for row, leaf in misses:
         by_leaf[leaf].append(row)
@@ -295,8 +315,15 @@ def count_causes(table: TrialTable) -> Attribution:
             [each.label for each in table.plan.checkpoints if each.label in asked],
             [(row.trial.checkpoint, leaf) for row, leaf in misses],
         ),
-        notes=tuple(describe_doubts(by_leaf)),
+        notes=(*_describe_scale(table), *describe_doubts(by_leaf, is_retrieval=is_retrieval)),
     )
+
+
+def _describe_scale(table: TrialTable) -> Iterator[str]:
+    """What counts as a miss where a protocol gives more than right and wrong."""
+    scale = table.scale
+    if scale is not None and any(row.score not in (None, 0.0, 1.0) for row in table.rows):
+        yield f"Every trial with a {scale.label} below {scale.full:g} is counted as a miss."
 
 
 def _count_leaf(leaf: FailureLeaf, rows: Sequence[TrialRow]) -> LeafCount:

@@ -23,17 +23,18 @@ from recall_bench.reporting.run_report import RunReport
 def build_charts(report: RunReport) -> tuple[Chart, ...]:
     """Every chart that the report has figures for."""
     invented = report.hallucination
+    has_time, has_marks = report.no_time is None, report.no_marks is None
     found = [
-        plot_categories(report),
-        plot_category_rates(invented),
-        *plot_rates_over_size(invented.overall),
-        plot_recall_against_rate(invented.overall),
-        plot_persona_rates(invented),
-        plot_cohorts(report.degradation),
-        *plot_survivals(report.degradation),
+        plot_categories(report) if has_time else None,
+        plot_category_rates(invented) if has_marks else None,
+        *(plot_rates_over_size(invented.overall) if has_time else ()),
+        plot_recall_against_rate(invented.overall) if has_time else None,
+        plot_persona_rates(invented) if has_marks else None,
+        plot_cohorts(report.degradation) if has_time else None,
+        *(plot_survivals(report.degradation) if has_time else ()),
         plot_failures(report.attribution),
         plot_failures_by_category(report.attribution),
-        plot_costs(report.costs),
+        plot_costs(report.costs) if has_time else None,
         *(plot_pareto(each) for each in report.paretos),
     ]
     return tuple(chart for chart in found if chart is not None)

@@ -36,8 +36,9 @@ from recall_bench.reporting.pages.page import write_page
 from recall_bench.reporting.pages.page_data import PageQuestions, collect_questions
 from recall_bench.reporting.pages.trial_blocks import TrialBlocks
 from recall_bench.reporting.run_report import build_report
+from recall_bench.reporting.trial_scores import read_scored_trials
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.trials import TrialTable, read_trials
+from recall_bench.runs.trials import TrialTable
 
 RUNS = "runs"
 COMPARE, COMMON, PAIRS = "compare", "common", "pairs"
@@ -79,7 +80,7 @@ class OpenRun:
     @cached_property
     def table(self) -> TrialTable:
         """Every owed trial."""
-        return read_trials(self.folder)
+        return read_scored_trials(self.folder)
 
     @cached_property
     def stories(self) -> dict[str, StoryTexts]:

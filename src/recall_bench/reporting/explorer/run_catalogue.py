@@ -26,10 +26,11 @@ from recall_bench.reporting.formats import (
     format_score,
     format_share,
 )
+from recall_bench.reporting.groups import describe_judge
 from recall_bench.reporting.headlines import describe_doubt, format_ceiling
 from recall_bench.reporting.run_facts import format_price
 from recall_bench.reporting.run_pairs import list_settings
-from recall_bench.runs.estimates import RunEstimates
+from recall_bench.reporting.trial_scores import estimate_run
 from recall_bench.runs.journal import JOURNAL, find_run_folders, is_busy, read_events
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
@@ -56,6 +57,8 @@ class RunFigures(ComputedRecord, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     score_text: str
+    score_name: str | None = None
+    """What the score is, where a dataset's protocol gives it; None for marks."""
     silence: str
     ceiling: str
     doubt: str | None
@@ -270,7 +273,7 @@ def _describe_start(run: CatalogueRun, first: RunStarted) -> RunRow:
 
 def _describe_judge(plan: Plan) -> str:
     people = "" if plan.labels is None else f", {plan.labels.answers:,} by people"
-    return format_card(plan.judge) + people
+    return describe_judge(plan) + people
 
 
 def _describe_dataset(plan: Plan) -> str:
@@ -315,7 +318,7 @@ def _measure_rate(run: CatalogueRun, done: int) -> float | None:
 
 
 def _compute_figures(folder: RunFolder) -> RunFigures:
-    summary, means = summarise(folder), RunEstimates.get(folder)
+    summary, (scale, means) = summarise(folder), estimate_run(folder)
     score, bounds = means.estimate_overall(), means.estimate_range()
     invented, leaked = means.estimate_invented(), means.estimate_leaked()
     cost = folder.usage
@@ -327,6 +330,7 @@ def _compute_figures(folder: RunFolder) -> RunFigures:
         low=_scale_end(score, "low"),
         high=_scale_end(score, "high"),
         score_text=format_points(score, 0) if is_quoted else NO_DATA,
+        score_name=None if scale is None else scale.label,
         silence=NO_DATA if bounds is None else format_score(bounds.floor),
         ceiling=NO_DATA if bounds is None else format_ceiling(bounds),
         doubt=describe_doubt(bounds),

@@ -16,10 +16,10 @@ from recall_bench.metrics.comparison import TrialMarks, split_marks
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.formats import format_bounds, format_number
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules
-from recall_bench.reporting.groups import estimate_marks
+from recall_bench.reporting.groups import PERSONA, estimate_marks
 from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import RunStatus
-from recall_bench.runs.trials import TrialTable
+from recall_bench.runs.trials import ScoreScale, TrialTable
 
 
 class CheckOutcome(StrEnum):
@@ -83,6 +83,8 @@ class GateRun(Record, frozen=True, kw_only=True):
     """Points of 100; None if no trial counts."""
     bounds: ScoreRange | None = None
     """The same between silence and ceiling, in points of 6; None where the run has neither."""
+    scale: ScoreScale | None = None
+    """What a dataset's protocol scores it by; None for marks."""
 
 
 class GateReport(Record, frozen=True, kw_only=True):
@@ -98,6 +100,8 @@ class GateReport(Record, frozen=True, kw_only=True):
     """Which losses would have been detected; None without a baseline."""
     warnings: tuple[str, ...]
     seed: int
+    unit: str = PERSONA
+    """What one history of the run is called."""
 
     def __repr__(self) -> str:
         return f"<GateReport: {self.verdict.value}, {self.sentence}>"
@@ -211,6 +215,24 @@ def _check_categories(rules: GateRules, table: TrialTable) -> Iterator[GateCheck
         yield _check_minimum("min-category", name, least, found, rules)
 
 
+def check_figure(
+    rule: str, name: str, limit: float, table: TrialTable, rules: GateRules
+) -> GateCheck:
+    """Check the mean of a table's scores against the least or the most it may be, of 100."""
+    found = estimate_scores(list_scores(table), table.templates, missing=table.missing)
+    if rule == "min-figure":
+        return _check_minimum(rule, name, limit, found, rules)
+    if found is None:
+        why = "no question of it has a score"
+        return make_undecided_check(rule, name, why, limit=limit, is_least=False)
+    high = found.high if rules.confident else found.value
+    is_kept = high is not None and high <= limit + _SUM_TOLERANCE
+    finding = f"{name} is {format_number(found.value, 1)}{_format_level(found)} of 100"
+    finding += _describe_limit(is_kept, f"at most {limit:g}", rules)
+    check = _build_check(rule, name, found, is_kept=is_kept, limit=limit, finding=finding)
+    return check.replace(is_least=False)
+
+
 def _check_minimum(
     rule: str, of: str, least: float, found: Estimate | None, rules: GateRules
 ) -> GateCheck:
@@ -219,6 +241,7 @@ def _check_minimum(
     low = found.low if rules.confident else found.value
     is_kept = low is not None and low >= least - _SUM_TOLERANCE
     of_what = "the score" if of == OVERALL else f"the score of {of}"
+    of_what = of if rule == "min-figure" else of_what
     finding = f"{of_what} is {format_number(found.value, 1)}{_format_level(found)} of 100"
     finding += _describe_limit(is_kept, f"at least {least:g}", rules)
     return _build_check(rule, of, found, is_kept=is_kept, limit=least, finding=finding)

@@ -78,7 +78,9 @@ def describe_run(run: GateRun) -> Iterator[str]:
     if run.score is None:
         yield "no score: nothing was measured"
     else:
-        yield f"{format_number(run.score.value, 1)} of 100{format_bounds(run.score, digits=1)}"
+        named = "" if run.scale is None else f"{run.scale.label} "
+        value = format_number(run.score.value, 1)
+        yield f"{named}{value} of 100{format_bounds(run.score, digits=1)}"
         yield from list_bounds(run.bounds)
         yield (
             f"{format_quantity(run.score.questions, 'question')}, "
@@ -113,7 +115,7 @@ def render_gate(gate: GateReport) -> str:
     lines += ["", *_render_checks(gate)]
     lines += _explain_failures(gate)
     if gate.strength is not None:
-        lines += ["", *wrap_text(_NOTE)]
+        lines += ["", *wrap_text(_NOTE.format(unit=gate.unit))]
     return "\n".join(lines)
 
 
@@ -165,7 +167,7 @@ def _explain_failures(gate: GateReport) -> Iterator[str]:
 _NOTE = (
     "With a baseline, the value is run minus baseline, in points of 100. p is one-sided and "
     "Holm-adjusted over the categories. A loss is significant if p ≤ 0.025; this holds for these "
-    "personas only. With five or more personas, the interval also covers other personas."
+    "{unit}s only. With five or more {unit}s, the interval also covers other {unit}s."
 )
 
 

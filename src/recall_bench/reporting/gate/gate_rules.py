@@ -30,9 +30,12 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
     """Answers that leak a secret."""
     min_category: Mapping[str, float] = {}
     max_figure: Mapping[str, float] = {}
-    """The most that figures of a behaviour suite may be: shares in %, times in milliseconds."""
+    """The most that figures of a behaviour suite, or of a dataset's protocol, may be: shares in %,
+    times in milliseconds."""
     min_figure: Mapping[str, float] = {}
     """The least that they may be."""
+    score: str | None = None
+    """The figure of a dataset's protocol that is the score; by default the first it has."""
     confident: bool = False
     """Whether the worse end of the 95 % interval must meet these limits, not only the value. Leaks
     are counted, not estimated."""
@@ -56,7 +59,7 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
 
     @property
     def has_figure_rules(self) -> bool:
-        """Whether any rule is about a figure of a behaviour suite."""
+        """Whether any rule is about a figure of a behaviour suite or of a protocol."""
         return bool(self.max_figure or self.min_figure)
 
     @property

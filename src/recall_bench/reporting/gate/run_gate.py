@@ -24,6 +24,7 @@ from recall_bench.reporting.gate.gate_checks import (
     GateCheck,
     GateReport,
     GateRun,
+    check_figure,
     check_values,
     decide_verdict,
     describe_verdict,
@@ -34,23 +35,20 @@ from recall_bench.reporting.gate.gate_checks import (
 )
 from recall_bench.reporting.gate.gate_loss import GateLoss, measure_loss, measure_losses
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules, require_baseline
-from recall_bench.reporting.groups import order_categories
+from recall_bench.reporting.groups import describe_judge, name_histories, order_categories
 from recall_bench.reporting.headlines import describe_doubt
 from recall_bench.reporting.run_pairs import (
     TrialPairs,
+    explain_other_measure,
     find_differences,
     list_differences,
     pair_trials,
 )
+from recall_bench.reporting.trial_scores import explain_missing_scores, read_scored_trials
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import estimate_row_range
 from recall_bench.runs.summary import STUB, RunStatus, summarise
-from recall_bench.runs.trials import (
-    TrialTable,
-    explain_missing_marks,
-    identify_answers,
-    read_trials,
-)
+from recall_bench.runs.trials import TrialTable, identify_answers
 
 
 class BaselineComparison:
@@ -261,7 +259,7 @@ def check_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> G
     """
     if run.plan.behaviour is not None:
         return check_suite_run(run, baseline, rules)
-    if rules.has_figure_rules:
+    if rules.has_figure_rules and run.plan.dataset is None:
         raise UsageError(
             f"--max-figure, --min-figure: {run.path} is not a run of a behaviour suite and has no "
             "such figures"
@@ -270,8 +268,8 @@ def check_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> G
         require_baseline(rules)
     elif run.path.resolve() == baseline.path.resolve():
         raise UsageError(f"{run.path}: is its own baseline, which would always pass; name another")
-    ours = _GateSide(run, "run")
-    theirs = None if baseline is None else _GateSide(baseline, "baseline")
+    ours = _GateSide(run, "run", rules.score)
+    theirs = None if baseline is None else _GateSide(baseline, "baseline", rules.score)
     if theirs is not None and identify_answers(ours.folder) == identify_answers(theirs.folder):
         raise UsageError(
             f"{run.path}: holds the same answers as its baseline {theirs.folder.path}, which would "
@@ -300,30 +298,34 @@ def check_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> G
         strength=strength,
         warnings=tuple(warnings),
         seed=SEED,
+        unit=name_histories(run.plan),
     )
 
 
 class _GateSide:
     """One of the two runs."""
 
-    def __init__(self, folder: RunFolder, role: str) -> None:
+    def __init__(self, folder: RunFolder, role: str, score: str | None) -> None:
         self._role = role
         self.folder = folder
         summary = summarise(folder)
-        self.table: TrialTable = read_trials(folder)
-        if folder.plan.dataset is not None and (why := explain_missing_marks(self.table)):
+        self.table: TrialTable = read_scored_trials(folder, score)
+        if folder.plan.dataset is not None and (why := explain_missing_scores(self.table)):
             raise UsageError(f"{folder.path}: {why} to go by")
         self.subject = GateRun(
             folder=str(folder.path),
             system=format_card(folder.plan.system),
-            judge=format_card(folder.plan.judge),
+            judge=describe_judge(folder.plan),
             started=folder.started,
             status=summary.validity.status,
             reason=summary.validity.reason,
             health=None if folder.diagnosis is None else folder.diagnosis.health,
             score=estimate_scores(
-                list_scores(self.table), self.table.templates, missing=summary.overall.missing
+                list_scores(self.table),
+                self.table.templates,
+                missing=summary.overall.missing if self.table.scale is None else self.table.missing,
             ),
+            scale=self.table.scale,
             bounds=estimate_row_range(self.table.rows, self.table.templates),
         )
 
@@ -357,13 +359,24 @@ class _GateSide:
 
     def check_values(self, rules: GateRules) -> Iterator[GateCheck]:
         """The checks of its values; undecided if the run is not sound."""
-        for each in check_values(rules, self.table, self.subject.score):
+        figures = self._check_figures(rules)
+        for each in (*check_values(rules, self.table, self.subject.score), *figures):
             if self.is_sound:
                 yield each
             else:
                 yield each.replace(
                     outcome=CheckOutcome.UNDECIDED, said=f"the {self._role} does not hold"
                 )
+
+    def _check_figures(self, rules: GateRules) -> Iterator[GateCheck]:
+        """The checks of figures of the dataset's protocol."""
+        for rule, limits in (("max-figure", rules.max_figure), ("min-figure", rules.min_figure)):
+            for name, limit in limits.items():
+                try:
+                    table = read_scored_trials(self.folder, name)
+                except UsageError as error:
+                    raise UsageError(str(error).replace("--score", f"--{rule}", 1)) from error
+                yield check_figure(rule, name, limit, table, rules)
 
     def list_warnings(self) -> Iterator[str]:
         """What to know before trusting its scores."""
@@ -381,8 +394,11 @@ class _GateSide:
 
 def _check_baseline(baseline: _GateSide, run: _GateSide) -> Iterator[GateCheck]:
     yield baseline.check_status()
-    found = find_differences(baseline.folder.plan, run.folder.plan)
-    if found:
+    plans = baseline.folder.plan, run.folder.plan
+    found = find_differences(*plans)
+    if why := explain_other_measure(*plans):
+        yield make_undecided_check("alike", "baseline", f"{why}; run both alike")
+    elif found:
         why = f"baseline and run differ in {list_differences(found)}; run both alike"
         yield make_undecided_check("alike", "baseline", why)
     else:

@@ -66,7 +66,7 @@ def _describe_page(report: RunReport, charts: tuple[Chart, ...]) -> dict[str, ob
     """The data of the page without trials."""
     return {
         "few": FEW_QUESTIONS,
-        "heatmaps": [encode_heatmap(each) for each in report.heatmaps],
+        "heatmaps": [] if report.no_time else [encode_heatmap(each) for each in report.heatmaps],
         "charts": {chart.name: strip_title(chart) for chart in charts},
         "configs": build_configs(),
     }

@@ -9,6 +9,7 @@ from recall_bench.reporting.charts.plane import Chart
 from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
 from recall_bench.reporting.formats import (
     OF_100,
+    capitalise,
     format_basis,
     format_bounds,
     format_number,
@@ -16,6 +17,7 @@ from recall_bench.reporting.formats import (
     format_sentence,
     format_share,
 )
+from recall_bench.reporting.groups import NO_JUDGE
 from recall_bench.reporting.headlines import (
     INVENTED,
     LEAKED,
@@ -30,6 +32,7 @@ from recall_bench.reporting.pages.page_sections import (
     render_costs,
     render_degradation,
     render_failures,
+    render_figures,
     render_hallucination,
 )
 from recall_bench.reporting.run_report import ReportHeader, RunReport
@@ -98,28 +101,45 @@ def render_header(report: RunReport, links: PageLinks = ()) -> Markup:
         *([_render_links(links)] if links else []),
         make_element("p", "Recall Bench report", class_="kicker"),
         make_element("h1", header.system),
-        make_element(
-            "p",
-            "judged by ",
-            make_element("span", header.judge, class_="untrusted-text"),
-            class_="byline",
-        ),
+        make_element("p", *_describe_scoring(report), class_="byline"),
         *_render_notices(header),
         make_element(
             "div",
-            _render_score(header),
-            _render_headline("Invented", header.invented, unit="% of judged answers"),
-            _render_headline(
-                "Leaked",
-                header.leaked,
-                unit="% of answers that could leak",
-                missing="No answer could leak.",
-            ),
+            _render_score(report),
+            *(_render_rates(header) if report.no_marks is None else _render_figures(report)),
             class_="headlines",
         ),
         _render_facts(header),
         class_="masthead",
     )
+
+
+def _describe_scoring(report: RunReport) -> tuple[str, ...]:
+    """What judged the answers, or the protocol that scored them."""
+    judge = make_element("span", report.header.judge, class_="untrusted-text")
+    scored = "" if report.score is None else f"scored by {report.score.protocol}"
+    is_judged = report.header.judge != NO_JUDGE
+    return (scored, *((" · " if scored else "", "judged by ", judge) if is_judged else ()))
+
+
+def _render_rates(header: ReportHeader) -> Iterator[Markup]:
+    yield _render_headline("Invented", header.invented, unit="% of judged answers")
+    yield _render_headline(
+        "Leaked",
+        header.leaked,
+        unit="% of answers that could leak",
+        missing="No answer could leak.",
+    )
+
+
+def _render_figures(report: RunReport) -> Iterator[Markup]:
+    """Two other figures of the protocol, where there are no marks to tell inventions by."""
+    used = report.score.name if report.score is not None else None
+    others = [each for each in report.figures if each.name != used]
+    for each in others[:2]:
+        yield _render_headline(
+            capitalise(each.label), each.mean, unit="of 100", note=_describe_method(report)
+        )
 
 
 def _render_links(links: PageLinks) -> Markup:
@@ -129,6 +149,9 @@ def _render_links(links: PageLinks) -> Markup:
 
 def render_noscript(report: RunReport) -> Markup:
     """What the page shows without JavaScript."""
+    if report.no_time is not None:
+        words = "The charts and the table of questions need JavaScript; nothing is loaded."
+        return make_element("noscript", make_element("div", words, class_="notice"))
     rows = [
         make_element(
             "tr",
@@ -188,9 +211,18 @@ def _render_notice(label: str, text: str, *, is_loud: bool = True) -> Markup:
     )
 
 
-def _render_score(header: ReportHeader) -> Markup:
+def _render_score(report: RunReport) -> Markup:
     """The score, with silence and the ceiling on its bar and in words."""
-    bounds = header.bounds
+    header, bounds, score = report.header, report.header.bounds, report.score
+    if score is not None:
+        return _render_headline(
+            capitalise(score.label),
+            header.overall,
+            unit="of 100",
+            scale=OF_100,
+            below=format_sentence(f"{score.name}, by {score.protocol}"),
+            note=_describe_method(report),
+        )
     if bounds is None:
         words = "" if header.is_stub else f"Silence and ceiling: {NO_BOUNDS}."
         return _render_headline("Score", header.overall, unit="of 100", scale=OF_100, below=words)
@@ -220,6 +252,7 @@ def _render_headline(
     ticks: Sequence[tuple[str, float]] = (),
     below: str = "",
     missing: str = "Nothing was judged.",
+    note: str = "",
 ) -> Markup:
     """One figure with its interval; `scale` makes its value a number of 100."""
     if found is None:
@@ -233,7 +266,7 @@ def _render_headline(
     digits = 0 if unit == "of 100" or not 0 < found.value < 0.0995 else 1
     ends = format_bounds(found, scale=scale, digits=digits).strip(" ()")
     ends = f"{ends} at {format_number(100 * found.level, 0)} %" if ends else "no interval"
-    note = _METHOD_NOTES[found.method]
+    note = note or _METHOD_NOTES[found.method]
     if found.is_small and found.method is not IntervalMethod.NONE:
         note += " With so few questions the interval is unreliable."
     return make_element(
@@ -251,6 +284,16 @@ def _render_headline(
         make_element("p", note, class_="basis quiet"),
         class_="headline",
     )
+
+
+def _describe_method(report: RunReport) -> str:
+    """What the interval of a protocol's score covers."""
+    found = report.header.overall
+    if found is None or found.method in (IntervalMethod.AGREEMENT, IntervalMethod.NONE):
+        return ""
+    if found.method is IntervalMethod.PERSONAS:
+        return f"The interval covers other {report.unit}s."
+    return f"The interval covers other questions to the same {report.unit}s."
 
 
 def _render_bar(found: Estimate, scale: float, ticks: Sequence[tuple[str, float]]) -> Markup:
@@ -293,10 +336,10 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, links: PageLinks 
     """The whole body; the script fills in charts and tables."""
     explorer = make_element("div", id="explorer")
     footer = (
-        "Intervals are at 95 %: bootstrap over questions, or over personas if there are five or "
-        f"more (seed {report.seed}). A figure over fewer than {FEW_QUESTIONS} different questions "
-        "is marked: its interval covers the true value in less than 95 % of cases. This page loads "
-        "nothing and sends nothing."
+        f"Intervals are at 95 %: bootstrap over questions, or over {report.unit}s if there are "
+        f"five or more (seed {report.seed}). A figure over fewer than {FEW_QUESTIONS} different "
+        "questions is marked: its interval covers the true value in less than 95 % of cases. This "
+        "page loads nothing and sends nothing."
     )
     return join_markup(
         make_element("a", "Skip to the questions", href="#questions", class_="skip"),
@@ -310,16 +353,21 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, links: PageLinks 
             _render_section(
                 "hallucination",
                 "Invented and leaked",
-                render_hallucination(report.hallucination),
+                _render_missing(report.no_marks) or render_hallucination(report.hallucination),
                 charts,
             ),
             _render_section(
-                "degradation", "Degradation", render_degradation(report.degradation), charts
+                "degradation",
+                "Degradation",
+                _render_missing(report.no_time) or render_degradation(report.degradation),
+                charts,
             ),
             _render_section(
                 "failures", "Failures", render_failures(report.attribution), charts, "attribution"
             ),
-            _render_section("costs", "Cost", render_costs(report.costs, report.paretos), charts),
+            _render_section(
+                "costs", "Cost", render_costs(report.costs, report.paretos, report.unit), charts
+            ),
             _render_section("canaries", "Canaries", render_canaries(report.canaries), charts),
             _render_section("questions", "Questions", [explorer], charts),
         ),
@@ -327,6 +375,11 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, links: PageLinks 
         make_element("div", id="tooltip", role="tooltip", hidden=True),
         make_element("dialog", id="detail", aria_labelledby="detail-title", class_="detail"),
     )
+
+
+def _render_missing(why: str | None) -> tuple[Markup, ...]:
+    """A sentence in place of a section, if there is a reason."""
+    return () if why is None else (make_element("p", format_sentence(why), class_="missing"),)
 
 
 def render_navigation(sections: PageLinks) -> Markup:
@@ -413,6 +466,11 @@ def _render_scores(report: RunReport) -> Iterator[Markup]:
     for heatmap in report.heatmaps[:1]:
         if heatmap.total.mean is not None and report.header.status is not RunStatus.INVALID:
             yield from render_categories(heatmap)
+    if report.figures:
+        yield from render_figures(report.figures, report.categories)
+    if report.no_time is not None:
+        yield from _render_missing(report.no_time)
+        return
     yield make_element(
         "p",
         "The score of each category at each checkpoint, in points of 100; silence and ceiling are "

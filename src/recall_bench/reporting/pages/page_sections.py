@@ -1,6 +1,6 @@
 """The texts and tables of each section of the page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from recall_bench.core.plain_text import NO_DATA
 from recall_bench.reporting.analyses.attribution import (
@@ -19,6 +19,7 @@ from recall_bench.reporting.formats import (
     format_count,
     format_half_life,
     format_number,
+    format_own_scale,
     format_points,
     format_score,
     format_score_trend,
@@ -27,7 +28,7 @@ from recall_bench.reporting.formats import (
     format_slope,
     format_slug,
 )
-from recall_bench.reporting.groups import describe_population
+from recall_bench.reporting.groups import PERSONA, describe_population
 from recall_bench.reporting.headlines import (
     INVENTION_NOTE,
     LOW_CEILING_NOTE,
@@ -38,6 +39,7 @@ from recall_bench.reporting.headlines import (
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 from recall_bench.reporting.report_text import describe_forecasts
 from recall_bench.reporting.run_text import has_low_ceilings
+from recall_bench.reporting.trial_scores import ProtocolFigure
 from recall_bench.runs.estimates import Heatmap, HeatmapTotal
 
 
@@ -68,6 +70,24 @@ def _list_category_cells(name: str, total: HeatmapTotal) -> tuple[str, ...]:
         NO_DATA if bounds is None else describe_place(bounds),
         format_count(total.mean),
     )
+
+
+def render_figures(figures: Sequence[ProtocolFigure], names: Sequence[str]) -> Iterator[Markup]:
+    """Every figure of a dataset's protocol on its own scale, by the dataset's categories."""
+    rows = [
+        (
+            format_slug(name),
+            *(format_own_scale(each.categories.get(name)) for each in figures),
+        )
+        for name in names
+    ]
+    rows.append(("All categories", *(format_own_scale(each.mean) for each in figures)))
+    head = ("category", *(each.name for each in figures))
+    yield make_element("h3", "Figures of the protocol")
+    yield make_element(
+        "p", "On their own scale, from 0 to 1, with 95 % intervals.", class_="quiet note"
+    )
+    yield _render_table(head, rows, is_whole=True)
 
 
 def render_failures(found: Attribution) -> Iterator[Markup]:
@@ -123,8 +143,8 @@ def _render_leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
         make_element(
             "span",
             make_element("b", f"{format_number(100 * leaf.trials / misses, 1)} %"),
-            f" {leaf.trials:,} trials · {leaf.questions:,} questions · "
-            f"{leaf.points_lost:,} points lost",
+            f" {leaf.trials:,} trials · {leaf.questions:,} questions"
+            + (f" · {leaf.points_lost:,} points lost" if leaf.points_lost else ""),
             class_="leaf-count",
         ),
         make_element("p", LEAF_MEANINGS[leaf.leaf], " Such as ", *examples, class_="leaf-text"),
@@ -192,7 +212,9 @@ def render_degradation(found: Degradation) -> Iterator[Markup]:
         yield make_element("p", format_sentence(note), class_="quiet")
 
 
-def render_costs(costs: RunCosts, paretos: tuple[Pareto, ...]) -> Iterator[Markup]:
+def render_costs(
+    costs: RunCosts, paretos: tuple[Pareto, ...], unit: str = PERSONA
+) -> Iterator[Markup]:
     """The costs of the whole run, and what is not known."""
     if costs.measures:
         pairs = (
@@ -208,7 +230,7 @@ def render_costs(costs: RunCosts, paretos: tuple[Pareto, ...]) -> Iterator[Marku
         yield make_element("p", format_sentence(note), class_="missing")
     if paretos:
         personas = paretos[0].contenders[0].score.personas
-        yield make_element("p", describe_population(personas))
+        yield make_element("p", describe_population(personas, unit))
     for pareto in paretos:
         if pareto.unknown:
             names = ", ".join(pareto.unknown)

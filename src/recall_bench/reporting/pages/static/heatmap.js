@@ -196,6 +196,7 @@ const heatmap = (() => {
   const start = (given) => {
     page = given;
     const root = byId("heatmap");
+    if (!root) return; // Nothing over time.
     if (!page.heatmaps.length) {
       root.append(make("p", { class: "missing" }, "No checkpoint was reached, so there is nothing to show."));
       return;

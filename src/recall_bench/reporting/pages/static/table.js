@@ -126,7 +126,7 @@ const table = (() => {
   const start = (given, root) => {
     trials = given;
     status = make("p", { class: "count", role: "status" });
-    head = make("div", { role: "row", class: "trial-head", "aria-rowindex": "1" }, ...COLUMNS.map(heading));
+    head = make("div", { role: "row", class: "trial-head", "aria-rowindex": "1" }, ...COLUMNS.map(([name, title]) => heading([name, name === "points" && trials.columns.score ? "Score" : title])));
     body = make("div", { class: "trial-body", role: "rowgroup" });
     grid = make(
       "div",
