@@ -145,3 +145,36 @@ def test_it_keeps_the_contract(respect_sessions: bool) -> None:
     assert {"snapshots", "dates", "sessions", "count"} <= {
         check.name for check in report.checks if check.outcome == "passed"
     }
+
+
+def stored(files: MarkdownFiles) -> list[object]:
+    return [entry["text"] for entry in files.stored()]
+
+
+def test_an_episode_is_erased_with_its_file(tmp_path: Path) -> None:
+    files = MarkdownFiles(state_dir=tmp_path)
+    for day, name in enumerate(("first", "second"), start=1):
+        told = DayMetadata(
+            day_number=day, date=f"2025-03-0{day}", persona_id="diary", episode_id=name
+        )
+        files.ingest_day(day, f"Ada came on day {day}.", told)
+
+    assert files.delete("first") == 1
+    assert files.delete("first") == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["day-0002.md"]
+    assert stored(files) == ["On 2025-03-02: Ada came on day 2."]
+
+
+def test_a_session_or_a_person_is_erased_line_by_line(tmp_path: Path) -> None:
+    text = (
+        "# session: board\n\nAda resigned.\n\n"
+        "# session: garden\n\nThe roses of Bruno Holt bloom.\n\nIt rained all day long.\n"
+    )
+    files = lived(tmp_path, [episode(1, text)])
+    before = stored(files)
+
+    assert files.delete_session("board") == 1
+    assert files.delete_person("Bruno Holt") >= 1
+    left = stored(files)
+    assert set(left) < set(before)
+    assert not any("Ada" in str(each) or "Bruno" in str(each) for each in left)

@@ -58,6 +58,11 @@ async def test_it_keeps_the_contract_and_its_sessions_apart(
         "sessions",
         "snapshots",
         "holdings",
+        "delete",
+        "delete-session",
+        "delete-person",
+        "stored",
+        "reopen",
     } <= passed
     assert report.seen.asker is Asker.HONOURED
     assert endpoint.meter.total.calls > 0

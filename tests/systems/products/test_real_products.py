@@ -86,7 +86,12 @@ async def test_it_keeps_the_contract_and_its_sessions_apart(name: str) -> None:
         "sessions",
         "snapshots",
         "holdings",
+        "delete-session",
+        "stored",
+        "reopen",
     } <= passed
+    # LlamaIndex's block keeps no id of what it was given.
+    assert name == "llama-index" or {"delete", "delete-person"} <= passed
     assert "large-day" in passed
     assert report.seen.asker is Asker.HONOURED
 

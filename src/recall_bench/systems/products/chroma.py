@@ -8,7 +8,12 @@ model and is not used.
 from collections.abc import Sequence
 from typing import Any
 
-from recall_bench.systems.products.notes import DayNote, build_note_passage
+from recall_bench.systems.products.notes import (
+    DayNote,
+    StoredNote,
+    build_note_passage,
+    build_stored_note,
+)
 from recall_bench.systems.products.product import Product, StoreAdapter, split_batches
 
 
@@ -56,9 +61,18 @@ class Chroma(StoreAdapter):
         pairs = zip(found["metadatas"][0], found["distances"][0], strict=True)
         return [build_note_passage(metadata, 1 - distance) for metadata, distance in pairs]
 
-    def stored_days(self) -> set[int]:
-        """The days of the notes in the collection."""
-        return {row["day"] for row in self._collection.get(include=["metadatas"])["metadatas"]}
+    def list_notes(self) -> list[StoredNote]:
+        """The notes in the collection."""
+        found = self._collection.get(include=["metadatas"])
+        return [
+            build_stored_note(key, metadata)
+            for key, metadata in zip(found["ids"], found["metadatas"], strict=True)
+        ]
+
+    def erase_notes(self, keys: Sequence[str]) -> None:
+        """Delete them, as many at a time as Chroma takes."""
+        for batch in split_batches(keys, self._client.get_max_batch_size()):
+            self._collection.delete(ids=list(batch))
 
     def teardown(self) -> None:
         """Close the database."""

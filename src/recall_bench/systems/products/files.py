@@ -9,18 +9,21 @@ import math
 import os
 import re
 import subprocess
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from recall_bench.core.memory import UNDECLARED
-from recall_bench.systems.products.notes import NO_SESSION, DayNote, split_notes
-from recall_bench.systems.products.product import NoteFinder, Product
+from recall_bench.systems.products.notes import NO_SESSION, DayNote, StoredNote, split_notes
+from recall_bench.systems.products.product import NoteEraser, NoteFinder, Product
 from recall_bench.systems.python.adapter import DayMetadata
 
 _WORD = re.compile(r"\w+")
 _NOTE = re.compile(r"- (?P<quoted>On \S{10}(?: \((?P<session>\S+)\))?: .*?)(?: <!-- .* -->)?")
+
+
+_HEADING = re.compile(r"# \S+(?: <!-- (?P<episode>.*) -->)?")
 
 
 class GrepHit(NamedTuple):
@@ -33,7 +36,7 @@ class GrepHit(NamedTuple):
     words: frozenset[str]
 
 
-class MarkdownFiles(NoteFinder):
+class MarkdownFiles(NoteEraser, NoteFinder):
     """A markdown file a day, searched with grep: finds notes by their words."""
 
     name = "files"
@@ -46,7 +49,11 @@ class MarkdownFiles(NoteFinder):
 
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Write the day's file, a line a note."""
-        lines = [f"# {metadata.date}", "", *map(_format_note, split_notes(day, content, metadata))]
+        lines = [
+            _format_heading(metadata),
+            "",
+            *map(_format_note, split_notes(day, content, metadata)),
+        ]
         path = self.state_dir / f"day-{day:04}.md"
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -70,9 +77,42 @@ class MarkdownFiles(NoteFinder):
         """The number of files."""
         return sum(1 for _ in self.state_dir.glob("day-*.md"))
 
-    def stored_days(self) -> Iterator[int]:
+    def stored_days(self) -> set[int]:
         """The days that have a file."""
-        return (_parse_day(path) for path in self.state_dir.glob("day-*.md"))
+        return {_parse_day(path) for path in self.state_dir.glob("day-*.md")}
+
+    def reopen(self) -> None:
+        """Nothing to do: the files are there."""
+
+    def list_notes(self) -> Iterator[StoredNote]:
+        """The notes in the files; the key is the file and the line."""
+        for path in sorted(self.state_dir.glob("day-*.md")):
+            heading, *lines = path.read_text(encoding="utf-8").splitlines()
+            found = _HEADING.fullmatch(heading)
+            for number, line in enumerate(lines, start=2):
+                if note := _NOTE.fullmatch(line):
+                    yield StoredNote(
+                        key=f"{path.name}:{number}",
+                        text=note["quoted"],
+                        episode=(found and found["episode"]) or "",
+                        session=note["session"] or NO_SESSION,
+                        day=_parse_day(path),
+                    )
+
+    def erase_notes(self, keys: Sequence[str]) -> None:
+        """Write the files without these lines; a file without a note is removed."""
+        meant: defaultdict[str, set[int]] = defaultdict(set)
+        for key in keys:
+            name, _, number = key.partition(":")
+            meant[name].add(int(number))
+        for name, numbers in meant.items():
+            path = self.state_dir / name
+            lines = path.read_text(encoding="utf-8").splitlines()
+            kept = [line for number, line in enumerate(lines, 1) if number not in numbers]
+            if any(map(_NOTE.fullmatch, kept)):
+                path.write_text("\n".join(kept) + "\n", encoding="utf-8")
+            else:
+                path.unlink()
 
     def _find_hits(self, words: frozenset[str]) -> list[GrepHit]:
         if not words:
@@ -98,6 +138,13 @@ class MarkdownFiles(NoteFinder):
 
 def _parse_day(path: Path) -> int:
     return int(path.stem.removeprefix("day-"))
+
+
+def _format_heading(metadata: DayMetadata) -> str:
+    """The date; the episode's id follows as a comment."""
+    return f"# {metadata.date}" + (
+        f" <!-- {metadata.episode_id} -->" if metadata.episode_id else ""
+    )
 
 
 def _format_note(note: DayNote) -> str:

@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from recall_bench.systems.products.notes import DayNote, build_note_passage
+from recall_bench.systems.products.notes import (
+    DayNote,
+    StoredNote,
+    build_note_passage,
+    build_stored_note,
+)
 from recall_bench.systems.products.product import Product, StoreAdapter
 
 
@@ -30,6 +35,7 @@ class LanceDB(StoreAdapter):
             "vector": pa.list_(pa.float32(), self.embedder.dimensions),
             "searched": pa.string(),
             "note": pa.string(),
+            "episode": pa.string(),
             "day": pa.int64(),
             "date": pa.string(),
             "session": pa.string(),
@@ -64,16 +70,24 @@ class LanceDB(StoreAdapter):
         """The nearest notes; the score is the cosine."""
         search = self._table.search(self.embedder.embed([question])[0]).distance_type("cosine")
         if sessions is not None:
-            names = ", ".join("'" + session.replace("'", "''") + "'" for session in sessions)
-            search = search.where(f"session in ({names})", prefilter=True)
+            search = search.where(f"session in ({_quote_all(sessions)})", prefilter=True)
         return [
             build_note_passage(row, 1 - row["_distance"]) for row in search.limit(limit).to_list()
         ]
 
-    def stored_days(self) -> set[int]:
-        """The days of the rows in the table."""
-        rows = self._table.search().select(["day"]).limit(self._table.count_rows()).to_list()
-        return {row["day"] for row in rows}
+    def list_notes(self) -> list[StoredNote]:
+        """The rows of the table."""
+        columns = ["note", "episode", "session", "day", "quoted"]
+        rows = self._table.search().select(columns).limit(self._table.count_rows()).to_list()
+        return [build_stored_note(row["note"], row) for row in rows]
+
+    def erase_notes(self, keys: Sequence[str]) -> None:
+        """Delete the rows; the files that held them go when ingestion is finalised."""
+        self._table.delete(f"note in ({_quote_all(keys)})")
+
+
+def _quote_all(texts: Sequence[str]) -> str:
+    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
 
 
 product = Product(LanceDB, needs=("lancedb", "pyarrow"))

@@ -11,7 +11,12 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from recall_bench.systems.products.notes import DayNote, build_note_passage
+from recall_bench.systems.products.notes import (
+    DayNote,
+    StoredNote,
+    build_note_passage,
+    build_stored_note,
+)
 from recall_bench.systems.products.product import (
     Product,
     StoreAdapter,
@@ -82,12 +87,17 @@ class LangMem(StoreAdapter):
         found.sort(key=lambda item: item.score, reverse=True)
         return [build_note_passage(item.value, item.score) for item in found[:limit]]
 
-    def stored_days(self) -> Iterator[int]:
-        """The day of each note in the store."""
+    def list_notes(self) -> Iterator[StoredNote]:
+        """The notes in the store."""
         seen = 0
         while found := self._store.search(_NAMESPACE, limit=_PAGE, offset=seen):
-            yield from (item.value["day"] for item in found)
+            yield from (build_stored_note(item.key, item.value) for item in found)
             seen += len(found)
+
+    def erase_notes(self, keys: Sequence[str]) -> None:
+        """Delete them from the store."""
+        for key in keys:
+            self._store.delete(_NAMESPACE, key)
 
     def teardown(self) -> None:
         """Close the database."""

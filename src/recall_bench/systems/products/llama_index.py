@@ -6,6 +6,7 @@ a score comes back. It embeds one message at a time. The queue of recent message
 the blocks in LlamaIndex's `Memory` is not used: what it holds comes back whatever is asked.
 """
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -79,10 +80,32 @@ class LlamaIndex(FolderAdapter):
         found = await self._block.aget([ChatMessage(role="user", content=question)])
         return {"passages": [{"text": text} for text in _MESSAGE.findall(found)]}
 
+    async def reopen(self) -> None:
+        """Open what an earlier process left in the folder."""
+        await self.setup()
+
+    async def delete_session(self, session: str) -> int:
+        """Delete what the block put for a session. By episode it cannot: a block keeps no id."""
+        from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
+
+        before = await self._count_messages()
+        own = MetadataFilters(filters=[MetadataFilter(key="session_id", value=session)])
+        await self._block.vector_store.adelete_nodes(filters=own)
+        return before - await self._count_messages()
+
+    async def stored(self) -> list[str]:
+        """The text of every message in the collection."""
+        count = await self._count_messages()
+        points = (await self._client.scroll("notes", limit=count))[0] if count else []
+        return [json.loads(point.payload["_node_content"])["text"] for point in points]
+
     async def teardown(self) -> None:
         """Close the collection and release the folder's lock."""
         if self._client is not None:
             await self._client.close()
+
+    async def _count_messages(self) -> int:
+        return int((await self._client.count("notes")).count)
 
 
 def _build_embedding(embedder: ProductEmbedder) -> object:

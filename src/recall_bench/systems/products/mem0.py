@@ -20,7 +20,12 @@ from itertools import groupby
 from typing import Any
 
 from recall_bench.systems.builtin.passage_index import format_quote
-from recall_bench.systems.products.notes import DayNote, build_note_passage
+from recall_bench.systems.products.notes import (
+    DayNote,
+    StoredNote,
+    build_note_passage,
+    build_stored_note,
+)
 from recall_bench.systems.products.product import ENDPOINT_MODEL, UNUSED_KEY, Product, StoreAdapter
 
 _USER = "principal"
@@ -78,16 +83,24 @@ class Mem0(StoreAdapter):
         return [self._build_passage(memory) for memory in found["results"]]
 
     def stored_days(self) -> set[int] | None:
-        """The days of the notes; None with `infer`, where a memory may come from several days.
+        """The days of the notes; None with `infer`, where a memory may come from several days."""
+        return None if self.infer else super().stored_days()
 
-        Asks the store, because mem0 does not say how many memories it would list.
-        """
-        if self.infer:
-            return None
+    def list_notes(self) -> list[StoredNote]:
+        """The memories in the store, because mem0 does not say how many it would list."""
         client, store = self._memory.vector_store.client, "notes"
         count = client.count(store).count
-        points = client.scroll(store, limit=count, with_payload=["day"])[0] if count else []
-        return {point.payload["day"] for point in points}
+        points = client.scroll(store, limit=count)[0] if count else []
+        # What a model inferred has no quotation of the record.
+        return [
+            build_stored_note(str(point.id), {"quoted": point.payload["data"], **point.payload})
+            for point in points
+        ]
+
+    def erase_notes(self, keys: Sequence[str]) -> None:
+        """Delete the memories; mem0 keeps what they were in its history."""
+        for key in keys:
+            self._memory.delete(key)
 
     def teardown(self) -> None:
         """Close the history, and the vector store, which mem0 leaves locked."""
@@ -115,7 +128,7 @@ class Mem0(StoreAdapter):
         """Notes of one session: what mem0 infers is stored with what they have in common."""
         metadata = notes[0].metadata
         if self.infer:
-            metadata = {key: metadata[key] for key in ("day", "date", "session")}
+            metadata = {key: metadata[key] for key in ("episode", "day", "date", "session")}
         messages = [
             {"role": "user", "content": f"On {note.date}\n{note.search_text}"} for note in notes
         ]

@@ -18,7 +18,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from recall_bench.systems.products.notes import NO_SESSION, DayNote, build_note_passage
+from recall_bench.systems.products.notes import (
+    NO_SESSION,
+    DayNote,
+    StoredNote,
+    build_note_passage,
+    build_stored_note,
+)
 from recall_bench.systems.products.product import (
     ENDPOINT_MODEL,
     Product,
@@ -80,9 +86,18 @@ class MemPalace(StoreAdapter):
         metadata = self._fetch_metadata([hit["drawer_id"] for hit in found])
         return [build_note_passage(metadata[hit["drawer_id"]], hit["similarity"]) for hit in found]
 
-    def stored_days(self) -> set[int]:
-        """The days of the drawers."""
-        return {row["day"] for row in self._drawers.get(include=["metadatas"]).metadatas}
+    def list_notes(self) -> list[StoredNote]:
+        """The drawers."""
+        found = self._drawers.get(include=["metadatas"])
+        return [
+            build_stored_note(key, metadata)
+            for key, metadata in zip(found.ids, found.metadatas, strict=True)
+        ]
+
+    def erase_notes(self, keys: Sequence[str]) -> None:
+        """Delete the drawers."""
+        for batch in split_batches(keys, _BATCH):
+            self._drawers.delete(ids=list(batch))
 
     def teardown(self) -> None:
         """Close the palace, which its backend would keep open, and remove its lock."""

@@ -7,6 +7,7 @@ beside it in its own store; `build_note_passage` makes a passage of what it find
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from typing import Any
 
 from recall_bench.core.scenario import PRINCIPAL, Episode
 from recall_bench.systems.builtin.chunks import split_chunks
@@ -23,6 +24,8 @@ class DayNote:
 
     id: str
     """The same whenever the same day is cut, so that ingesting it twice stores it once."""
+    episode: str
+    """The id of what it was cut from."""
     day: int
     date: str
     """ISO 8601, as in 2026-01-31."""
@@ -39,6 +42,7 @@ class DayNote:
         """What a product stores beside the indexed text, in types that any store can hold."""
         return {
             "note": self.id,
+            "episode": self.episode,
             "day": self.day,
             "date": self.date,
             "session": NO_SESSION if self.session is None else self.session,
@@ -59,6 +63,7 @@ def split_notes(day: int, content: str, metadata: DayMetadata) -> tuple[DayNote,
     return tuple(
         DayNote(
             id=f"{day:04}-{number:03}",
+            episode=metadata.episode_id,
             day=day,
             date=metadata.date,
             session=chunk.session,
@@ -67,6 +72,34 @@ def split_notes(day: int, content: str, metadata: DayMetadata) -> tuple[DayNote,
             quote=format_quote(chunk.text, on, chunk.session),
         )
         for number, chunk in enumerate(split_chunks(episode), start=1)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredNote:
+    """A note as a product lists it."""
+
+    key: str
+    """By which the product deletes it."""
+    text: str
+    episode: str
+    session: str
+    day: int
+
+    @property
+    def entry(self) -> dict[str, object]:
+        """The note as an adapter lists it."""
+        return {"text": self.text, "id": self.key, "day": self.day}
+
+
+def build_stored_note(key: str, metadata: Mapping[str, Any]) -> StoredNote:
+    """A listed note, from the metadata stored beside it."""
+    return StoredNote(
+        key=key,
+        text=metadata["quoted"],
+        episode=metadata["episode"],
+        session=metadata["session"],
+        day=metadata["day"],
     )
 
 

@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.metadata import version
@@ -21,7 +21,12 @@ from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import UsageError
 from recall_bench.core.folders import measure_folder
 from recall_bench.core.memory import MemorySystem
-from recall_bench.systems.products.notes import DayNote, list_visible_sessions, split_notes
+from recall_bench.systems.products.notes import (
+    DayNote,
+    StoredNote,
+    list_visible_sessions,
+    split_notes,
+)
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.python.system import build_python_system
 
@@ -191,8 +196,50 @@ class NoteFinder(FolderAdapter, ABC):
         """The best passages, of these sessions unless that is None."""
 
 
+class NoteEraser(ABC):
+    """Erases and lists notes by a product's own means.
+
+    A subclass lists its notes and deletes those that it is given. Which are meant is decided here,
+    the same way for all: a product that deletes by key or filter need not know what a day is.
+    """
+
+    @abstractmethod
+    def list_notes(self) -> Iterable[StoredNote]:
+        """Every note in the store."""
+
+    @abstractmethod
+    def erase_notes(self, keys: Sequence[str]) -> None:
+        """Delete at least one note."""
+
+    def delete(self, episode: str) -> int:
+        """Erase the notes of an episode."""
+        return self._erase(lambda note: note.episode == episode)
+
+    def delete_session(self, session: str) -> int:
+        """Erase the notes of a session."""
+        return self._erase(lambda note: note.session == session)
+
+    def delete_person(self, person: str) -> int:
+        """Erase the notes that have the name."""
+        return self._erase(lambda note: person in note.text)
+
+    def stored(self) -> list[dict[str, object]]:
+        """List every note."""
+        return [note.entry for note in self.list_notes()]
+
+    def stored_days(self) -> set[int] | None:
+        """The days of the notes in the store."""
+        return {note.day for note in self.list_notes()}
+
+    def _erase(self, is_meant: Callable[[StoredNote], bool]) -> int:
+        keys = [note.key for note in self.list_notes() if is_meant(note)]
+        if keys:
+            self.erase_notes(keys)
+        return len(keys)
+
+
 @dataclass(kw_only=True, eq=False)
-class StoreAdapter(NoteFinder):
+class StoreAdapter(NoteEraser, NoteFinder):
     """Base of the adapters whose product embeds notes.
 
     A subclass opens its store in `setup`.
@@ -202,6 +249,14 @@ class StoreAdapter(NoteFinder):
 
     def __post_init__(self) -> None:
         self.embedder = ProductEmbedder(self.endpoint)
+
+    @abstractmethod
+    def setup(self) -> None:
+        """Open the store in the folder, which may hold one already."""
+
+    def reopen(self) -> None:
+        """Open what an earlier process left in the folder."""
+        self.setup()
 
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Store the day's notes."""

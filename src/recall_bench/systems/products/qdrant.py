@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
-from recall_bench.systems.products.notes import DayNote, build_note_passage
+from recall_bench.systems.products.notes import (
+    DayNote,
+    StoredNote,
+    build_note_passage,
+    build_stored_note,
+)
 from recall_bench.systems.products.product import Product, StoreAdapter
 
 
@@ -67,13 +72,15 @@ class Qdrant(StoreAdapter):
         )
         return [build_note_passage(point.payload, point.score) for point in found.points]
 
-    def stored_days(self) -> set[int]:
-        """The days of the points in the collection."""
+    def list_notes(self) -> list[StoredNote]:
+        """The points in the collection."""
         count = self._client.count("notes").count
-        if not count:
-            return set()
-        points, _ = self._client.scroll("notes", limit=count, with_payload=["day"])
-        return {point.payload["day"] for point in points}
+        points = self._client.scroll("notes", limit=count)[0] if count else []
+        return [build_stored_note(str(point.id), point.payload) for point in points]
+
+    def erase_notes(self, keys: Sequence[str]) -> None:
+        """Delete the points."""
+        self._client.delete("notes", points_selector=list(keys))
 
     def teardown(self) -> None:
         """Close the collection and release the folder's lock."""

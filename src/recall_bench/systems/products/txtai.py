@@ -8,7 +8,12 @@ cosine. Importing it brings torch and transformers, for which nothing is downloa
 from collections.abc import Sequence
 from typing import Any
 
-from recall_bench.systems.products.notes import DayNote, build_note_passage
+from recall_bench.systems.products.notes import (
+    DayNote,
+    StoredNote,
+    build_note_passage,
+    build_stored_note,
+)
 from recall_bench.systems.products.product import Product, StoreAdapter
 
 _QUERY = "select score, note, day, quoted from txtai where similar(:question, :candidates)"
@@ -63,12 +68,17 @@ class Txtai(StoreAdapter):
         rows = self._index.search(query, limit, parameters=values)
         return [build_note_passage(row, row["score"]) for row in rows]
 
-    def stored_days(self) -> set[int]:
-        """The days of the notes in the index."""
+    def list_notes(self) -> list[StoredNote]:
+        """The notes in the index."""
         if not self._index.isdense():
-            return set()
-        rows = self._index.search("select day from txtai group by day", self._index.count())
-        return {row["day"] for row in rows}
+            return []
+        columns = "id, episode, session, day, quoted"
+        rows = self._index.search(f"select {columns} from txtai", self._index.count())  # noqa: S608
+        return [build_stored_note(row["id"], row) for row in rows]
+
+    def erase_notes(self, keys: Sequence[str]) -> None:
+        """Delete them from the index."""
+        self._index.delete(list(keys))
 
     def teardown(self) -> None:
         """Close the index."""
