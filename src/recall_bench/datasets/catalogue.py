@@ -122,6 +122,9 @@ _LOADERS = (
     "memoryarena",
     "beam",
     "longmemeval_v2",
+    "memoryagentbench",
+    "personamem_v2",
+    "perltqa",
     "persona_json",
 )
 """The modules with a tuple `DATASETS`, in the order of the documentation."""

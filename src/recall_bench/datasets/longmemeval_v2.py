@@ -55,7 +55,7 @@ _FALSE_PREMISE = "-abs"
 _Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
 
 
-class _V2Question(msgspec.Struct):
+class _WebQuestion(msgspec.Struct):
     id: _Words
     question_type: _Words
     question: _Words
@@ -65,11 +65,11 @@ class _V2Question(msgspec.Struct):
     image: str | None = None
 
 
-class _V2Id(msgspec.Struct):
+class _WebId(msgspec.Struct):
     id: _Words
 
 
-class _V2State(msgspec.Struct):
+class _WebState(msgspec.Struct):
     url: str
     action: str | None = None
     thought: str | None = None
@@ -78,9 +78,9 @@ class _V2State(msgspec.Struct):
     text: str | None = None
 
 
-class _V2Trajectory(_V2Id):
+class _WebTrajectory(_WebId):
     goal: str | list[str]
-    states: Annotated[list[_V2State], msgspec.Meta(min_length=1)]
+    states: Annotated[list[_WebState], msgspec.Meta(min_length=1)]
     start_url: str | None = None
     outcome: str | None = None
 
@@ -93,7 +93,7 @@ def load(data: Path, layers: Mapping[str, Path], *, tier: str) -> Sequence[Scena
     asked = _read_questions(JsonLines(locate_file(data, QUESTIONS), "question"))
     haystacks = _read_haystacks(data, tier)
     trajectories = _Trajectories(JsonLines(locate_file(data, TRAJECTORIES), "trajectory"))
-    groups: dict[tuple[str, ...], list[_V2Question]] = {}
+    groups: dict[tuple[str, ...], list[_WebQuestion]] = {}
     for question in asked:
         if question.id not in haystacks:
             raise Malformed(str(data), f"question {question.id} has no haystack in tier {tier}")
@@ -104,9 +104,9 @@ def load(data: Path, layers: Mapping[str, Path], *, tier: str) -> Sequence[Scena
     )
 
 
-def _read_questions(lines: JsonLines) -> list[_V2Question]:
+def _read_questions(lines: JsonLines) -> list[_WebQuestion]:
     """Read the questions in words; those with a picture are left out."""
-    asked = [lines.decode(number, _V2Question) for number in range(len(lines))]
+    asked = [lines.decode(number, _WebQuestion) for number in range(len(lines))]
     if len({question.id for question in asked}) < len(asked):
         raise Malformed(str(lines.path), "holds two questions with one id")
     return [question for question in asked if question.image is None]
@@ -130,20 +130,20 @@ class _Trajectories:
         self.lines = lines
         self._numbers: dict[str, int] = {}
         for number in range(len(lines)):
-            name = lines.decode(number, _V2Id).id
+            name = lines.decode(number, _WebId).id
             if name in self._numbers:
                 raise Malformed(lines.describe(number), f"a second trajectory {name!r}")
             self._numbers[name] = number
 
-    def read(self, name: str) -> _V2Trajectory:
+    def read(self, name: str) -> _WebTrajectory:
         """Decode one trajectory."""
         if name not in self._numbers:
             raise Malformed(str(self.lines.path), f"lacks the trajectory {name!r} of a haystack")
-        return self.lines.decode(self._numbers[name], _V2Trajectory)
+        return self.lines.decode(self._numbers[name], _WebTrajectory)
 
 
 def _build_scenario(
-    haystack: tuple[str, ...], asked: list[_V2Question], *, trajectories: _Trajectories
+    haystack: tuple[str, ...], asked: list[_WebQuestion], *, trajectories: _Trajectories
 ) -> Scenario:
     episodes = tuple(
         _build_episode(day, trajectories.read(name)) for day, name in enumerate(haystack, start=1)
@@ -156,7 +156,7 @@ def _build_scenario(
     )
 
 
-def _build_episode(day: int, trajectory: _V2Trajectory) -> Episode:
+def _build_episode(day: int, trajectory: _WebTrajectory) -> Episode:
     return Episode(
         id=f"trajectory-{day:03}",
         day=day,
@@ -165,7 +165,7 @@ def _build_episode(day: int, trajectory: _V2Trajectory) -> Episode:
     )
 
 
-def _list_paragraphs(trajectory: _V2Trajectory) -> Iterator[str]:
+def _list_paragraphs(trajectory: _WebTrajectory) -> Iterator[str]:
     goal = trajectory.goal if isinstance(trajectory.goal, str) else " ".join(trajectory.goal)
     yield f"goal: {goal.strip() or 'not stated'}"
     if trajectory.start_url:
@@ -183,7 +183,7 @@ def _list_paragraphs(trajectory: _V2Trajectory) -> Iterator[str]:
         yield f"outcome: {trajectory.outcome}"
 
 
-def _build_item(number: int, asked: _V2Question, last_day: int) -> Item:
+def _build_item(number: int, asked: _WebQuestion, last_day: int) -> Item:
     answer = asked.answer
     return Item(
         id=f"q{number:03}",

@@ -408,6 +408,8 @@ def _is_applicable(protocol: str, item: Item) -> bool:
     """Whether the protocol applies to answers to this question."""
     if protocol in ("choice/letter", "personamem/official"):
         return bool(item.choices)
+    if protocol == "memoryagentbench/official" and item.truth.grading is not None:
+        return False
     return protocol == "locomo/official" or item.truth.expects is Expects.ANSWER
 
 

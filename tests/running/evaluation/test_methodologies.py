@@ -209,6 +209,8 @@ def test_versions_are_stuck() -> None:
                 *("memoryarena/strict", "persona-json/strict"),
                 *("beam/strict", "beam/nuggets"),
                 *("longmemeval-v2/strict", "longmemeval-v2/official"),
+                *("memoryagentbench/strict", "memoryagentbench/official"),
+                *("personamem-v2/strict", "perltqa/strict"),
             ),
             "1",
         )
