@@ -17,7 +17,7 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.datasets.persona import inspect_persona, load_persona
 from recall_bench.datasets.selection.suite import open_suite
-from tests.datasets import beam_files, longmemeval_v2_files, newer_files
+from tests.datasets import beam_files, longmemeval_v2_files, newer_files, session_files
 from tests.datasets.selection.suites import write_suite
 from tests.fuzz.target import FuzzTarget, Reading, make_file_target, write_files
 from tests.gardener import write_persona
@@ -328,6 +328,12 @@ def list_dataset_targets() -> Sequence[FuzzTarget]:
         ),
         _make_dataset_target("personamem-v2-32k", newer_files.list_personamem_files()),
         _make_dataset_target("perltqa", newer_files.list_perltqa_files()),
+        _make_dataset_target(
+            "halumem-medium", {"HaluMem-Medium.jsonl": _spell_lines([session_files.USER])}
+        ),
+        _make_dataset_target(
+            "realmem", {"Odile_dialogues_256k.json": _spell(session_files.PERSON)}
+        ),
         _make_dataset_target("persona-json", {"marta.json": _spell(_PERSONA)}),
         make_file_target("persona", _write_persona, _look_at_persona(Ingest.DAYS)),
         *(

@@ -125,6 +125,8 @@ _LOADERS = (
     "memoryagentbench",
     "personamem_v2",
     "perltqa",
+    "halumem",
+    "realmem",
     "persona_json",
 )
 """The modules with a tuple `DATASETS`, in the order of the documentation."""

@@ -22,6 +22,9 @@ _FILE = Path(__file__).with_suffix(".toml")
 
 STRICT = "strict"
 
+QUESTION = "question"
+"""Stands for items without a kind."""
+
 
 class Level(StrEnum):
     """The unit that a passage is mapped to before it is compared with the gold."""
@@ -148,11 +151,19 @@ class Methodology(Record, frozen=True, kw_only=True):
     has_evidence_text: bool = False
     """Whether the texts cited are looked for in what was returned, letter by letter."""
     asks_answerable_only: bool = False
+    asks_kind: str | None = None
+    """The only kind of items that are asked; `question` is those without a kind. None for all."""
+    reads_store: bool = False
+    """Whether answers are read from what the memory lists as stored, and it is asked nothing."""
+    counts: tuple[str, ...] = ()
+    """Findings of the judge that are figures: the share of answers with each."""
     headline: tuple[str, ...] = ()
     """The figures that come first: `session recall@10`, `locomo/official`."""
 
     def asked(self, item: Item) -> bool:
         """Whether it asks this question at all."""
+        if self.asks_kind is not None and self.asks_kind != (item.kind or QUESTION):
+            return False
         return not self.asks_answerable_only or _is_answerable(item)
 
     @property
@@ -170,6 +181,8 @@ class Methodology(Record, frozen=True, kw_only=True):
         """Changes with what is stated about it."""
         stated = [self.about, *self.answers, str(self.judging), self.asks or "", *self.headline]
         stated += [f"layers {self.has_layers}", f"evidence text {self.has_evidence_text}"]
+        stated += [f"store {self.reads_store}"] if self.reads_store else []
+        stated += [f"counts {each}" for each in self.counts]
         stated += [
             f"{each.level} {each.states} {each.is_distinct} {each.empty} {' '.join(each.families)}"
             for each in self.rankings

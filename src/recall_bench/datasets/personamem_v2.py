@@ -61,7 +61,7 @@ _COLUMNS = ("persona_id", "user_query", "correct_answer", "incorrect_answers", "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _PersonaRow:
+class _PreferenceQuestion:
     """One row of the questions."""
 
     place: str
@@ -73,7 +73,7 @@ class _PersonaRow:
     snippet: tuple[str, ...]
 
 
-class _PersonaHistory(msgspec.Struct):
+class _PersonaChat(msgspec.Struct):
     chat_history: list[dict[str, Any]] | None = None
     conversations: list[dict[str, Any]] | None = None
 
@@ -82,7 +82,7 @@ def load(data: Path, layers: Mapping[str, Path], *, size: str) -> Sequence[Scena
     """Read the folder of the release: a scenario for each history, built on demand."""
     refuse_corrections("personamem-v2", layers)
     path, root = _find_rows_file(data)
-    histories: dict[str, list[_PersonaRow]] = {}
+    histories: dict[str, list[_PreferenceQuestion]] = {}
     for row in _read_rows(path, f"chat_history_{size}_link"):
         histories.setdefault(row.history, []).append(row)
     groups = list(histories.items())
@@ -100,7 +100,7 @@ def _find_rows_file(data: Path) -> tuple[Path, Path]:
     raise UsageError(f"{data} holds no {ROWS[0]}; name the folder of PersonaMem-v2's release")
 
 
-def _read_rows(path: Path, link: str) -> Iterator[_PersonaRow]:
+def _read_rows(path: Path, link: str) -> Iterator[_PreferenceQuestion]:
     csv.field_size_limit(1 << 27)
     with open_regular_file(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
         reader = csv.DictReader(text)
@@ -118,14 +118,14 @@ def _read_rows(path: Path, link: str) -> Iterator[_PersonaRow]:
             raise Malformed(str(path), f"cannot be read as CSV ({error})") from error
 
 
-def _parse_row(place: str, row: Mapping[str, str | None], link: str) -> _PersonaRow:
+def _parse_row(place: str, row: Mapping[str, str | None], link: str) -> _PreferenceQuestion:
     cells = {name: (row[name] or "").strip() for name in (*_COLUMNS, link)}
     if empty := [name for name, value in cells.items() if not value]:
         raise ValueError(f"no value for {', '.join(empty)}")
     wrong = [each.strip() for each in _parse_texts(cells["incorrect_answers"])]
     if not wrong or not all(wrong) or cells["correct_answer"] in wrong:
         raise ValueError("incorrect_answers are no list of other answers")
-    return _PersonaRow(
+    return _PreferenceQuestion(
         place=place,
         history=cells[link],
         text=_parse_query(cells["user_query"]),
@@ -171,7 +171,7 @@ def _parse_value(written: str) -> object:
     return None
 
 
-def _build_scenario(root: Path, history: str, asked: list[_PersonaRow]) -> Scenario:
+def _build_scenario(root: Path, history: str, asked: list[_PreferenceQuestion]) -> Scenario:
     path = root / history
     if not path.is_file() or not path.resolve().is_relative_to(root.resolve()):
         raise Malformed(asked[0].place, f"its history {history} is not below {root}")
@@ -193,7 +193,7 @@ def _build_scenario(root: Path, history: str, asked: list[_PersonaRow]) -> Scena
 
 
 def _read_messages(path: Path) -> Iterator[Turn]:
-    held = read_object(path, _PersonaHistory | list[dict[str, Any]])  # type: ignore[arg-type]
+    held = read_object(path, _PersonaChat | list[dict[str, Any]])  # type: ignore[arg-type]
     raw = held if isinstance(held, list) else held.chat_history or held.conversations or []
     for number, message in enumerate(raw, start=1):
         match message:
@@ -222,7 +222,7 @@ def _find_places(messages: list[Turn]) -> dict[str, Evidence]:
 
 
 def _build_item(
-    number: int, row: _PersonaRow, last_day: int, places: Mapping[str, Evidence]
+    number: int, row: _PreferenceQuestion, last_day: int, places: Mapping[str, Evidence]
 ) -> Item:
     options = sorted((row.right, *row.wrong), key=lambda text: _rank_option(row.text, text))
     letters = ascii_uppercase[: len(options)]

@@ -24,6 +24,7 @@ from recall_bench.reporting.eval_report import (
 from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
 from recall_bench.reporting.formats import format_card, format_number
 
+_LONGEST = "longest option"
 _DASH = "–"
 _RANKED = ("hit", "recall", "recall_all", "precision", "ndcg", "ndcg_lme")
 _RANKING = re.compile(r"(session|turn) (\w+)@(\d+)(tok)?")
@@ -114,7 +115,7 @@ class _EvalPage:
         """The figures that come first, each between its floors and its ceiling."""
         names = self._list_headline()
         head = ["", "questions", self._report.system.name, "95 % interval", "random"]
-        head += [*(each.name for each in self._controls), "best possible"]
+        head += [_LONGEST, *(each.name for each in self._controls), "best possible"]
         rows = []
         for name in names:
             found = self._figures[name]
@@ -128,15 +129,22 @@ class _EvalPage:
                     if found.interval is None
                     else " to ".join(format_number(end, 3) for end in found.interval),
                     _format_number(found.chance),
+                    _format_number(self._find_longest(name)),
                     *floors,
                     _format_number(found.ceiling),
                 ]
             )
         return make_table(*_drop_blank_columns(head, rows))
 
+    def _find_longest(self, name: str) -> float | None:
+        """What naming the longest option gets, beside figures of letters."""
+        methodology = find_methodology(*self._report.protocol.name.split("/", 1))
+        return self._report.longest_option if name in methodology.answers else None
+
     def _render_legend(self) -> str:
         """What the columns beside the system are, as far as there are any."""
         meanings = {"random": f"{self._describe_draw()} drawn blindly, computed and not run"}
+        meanings[_LONGEST] = "naming the longest option, unread"
         meanings |= {each.name: each.about for each in self._controls}
         meanings["best possible"] = "the gold in the first places"
         head = self._render_headline().partition("\n")[0]
@@ -148,9 +156,9 @@ class _EvalPage:
 
     def _describe_draw(self) -> str:
         """What chance draws: turns; letters; sessions, where each has one place."""
-        if self._report.longest_option is not None:
-            return "an option"
         methodology = find_methodology(*self._report.protocol.name.split("/", 1))
+        if self._report.longest_option is not None:
+            return "an option, or as many turns," if methodology.rankings else "an option"
         is_distinct = any(ranking.is_distinct for ranking in methodology.rankings)
         return "as many sessions or turns" if is_distinct else "as many turns"
 
@@ -160,9 +168,19 @@ class _EvalPage:
         beaten = [
             each.name for each in found if each.chance is not None and each.chance > each.mean
         ]
-        if not beaten:
-            return ""
-        return f"**A blind draw does better at {', '.join(beaten)}: quote other figures here.**"
+        longer = [
+            each.name
+            for each in found
+            if (floor := self._find_longest(each.name)) is not None and floor >= each.mean
+        ]
+        if beaten:
+            return f"**A blind draw does better at {', '.join(beaten)}: quote other figures here.**"
+        if longer:
+            return (
+                f"**Naming the longest option does as well or better at {', '.join(longer)}: the "
+                "figure says nothing of a memory.**"
+            )
+        return ""
 
     @staticmethod
     def _format_floor(control: ControlReport, name: str) -> str:

@@ -14,6 +14,7 @@ from recall_bench.core.record import ComputedRecord
 from recall_bench.core.scenario import Expects, Item, Scenario
 from recall_bench.core.verdict import PASS, Verdict
 from recall_bench.core.words import estimate_tokens, normalise_words
+from recall_bench.datasets.halumem import EXTRACTION, INTERFERENCE, UPDATE
 from recall_bench.datasets.methodologies import AnswerCheck, Level, Methodology, Ranking, name_unit
 from recall_bench.judging.offline.stance import Stance, read_stance
 from recall_bench.judging.protocols import registry
@@ -236,6 +237,13 @@ def _label_figures(level: Level, figures: Mapping[str, float]) -> Figures:
     return {f"{level} {name}": value for name, value in figures.items()}
 
 
+STORED_FIGURES = {
+    EXTRACTION: "extracted",
+    UPDATE: "updated",
+    INTERFERENCE: "false memory resisted",
+}
+"""The figure of each category of memory points."""
+
 JUDGED = "judged right"
 """1 if the judge found the answer right, else 0."""
 _ABSTAINING = (Stance.IGNORANT, Stance.ABSENT)
@@ -305,7 +313,8 @@ class QuestionScorer:
     ) -> None:
         self._methodology = methodology
         self._scenario = scenario
-        self._finder = RetrievalScorer(methodology, scenario, depth)
+        self._depth = depth
+        self._finders: dict[int | None, RetrievalScorer] = {}
         self._with_answers = with_answers
 
     def score(self, result: TrialResult) -> ScoredQuestion:
@@ -316,7 +325,7 @@ class QuestionScorer:
         """
         item, answered = result.item, result.answered
         passages = () if answered is None else answered.answer.passages
-        found = self._finder.score(item, passages)
+        found = self._get_finder(item.known_until).score(item, passages)
         outcome = OPEN if answered is None else ANSWERED
         if isinstance(result.outcome, NotAnswered):
             outcome = result.outcome.fault
@@ -337,6 +346,16 @@ class QuestionScorer:
         )
         return self._add_answer(scored, result) if self._with_answers else scored
 
+    def _get_finder(self, last_day: int | None) -> RetrievalScorer:
+        """Return the scorer of what was fed until a question was asked; None for everything."""
+        if last_day not in self._finders:
+            fed = self._scenario
+            if last_day is not None:
+                episodes = (each for each in fed.episodes if each.day <= last_day)
+                fed = fed.replace(episodes=tuple(episodes), items=(), retold=None)
+            self._finders = {last_day: RetrievalScorer(self._methodology, fed, self._depth)}
+        return self._finders[last_day]
+
     def _add_answer(self, scored: ScoredQuestion, result: TrialResult) -> ScoredQuestion:
         if scored.outcome == OPEN:
             return scored
@@ -345,7 +364,7 @@ class QuestionScorer:
         figures = {
             **scored.figures,
             **score_protocols(self._methodology.answers, item, text or ""),
-            **self._score_outcome(result.outcome),
+            **self._score_outcome(item, result.outcome),
         }
         # A trap of signs alone, such as "?", is nothing that an answer could hold.
         traps = [trap for trap in item.truth.distractors if normalise_words(trap)]
@@ -364,12 +383,27 @@ class QuestionScorer:
             unjudged=result.outcome.fault if isinstance(result.outcome, NotJudged) else None,
         )
 
-    def _score_outcome(self, outcome: Outcome | None) -> Figures:
+    def _score_outcome(self, item: Item, outcome: Outcome | None) -> Figures:
         if self._methodology.judging is AnswerCheck.COMPUTED:
             return {}
+        if self._methodology.reads_store:
+            return _score_stored(item, outcome)
         if isinstance(outcome, NotAnswered):
             return {JUDGED: 0.0}
-        return {JUDGED: score_verdict(outcome.verdict)} if isinstance(outcome, Judged) else {}
+        if not isinstance(outcome, Judged):
+            return {}
+        found = [str(each) for each in outcome.verdict.findings]
+        counted = {name: float(name in found) for name in self._methodology.counts}
+        return {JUDGED: score_verdict(outcome.verdict), **counted}
+
+
+def _score_stored(item: Item, outcome: Outcome | None) -> Figures:
+    """Whether a memory point is stored; a false one must not be."""
+    if not isinstance(outcome, Judged):
+        return {}
+    is_stored = score_verdict(outcome.verdict)
+    name = STORED_FIGURES[item.truth.category]
+    return {name: 1.0 - is_stored if item.truth.category == INTERFERENCE else is_stored}
 
 
 def score_protocols(names: Iterable[str], item: Item, text: str) -> Figures:

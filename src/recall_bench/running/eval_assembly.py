@@ -28,6 +28,7 @@ from recall_bench.running.assembly import (
 from recall_bench.running.components import Components
 from recall_bench.running.job import Job
 from recall_bench.running.rejudge_assembly import AbsentSystem
+from recall_bench.running.stored_answers import read_from_store
 from recall_bench.runs.journal import JOURNAL, Journal
 from recall_bench.runs.output_paths import (
     FAILURES,
@@ -43,7 +44,7 @@ from recall_bench.systems.readers import EXTRACTIVE, resolve_reader
 from recall_bench.systems.resolver import resolve_system
 
 END = "end"
-"""The only checkpoint: after the whole history."""
+"""The checkpoint after the whole history: the only one, unless questions are asked on the way."""
 CONTROLS = "controls"
 """Where in a run's folder those beside it are kept."""
 
@@ -85,16 +86,17 @@ def assemble_evaluation(
         return _assemble_recorded(request, opened, request.answers_from)
     settings = request.settings
     check = SettingsCheck(settings)
-    system = check.try_call(_resolve_system, request, own)
+    system = check.try_call(_resolve_asked_system, request, opened, own)
     judges = check.try_call(_build_judges, request, opened)
     reader = check.try_call(_resolve_reader, request, opened, system)
-    lifecycle = check.try_call(_choose_lifecycle, settings, system)
+    checkpoints = _make_checkpoints(opened)
+    lifecycle = check.try_call(_choose_lifecycle, settings, system, len(checkpoints))
     check.try_call(refuse_clashes, settings)
     check.raise_problems()
     plan = build_plan(
         settings,
         cards=opened.scenarios,
-        checkpoints=(_make_end_checkpoint(opened),),
+        checkpoints=checkpoints,
         system=require(system),
         judges=require(judges),
         reader=reader,
@@ -170,7 +172,7 @@ def _make_components(
 def _rebuild_components(request: EvalRequest) -> Components:
     """Build the components that the request names, in any process."""
     opened = open_dataset(request)
-    system = _resolve_system(request, None)
+    system = _resolve_asked_system(request, opened, None)
     return _make_components(
         opened, system, _build_judges(request, opened), _resolve_reader(request, opened, system)
     )
@@ -192,8 +194,25 @@ def _refuse_other_questions(before: Plan, opened: OpenedDataset, run: Path) -> N
         )
 
 
-def _make_end_checkpoint(opened: OpenedDataset) -> Checkpoint:
-    return Checkpoint(label=END, days=max(card.last_day for card in opened.scenarios))
+def _make_checkpoints(opened: OpenedDataset) -> tuple[Checkpoint, ...]:
+    """Make one checkpoint at the end; where questions are asked on the way, one for each such day.
+
+    Questions of the second kind are open on one day alone.
+    """
+    asked = [item for declared in opened.questions.values() for item in declared.items]
+    last = max(card.last_day for card in opened.scenarios)
+    if all(item.known_until is None for item in asked):
+        return (Checkpoint(label=END, days=last),)
+    days = sorted({last if item.known_until is None else item.known_until for item in asked})
+    return tuple(Checkpoint(label=f"after-{day:04}", days=day) for day in days)
+
+
+def _resolve_asked_system(
+    request: EvalRequest, opened: OpenedDataset, own: MemorySystem | None
+) -> MemorySystem:
+    """Resolve the system; what it stored answers for it where the protocol says so."""
+    system = _resolve_system(request, own)
+    return read_from_store(system, opened.load) if opened.methodology.reads_store else system
 
 
 def _resolve_system(request: EvalRequest, own: MemorySystem | None) -> MemorySystem:
@@ -273,11 +292,20 @@ def _resolve_reader(
     return resolve_reader(settings, None if system is None else system.card)
 
 
-def _choose_lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
-    """With one checkpoint and one repeat a memory of its own is all it takes."""
-    if settings.lifecycle is None and settings.repeats == 1:
+def _choose_lifecycle(
+    settings: Settings, system: MemorySystem | None, checkpoints: int
+) -> Lifecycle:
+    """With one checkpoint and one repeat a memory of its own is all it takes.
+
+    With many checkpoints a system that cannot be copied is asked in place, as upstream does: a
+    memory of its own for each would be fed the same sessions again and again.
+    """
+    if settings.lifecycle is None and checkpoints == 1 and settings.repeats == 1:
         return Lifecycle.FRESH
-    return choose_lifecycle(settings, system)
+    chosen = choose_lifecycle(settings, system)
+    if settings.lifecycle is None and checkpoints > 1 and chosen is Lifecycle.FRESH:
+        return Lifecycle.GROWING
+    return chosen
 
 
 def _remove_run(folder: Path) -> None:

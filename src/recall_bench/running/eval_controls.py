@@ -26,7 +26,9 @@ def run_controls(assembled: AssembledEval, on_control: Callable[[str], None]) ->
     job = assembled.job
     with_answers = assembled.with_answers and _is_free(job)
     reasons = {} if with_answers else dict.fromkeys((SILENCE, ORACLE), _COSTS)
-    if not is_evidence_known(assembled):
+    if assembled.opened.methodology.reads_store:
+        reasons[ORACLE] = "it does not list what it stored"
+    elif not is_evidence_known(assembled):
         reasons[ORACLE] = "the dataset does not say where its answers stand"
 
     def assemble_control(name: str) -> Job:

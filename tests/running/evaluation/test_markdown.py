@@ -193,4 +193,5 @@ def test_letters_have_the_floor_of_a_guess_and_of_the_longest_option(
 
     row = table_with(page, "choice/letter")["choice/letter"]
     assert row[tables(page)[0][0].index("random") - 1] == "0.500"
-    assert "longest option" in page
+    assert row[tables(page)[0][0].index("longest option") - 1] == "1.000"
+    assert "Naming the longest option does as well or better at choice/letter" in page

@@ -20,6 +20,7 @@ from recall_bench.datasets.methodologies import (
 from recall_bench.judging.protocols import registry
 from recall_bench.metrics.fact_coverage import list_layer_measures
 from recall_bench.metrics.retrieval import list_measures
+from recall_bench.reporting.eval_scores import STORED_FIGURES
 from tests.conftest import shared_data
 from tests.running.evaluation.eval_datasets import (
     locomo_conversations,
@@ -184,7 +185,8 @@ def every() -> list[Methodology]:
 def test_what_comes_first_is_a_figure_that_exists(methodology: Methodology) -> None:
     """A misspelt headline would vanish from every report without a word."""
     known = {f"{r.level} {m.name}" for r in methodology.rankings for m in list_measures(10)}
-    known |= {*methodology.answers, "judged right", "evidence text"}
+    known |= {*methodology.answers, *methodology.counts, "judged right", "evidence text"}
+    known |= set(STORED_FIGURES.values()) if methodology.reads_store else set()
     known |= {each.name for each in list_layer_measures(10) if methodology.has_layers}
 
     assert set(methodology.headline) <= known
@@ -210,7 +212,8 @@ def test_versions_are_stuck() -> None:
                 *("beam/strict", "beam/nuggets"),
                 *("longmemeval-v2/strict", "longmemeval-v2/official"),
                 *("memoryagentbench/strict", "memoryagentbench/official"),
-                *("personamem-v2/strict", "perltqa/strict"),
+                *("personamem-v2/strict", "perltqa/strict", "realmem/strict"),
+                *("halumem/strict", "halumem/official", "halumem/stored"),
             ),
             "1",
         )

@@ -1,0 +1,113 @@
+"""A system whose answers are read from what its memories list as stored.
+
+It is fed as ever and asked nothing. The answer to a question is the listed entry that shares most
+words with the reference: whether that entry states it is for the judge to say. The question itself
+does not hold the reference, which a judge would not count as told.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from recall_bench.core.errors import NotOffered, UsageError
+from recall_bench.core.memory import (
+    Answer,
+    ListingMemory,
+    Memory,
+    MemorySystem,
+    MeteringSystem,
+    Offer,
+    SystemCard,
+    get_worker_limit,
+    list_offers,
+)
+from recall_bench.core.scenario import Episode, Question, Scenario, hash_question_id
+from recall_bench.core.usage import Usage
+from recall_bench.core.words import normalise_words
+
+NOTHING = "Nothing is stored."
+"""The answer of a memory without entries."""
+
+
+def read_from_store(system: MemorySystem, load: Callable[[str], Scenario]) -> "StoredAnswers":
+    """Wrap a system; UsageError if it does not list what it stored."""
+    if Offer.STORED not in list_offers(system):
+        raise UsageError(
+            f"--protocol: {system.card.name} does not list what it stored (`{Offer.STORED}`), so "
+            "these measures are not offered; take --protocol strict"
+        )
+    return StoredAnswers(system, load)
+
+
+class StoredAnswers:
+    """The wrapped system: the same memories, asked by looking through what they list."""
+
+    snapshots = None
+
+    def __init__(self, inner: MemorySystem, load: Callable[[str], Scenario]) -> None:
+        self._inner = inner
+        self._load = load
+        card = inner.card
+        self.card: SystemCard = card.replace(
+            answers=True, config={**card.config, "answers_from": str(Offer.STORED)}
+        )
+
+    @property
+    def max_shards(self) -> int | None:
+        """How many workers may use the inner system."""
+        return get_worker_limit(self._inner)
+
+    def drain(self) -> Usage:
+        """What the inner system spent on models since the last call."""
+        return self._inner.drain() if isinstance(self._inner, MeteringSystem) else Usage()
+
+    async def open(self, scenario: str) -> Memory:
+        """Open an empty memory of the inner system."""
+        statements = {
+            hash_question_id(scenario, item.id): item.truth.reference
+            for item in self._load(scenario).items
+        }
+        return _StoredMemory(await self._inner.open(scenario), statements)
+
+    async def close(self) -> None:
+        """Close the inner system."""
+        await self._inner.close()
+
+
+class _StoredMemory:
+    """One memory, whose listing is read once after every change."""
+
+    def __init__(self, inner: Memory, statements: Mapping[str, str]) -> None:
+        self._inner = inner
+        self._statements = statements
+        """The reference of each question, by its public id."""
+        self._entries: list[tuple[str, frozenset[str]]] | None = None
+
+    async def ingest(self, episode: Episode) -> None:
+        self._entries = None
+        await self._inner.ingest(episode)
+
+    async def settle(self) -> None:
+        self._entries = None
+        await self._inner.settle()
+
+    async def answer(self, question: Question) -> Answer:
+        if self._entries is None:
+            if not isinstance(self._inner, ListingMemory):
+                raise NotOffered("this memory does not list what it stored")
+            listed = await self._inner.list_stored()
+            texts = dict.fromkeys(entry.text for entry in listed)
+            self._entries = [(text, frozenset(normalise_words(text))) for text in texts]
+        closest = find_closest(self._statements[question.id], self._entries)
+        return Answer(text=closest or NOTHING)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def find_closest(statement: str, entries: Sequence[tuple[str, frozenset[str]]]) -> str | None:
+    """Return the entry that shares most words with a statement, the shortest of equals.
+
+    None without entries.
+    """
+    wanted = frozenset(normalise_words(statement))
+    best = max(entries, key=lambda each: (len(wanted & each[1]), -len(each[0])), default=None)
+    return None if best is None else best[0]
