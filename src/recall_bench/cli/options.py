@@ -24,7 +24,17 @@ NUMBER = click.IntRange(min=0)
 ISOLATION = ("in_process", "sandbox", "allow_network", "allow_read", "env")
 """Settings of what a system's code can reach."""
 SYSTEM = (
-    *("adapter", "config", "endpoint", "system_model", "system_embedder", "embedding_cache"),
+    *(
+        "adapter",
+        "config",
+        "agent_model",
+        "max_steps",
+        "agent_tokens",
+        "endpoint",
+        "system_model",
+        "system_embedder",
+        "embedding_cache",
+    ),
     *ISOLATION,
     *("timeout_ms", "grpc_timeout_ms", "grpc_ca", "ingest_timeout_ms"),
 )

@@ -13,6 +13,7 @@ from recall_bench.core.memory import Answer, Delivery, Exchange, ReaderCard
 from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item, WallTime
+from recall_bench.core.tool_call import AgentCall, SessionEnd
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 
@@ -171,6 +172,52 @@ class Answered(_JournalEvent, frozen=True, kw_only=True, tag="answered"):
     """What the reader cost; `answer.usage` is what the system reports to have spent."""
 
 
+class ToolCalled(_JournalEvent, frozen=True, kw_only=True, tag="tool_called"):
+    """An agent called a tool of the memory that it works with."""
+
+    scenario: str
+    checkpoint: str
+    """The checkpoint that the memory was fed for, or that the question belongs to."""
+    memory: str
+    """The memory that was fed; copies of it have the same name."""
+    day: int | None = None
+    """The day that the agent was reading; None while it answers a question."""
+    trial: Trial | None = None
+    """The question that it was answering; None while it reads a day."""
+    call: AgentCall
+
+
+class NeededValue(Record, frozen=True, kw_only=True):
+    """A value that a note has to hold for a question to be answered from it."""
+
+    value: str
+    day: int
+    """The first day of the evidence that states it."""
+
+
+class AgentEnded(_JournalEvent, frozen=True, kw_only=True, tag="agent_ended"):
+    """An agent stopped working on a day or a question.
+
+    The last `calls` events `tool_called` about the same day or question are the calls it made.
+    """
+
+    scenario: str
+    checkpoint: str
+    memory: str
+    day: int | None = None
+    trial: Trial | None = None
+    """As in `tool_called`."""
+    calls: int
+    steps: int
+    """Requests to its model."""
+    unreadable: int = 0
+    """Replies that were neither calls nor an answer."""
+    end: SessionEnd
+    needs: tuple[NeededValue, ...] = ()
+    """The values of the answer that stand in the evidence as it was fed; empty for a day, and where
+    none does."""
+
+
 class NotAnswered(_JournalEvent, frozen=True, kw_only=True, tag="not_answered"):
     """The system failed at a question. This counts against it."""
 
@@ -281,6 +328,8 @@ Event = (
     | FeedFailed
     | Metered
     | Exchanged
+    | ToolCalled
+    | AgentEnded
     | Answered
     | NotAnswered
     | Postponed

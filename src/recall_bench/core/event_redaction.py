@@ -16,6 +16,7 @@ from recall_bench.core.event import (
     NotJudged,
     Postponed,
     RunStarted,
+    ToolCalled,
 )
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan
@@ -58,7 +59,15 @@ def redact_event(event: E) -> E:
         case RunStarted():
             diagnosis = None if event.diagnosis is None else redact_card(event.diagnosis)
             return event.replace(plan=redact_plan(event.plan), diagnosis=diagnosis)
-        case FeedFailed() | Inspected() | NotAnswered() | NotJudged() | Postponed() | Exchanged():
+        case (
+            FeedFailed()
+            | Inspected()
+            | NotAnswered()
+            | NotJudged()
+            | Postponed()
+            | Exchanged()
+            | ToolCalled()
+        ):
             return _redact_record(event, _EVENTS)
         case Answered() if event.answer.tool_calls or _hold_keys(_list_texts(event.answer)):
             return _redact_record(event, _EVENTS)

@@ -29,6 +29,7 @@ class _EnvSection(_ProfileSection):
 class _ModelsSection(_ProfileSection):
     generation: str | None = None
     reader: str | None = None
+    agent: str | None = None
     system: str | None = None
     system_embedder: str | None = None
     judge: str | None = None
@@ -167,6 +168,7 @@ def extract_settings(profile: Profile, base: Path) -> dict[str, Any]:
     if profile.models is not None:
         given |= {
             "reader": profile.models.reader,
+            "agent_model": resolve_code_path(profile.models.agent, base),
             "system_model": profile.models.system,
             "system_embedder": profile.models.system_embedder,
             "judge": resolve_code_path(profile.models.judge, base),
@@ -193,6 +195,9 @@ def resolve_code_path(target: str | None, base: Path) -> str | None:
     """Resolve a relative path against the profile; leave names and addresses unchanged."""
     if target is None:
         return None
+    form, colon, inner = target.partition("loop:")
+    if colon and not form:
+        return f"{colon}{resolve_code_path(inner, base)}"
     if place := _FOLDER_OF_MODEL.search(target):
         return f"{target[: place.start(1)]}{base / place[1]}{target[place.end(1) :]}"
     file = target.split(".py", 1)[0] + ".py" if ".py" in target else ""

@@ -64,7 +64,8 @@ class Settings:
         str,
         Help(
             "The system: a name, file.py[:factory], module:factory, grpc://, http://, "
-            "command:PROGRAM, once:PROGRAM, agent:PROGRAM, openai:URL, a2a:URL or system.yaml",
+            "command:PROGRAM, once:PROGRAM, agent:PROGRAM, openai:URL, a2a:URL or system.yaml; "
+            "loop: before it adds our agent",
             is_run_key=False,
         ),
     ] = "hybrid"
@@ -80,6 +81,28 @@ class Settings:
             is_run_key=False,
         ),
     ] = field(default_factory=dict)
+    agent_model: Annotated[
+        str | None,
+        Help(
+            "Model of the agent of --adapter loop:MEMORY: provider:model, file.py, folder:DIR",
+            "none",
+            metavar="MODEL",
+            is_run_key=False,
+        ),
+    ] = None
+    max_steps: Annotated[
+        int,
+        Help("Requests that this agent may make about one day or question", minimum=2),
+    ] = 12
+    agent_tokens: Annotated[
+        int | None,
+        Help(
+            "Tokens after which this agent has to finish a day or question",
+            "no limit",
+            metavar="TOKENS",
+            minimum=1,
+        ),
+    ] = None
     in_process: Annotated[
         bool,
         Help("Run a Python adapter in this process, not isolated, for debugging"),

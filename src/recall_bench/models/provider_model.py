@@ -8,7 +8,7 @@ was a default; settings of the user stay. A refusal costs one call, which the ca
 import os
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from ipaddress import ip_address
@@ -26,6 +26,7 @@ from recall_bench.core.redaction import (
     list_userinfo_secrets,
 )
 from recall_bench.core.retry import CircuitBreaker
+from recall_bench.core.tool_call import MemoryTool
 from recall_bench.core.usage import Usage
 from recall_bench.models.batch_model import BatchModel
 from recall_bench.models.faults import (
@@ -44,7 +45,7 @@ from recall_bench.models.program_model import open_agent
 from recall_bench.models.provider_catalogue import BUNDLED, PROVIDERS, Provider
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.messages import ModelMessage, ModelResponse
     from pydantic_ai.models import Model as Foreign
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.providers import Provider as ForeignProvider
@@ -145,32 +146,72 @@ class ProviderModel:
 
     async def complete(self, prompt: Prompt) -> Reply:
         """Send one request."""
-        from pydantic_ai.direct import model_request
         from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
+
+        request = ModelRequest(parts=[SystemPromptPart(prompt.system), UserPromptPart(prompt.user)])
+        response = await self._send([request], self.build_parameters(prompt))
+        if response is None:
+            return Reply(text="", usage=Usage(calls=1), finish=Finish.FILTERED)
+        return Reply(
+            text=self.redact_reply(response.text or ""),
+            usage=price_usage(self._spec, response.usage, response.model_name),
+            finish=_FINISHES.get(response.finish_reason or "stop", Finish.STOP),
+        )
+
+    async def request(
+        self, messages: "Sequence[ModelMessage]", tools: Sequence[MemoryTool]
+    ) -> "tuple[ModelResponse, Usage]":
+        """Send one request of a conversation; an empty response if the provider withholds it."""
+        from pydantic_ai.messages import ModelResponse
+        from pydantic_ai.models import ModelRequestParameters
+        from pydantic_ai.tools import ToolDefinition
+
+        offered = [
+            ToolDefinition(
+                name=tool.name,
+                description=tool.description,
+                parameters_json_schema=deepcopy(tool.schema),
+            )
+            for tool in tools
+        ]
+        response = await self._send(messages, ModelRequestParameters(function_tools=offered))
+        if response is None:
+            return ModelResponse(parts=[]), Usage(calls=1)
+        return response, price_usage(self._spec, response.usage, response.model_name)
+
+    def redact_reply(self, text: str) -> str:
+        """Return the text without the key that the model was asked with."""
+        return self._redact_reply.redact_secrets(text)
+
+    async def _send(
+        self, messages: "Sequence[ModelMessage]", parameters: "ModelRequestParameters"
+    ) -> "ModelResponse | None":
+        """Send messages; None if a content filter withholds the response."""
+        from pydantic_ai.direct import model_request
 
         await self._open()
         settings = self.build_settings()
-        parameters = self.build_parameters(prompt)
         sent = {*settings, *(["schema"] if parameters.output_object else [])}
-        request = ModelRequest(parts=[SystemPromptPart(prompt.system), UserPromptPart(prompt.user)])
-        outcome: Reply | ModelFault
+        fault: ModelFault
         try:
             response = await model_request(
                 self._foreign,
-                [request],
+                messages,
                 model_settings=settings,
                 model_request_parameters=parameters,
                 instrument=False,
             )
         except Exception as error:  # noqa: BLE001 - libraries of many providers, and their servers
-            outcome = self._translate_failure(error, sent)
+            if is_filtered(error):
+                return None
+            fault = self._translate_failure(error, sent)
         else:
             self._breaker.note_connection()
-            outcome = self._read_reply(response)
+            if response.finish_reason != "error":
+                return response
+            fault = ModelFault(f"{self.name}: the provider broke off its reply with an error")
         # Raised here, where no error of the library is being handled, it has no context to print.
-        if isinstance(outcome, ModelFault):
-            raise outcome
-        return outcome
+        raise fault
 
     def build_settings(self) -> "ModelSettings":
         """The settings of the next call."""
@@ -224,18 +265,7 @@ class ProviderModel:
         ours = sent - {name for name, value in asked_for.items() if value is not None}
         return self._refused.add(refusal, ours)
 
-    def _read_reply(self, response: "ModelResponse") -> Reply | ModelFault:
-        if response.finish_reason == "error":
-            return ModelFault(f"{self.name}: the provider broke off its reply with an error")
-        return Reply(
-            text=self._redact_reply.redact_secrets(response.text or ""),
-            usage=price_usage(self._spec, response.usage, response.model_name),
-            finish=_FINISHES.get(response.finish_reason or "stop", Finish.STOP),
-        )
-
-    def _translate_failure(self, error: Exception, sent: set[str]) -> Reply | ModelFault:
-        if is_filtered(error):
-            return Reply(text="", usage=Usage(calls=1), finish=Finish.FILTERED)
+    def _translate_failure(self, error: Exception, sent: set[str]) -> ModelFault:
         refusal = read_refusal(error)
         if refusal and (left_out := self.drop_setting(refusal, sent)):
             message = truncate_line(self._redact(refusal))

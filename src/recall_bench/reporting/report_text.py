@@ -58,6 +58,7 @@ from recall_bench.reporting.headlines import (
 )
 from recall_bench.reporting.run_report import ReportHeader, RunReport
 from recall_bench.reporting.run_text import STUB_WARNING, render_categories
+from recall_bench.reporting.tool_loop_text import render_tool_loop
 from recall_bench.runs.summary import RunStatus
 from recall_bench.runs.trials import ScoreScale
 
@@ -336,6 +337,8 @@ def render_report(report: RunReport) -> str:
     else:
         lines += _render_section("Degradation", format_fact("Missing", report.no_time))
     lines += _render_section("Failures", render_failures(report.attribution))
+    if report.tool_loop is not None:
+        lines += _render_section("Tool loop", render_tool_loop(report.tool_loop))
     costs = render_costs(report.costs, report.paretos, report.unit)
     lines += _render_section("Cost", costs)
     canaries = render_canaries(report.canaries, most=_MAX_CANARIES)

@@ -22,6 +22,7 @@ from recall_bench.reporting.analyses.costs import (
 )
 from recall_bench.reporting.analyses.degradation import Degradation, measure_degradation
 from recall_bench.reporting.analyses.hallucination import HallucinationViews, analyse_hallucination
+from recall_bench.reporting.analyses.tool_loop import ToolLoopReport, analyse_tool_loop
 from recall_bench.reporting.formats import format_card
 from recall_bench.reporting.groups import PERSONA, describe_judge, name_histories
 from recall_bench.reporting.headlines import describe_labels
@@ -91,6 +92,8 @@ class RunReport(Record, frozen=True, kw_only=True):
     """Why there is nothing over time; None where there is."""
     no_marks: str | None = None
     """Why nothing is known of inventions; None where answers have marks."""
+    tool_loop: ToolLoopReport | None = None
+    """What an agent did with the memory; None if the system is not under our agent."""
 
 
 _COMPARABLE_CONDITIONS: Final = ("ingest", "passages looked at", "reader")
@@ -134,6 +137,7 @@ def build_report(
         unit=name_histories(folder.plan),
         no_time=_explain_no_time(folder),
         no_marks=_explain_no_marks(table),
+        tool_loop=analyse_tool_loop(folder, table),
     )
 
 

@@ -24,6 +24,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.retry import OnBusy, ignore_busy, make_postponement
 from recall_bench.core.scenario import Question
 from recall_bench.core.schedule import CheckpointPlan
+from recall_bench.running.agent_events import record_question_sessions
 from recall_bench.running.fed_memory import FeedFault
 from recall_bench.running.scenario_run import ScenarioRun
 from recall_bench.systems.memory_call import MemoryReply, ask_memory
@@ -97,13 +98,7 @@ class _CheckpointAsker:
             if self.failures or run.budget.stop_reason is not None:
                 return
             on_busy = partial(self._record_busy, trial)
-            ask = partial(
-                ask_memory,
-                question=question,
-                timeout_s=timeout_s,
-                calls=run.budget.calls,
-                on_busy=on_busy,
-            )
+            ask = partial(self._ask_once, trial, question, timeout_s)
             try:
                 run.finisher.refuse_if_spent()
                 memory = self.slot.memory
@@ -141,6 +136,23 @@ class _CheckpointAsker:
                 run.queue.submit(outcome)
                 if run.queue.is_deep:
                     await yield_turn()
+
+    async def _ask_once(
+        self, trial: Trial, question: Question, timeout_s: float | None, memory: Memory
+    ) -> MemoryReply:
+        run = self.run
+        try:
+            return await ask_memory(
+                memory,
+                question,
+                timeout_s=timeout_s,
+                calls=run.budget.calls,
+                on_busy=partial(self._record_busy, trial),
+            )
+        finally:
+            record_question_sessions(
+                run.record, memory, question.id, trial=trial, scenario=run.scenario
+            )
 
     def _list_trials(self) -> Iterator[tuple[Trial, Question]]:
         scenario, point = self.run.scenario, self.trials.point

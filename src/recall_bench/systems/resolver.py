@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -13,6 +14,7 @@ from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.redaction import learn_secrets
 from recall_bench.core.settings import Settings
+from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.user_code import is_code_target
 from recall_bench.systems.transports.child_environment import STATE_DIR
 
@@ -26,16 +28,39 @@ def resolve_system(settings: Settings) -> MemorySystem:
     and `https://` running servers; `command:PROGRAM` is a child process that holds memories,
     `once:PROGRAM` one for each question; `openai:URL`, `a2a:URL` and `agent:PROGRAM` are agents,
     which are told and asked in messages; a YAML file describes a server that is started for the
-    run. If the settings ask for a model endpoint, or a product needs one, it is started and stopped
-    with the system. SystemGone if it does not even say that it is ready.
+    run; `loop:` before a memory puts it under our agent. If the settings ask for a model endpoint,
+    or a product needs one, it is started and stopped with the system. SystemGone if it does not
+    even say that it is ready.
     """
     settings.learn_secrets()
     try:
-        if settings.endpoint or settings.system_model or settings.system_embedder:
-            return _add_endpoint(settings)
-        return _build_system(settings)
+        if settings.adapter.startswith(LOOP_PREFIX):
+            return _build_loop(settings)
+        if settings.agent_model is not None:
+            raise UsageError(
+                "--agent-model: is for a memory under our agent; write --adapter "
+                f"loop:{settings.adapter}, or leave it out"
+            )
+        return _resolve_memory(settings)
     except SystemFault as fault:
         raise SystemGone(f"{fault}; when that is mended, run the same command again") from fault
+
+
+def _build_loop(settings: Settings) -> MemorySystem:
+    """A memory under our agent, whose calls of models are not those of the memory's endpoint."""
+    from recall_bench.systems.loop.loop_system import build_loop_system
+
+    name = settings.adapter.removeprefix(LOOP_PREFIX)
+    if not name or name.startswith(LOOP_PREFIX):
+        raise UsageError(f"--adapter: {settings.adapter!r} names no memory; write loop:bm25")
+    inner = replace(settings, adapter=name, agent_model=None)
+    return build_loop_system(settings, partial(_resolve_memory, inner))
+
+
+def _resolve_memory(settings: Settings) -> MemorySystem:
+    if settings.endpoint or settings.system_model or settings.system_embedder:
+        return _add_endpoint(settings)
+    return _build_system(settings)
 
 
 def _build_system(settings: Settings, endpoint: str | None = None) -> MemorySystem:

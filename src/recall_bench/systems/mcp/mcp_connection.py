@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
     from mcp.client.session import ClientSession
     from mcp.shared.message import SessionMessage
-    from mcp_types import CallToolResult, Implementation
+    from mcp_types import CallToolResult, Implementation, Tool
 
 SILENCE_GRACE_S = 5.0
 """How long a server may take to list its tools after a call that took too long."""
@@ -54,6 +54,8 @@ class ServerGreeting:
     name: str
     version: str
     tools: tuple[str, ...]
+    offered: tuple["Tool", ...] = ()
+    """The same tools, each with its description and the schema of its arguments."""
 
 
 class HttpEndpoint:
@@ -275,6 +277,8 @@ class McpConnection:
         self._session: ClientSession | None = None
         self._session_task: asyncio.Task[None] | None = None
         self._end_error: Callable[[], BenchError] | None = None
+        self.greeting: ServerGreeting | None = None
+        """What the server said of itself; None before it is connected."""
 
     async def connect(self, timeout_s: float) -> ServerGreeting:
         """Connect; SystemGone if the server cannot be reached, dies or does not reply in time."""
@@ -286,7 +290,8 @@ class McpConnection:
             with anyio.move_on_after(timeout_s):
                 await asyncio.wait({greeted})
             if greeted.done() and not greeted.cancelled():
-                return greeted.result()
+                self.greeting = greeted.result()
+                return self.greeting
             fault = (
                 await self._build_gone_error() if life.done() else self._build_late_error(timeout_s)
             )
@@ -446,18 +451,19 @@ async def _read_greeting(session: "ClientSession") -> ServerGreeting:
         # It speaks only the protocol without a handshake.
         await session.discover()
         named = session.server_info
-    tools: list[str] = []
+    tools: list[Tool] = []
     cursor: str | None = None
     while True:
         page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-        tools += [tool.name for tool in page.tools]
+        tools += page.tools
         cursor = page.next_cursor
         if cursor is None:
             break
     return ServerGreeting(
         name="" if named is None else named.name,
         version="" if named is None else named.version,
-        tools=tuple(tools),
+        tools=tuple(tool.name for tool in tools),
+        offered=tuple(tools),
     )
 
 

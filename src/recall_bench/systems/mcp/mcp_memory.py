@@ -1,6 +1,6 @@
 """One memory on an MCP server, through one tool that ingests and one that searches."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 import anyio
@@ -16,6 +16,12 @@ from recall_bench.core.memory import (
     parse_kept_days,
 )
 from recall_bench.core.scenario import Episode, Question
+from recall_bench.core.tool_call import MemoryTool, ToolResult
+from recall_bench.systems.mcp.agent_tools import (
+    fill_own_arguments,
+    list_agent_tools,
+    read_result,
+)
 from recall_bench.systems.mcp.mcp_connection import McpConnection
 from recall_bench.systems.mcp.reply_patterns import has_match
 from recall_bench.systems.mcp.server_map import (
@@ -153,6 +159,18 @@ class McpMemory:
         connection = await self._get_connection()
         reply = await connection.call(listing.tool, fill_arguments(listing.arguments, self._shared))
         return check_entries(map(self._build_entry, parse_hits(reply, listing)))
+
+    async def list_tools(self) -> tuple[MemoryTool, ...]:
+        """The tools of the server that an agent is given."""
+        greeting = (await self._get_connection()).greeting
+        return () if greeting is None else list_agent_tools(self._spec, greeting.offered)
+
+    async def call_tool(self, tool: MemoryTool, arguments: Mapping[str, object]) -> ToolResult:
+        """Call a tool as an agent asks for it."""
+        connection = await self._get_connection()
+        filled = fill_own_arguments(self._spec, tool.name, arguments, self._shared)
+        reply = await connection.call(tool.name, filled)
+        return read_result(self._spec, tool, arguments, reply)
 
     async def consolidate(self) -> None:
         """Call the tool that consolidates."""

@@ -211,6 +211,10 @@ class ServerMap(YamlSection, frozen=True, kw_only=True):
     """Lists everything."""
     consolidate: McpToolCall | None = None
     """Does at once what the server does from time to time."""
+    roles: dict[str, Literal["save", "search", "update", "delete", "hidden"]] = field(
+        default_factory=dict
+    )
+    """What further tools do, for an agent that is given them; `hidden` ones are not offered."""
     name: str | None = None
     """The name of the system; by default that of the server."""
     clock: Clock = Clock.IN_TEXT

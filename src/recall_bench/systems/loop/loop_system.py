@@ -1,0 +1,222 @@
+"""`loop:MEMORY`: a memory under the loop agent.
+
+Its memories offer no optional parts of the contract, and do not count their days: what is in them
+is the agent's choice.
+"""
+
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.memory import (
+    Asker,
+    EvidenceControl,
+    Memory,
+    MemorySystem,
+    MeteringSystem,
+    Offer,
+    PassageControl,
+    PortableSnapshots,
+    Snapshots,
+    SystemCard,
+    get_worker_limit,
+    list_offers,
+)
+from recall_bench.core.record import Record
+from recall_bench.core.settings import Settings
+from recall_bench.core.tool_call import LOOP_PREFIX
+from recall_bench.core.usage import Usage, UsageMeter
+from recall_bench.models.model_target import resolve_model
+from recall_bench.systems.loop.loop_agent import AgentLimits, LoopAgent
+from recall_bench.systems.loop.loop_memory import LoopMemory
+from recall_bench.systems.loop.loop_prompt import PROMPT_VERSION, digest_prompts
+from recall_bench.systems.loop.reference_tools import NoteBook
+
+LOOP_VERSION = "1"
+"""Increase it when the agent acts differently with the same prompts."""
+
+
+def build_loop_system(settings: Settings, build_inner: Callable[[], MemorySystem]) -> "LoopSystem":
+    """The memory that `build_inner` makes, under the agent of the settings.
+
+    UsageError if there is no `--agent-model`, or it cannot be opened; no model is called.
+    """
+    target = settings.agent_model
+    if target is None:
+        raise UsageError(
+            "--adapter loop: needs a model for its agent; name one with --agent-model, as "
+            "provider:model, file.py or folder:DIR"
+        )
+    model = resolve_model(target, "--agent-model", settings, own_code=True)
+    if model is None:
+        # The target is not repeated: it may be a key in the wrong place.
+        raise UsageError(
+            "--agent-model: no model of this name; write provider:model, file.py[:name], "
+            "command:PROGRAM or folder:DIR"
+        )
+    limits = AgentLimits(max_steps=settings.max_steps, max_tokens=settings.agent_tokens)
+    inner = build_inner()
+    if isinstance(inner, EvidenceControl | PassageControl):
+        raise UsageError(
+            f"--adapter: {inner.card.name} is a control that is given the evidence, so an agent "
+            "has nothing to keep in it; name a memory, such as loop:bm25"
+        )
+    return LoopSystem(inner, LoopAgent(model=model, limits=limits))
+
+
+class LoopSystem:
+    """Opens memories that an agent works with."""
+
+    def __init__(self, inner: MemorySystem, agent: LoopAgent) -> None:
+        self._inner = inner
+        self._agent = agent
+        self._meter = UsageMeter()
+        self._can_delete = Offer.DELETE in list_offers(inner)
+        self.snapshots: Snapshots | None = _wrap_snapshots(self, inner.snapshots)
+
+    @property
+    def card(self) -> SystemCard:
+        """The memory's card and everything about the agent that can change an answer."""
+        inner, agent = self._inner.card, self._agent
+        return SystemCard(
+            name=f"{LOOP_PREFIX}{inner.name}",
+            version=inner.version,
+            config={
+                "memory": inner.config,
+                "agent": LOOP_VERSION,
+                "agent_model": agent.model.name,
+                "prompt_version": PROMPT_VERSION,
+                "prompt": digest_prompts(),
+                "max_steps": agent.limits.max_steps,
+                "agent_tokens": agent.limits.max_tokens,
+            },
+            max_concurrency=inner.max_concurrency,
+            clock=inner.clock,
+            asker=Asker.TOLD,
+            isolation=inner.isolation,
+        )
+
+    @property
+    def max_shards(self) -> int | None:
+        """As the memory says."""
+        return get_worker_limit(self._inner)
+
+    async def open(self, scenario: str) -> LoopMemory:
+        """An empty memory."""
+        return self.wrap(await self._inner.open(scenario), scenario, secrets.token_hex(4))
+
+    def wrap(
+        self, inner: Memory, scenario: str, name: str, book: NoteBook | None = None
+    ) -> LoopMemory:
+        """The agent with an open memory, which may hold notes."""
+        return LoopMemory(
+            inner,
+            self._agent,
+            scenario,
+            name,
+            self._meter,
+            can_delete=self._can_delete,
+            book=book or NoteBook(),
+        )
+
+    async def close(self) -> None:
+        """Close the memory's system and the model."""
+        try:
+            await self._inner.close()
+        finally:
+            await self._agent.model.close()
+
+    def drain(self) -> Usage:
+        """Return what agent and memory spent since the last call, and no answer reports."""
+        inner = self._inner
+        return self._meter.drain() + (
+            inner.drain() if isinstance(inner, MeteringSystem) else Usage()
+        )
+
+
+class SavedLoop(Record, frozen=True, kw_only=True):
+    """What belongs to a saved memory and is not in it."""
+
+    token: str
+    """The token of the memory's own snapshot."""
+    scenario: str
+    name: str
+    book: NoteBook
+
+
+_LOOP_FILE = "loop.json"
+_MEMORY_FOLDER = "memory"
+
+
+class LoopSnapshots:
+    """Snapshots of the memory, with the ids of the notes in it."""
+
+    def __init__(self, system: LoopSystem, inner: Snapshots) -> None:
+        self._system = system
+        self._inner = inner
+        self._saved: dict[str, SavedLoop] = {}
+
+    async def save(self, memory: Memory) -> str:
+        """Save the memory."""
+        if not isinstance(memory, LoopMemory):
+            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+        token = await self._inner.save(memory.inner)
+        return self._keep(
+            SavedLoop(token=token, scenario=memory.scenario, name=memory.name, book=memory.notes)
+        )
+
+    async def open(self, token: str) -> Memory:
+        """A new memory in the saved state."""
+        held = self._saved[token]
+        inner = await self._inner.open(held.token)
+        return self._system.wrap(inner, held.scenario, held.name, held.book)
+
+    async def drop(self, token: str) -> None:
+        """Forget a saved state."""
+        await self._inner.drop(self._saved.pop(token).token)
+
+    def _keep(self, held: SavedLoop) -> str:
+        self._saved[held.token] = held
+        return held.token
+
+
+class PortableLoopSnapshots(LoopSnapshots):
+    """The same for a memory whose snapshots can be opened in another process."""
+
+    def __init__(self, system: LoopSystem, inner: Snapshots, portable: PortableSnapshots) -> None:
+        super().__init__(system, inner)
+        self._portable = portable
+
+    async def pack(self, token: str, place: Path) -> None:
+        """Write the memory's state to a folder of its own, and the ids of the notes beside it."""
+        held = self._saved[token]
+        folder = place / _MEMORY_FOLDER
+        folder.mkdir(mode=0o700)
+        await self._portable.pack(held.token, folder)
+        (place / _LOOP_FILE).write_bytes(msgspec.json.encode(held))
+
+    async def unpack(self, place: Path) -> str:
+        """Return a token for a packed state."""
+        try:
+            held = msgspec.json.decode((place / _LOOP_FILE).read_bytes(), type=SavedLoop)
+        except (OSError, msgspec.DecodeError) as error:
+            raise DataError(
+                f"{place / _LOOP_FILE} holds no packed memory ({error}); pack the state again"
+            ) from error
+        token = await self._portable.unpack(place / _MEMORY_FOLDER)
+        return self._keep(held.replace(token=token))
+
+    async def discard(self, place: Path) -> None:
+        """Delete what was packed."""
+        await self._portable.discard(place / _MEMORY_FOLDER)
+
+
+def _wrap_snapshots(system: LoopSystem, inner: Snapshots | None) -> Snapshots | None:
+    if inner is None:
+        return None
+    if isinstance(inner, PortableSnapshots):
+        return PortableLoopSnapshots(system, inner, inner)
+    return LoopSnapshots(system, inner)

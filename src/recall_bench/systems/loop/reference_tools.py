@@ -1,0 +1,191 @@
+"""The reference tools: save, search, update and delete over any memory of our contract.
+
+A note is an episode of its own, numbered in the order of writing. An update deletes the note and
+ingests the new text, so a memory that cannot delete an episode has neither update nor delete.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from recall_bench.core.errors import SystemFault
+from recall_bench.core.memory import (
+    Answer,
+    EraseScope,
+    ErasingMemory,
+    Memory,
+    Passage,
+)
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import PRINCIPAL, Episode, Question, StoryTime
+from recall_bench.core.tool_call import FoundNote, MemoryTool, NoteWrite, ToolResult, ToolRole
+
+DEFAULT_RESULTS = 10
+"""How many notes a search returns where the run sets no number."""
+
+
+def _make_tool(role: ToolRole, description: str, **arguments: str) -> MemoryTool:
+    properties = {
+        name: {"type": "string", "description": about} for name, about in arguments.items()
+    }
+    return MemoryTool(
+        name=role.value,
+        role=role,
+        description=description,
+        schema={"type": "object", "properties": properties, "required": list(arguments)},
+    )
+
+
+SAVE = _make_tool(
+    ToolRole.SAVE, "Save a note. Returns its id.", text="The note; it must be understood alone."
+)
+SEARCH = _make_tool(
+    ToolRole.SEARCH,
+    "Search the notes by words and meaning. Returns the best ones with their ids and dates.",
+    query="What to look for.",
+)
+UPDATE = _make_tool(
+    ToolRole.UPDATE,
+    "Replace the text of a note.",
+    id="The id of the note.",
+    text="Its new text, whole.",
+)
+DELETE = _make_tool(ToolRole.DELETE, "Delete a note.", id="The id of the note.")
+
+
+class SavedNote(Record, frozen=True, kw_only=True):
+    """A note that the memory should hold."""
+
+    episode: str
+    """The id of the episode that holds its text now."""
+    number: int
+    """The number of that episode."""
+    on: str
+    """The date of writing."""
+    text: str
+
+
+class NoteBook(Record, frozen=True, kw_only=True):
+    """The notes that were saved; the texts are in the memory itself."""
+
+    written: int = 0
+    """Episodes so far."""
+    saved: int = 0
+    """Notes so far."""
+    notes: dict[str, SavedNote] = msgspec.field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ReferenceTools:
+    """The tools over one memory."""
+
+    memory: Memory
+    scenario: str
+    can_delete: bool
+    book: NoteBook = field(default_factory=NoteBook)
+    _is_settled: bool = True
+
+    def list_tools(self) -> tuple[MemoryTool, ...]:
+        """Search and save, and the other two if the memory can delete."""
+        return (SAVE, SEARCH, UPDATE, DELETE) if self.can_delete else (SAVE, SEARCH)
+
+    async def call_tool(
+        self,
+        tool: MemoryTool,
+        arguments: Mapping[str, object],
+        *,
+        at: StoryTime,
+        session: str = PRINCIPAL,
+        top_k: int | None = None,
+    ) -> ToolResult:
+        """Call a tool at a time of the story; SystemFault for an unknown note or an empty text."""
+        words = {name: str(value) for name, value in arguments.items()}
+        match tool.role:
+            case ToolRole.SAVE:
+                return await self._save(words["text"], at)
+            case ToolRole.SEARCH:
+                return await self._search(words["query"], at, session, top_k or DEFAULT_RESULTS)
+            case ToolRole.UPDATE:
+                return await self._update(words["id"], words["text"], at)
+            case ToolRole.DELETE:
+                return await self._delete(words["id"])
+
+    async def settle(self) -> None:
+        """Return once everything written can be found."""
+        if not self._is_settled:
+            await self.memory.settle()
+            self._is_settled = True
+
+    async def _save(self, text: str, at: StoryTime) -> ToolResult:
+        name = f"n{self.book.saved + 1}"
+        await self._write(name, text, at)
+        self.book = self.book.replace(saved=self.book.saved + 1)
+        return ToolResult(text=f"saved as {name}", writes=(NoteWrite(note=name, text=text),))
+
+    async def _update(self, name: str, text: str, at: StoryTime) -> ToolResult:
+        if not text.strip():
+            raise SystemFault("the text is empty; delete the note instead")
+        await self._erase(name)
+        await self._write(name, text, at)
+        return ToolResult(text=f"{name} is updated", writes=(NoteWrite(note=name, text=text),))
+
+    async def _delete(self, name: str) -> ToolResult:
+        await self._erase(name)
+        left = {note: held for note, held in self.book.notes.items() if note != name}
+        self.book = self.book.replace(notes=left)
+        return ToolResult(text=f"{name} is deleted", writes=(NoteWrite(note=name),))
+
+    async def _write(self, name: str, text: str, at: StoryTime) -> None:
+        if not text.strip():
+            raise SystemFault("the text is empty")
+        number = self.book.written + 1
+        episode = Episode(id=f"note-{number}", day=number, at=at, text=text)
+        self._is_settled = False
+        await self.memory.ingest(episode)
+        on = at.date().isoformat()
+        note = SavedNote(episode=episode.id, number=number, on=on, text=text)
+        self.book = self.book.replace(written=number, notes={**self.book.notes, name: note})
+
+    async def _erase(self, name: str) -> None:
+        note = self.book.notes.get(name)
+        if note is None or not isinstance(self.memory, ErasingMemory):
+            raise SystemFault(f"there is no note {name!r}")
+        await self.settle()
+        self._is_settled = False
+        await self.memory.erase(EraseScope.DELETE, note.episode)
+
+    async def _search(self, query: str, at: StoryTime, session: str, top_k: int) -> ToolResult:
+        if not query.strip():
+            raise SystemFault("the query is empty")
+        await self.settle()
+        question = Question(
+            id="search",
+            text=query,
+            asked_at=at,
+            scenario=self.scenario,
+            session=session,
+            top_k=top_k,
+        )
+        reply = await self.memory.answer(question)
+        found = [self._identify(passage) for passage in reply.passages[:top_k]]
+        if not found and isinstance(reply, Answer) and reply.text.strip():
+            # A memory that answers itself, and names no source.
+            found = [FoundNote(text=reply.text)]
+        shown = "\n".join(map(self._show, found))
+        return ToolResult(text=shown or "nothing was found", found=tuple(found))
+
+    def _identify(self, passage: Passage) -> FoundNote:
+        """The note that a passage is of: by its episode, its number, or its text."""
+        notes = self.book.notes
+        for name, note in notes.items():
+            if passage.id == note.episode or (passage.id is None and passage.day == note.number):
+                return FoundNote(text=passage.text, note=name)
+        for name, note in notes.items():
+            if passage.text.strip() and passage.text.strip() in note.text:
+                return FoundNote(text=passage.text, note=name)
+        return FoundNote(text=passage.text)
+
+    def _show(self, found: FoundNote) -> str:
+        note = None if found.note is None else self.book.notes.get(found.note)
+        return found.text if note is None else f"[{found.note}, {note.on}] {found.text}"

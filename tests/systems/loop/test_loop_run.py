@@ -1,0 +1,270 @@
+"""`--adapter loop:MEMORY`: resumed after kill -9, over MCP, with a provider's tools, by files."""
+
+import json
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recall_bench
+from recall_bench.reporting.analyses.tool_loop import ToolLoopReport, analyse_tool_loop
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trials import read_trials
+from tests.commands import Invoke
+from tests.gardener import write_persona
+from tests.models.openai_server import OpenAIServer, Response, ok
+from tests.models.served_folder import serve_folder
+from tests.running.result_views import done_twice, views
+from tests.systems import mcp_sdk_server
+from tests.systems.loop import garden_model
+from tests.systems.loop.scripted import keep_garden
+from tests.systems.mcp_maps import child_map
+from tests.systems.test_mcp_sdk import sdk_map
+
+MODEL = str(Path(garden_model.__file__))
+WAITING = 13
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("garden")
+    write_persona(folder)
+    return folder
+
+
+def analyse(folder: Path) -> ToolLoopReport:
+    opened = RunFolder.open(folder)
+    found = analyse_tool_loop(opened, read_trials(opened))
+    assert found is not None
+    return found
+
+
+def count_found(folder: Path) -> int:
+    return next(each.right for each in analyse(folder).stages if each.stage == "found")
+
+
+@pytest.mark.parametrize(("lifecycle", "step"), [("forked", 7), ("fresh", 13), ("growing", 13)])
+def test_a_loop_resumes_from_any_event(
+    tmp_path: Path, data: Path, lifecycle: str, step: int
+) -> None:
+    given: dict[str, Any] = {
+        "adapter": "loop:bm25",
+        "agent_model": MODEL,
+        "data": data,
+        "ranges": ("5d", "10d"),
+        "heatmap_png": False,
+        "lifecycle": lifecycle,
+    }
+    whole = tmp_path / "whole"
+    recall_bench.run(into=whole, **given)
+    lines = (whole / JOURNAL).read_bytes().splitlines(keepends=True)
+    for cut in range(0, len(lines), step):
+        folder = tmp_path / f"cut-{cut}"
+        folder.mkdir()
+        torn = lines[cut][: len(lines[cut]) // 2] if cut % 2 else b""
+        (folder / JOURNAL).write_bytes(b"".join(lines[:cut]) + torn)
+
+        assert recall_bench.run(into=folder, **given).exit_code == 0, cut
+        assert views(folder) == views(whole), cut
+        assert done_twice(folder) == [], cut
+        assert analyse(folder).stages == analyse(whole).stages, cut
+        assert analyse(folder).questions == analyse(whole).questions, cut
+        shutil.rmtree(folder)
+
+
+def test_a_loop_resumes_after_kill_9(tmp_path: Path, data: Path) -> None:
+    """At some events, one of them amid the calls of a day and one amid those of a question."""
+    script = """
+        import signal
+        import sys
+        from pathlib import Path
+        from tests.running.child_runs import in_child, warm_up
+
+        base, data, model = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+        command = ["run", "--adapter", "loop:bm25", "--agent-model", model, "--data", data,
+                   "--ranges", "5d,10d", "--no-heatmap-png", "--quiet", "--into"]
+        warm_up(base / "warm", adapter="loop:bm25", agent_model=model, data=Path(data),
+                ranges=("1d",))
+        assert in_child([*command, str(base / "whole")]) == 0
+        for events in (4, 5, 21, 30, 60):
+            folder = base / f"killed-{events}"
+            assert in_child([*command, str(folder)], events=events) == int(signal.SIGKILL), events
+            assert in_child([*command, str(folder)]) == 0, events
+    """
+    root = Path(recall_bench.__file__).parents[2]
+    words = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path), str(data), MODEL]
+    done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    for folder in tmp_path.glob("killed-*"):
+        assert views(folder) == views(tmp_path / "whole"), folder
+        assert analyse(folder).stages == analyse(tmp_path / "whole").stages, folder
+
+
+def test_workers_give_the_same_report(invoke: Invoke, data: Path) -> None:
+    words = ("run", "--adapter", "loop:bm25", "--agent-model", MODEL, "--data", data)
+    more = ("--ranges", "5d,10d", "--no-heatmap-png", "--into")
+    assert invoke(*words, *more, "one").code == 0
+    assert invoke(*words, "--executor", "processes", "--workers", "2", *more, "two").code == 0
+
+    assert analyse(Path("two")).stages == analyse(Path("one")).stages
+    assert analyse(Path("two")).faults == analyse(Path("one")).faults == ()
+
+
+def test_a_server_over_pipes_is_worked_by_its_own_tools(
+    invoke: Invoke, data: Path, tmp_path: Path
+) -> None:
+    """The child's tools have other names: the model of the test maps those of the script."""
+    model = tmp_path / "model.py"
+    model.write_text(
+        textwrap.dedent("""
+        import json
+        from tests.systems.loop.scripted import keep_garden
+
+        def complete(prompt):
+            reply = json.loads(keep_garden(prompt))
+            for call in reply.get("calls", ()):
+                given = call["arguments"]
+                match call["tool"]:
+                    case "save":
+                        bed = given["text"].split()[-1].rstrip(".")
+                        entry = {"id": f"n{int(bed) // 7}", "text": given["text"]}
+                        call |= {"tool": "remember_all", "arguments": {"entries": [entry]}}
+                    case "update":
+                        call |= {"tool": "remember_all", "arguments": {"entries": [given]}}
+                    case "delete":
+                        call |= {"tool": "erase"}
+                    case "search":
+                        call |= {"tool": "recall", "arguments": {**given, "k": 3}}
+            return json.dumps(reply)
+        """)
+    )
+    erase = {"tool": "erase", "arguments": {"id": "{id}"}}
+    path = child_map(tmp_path, delete=erase, roles={"recall_prose": "search", "merge": "hidden"})
+
+    shown = invoke(
+        *("run", "--adapter", f"loop:{path}", "--agent-model", model, "--data", data),
+        *("--ranges", "5d,10d", "--no-heatmap-png", "--into", "out"),
+    )
+
+    assert shown.code == 0, shown.err
+    found = analyse(Path("out"))
+    # The server appends: an entry of an id that it has does not replace the earlier one.
+    assert found.faults == (
+        "update does not overwrite: the old text of 1 of 1 updated notes came back",
+    )
+    assert {each.tool: each.role for each in found.tools} == {
+        "recall": "search",
+        "remember_all": "save",
+        "erase": "delete",
+    }
+    came_far = next(each for each in found.stages if each.stage == "found")
+    assert came_far.right + came_far.wrong == 14
+
+
+@pytest.mark.anyio
+@pytest.mark.filterwarnings("ignore:Unclosed <MemoryObject:ResourceWarning")
+async def test_memories_on_a_running_server_are_kept_apart_without_the_agent(
+    tmp_path: Path,
+) -> None:
+    from recall_bench.systems.mcp.mcp_system import start_mcp_system
+
+    async with mcp_sdk_server.serving() as url:
+        system = await start_mcp_system(sdk_map(tmp_path, {"url": url}))
+        one, other = await system.open("one"), await system.open("other")
+        tools = {tool.name: tool for tool in await one.list_tools()}
+        note = {"text": "The cat is Fig.", "note": "n1", "day": 1}
+        saved = await one.call_tool(tools["store"], note)
+        found = await one.call_tool(tools["find"], {"query": "cat", "limit": 3})
+        nothing = await other.call_tool(tools["find"], {"query": "cat", "limit": 3})
+        await system.close()
+
+    # wipe would empty the memories of others, and `space` is not the agent's to choose.
+    assert set(tools) == {"store", "find"}
+    assert "space" not in json.dumps(tools["store"].schema)
+    assert saved.writes[0].note == "n1"
+    assert [each.text for each in found.found] == ["The cat is Fig."]
+    assert nothing.found == ()
+
+
+def test_a_provider_s_model_is_offered_the_tools_by_its_interface(
+    invoke: Invoke, data: Path
+) -> None:
+    def respond(request: dict[str, Any]) -> Response:
+        said = request["messages"]
+        text = said[-1]["content"] if said[-1]["role"] == "tool" else ""
+        if "keep the memory" in said[0]["content"]:
+            if text:
+                return ok("done")
+            line = next(x for x in said[1]["content"].splitlines() if "I planted" in x)
+            return ok(None, finish="tool_calls", tool_calls=[_call("save", {"text": line})])
+        if not text:
+            asked = said[1]["content"].splitlines()[-2]
+            return ok(None, finish="tool_calls", tool_calls=[_call("search", {"query": asked})])
+        return ok(text.splitlines()[0].partition("] ")[2])
+
+    with OpenAIServer(respond) as server:
+        shown = invoke(
+            *("run", "--adapter", "loop:bm25", "--data", data, "--ranges", "5d", "--into", "out"),
+            *("--agent-model", f"openai:any;{server.base_url}", "--no-heatmap-png"),
+        )
+
+    assert shown.code == 0, shown.err
+    offered = [tool["function"]["name"] for tool in server.requests[0].json["tools"]]
+    assert offered == ["save", "search", "update", "delete"]
+    assert count_found(Path("out")) == 5
+    costs = list(map(json.loads, Path("out", JOURNAL).read_text().splitlines()))
+    metered = [e["usage"] for e in costs if e["type"] == "metered"]
+    # Two requests a day; what questions cost is part of their answers.
+    assert [usage["calls"] for usage in metered] == [10]
+    assert all(e["answer"]["usage"]["calls"] == 2 for e in costs if e["type"] == "answered")
+
+
+def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {"id": "call_1", "type": "function", "function": function}
+
+
+def test_an_agent_by_files_waits_for_its_replies(invoke: Invoke, data: Path) -> None:
+    from recall_bench.models.model import Prompt
+
+    words = (
+        *("run", "--adapter", "loop:bm25", "--agent-model", "folder:w", "--data", str(data)),
+        *("--ranges", "2d", "--no-heatmap-png", "--into", "out"),
+    )
+    codes = []
+    for _ in range(12):
+        shown = invoke(*words)
+        codes.append(shown.code)
+        if shown.code != WAITING:
+            break
+        assert "--agent-model: 1 request wait" in shown.err or "requests wait" in shown.err
+        serve_folder(Path("w"), lambda system, user: keep_garden(Prompt(system=system, user=user)))
+
+    # Two requests for each of two days, one after the other; then two rounds for both questions.
+    assert codes == [WAITING] * 6 + [0]
+    assert count_found(Path("out")) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--adapter", "loop:bm25"), "name one with --agent-model"),
+        (("--adapter", "loop:"), "names no memory"),
+        (("--adapter", "bm25", "--agent-model", MODEL), "write --adapter loop:bm25"),
+        (("--adapter", "loop:oracle", "--agent-model", MODEL), "is a control"),
+        (("--adapter", "loop:bm25", "--agent-model", "nothing"), "no model of this name"),
+    ],
+)
+def test_what_is_missing_is_said(
+    invoke: Invoke, data: Path, words: tuple[str, ...], said: str
+) -> None:
+    shown = invoke("run", *words, "--data", data, "--ranges", "2d", "--into", "out")
+
+    assert shown.code == 2
+    assert said in shown.err
