@@ -122,7 +122,7 @@ class MemoryWithTools(Protocol):
 
 
 @runtime_checkable
-class AgentMemory(Protocol):
+class ToolUsingMemory(Protocol):
     """A memory that an agent works with."""
 
     def take_sessions(self, about: str) -> tuple[AgentSession, ...]:

@@ -79,7 +79,7 @@ class ModelTurn:
     """The tokens of the request and the reply; estimated if the model reports none."""
 
 
-class Conversation(Protocol):
+class ToolConversation(Protocol):
     """One conversation. A call that fails does not change it, so it can be repeated."""
 
     async def advance(

@@ -7,10 +7,10 @@ from recall_bench.core.tool_call import MemoryTool
 from recall_bench.core.words import estimate_tokens
 from recall_bench.models.conversation import (
     CallReturn,
-    Conversation,
     ModelTurn,
     RequestedCall,
     TextConversation,
+    ToolConversation,
 )
 from recall_bench.models.model import Model
 from recall_bench.models.provider_model import ProviderModel
@@ -74,7 +74,7 @@ def _estimate_size(sent: "Sequence[ModelMessage]", response: "ModelResponse") ->
     return estimate_tokens("".join(str(message.parts) for message in (*sent, response)))
 
 
-def open_conversation(model: Model, *, system: str, user: str, about: str = "") -> Conversation:
+def open_conversation(model: Model, *, system: str, user: str, about: str = "") -> ToolConversation:
     """Open a conversation with any model."""
     if isinstance(model, ProviderModel):
         return ProviderConversation(model, system=system, user=user)

@@ -9,7 +9,7 @@ from recall_bench.core.memory import Memory
 from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Episode, Expects, Item, Scenario
 from recall_bench.core.text import STOPWORDS
-from recall_bench.core.tool_call import AgentMemory
+from recall_bench.core.tool_call import ToolUsingMemory
 from recall_bench.core.words import WordSequence, normalise_words
 from recall_bench.running.scenario_run import Recorder
 
@@ -20,7 +20,7 @@ def record_day_sessions(
     record: Recorder, memory: Memory, episode: Episode, *, scenario: str, checkpoint: str
 ) -> None:
     """Record the agent's sessions about a day, if an agent works with the memory."""
-    if not isinstance(memory, AgentMemory):
+    if not isinstance(memory, ToolUsingMemory):
         return
     for session in memory.take_sessions(episode.id):
         for call in session.calls:
@@ -53,7 +53,7 @@ def record_question_sessions(
     record: Recorder, memory: Memory, question: str, *, trial: Trial, scenario: Scenario
 ) -> None:
     """Record the agent's sessions about a question, if an agent works with the memory."""
-    if not isinstance(memory, AgentMemory):
+    if not isinstance(memory, ToolUsingMemory):
         return
     for session in memory.take_sessions(question):
         for call in session.calls:

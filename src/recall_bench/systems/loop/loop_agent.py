@@ -30,7 +30,7 @@ from recall_bench.core.tool_call import (
     ToolRole,
 )
 from recall_bench.core.usage import Usage
-from recall_bench.models.conversation import CallReturn, Conversation, ModelTurn, RequestedCall
+from recall_bench.models.conversation import CallReturn, ModelTurn, RequestedCall, ToolConversation
 from recall_bench.models.model import Model
 from recall_bench.models.provider_conversation import open_conversation
 from recall_bench.systems.loop.loop_prompt import (
@@ -105,7 +105,7 @@ class LoopAgent:
 class _ToolLoop:
     """One conversation about a day or a question."""
 
-    conversation: Conversation
+    conversation: ToolConversation
     tools: Sequence[MemoryTool]
     call: CallTool
     limits: AgentLimits
