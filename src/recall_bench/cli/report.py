@@ -80,7 +80,11 @@ def _report_suite(run: Path, into: Path | None, beside: tuple[Path, ...], *, as_
 
     folders = [RunFolder.open(path) for path in (run, *beside)]
     report = build_behaviour_report(folders[0])
-    files = write_scorecard(build_scorecard(folders), run / "report" if into is None else into)
+    files = write_scorecard(
+        build_scorecard(folders),
+        run / "report" if into is None else into,
+        stories=None if beside else folders[0],
+    )
     click.echo(format_json(report) if as_json else render_behaviour(report, is_verbose=True))
     click.echo(f"page: {files[0]}", err=True)
 

@@ -14,6 +14,7 @@ from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.behaviour.figures import BehaviourReport, Figure
 from recall_bench.reporting.behaviour.report_text import format_ends, format_figure
+from recall_bench.reporting.behaviour.story_events import render_stories
 from recall_bench.reporting.behaviour.suite_report import FIGURE_BUILDERS, build_behaviour_report
 from recall_bench.reporting.formats import format_card, format_number
 from recall_bench.reporting.pages.document import PageAssets, list_page_assets, render_document
@@ -118,18 +119,33 @@ def format_cell(figure: Figure | None) -> str:
     return f"{format_figure(figure)} {format_ends(figure)}".strip()
 
 
-def write_scorecard(card: Scorecard, into: Path) -> tuple[Path, ...]:
-    """Write the scorecard as a page and as JSON."""
+def write_scorecard(
+    card: Scorecard, into: Path, *, stories: RunFolder | None = None
+) -> tuple[Path, ...]:
+    """Write the scorecard as a page and as JSON; with the events of the stories of one run."""
     refuse_foreign_files(into, (PAGE, FIGURES))
-    pieces = render_document(
-        "Scorecard", _render_body(card), first=Markup(""), rest=(), assets=_ASSETS
-    )
-    replace_file(into / PAGE, "".join(pieces).encode())
+    write_scorecard_page(into / PAGE, card, stories=stories, links=(("Figures as JSON", FIGURES),))
     replace_file(into / FIGURES, msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
     return into / PAGE, into / FIGURES
 
 
-def _render_body(card: Scorecard) -> Markup:
+def write_scorecard_page(
+    output: Path,
+    card: Scorecard,
+    *,
+    stories: RunFolder | None = None,
+    links: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Write the page alone."""
+    title = "Scorecard" if stories is None else f"{next(iter(card.reports))}: {card.systems[0]}"
+    body = _render_body(card, title, stories, links)
+    pieces = render_document(title, body, first=Markup(""), rest=(), assets=_ASSETS)
+    replace_file(output, "".join(pieces).encode())
+
+
+def _render_body(
+    card: Scorecard, title: str, stories: RunFolder | None, links: Sequence[tuple[str, str]]
+) -> Markup:
     rows = list(card.list_rows(is_verbose=True))
     suites = dict.fromkeys(suite for suite, _, _ in rows)
     headlines = {(suite, name) for suite, name, _ in card.list_rows()}
@@ -141,13 +157,30 @@ def _render_body(card: Scorecard) -> Markup:
         make_element(
             "header",
             make_element("p", "Recall Bench", class_="kicker"),
-            make_element("h1", "Scorecard"),
+            make_element("h1", title, class_="untrusted-text"),
+            make_element(
+                "p",
+                *(make_element("a", words, href=address) for words, address in links),
+                class_="links",
+            ),
             class_="masthead",
         ),
-        make_element("main", *sections),
         make_element(
-            "footer", make_element("p", make_element("a", "These figures as JSON", href=FIGURES))
+            "main",
+            _render_key(),
+            *sections,
+            *([] if stories is None else [render_stories(stories)]),
         ),
+    )
+
+
+def _render_key() -> Markup:
+    return make_element(
+        "p",
+        "In brackets the 95 % interval. On each line from 0 to 100 % the mark is the value and the "
+        "band its interval; green is within 2 points of the best possible value, amber within 25. "
+        "Bold rows are the main figures.",
+        class_="quiet key",
     )
 
 
@@ -176,6 +209,7 @@ def _render_suite(
 def _render_cell(figure: Figure | None, system: str) -> Markup:
     if figure is None:
         return make_element("td", NOT_MEASURED, class_="none", data_name=system)
+    is_open = bool(figure.note) and figure.estimate is None
     shown = make_element("b", format_figure(figure))
     ends = make_element("small", f" {format_ends(figure)}", class_="quiet")
     return make_element(
@@ -183,6 +217,7 @@ def _render_cell(figure: Figure | None, system: str) -> Markup:
         shown,
         ends,
         _render_track(figure),
+        *([make_element("small", figure.note, class_="quiet reason")] if is_open else []),
         class_=_grade(figure),
         data_name=system,
         title=figure.note or None,

@@ -281,8 +281,7 @@ def _render_contrast(contrast: SuiteContrast) -> Iterator[str]:
     if hidden := len(contrast.figures) - len(shown):
         yield f"{format_quantity(hidden, 'further figure')} in --json"
     yield ""
-    clear = [each for each in contrast.figures if each.is_clear]
-    yield from wrap_text(_describe_conclusion(contrast, clear))
+    yield from wrap_text(describe_suite_conclusion(contrast))
     for note in contrast.notes:
         yield from wrap_text(f"note: {note}")
 
@@ -301,7 +300,9 @@ def _format_difference(each: FigureContrast) -> tuple[str, str, str, str]:
     )
 
 
-def _describe_conclusion(contrast: SuiteContrast, clear: Sequence[FigureContrast]) -> str:
+def describe_suite_conclusion(contrast: SuiteContrast) -> str:
+    """In which figures a run is better or worse than the baseline."""
+    clear = [each for each in contrast.figures if each.is_clear]
     if not any(each.comparison is not None for each in contrast.figures):
         return f"No figure of {contrast.letter} and A has cases that can be paired."
     if not clear:

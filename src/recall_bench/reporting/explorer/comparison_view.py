@@ -6,6 +6,13 @@ from recall_bench.core.errors import BenchError
 from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.comparison import PairedComparison
 from recall_bench.metrics.estimate import Estimate
+from recall_bench.reporting.behaviour.report_text import format_figure
+from recall_bench.reporting.behaviour.suite_comparison import (
+    FigureContrast,
+    SuiteComparison,
+    compare_suites,
+    describe_suite_conclusion,
+)
 from recall_bench.reporting.formats import (
     OF_100,
     format_count,
@@ -55,6 +62,8 @@ class ContrastTables(ComputedRecord, frozen=True, kw_only=True):
     """One run against the baseline."""
 
     letter: str
+    measure: str = "points of 100"
+    """What the first table is about."""
     conclusion: str
     notes: tuple[str, ...]
     overall: tuple[DifferenceRow, ...]
@@ -86,6 +95,8 @@ def view_comparison(
 ) -> ComparisonView:
     """Compare runs with these names, or say why they cannot be compared."""
     try:
+        if any(folder.plan.behaviour is not None for folder in folders):
+            return _view_suites(compare_suites(folders, intersect=intersect))
         report = compare_runs(folders, intersect=intersect)
     except BenchError as error:
         problem = str(error)
@@ -95,6 +106,50 @@ def view_comparison(
     return ComparisonView(
         runs=tuple((card.letter, card.system, _describe_card(card)) for card in report.runs),
         contrasts=tuple(_list_tables(report)),
+    )
+
+
+def _view_suites(report: SuiteComparison) -> ComparisonView:
+    """The figures that both runs have, each as a row."""
+    return ComparisonView(
+        runs=tuple((run.letter, run.system, f"suite {report.suite}") for run in report.runs),
+        contrasts=tuple(
+            ContrastTables(
+                letter=contrast.letter,
+                measure="figure",
+                conclusion=describe_suite_conclusion(contrast),
+                notes=tuple(format_sentence(note) for note in contrast.notes),
+                overall=tuple(
+                    _describe_figure(each)
+                    for each in contrast.figures
+                    if each.comparison is not None
+                ),
+                categories=(),
+                checkpoints=(),
+                personas=(),
+            )
+            for contrast in report.contrasts
+        ),
+    )
+
+
+def _describe_figure(each: FigureContrast) -> DifferenceRow:
+    found = each.comparison
+    assert found is not None  # noqa: S101 - others are not shown
+    difference = found.difference
+    return DifferenceRow(
+        name=each.first.name,
+        title=each.first.label,
+        questions=f"{difference.trials:,}",
+        first=format_figure(each.first),
+        second=format_figure(each.second),
+        difference=format_delta(difference.value * _PERCENT, 1),
+        interval=format_interval(difference, 1, _PERCENT) or "",
+        p=_format_tested(found),
+        is_clear=each.is_clear,
+        value=difference.value * _PERCENT,
+        low=None if difference.low is None else difference.low * _PERCENT,
+        high=None if difference.high is None else difference.high * _PERCENT,
     )
 
 

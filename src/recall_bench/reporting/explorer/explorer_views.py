@@ -27,6 +27,7 @@ from recall_bench.judging.lab.person_labels import (
     read_labels,
 )
 from recall_bench.reporting.analyses.attribution import find_leaves
+from recall_bench.reporting.behaviour.scorecard import build_scorecard, write_scorecard_page
 from recall_bench.reporting.explorer.comparison_view import pair_rows, view_comparison
 from recall_bench.reporting.explorer.run_catalogue import CatalogueRun, RunCatalogue, Stamp
 from recall_bench.reporting.explorer.story_view import build_story_blocks
@@ -172,6 +173,17 @@ class OpenRun:
     def write_report(self, output: Path) -> None:
         """Write the report page of the run."""
         here = self.found.id
+        if self.folder.plan.behaviour is not None:
+            write_scorecard_page(
+                output,
+                build_scorecard([self.folder]),
+                stories=self.folder,
+                links=(
+                    ("All runs", "../../index.html#runs"),
+                    ("Compare", f"../../index.html#compare?runs={here}"),
+                ),
+            )
+            return
         write_page(
             output,
             build_report(self.folder, self.table),

@@ -18,6 +18,8 @@ from recall_bench.core.plan import Plan
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.estimate import Estimate
+from recall_bench.reporting.behaviour.report_text import format_figure
+from recall_bench.reporting.behaviour.suite_report import build_behaviour_report
 from recall_bench.reporting.formats import (
     OF_100,
     format_card,
@@ -69,6 +71,8 @@ class RunFigures(ComputedRecord, frozen=True, kw_only=True):
     cost: str
     trials: int
     errors: int
+    headlines: tuple[tuple[str, str], ...] = ()
+    """The main figures of a behaviour suite, which has no score: each with its words."""
 
 
 class LiveProgress(ComputedRecord, frozen=True, kw_only=True):
@@ -98,6 +102,8 @@ class RunRow(ComputedRecord, frozen=True, kw_only=True):
     problem: str | None = None
     settings: Mapping[str, str] = {}
     """Those in which the runs of the table differ."""
+    suite: str | None = None
+    """The behaviour suite; None for a run over a history."""
     figures: RunFigures | None = None
     progress: LiveProgress | None = None
 
@@ -229,7 +235,7 @@ def _list_differing(plans: Mapping[str, Plan]) -> dict[str, dict[str, str]]:
 
     Those of a system are held against other runs of the same system.
     """
-    common = {key: list_settings(plan) for key, plan in plans.items()}
+    common = {key: list_settings(plan) for key, plan in plans.items() if plan.behaviour is None}
     found: dict[str, dict[str, str]] = {key: {} for key in plans}
     for name in _find_differing(common.values()):
         for key, settings in common.items():
@@ -268,15 +274,21 @@ def _describe_start(run: CatalogueRun, first: RunStarted) -> RunRow:
         dataset=_describe_dataset(plan),
         started=first.at,
         state=READING,
+        suite=None if plan.behaviour is None else plan.behaviour.suite,
     )
 
 
 def _describe_judge(plan: Plan) -> str:
+    if plan.behaviour is not None:
+        return NO_DATA
     people = "" if plan.labels is None else f", {plan.labels.answers:,} by people"
     return describe_judge(plan) + people
 
 
 def _describe_dataset(plan: Plan) -> str:
+    if plan.behaviour is not None:
+        stories = len(plan.scenarios)
+        return f"suite {plan.behaviour.suite}, {stories:,} {'story' if stories == 1 else 'stories'}"
     personas = join_words([card.id for card in plan.scenarios], most=_SHOWN_PERSONAS)
     if plan.dataset is None:
         return personas
@@ -318,6 +330,8 @@ def _measure_rate(run: CatalogueRun, done: int) -> float | None:
 
 
 def _compute_figures(folder: RunFolder) -> RunFigures:
+    if folder.plan.behaviour is not None:
+        return _compute_suite_figures(folder)
     summary, (scale, means) = summarise(folder), estimate_run(folder)
     score, bounds = means.estimate_overall(), means.estimate_range()
     invented, leaked = means.estimate_invented(), means.estimate_leaked()
@@ -341,6 +355,32 @@ def _compute_figures(folder: RunFolder) -> RunFigures:
         cost=NO_DATA if cost == Usage() else format_price(cost),
         trials=summary.overall.owed,
         errors=summary.overall.failed,
+    )
+
+
+def _compute_suite_figures(folder: RunFolder) -> RunFigures:
+    report = build_behaviour_report(folder)
+    validity, cost = summarise(folder).validity, folder.usage
+    return RunFigures(
+        state=validity.status.value,
+        reason=validity.reason,
+        score=None,
+        low=None,
+        high=None,
+        score_text=NO_DATA,
+        silence=NO_DATA,
+        ceiling=NO_DATA,
+        doubt=None,
+        invented=NO_DATA,
+        invented_share=None,
+        leaked=NO_DATA,
+        leaked_share=None,
+        cost=NO_DATA if cost == Usage() else format_price(cost),
+        trials=report.trials,
+        errors=report.not_answered,
+        headlines=tuple(
+            (each.label, format_figure(each)) for each in report.figures if each.is_headline
+        ),
     )
 
 

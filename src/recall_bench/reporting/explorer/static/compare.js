@@ -40,9 +40,9 @@ const compare = (() => {
   const pickers = () => {
     const all = ids();
     const boxes = all.map((id, place) =>
-      make("div", { class: "picked" }, make("b", { class: `letter l${place % 6}` }, letter(id)), runs.choose(place ? `Run ${letter(id)}` : "Baseline A", id, (next) => change(place, next)), make("a", { href: `run/${id}/report.html` }, "Report")),
+      make("div", { class: "picked" }, make("b", { class: `letter l${place % 6}` }, letter(id)), runs.choose(place ? `Run ${letter(id)}` : "Baseline A", id, (next) => change(place, next), true), make("a", { href: `run/${id}/report.html` }, "Report")),
     );
-    const more = runs.choose(all.length ? "Add a run" : "Choose a run", "", (id) => change(all.length, id));
+    const more = runs.choose(all.length ? "Add a run" : "Choose a run", "", (id) => change(all.length, id), true);
     return make("div", { class: "pickers" }, ...boxes, make("div", { class: "picked" }, more));
   };
 
@@ -92,7 +92,7 @@ const compare = (() => {
       make("h3", {}, `${each.letter} against A`),
       make("p", { class: "lead" }, each.conclusion),
       ...each.notes.map((note) => make("p", { class: "quiet" }, note)),
-      table("points of 100", each.overall, each.letter),
+      table(each.measure, each.overall, each.letter),
       table("by category", each.categories, each.letter, (name) => look({ category: name, at: "" })()),
       table("by checkpoint", each.checkpoints, each.letter, (name) => look({ at: name, category: "" })()),
       each.personas.length > 1 ? table("by persona", each.personas, each.letter) : null,

@@ -12,7 +12,7 @@ const label = (() => {
   let loaded = null; // The trials of a run and its labels.
   let queue = [];
 
-  const run = () => (runs.find(address.state.run) ? address.state.run : runs.known.find((each) => each.state !== "unreadable")?.id);
+  const run = runs.shown;
 
   const kept = () => {
     try {
@@ -182,7 +182,7 @@ const label = (() => {
   const follow = async () => {
     const id = run();
     if (!id) {
-      root.replaceChildren(make("p", { class: "missing" }, "No run is here yet."));
+      root.replaceChildren(make("p", { class: "missing" }, runs.absent()));
       return;
     }
     if (loaded?.id !== id) {

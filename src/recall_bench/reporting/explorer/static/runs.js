@@ -25,14 +25,23 @@ const runs = (() => {
   const title = (run) => (run.state === "unreadable" ? `${run.name} (cannot be read)` : `${run.system} · ${run.name}`);
 
   // A choice of one run; `change` gets its id.
-  const choose = (label, chosen, change) => {
+  // Without `hasSuites` those of behaviour suites cannot be chosen: they have no history to look at.
+  const choose = (label, chosen, change, hasSuites = false) => {
     const select = make("select", { "aria-label": label }, make("option", { value: "" }, `${label}: none`));
-    for (const run of known) select.append(make("option", { value: run.id, selected: run.id === chosen, disabled: run.state === "unreadable" }, title(run)));
+    for (const run of known) select.append(make("option", { value: run.id, selected: run.id === chosen, disabled: run.state === "unreadable" || (Boolean(run.suite) && !hasSuites) }, title(run)));
     select.addEventListener("change", () => change(select.value));
     return select;
   };
 
-  return { load, find, trials, title, choose, get known() { return known; } };
+  // The run of the address, or the first that can be shown; null if there is none.
+  const shown = () => {
+    const asked = find(address.state.run);
+    if (asked) return asked.suite ? null : asked.id;
+    return known.find((each) => each.state !== "unreadable" && !each.suite)?.id ?? null;
+  };
+  const absent = () => (find(address.state.run)?.suite ? "This is a run of a behaviour suite: its report shows its stories, and it has no days or verdicts to look at here." : "No run over a history is here yet.");
+
+  return { load, find, trials, title, choose, shown, absent, get known() { return known; } };
 })();
 
 const runsTable = (() => {
@@ -134,7 +143,7 @@ const runsTable = (() => {
       name: nameCell(run),
       dataset: plain(run.dataset),
       judge: plain(run.judge),
-      score: figures ? [make("span", {}, tidy(figures.score_text)), bar(figures), figures.doubt && make("small", { class: "quiet" }, figures.doubt)] : ["–"],
+      score: figures?.headlines.length ? figures.headlines.map(([words, text]) => make("small", { class: "suite-figure" }, make("b", {}, text), ` ${words}`)) : figures ? [make("span", {}, tidy(figures.score_text)), bar(figures), figures.doubt && make("small", { class: "quiet" }, figures.doubt)] : ["–"],
       silence: [tidy(figures?.silence)],
       ceiling: [tidy(figures?.ceiling)],
       invented: [tidy(figures?.invented)],

@@ -9,7 +9,7 @@ const travel = (() => {
   let drawn = "";
   let listed = null; // What was asked at the checkpoint, as rows and as a list.
 
-  const run = () => (runs.find(address.state.run) ? address.state.run : runs.known.find((each) => each.state !== "unreadable")?.id);
+  const run = runs.shown;
 
   const read = async () => {
     const id = run();
@@ -263,7 +263,7 @@ const travel = (() => {
   const follow = async () => {
     const now = await read();
     if (!now) {
-      shown.replaceChildren(make("p", { class: "missing" }, "No run is here yet."));
+      shown.replaceChildren(make("p", { class: "missing" }, runs.absent()));
       return;
     }
     const { open, ...rest } = address.state;
