@@ -8,10 +8,12 @@ import pytest
 
 from recall_bench.core import user_code
 from recall_bench.core.errors import UsageError
-from recall_bench.core.memory import MemorySystem, RetrievalReply
+from recall_bench.core.memory import MemorySystem, MemoryWithFolder, RetrievalReply
 from recall_bench.systems.products.product import Product
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.python.system import build_python_system
+from recall_bench.systems.transports.child_environment import STATE_DIR
+from tests.conftest import episode
 from tests.systems.diary import question
 
 pytestmark = pytest.mark.anyio
@@ -37,6 +39,20 @@ class Shelf:
         return {"passages": [{"text": f"{self.k} from {self.endpoint}"}]}
 
 
+class Drawer(Shelf):
+    name = "drawer"
+
+    def __init__(self, *, state_dir: Path) -> None:
+        super().__init__(state_dir=state_dir)
+        self.path = state_dir / "contents"
+
+    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
+        self.path.write_text(content, encoding="utf-8")
+
+    def reopen(self) -> None:
+        pass
+
+
 class Box(Shelf):
     name = "box"
 
@@ -51,6 +67,24 @@ async def found(system: MemorySystem) -> str:
     await system.close()
     assert isinstance(reply, RetrievalReply)
     return reply.passages[0].text
+
+
+async def test_a_program_that_a_run_started_leaves_its_files_in_the_folder_it_was_given(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The next process goes on with them when this one was killed."""
+    monkeypatch.setenv(STATE_DIR, str(tmp_path))
+    system = Product(Drawer)({})
+    memory = await system.open("ada")
+    await memory.ingest(episode(1, "a key"))
+    assert isinstance(memory, MemoryWithFolder)
+    folder = memory.state_folder
+    await memory.close()
+    await system.close()
+
+    assert folder is not None
+    assert folder.is_relative_to(tmp_path)
+    assert (folder / "contents").read_text(encoding="utf-8").strip() == "a key"
 
 
 async def test_settings_and_endpoint_reach_the_adapter() -> None:

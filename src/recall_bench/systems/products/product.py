@@ -1,6 +1,7 @@
 """What in-process products share: registration, embedder, and the base of their adapters."""
 
 import inspect
+import os
 import shutil
 import sqlite3
 import sys
@@ -29,6 +30,7 @@ from recall_bench.systems.products.notes import (
 )
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.python.system import build_python_system
+from recall_bench.systems.transports.child_environment import STATE_DIR
 
 ENDPOINT_MODEL = "recall-bench"
 """The model asked for: the run's endpoint has one embedder and ignores the name."""
@@ -108,7 +110,16 @@ class Product:
             for name, parameter in inspect.signature(self.adapter).parameters.items()
             if name not in given and parameter.default is not inspect.Parameter.empty
         }
-        return build_python_system(self.adapter, {**defaults, **config}, given=given, is_ours=True)
+        # A program that was started for a run is given a folder, which outlasts it.
+        folder = os.environ.get(STATE_DIR)
+        return build_python_system(
+            self.adapter,
+            {**defaults, **config},
+            given=given,
+            is_ours=True,
+            state_dir=Path(folder) if folder else None,
+            keeps_states=folder is not None,
+        )
 
 
 class ProductEmbedder:

@@ -60,14 +60,18 @@ def build_python_system(
     state_dir: Path | None = None,
     given: Mapping[str, object] | None = None,
     is_ours: bool = False,
+    keeps_states: bool = False,
 ) -> "PythonSystem":
     """The system of an adapter class, a factory of adapters, or a single adapter.
 
     A single adapter holds one memory at a time. `given` is passed to the factory like the config,
     but is not on the card: for example an address that differs in every run. An adapter that is not
-    ours is marked on the card: it runs in the process of the harness.
+    ours is marked on the card: it runs in the process of the harness. Folders are kept as in
+    `load_python_system`.
     """
-    system = PythonSystem(wrap_source(subject), config or {}, state_dir, given or {})
+    system = PythonSystem(
+        wrap_source(subject), config or {}, state_dir, given or {}, keeps_states=keeps_states
+    )
     return system if is_ours else _mark_in_process(system)
 
 
