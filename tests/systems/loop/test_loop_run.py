@@ -268,3 +268,22 @@ def test_what_is_missing_is_said(
 
     assert shown.code == 2
     assert said in shown.err
+
+
+def test_the_page_s_own_example_runs_and_reports(invoke: Invoke, data: Path) -> None:
+    """With the script of the how-to page in place of a model: it saves, searches and is silent."""
+    page = (Path(recall_bench.__file__).parents[2] / "docs/how-to/tool-loop.md").read_text()
+    Path("my_model.py").write_text(page.split("```python\n")[1].split("```")[0])
+    shown = invoke(
+        *("run", "--adapter", "loop:bm25", "--agent-model", "my_model.py", "--data", data),
+        *("--ranges", "5d", "--no-heatmap-png", "--into", "out"),
+    )
+    assert shown.code == 0, shown.err
+
+    told = invoke("report", "out", "--data", data)
+
+    assert "found                                5       0       5" in told.out
+    assert "5 sessions · 10 requests · 5 calls" in told.out
+    html = Path("out/report/report.html").read_text(encoding="utf-8")
+    assert 'id="tool-loop"' in html
+    assert "a wrong answer did not use them" in html

@@ -34,6 +34,7 @@ from recall_bench.reporting.pages.page_sections import (
     render_failures,
     render_figures,
     render_hallucination,
+    render_tool_loop,
 )
 from recall_bench.reporting.run_report import ReportHeader, RunReport
 from recall_bench.runs.summary import RunStatus
@@ -344,7 +345,7 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, links: PageLinks 
     return join_markup(
         make_element("a", "Skip to the questions", href="#questions", class_="skip"),
         render_header(report, links),
-        render_navigation(_PAGE_SECTIONS),
+        render_navigation(_list_sections(report)),
         make_element(
             "main",
             render_noscript(report),
@@ -365,6 +366,7 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, links: PageLinks 
             _render_section(
                 "failures", "Failures", render_failures(report.attribution), charts, "attribution"
             ),
+            *_render_loop_section(report, charts),
             _render_section(
                 "costs", "Cost", render_costs(report.costs, report.paretos, report.unit), charts
             ),
@@ -375,6 +377,24 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, links: PageLinks 
         make_element("div", id="tooltip", role="tooltip", hidden=True),
         make_element("dialog", id="detail", aria_labelledby="detail-title", class_="detail"),
     )
+
+
+def _list_sections(report: RunReport) -> PageLinks:
+    """The sections of the page; that of a tool loop stands before the costs."""
+    if report.tool_loop is None:
+        return _PAGE_SECTIONS
+    place = [name for name, _ in _PAGE_SECTIONS].index("costs")
+    return (*_PAGE_SECTIONS[:place], _LOOP_SECTION, *_PAGE_SECTIONS[place:])
+
+
+_LOOP_SECTION = ("tool-loop", "Tool loop")
+
+
+def _render_loop_section(report: RunReport, charts: Sequence[Chart]) -> tuple[Markup, ...]:
+    """What an agent did with the memory; nothing for other systems."""
+    if report.tool_loop is None:
+        return ()
+    return (_render_section(*_LOOP_SECTION, render_tool_loop(report.tool_loop), charts),)
 
 
 def _render_missing(why: str | None) -> tuple[Markup, ...]:

@@ -15,6 +15,7 @@ from recall_bench.reporting.analyses.costs import Pareto, RunCosts
 from recall_bench.reporting.analyses.degradation import Degradation
 from recall_bench.reporting.analyses.fact_survival import GroupSurvival, SurvivalGroup
 from recall_bench.reporting.analyses.hallucination import HallucinationViews, RateCourse
+from recall_bench.reporting.analyses.tool_loop import STAGE_MEANINGS, ToolLoopReport
 from recall_bench.reporting.formats import (
     format_count,
     format_half_life,
@@ -39,6 +40,7 @@ from recall_bench.reporting.headlines import (
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 from recall_bench.reporting.report_text import describe_forecasts
 from recall_bench.reporting.run_text import has_low_ceilings
+from recall_bench.reporting.tool_loop_text import describe_sessions
 from recall_bench.reporting.trial_scores import ProtocolFigure
 from recall_bench.runs.estimates import Heatmap, HeatmapTotal
 
@@ -291,6 +293,38 @@ def _list_canary_cells(each: WatchedCanary) -> tuple[str, ...]:
 
 def _format_slug(name: str) -> str:
     return name.replace("-", " ")
+
+
+def render_tool_loop(found: ToolLoopReport) -> Iterator[Markup]:
+    """Faults of the memory, how far each fact came, and the calls of the agent."""
+    checks = found.memory
+    notes = (
+        f"The agent saved {checks.saved:,} notes, updated {checks.updated:,} and deleted "
+        f"{checks.deleted:,}; searches returned {checks.notes_returned:,}."
+    )
+    yield make_element("p", notes, class_="lead")
+    for fault in found.faults:
+        yield make_element("p", format_sentence(fault), class_="missing")
+    stages = [
+        (
+            format_slug(each.stage),
+            f"{each.right + each.wrong:,}",
+            f"{each.right:,}",
+            f"{each.wrong:,}",
+            STAGE_MEANINGS[each.stage],
+        )
+        for each in found.stages
+        if each.right + each.wrong
+    ]
+    head = ("the fact was", "trials", "right", "wrong", "")
+    yield _render_table(head, stages, (1, 2, 3), is_whole=True)
+    tools = [
+        (each.tool, each.role or "", f"{each.on_days:,}", f"{each.on_questions:,}")
+        for each in found.tools
+    ]
+    yield _render_table(("tool", "role", "on days", "on questions"), tools, (2, 3))
+    for name, counts in (("Days", found.days), ("Questions", found.questions)):
+        yield make_element("p", f"{name}: {describe_sessions(counts)}.", class_="quiet note")
 
 
 def _render_table(
