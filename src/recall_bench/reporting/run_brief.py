@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from recall_bench.runs.estimates import Heatmap
 
 _WEAKEST = 3
-_SHOWN_FACTS = {
-    *("Isolation", "Personas", "Part", "Answers", "Reviews", "Cost", "Failures", "Feed failed"),
-}
+_SHOWN_FACTS = frozenset(
+    ("Isolation", "Caveats", "Personas", "Part", "Answers", "Reviews", "Cost", "Failures")
+) | {"Feed failed"}
 """The facts that a reader must not miss; the others are in the tables and on the page."""
 
 

@@ -201,7 +201,7 @@ async def test_a_server_is_told_who_asks_in_fields_and_headers_of_our_choice() -
     with AgentServer() as agents:
         system = open_agent(
             f"openai:{agents.url}/notes/v1/chat/completions",
-            user="",
+            user=None,
             history=False,
             body={"metadata": {"who": "{memory}", "where": ["{session}"]}, "temperature": 0},
         )

@@ -36,6 +36,10 @@ def test_an_agent_that_takes_notes_knows_every_day(
     assert code == 0
     assert set(journal.answers.values()) <= LINES
     assert len(journal.answers) == 6
+    # Each message is recorded at once, before the day or the answer that it belongs to.
+    kinds = [each["type"] for each in journal.events]
+    fed = [kind for kind in kinds if kind in ("exchanged", "ingested", "answered")]
+    assert fed == [*["exchanged", "ingested"] * 6, *["exchanged", "answered"] * 6]
     assert [each["day"] for each in journal.exchanges if "day" in each] == [1, 2, 3, 4, 5, 6]
     assert sum("question" in each for each in journal.exchanges) == 6
     assert len({each["conversation"] for each in journal.exchanges}) == 12

@@ -59,7 +59,7 @@ class ChatSettings(ServerSettings, frozen=True, kw_only=True, forbid_unknown_fie
     model: str | None = None
     history: bool = True
     """Whether the messages of a conversation are sent again with the next one."""
-    user: str = "{memory}"
+    user: str | None = "{memory}"
     """The field `user` of every request; empty to send none."""
     body: dict[str, object] = msgspec.field(default_factory=dict)
     """Further fields of every request."""
