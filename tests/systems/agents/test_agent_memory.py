@@ -77,7 +77,11 @@ async def test_a_question_leaves_nothing_and_copies_are_found_at_one_path(spy: s
     memory = await system.open("s")
     await memory.ingest(LEAK)
 
+    assert memory.state_folder is not None
+    root = memory.state_folder.parent
+    before = sorted(root.iterdir())
     first, second = json.loads(await ask(memory)), json.loads(await ask(memory))
+    assert sorted(root.iterdir()) == before
     token = await system.snapshots.save(memory)
     await memory.ingest(make_day(2, "The tap drips."))
     copy = await system.snapshots.open(token)
@@ -195,6 +199,9 @@ async def test_a_conversation_that_we_send_is_branched_for_questions_and_copies(
     assert said == [LEAK.text, *["The boiler in the attic leaks."] * 2]
     assert [len(body["messages"]) for body in requests] == [1, 3, 3, 5, 5]
     assert requests[2]["user"] != requests[0]["user"] == requests[3]["user"]
+    talks = [each.conversation for each in system.drain_exchanges("s")]
+    assert talks[0] == talks[1]
+    assert len(set(talks)) == 4
 
 
 async def test_a_server_is_told_who_asks_in_fields_and_headers_of_our_choice() -> None:
@@ -222,7 +229,7 @@ async def test_a_server_is_told_who_asks_in_fields_and_headers_of_our_choice() -
 def test_a_conversation_that_is_too_long_is_recorded_and_costs_the_questions(
     garden: Path, tmp_path: Path
 ) -> None:
-    with AgentServer(context_tokens=120) as agents:
+    with AgentServer(context_tokens=100) as agents:
         adapter = f"openai:{agents.url}/chat/v1"
         code = run_garden(garden, tmp_path / "run", adapter, config={"conversation": "one"})
 
@@ -231,7 +238,7 @@ def test_a_conversation_that_is_too_long_is_recorded_and_costs_the_questions(
     assert code == 5
     assert journal.days == [1, 2, 3, 4, 5, 6]
     assert faults[:2] == [None, None]
-    assert all("maximum context length is 120" in str(each) for each in faults[3:])
+    assert all("maximum context length is 100" in str(each) for each in faults[2:])
     assert journal.failures.keys() == {"ContextExceeded"}
 
 
