@@ -170,6 +170,10 @@ def test_cut_off_story_is_done_again_and_others_are_not(tmp_path: Path) -> None:
     result, report = run_suite(into, "erasure", make_system(_Dies, state), **wanted)
     assert isinstance(result.stopped_by, SystemGone)
     assert not report.is_finished
+    known = report.get_figure("known-before")
+    assert known is not None
+    assert known.estimate is not None
+    assert (known.estimate.value, known.estimate.trials) == (1.0, 6), "of two stories that ended"
     done = len(list(read_events(into / JOURNAL)))
     _Dies.lives = True
     result, report = run_suite(

@@ -115,8 +115,10 @@ class SuiteResults:
         return [card.id for card in self.folder.plan.scenarios]
 
     def list_results(self, story: str) -> Iterator[TrialResult]:
-        """Yield every owed trial of a story with its answer."""
-        yield from self.folder.results(story)
+        """Yield every trial of a story that came to an end; what is still to do shows nothing."""
+        for result in self.folder.results(story):
+            if result.answered is not None or result.outcome is not None:
+                yield result
 
     def list_observed(self, story: str, action: str) -> Sequence[Observed]:
         """List what was observed in a story by this action."""
