@@ -23,7 +23,7 @@ from recall_bench.runs.run_folder import RunFolder
 
 BUILT_IN = ("none", "recency", "bm25", "vector", "hybrid")
 PRODUCTS = ("files", "chroma", "lancedb", "qdrant", "langmem", "mem0")
-RECALL_OPTIONS = ("--personas", "er-physician", "--ranges", "30d")
+RECALL_OPTIONS = ("--personas", "er-physician", "--ranges", "90d")
 ROOT = Path(__file__).parents[1]
 
 COLUMNS = {
