@@ -130,3 +130,24 @@ def test_load_of_two_stories_is_not_added_up() -> None:
     assert get_share(found["recall/10d/4"]) == 0.5
     assert get_share(found["saturation/10d"]) == 4.0
     assert "saturation/100d" not in found
+
+
+def test_memory_of_a_user_is_not_offered_where_no_process_is_ours() -> None:
+    from recall_bench.reporting.behaviour.load_report import LoadLevel, list_resources
+
+    def list_figures(**values: float) -> list[tuple[str, bool, str]]:
+        results = ScriptedResults()
+        results.add_observation("days-10-1", "4/s", "load", seconds=2.0, values=values)
+        level = LoadLevel(10, 4, results.list_observed("days-10-1", "load"))
+        return [(each.name, each.is_offered, each.note) for each in list_resources(level)]
+
+    remote = "no process of it was started by us"
+    here = "in our process, with what sends the load"
+    assert list_figures() == [
+        ("cpu/10d/4", False, remote),
+        ("memory/10d/4", False, remote),
+        ("disk/10d/4", False, "no folder of it is known"),
+    ]
+    shared = {"cpu_s": 1.0, "rss_bytes": 1e6, "in our process": 1.0}
+    assert list_figures(**shared)[:2] == [("cpu/10d/4", True, here), ("memory/10d/4", True, here)]
+    assert list_figures(**shared | {"in our process": 0.0})[0] == ("cpu/10d/4", True, "")

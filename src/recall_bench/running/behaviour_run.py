@@ -62,7 +62,8 @@ from recall_bench.metrics.planted import contains, find_planted, search_folder
 from recall_bench.running.backlog import Backlog
 from recall_bench.running.checkpoint import finish_trial
 from recall_bench.running.components import RunContext
-from recall_bench.running.load_generator import LoadGenerator, ResourceMeter
+from recall_bench.running.load_generator import LoadGenerator
+from recall_bench.running.resource_meter import ResourceMeter
 from recall_bench.systems.memory_call import ask_memory, call_system
 from recall_bench.systems.reply import ReplyFinisher
 
@@ -107,7 +108,7 @@ class StoryRun:
         lanes = [_LaneRun(self, lane) for lane in self.story.lanes]
         name = self.story.scenario.id
         started = StoryStarted(at=datetime.now(UTC), scenario=name)
-        meter = ResourceMeter() if self._is_load else None
+        meter = ResourceMeter(is_here=self.system.card.computes) if self._is_load else None
         async with anyio.create_task_group() as group:
             for lane in lanes:
                 group.start_soon(lane.run, meter)
@@ -429,8 +430,10 @@ class _LaneRun:
             most=self._system.card.max_concurrency,
             timeout_s=story.plan.answer_timeout_s,
         )
+        meter = self._meter
+        before_s = None if meter is None else meter.read_cpu()
         measured = await load.run(step)
-        used = {} if self._meter is None else self._meter.measure(self._find_folder())
+        used = {} if meter is None else meter.measure(self._find_folder(), before_s)
         self._observe(
             step,
             "load",

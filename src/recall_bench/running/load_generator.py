@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -191,44 +190,3 @@ def draw_arrivals(step: LoadStep) -> Iterator[tuple[float, bool]]:
 async def _sleep_until(moment: float) -> None:
     left = moment - time.perf_counter()
     await anyio.sleep(max(0.0, left))
-
-
-class ResourceMeter:
-    """The memory and processor time of this process and of those it started.
-
-    Built-ins run in this process; a server that others started is not measured.
-    """
-
-    def __init__(self) -> None:
-        self._start = _sum_usage()
-
-    def measure(self, folder: Path | None) -> dict[str, float]:
-        """Measure what was added since the start, and the size of a folder where one is known."""
-        now = _sum_usage()
-        used = {f"added {name}": now[name] - self._start[name] for name in now}
-        if folder is not None:
-            used["disk_bytes"] = float(sum(_find_size(path) for path in folder.rglob("*")))
-        return used
-
-
-def _sum_usage() -> dict[str, float]:
-    import psutil
-
-    own = psutil.Process()
-    total = {"rss_bytes": 0.0, "cpu_s": 0.0}
-    for process in (own, *own.children(recursive=True)):
-        try:
-            times = process.cpu_times()
-            total["rss_bytes"] += process.memory_info().rss
-            total["cpu_s"] += times.user + times.system
-        except psutil.Error:
-            # It ended while it was looked at.
-            continue
-    return total
-
-
-def _find_size(path: Path) -> int:
-    try:
-        return path.stat().st_size if path.is_file() else 0
-    except FileNotFoundError:
-        return 0

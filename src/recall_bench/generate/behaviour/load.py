@@ -29,6 +29,10 @@ CLIENTS = 4
 """Memories of a story, each a user of its own."""
 WRITE_SHARE = 0.1
 _ASKED = 4
+_MOST_WRITES = 40
+"""Days that are written to a memory at one rate: each has to be told and kept."""
+_EXPECTED_WRITES = 32
+"""Where there would be more, so many on average: hardly ever more than the most."""
 
 
 def draw_load_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
@@ -43,6 +47,11 @@ def draw_load_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
 def list_missing_parts(request: StoryRequest) -> tuple[str, ...]:  # noqa: ARG001
     """Nothing: every system can be fed and asked."""
     return ()
+
+
+def _choose_write_share(arrivals: float) -> float:
+    """The share of writes, small enough that they are spread over all of the time."""
+    return WRITE_SHARE if arrivals * WRITE_SHARE <= _MOST_WRITES else _EXPECTED_WRITES / arrivals
 
 
 def _write_story(writer: StoryWriter, request: StoryRequest, size: int) -> BehaviourStory:
@@ -71,9 +80,10 @@ def _write_story(writer: StoryWriter, request: StoryRequest, size: int) -> Behav
                 )
         steps += [SettleStep(phase=REST), AskStep(phase=REST, items=tuple(items))]
         for rate, phase in zip(RATES, PHASES[1:], strict=True):
-            due = int(rate / CLIENTS * request.load_s * WRITE_SHARE * 2) + 1
+            write_share = _choose_write_share(rate / CLIENTS * request.load_s)
+            due = int(rate / CLIENTS * request.load_s * write_share * 2) + 1
             fresh = []
-            for _ in range(min(due, 40)):
+            for _ in range(min(due, _MOST_WRITES)):
                 day += 1
                 fresh.append(writer.write_day(day))
             steps += [
@@ -84,7 +94,7 @@ def _write_story(writer: StoryWriter, request: StoryRequest, size: int) -> Behav
                     seconds=request.load_s,
                     items=tuple(items),
                     episodes=tuple(fresh),
-                    write_share=WRITE_SHARE,
+                    write_share=write_share,
                     seed=derive_seed(request.seed, writer.name, f"client-{client}"),
                 ),
             ]

@@ -26,7 +26,7 @@ _KINDS = {"query": "answer", "ingest": "write"}
 
 
 @dataclass(frozen=True, slots=True)
-class _LoadLevel:
+class LoadLevel:
     """All memories of one size at one rate."""
 
     size: int
@@ -92,17 +92,17 @@ def _list_size(results: SuiteResults, size: int) -> Iterator[Figure]:
         return
     seen = [each for name in stories for each in results.list_observed(name, "load")]
     levels = [
-        _LoadLevel(size, rate, [each for each in seen if each.phase == phase])
+        LoadLevel(size, rate, [each for each in seen if each.phase == phase])
         for rate, phase in zip(RATES, PHASES[1:], strict=True)
     ]
     yield _find_saturation(size, levels)
     yield _estimate_rest(results, stories, size)
     for level in levels:
         yield from _list_level(level)
-    yield _estimate_user(size, levels[0])
+    yield _measure_user(size, levels[0])
 
 
-def _find_saturation(size: int, levels: Sequence[_LoadLevel]) -> Figure:
+def _find_saturation(size: int, levels: Sequence[LoadLevel]) -> Figure:
     kept = 0
     for level in levels:
         if not level.is_kept_up:
@@ -134,7 +134,7 @@ def _estimate_rest(results: SuiteResults, stories: Sequence[str], size: int) -> 
     )
 
 
-def _list_level(level: _LoadLevel) -> Iterator[Figure]:
+def _list_level(level: LoadLevel) -> Iterator[Figure]:
     start = f"{level.size} days, {level.rate}/s: "
     place = f"{level.size}d/{level.rate}"
     yield Figure(
@@ -157,6 +157,7 @@ def _list_level(level: _LoadLevel) -> Iterator[Figure]:
         estimate=_make_point(level.throughput, level.arrivals),
         unit="/s",
     )
+    yield from list_resources(level)
     for kind, words in _KINDS.items():
         encoded = [e.histograms[kind] for e in level.seen if kind in e.histograms]
         merged = merge_histograms(encoded)
@@ -172,17 +173,55 @@ def _list_level(level: _LoadLevel) -> Iterator[Figure]:
             )
 
 
-def _estimate_user(size: int, level: _LoadLevel) -> Figure:
+def list_resources(level: LoadLevel) -> Iterator[Figure]:
+    """Processor time, memory and disk of the processes that we started for the system."""
+    start = f"{level.size} days, {level.rate}/s: "
+    place = f"{level.size}d/{level.rate}"
+    # All memories share the processes, so each sees about the same: the most counts.
+    cores = [
+        100 * each.values["cpu_s"] / each.seconds
+        for each in level.seen
+        if "cpu_s" in each.values and each.seconds
+    ]
+    yield _make_resource(
+        level, f"cpu/{place}", f"{start}processor time", max(cores, default=None), "% of a core"
+    )
+    rss = [each.values["rss_bytes"] / 1e6 for each in level.seen if "rss_bytes" in each.values]
+    yield _make_resource(
+        level, f"memory/{place}", f"{start}resident memory", max(rss, default=None), "MB"
+    )
+    # Each memory has a folder of its own.
+    disk = [each.values["disk_bytes"] / 1e6 for each in level.seen if "disk_bytes" in each.values]
+    total = sum(disk) / len(level.stories) if disk else None
+    figure = _make_resource(level, f"disk/{place}", f"{start}on disk", total, "MB")
+    yield figure.replace(note="" if disk else "no folder of it is known")
+
+
+def _measure_user(size: int, level: LoadLevel) -> Figure:
     """What one more memory adds to the resident memory of the processes we started."""
     added = [
         each.values["added rss_bytes"] for each in level.seen if "added rss_bytes" in each.values
     ]
     found = None if not added else max(added) / CLIENTS / 1e6
+    words = f"{size} days: memory of one more user"
+    figure = _make_resource(level, f"memory-a-user/{size}d", words, found, "MB")
+    if figure.estimate is None or not figure.note:
+        return figure
+    return figure.replace(note=f"{figure.note}, and with libraries that are loaded once")
+
+
+def _make_resource(
+    level: LoadLevel, name: str, label: str, value: float | None, unit: str
+) -> Figure:
+    is_shared = any(each.values.get("in our process") for each in level.seen)
+    note = "in our process, with what sends the load" if is_shared else ""
     return Figure(
-        name=f"memory-a-user/{size}d",
-        label=f"{size} days: memory of one more user",
-        estimate=None if found is None else _make_point(found, CLIENTS),
-        unit="MB",
+        name=name,
+        label=label,
+        estimate=None if value is None else _make_point(value, len(level.seen)),
+        unit=unit,
+        is_offered=value is not None or not level.seen,
+        note=note if value is not None else "no process of it was started by us",
     )
 
 

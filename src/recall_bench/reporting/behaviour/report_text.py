@@ -87,9 +87,13 @@ def _format_bounds(figure: Figure) -> str:
 
 
 def _list_notes(report: BehaviourReport, shown: list[Figure]) -> Iterator[str]:
+    by_note: dict[str, list[str]] = {}
     for each in shown:
         if each.note:
-            yield f"{each.label}: {each.note}"
+            by_note.setdefault(each.note, []).append(each.label)
+    for note, labels in by_note.items():
+        more = f", and {len(labels) - 1} more" if len(labels) > 1 else ""
+        yield f"{labels[0]}{more}: {note}"
     if report.not_answered:
         yield f"{report.not_answered:,} of {report.trials:,} questions were not answered"
     if report.not_offered:
