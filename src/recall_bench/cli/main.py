@@ -47,6 +47,7 @@ COMMANDS = {
     "doctor": ("doctor", "Diagnose a system before its scores are used."),
     "list": ("catalogue", "List the personas in a data folder."),
     "world": ("world", "Build, verify and describe simulated personas."),
+    "import-history": ("import_history", "Make a persona of your own chats, mail or traces."),
     "create-persona": ("create_persona", "Write a persona and its story from a description."),
     "generate": ("generate", "Write the days of a persona's story (pass 1)."),
     "generate-conversations": ("generate", "Write the days as dialogues (pass 2)."),
@@ -73,8 +74,8 @@ SECTIONS = {
     ),
     "Understand": ("view", "scorecard", "heatmap", "power", "export", "import"),
     "Data": (
-        *("list", "ranges", "datasets", "lint", "world", "create-persona", "generate"),
-        *("generate-conversations", "generate-tool-calls", "generate-qa", "verify-qa"),
+        *("list", "ranges", "datasets", "lint", "world", "import-history", "create-persona"),
+        *("generate", "generate-conversations", "generate-tool-calls", "generate-qa", "verify-qa"),
     ),
     "Trust": (
         *("verify", "bundle", "challenge", "leaderboard", "check-adapter", "judge-lab"),

@@ -15,8 +15,10 @@ _BUFFER = 1 << 20
 class AtomicFile:
     """A file that is replaced on `commit`; without it the old one stays unchanged."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_private: bool = False) -> None:
+        """A private file can be read by its owner alone, from its first byte on."""
         self._path = path
+        self._opener = _open_private if is_private else None
         self._is_committed = False
 
     def __enter__(self) -> Self:
@@ -28,7 +30,7 @@ class AtomicFile:
             self._target.parent.mkdir(parents=True, exist_ok=True)
             sweep_once(self._target.parent)
             self._beside = name_beside(self._target)
-            self._file = self._beside.open("wb", buffering=_BUFFER)
+            self._file = open(self._beside, "wb", buffering=_BUFFER, opener=self._opener)
         except OSError as error:
             raise self._make_error(error) from error
         return self
@@ -77,9 +79,13 @@ class AtomicFile:
         return UsageError(f"{self._path}: cannot be written ({error.strerror or error})")
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write one file atomically."""
-    with AtomicFile(path) as file:
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def replace_file(path: Path, content: bytes, *, is_private: bool = False) -> None:
+    """Write one file atomically; a private one can be read by its owner alone."""
+    with AtomicFile(path, is_private=is_private) as file:
         file.write(content)
         file.commit()
 
