@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from tests.fuzz.agent_targets import list_agent_targets
 from tests.fuzz.dataset_targets import list_dataset_targets
+from tests.fuzz.history_targets import list_history_targets
 from tests.fuzz.model_targets import list_model_targets
 from tests.fuzz.reply_targets import list_reply_targets
 from tests.fuzz.run_targets import list_run_targets
@@ -16,6 +17,7 @@ def list_targets() -> Sequence[FuzzTarget]:
     """List all targets, in the order of the table."""
     return (
         *list_dataset_targets(),
+        *list_history_targets(),
         *list_settings_targets(),
         *list_run_targets(),
         *list_reply_targets(),

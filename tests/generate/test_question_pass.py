@@ -52,7 +52,8 @@ def test_what_is_sound_is_kept_and_the_rest_lies_beside_with_its_reason(folder: 
     assert [entry["id"] for entry in questions(folder)] == [f"mill-q{n:03}" for n in range(1, 13)]
     assert [each["window"] for each in rejected(folder)] == ["days 1–7", "days 8–14"]
     assert rejected(folder)[0]["problems"] == [{"kind": "vagueness", "message": "disliked"}]
-    assert lines[1:] == [
+    assert lines[0].startswith("hands excerpts of 14 days of mill to Python code on this machine")
+    assert lines[2:] == [
         "Window 1/2 (days 1–7): 6 kept, 1 rejected",
         "Window 2/2 (days 8–14): 6 kept, 1 rejected",
     ]

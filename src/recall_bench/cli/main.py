@@ -162,11 +162,10 @@ class LazyGroup(click.Group):
         "help_option_names": ["-h", "--help"],
         "max_content_width": MAX_WIDTH,
     },
-    epilog="`recall-bench COMMAND --help` explains a command.",
 )
 @click.version_option(package_name=DISTRIBUTION)
 def cli() -> None:
-    """Measure what an agent remembers."""
+    """Measure what an agent remembers. `recall-bench COMMAND --help` explains one."""
 
 
 _BY_SIGPIPE = 128 + 13

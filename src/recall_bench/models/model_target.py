@@ -85,6 +85,33 @@ def estimate_target_cost(
     )
 
 
+def describe_sending(target: str, what: str) -> str:
+    """Where the prompts of a target go, in a sentence; nothing is requested."""
+    from recall_bench.models.compatible_server import is_address, parse_address
+    from recall_bench.models.model_spec import parse_spec
+    from recall_bench.models.program_model import COMMAND_PREFIX
+
+    if target.startswith(COMMAND_PREFIX):
+        return f"hands {what} to a program on this machine, which may send it on"
+    spec = parse_address(target) if is_address(target) else parse_spec(target)
+    if spec is None:
+        return f"hands {what} to Python code on this machine, which may send it on"
+    return _describe_way(spec, what)
+
+
+def _describe_way(spec: "ModelSpec", what: str) -> str:
+    from recall_bench.models.provider_model import is_on_this_machine
+
+    if spec.is_folder or spec.batch is not None:
+        return f"writes {what} to files in {spec.batch or spec.model}; nothing is sent"
+    if spec.is_agent:
+        return f"hands {what} to the program {spec.provider}, which sends it to its provider"
+    place = spec.base_url or spec.head
+    if spec.base_url is not None and is_on_this_machine(spec.base_url):
+        return f"sends {what} to {place}, on this machine"
+    return f"sends {what} to {place}; nothing else leaves this machine"
+
+
 def _open_target(target: str, tuning: Tuning) -> "Model | None":
     from recall_bench.models.model_spec import parse_spec
 

@@ -371,14 +371,16 @@ def find_key(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> st
 
 
 def _is_plain_http(url: str) -> bool:
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if parts.scheme == "https" or host == "localhost":
-        return False
+    return urlsplit(url).scheme != "https" and not is_on_this_machine(url)
+
+
+def is_on_this_machine(url: str) -> bool:
+    """Whether an address leads back to this machine."""
+    host = urlsplit(url).hostname or ""
     try:
-        return not ip_address(host).is_loopback
+        return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
-        return True
+        return False
 
 
 def build_basic_authorization(userinfo: str | None) -> dict[str, str]:

@@ -108,7 +108,8 @@ class ReadingLog:
 
     def skip(self, reason: str, count: int = 1) -> None:
         """Count messages that are left out."""
-        self.skipped[reason] += count
+        if count:
+            self.skipped[reason] += count
 
     def add_chat_speaker(self, role: str, agent: str = "Assistant") -> str | None:
         """The key of the speaker with this role in a chat with a model; None to leave it out."""

@@ -217,6 +217,9 @@ class Pseudonymiser:
             return self._replace_name(word, key, found)
         if not any(mark in word for mark in "'’-"):
             return word
+        owned = re.fullmatch(r"(.+)(['’]\w?)", word)
+        if owned is not None and (key := fold_word(owned[1])) in self.names:
+            return self._replace_name(owned[1], key, found) + owned[2]
         pieces = re.split(r"(['’-])", word)
         return "".join(
             self._replace_name(piece, fold_word(piece), found)

@@ -64,27 +64,29 @@ class TracedCall:
 
 def build_messages(call: TracedCall, log: ReadingLog) -> Iterator[HistoryMessage]:
     """The messages of a call by the user and the model."""
+    # An output that holds messages of the user is the whole state after the call.
+    is_state = any(turn.role == "user" for turn in call.replied)
+    parts = [(call.asked, call.at), (call.replied, call.ended or call.at)]
     before: Counter[ChatTurn] = Counter()
-    turns = [*((turn, call.at) for turn in call.asked)]
-    turns += [(turn, call.ended or call.at) for turn in call.replied]
-    for turn, at in turns:
-        number = before[turn]
-        before[turn] += 1
-        speaker = log.add_chat_speaker(turn.role)
-        if speaker is None or not turn.text:
-            if turn.role == "tool":
-                log.skip("by tools")
-            continue
-        content = json.dumps([call.conversation, turn.role, turn.text, number])
-        yield HistoryMessage(
-            at=assume_utc(at),
-            speaker=speaker,
-            text=turn.text,
-            room=ASSISTANT_ROOM,
-            conversation=call.conversation,
-            title=call.title,
-            identity=sha256(content.encode()).hexdigest(),
-        )
+    for turns, at in parts:
+        if is_state:
+            before.clear()
+        for turn in turns:
+            before[turn] += 1
+            speaker = log.add_chat_speaker(turn.role)
+            if speaker is None or not turn.text:
+                log.skip("by tools", turn.role == "tool")
+                continue
+            content = json.dumps([call.conversation, turn.role, turn.text, before[turn]])
+            yield HistoryMessage(
+                at=assume_utc(at),
+                speaker=speaker,
+                text=turn.text,
+                room=ASSISTANT_ROOM,
+                conversation=call.conversation,
+                title=call.title,
+                identity=sha256(content.encode()).hexdigest(),
+            )
 
 
 def read_asked(value: object) -> tuple[ChatTurn, ...]:

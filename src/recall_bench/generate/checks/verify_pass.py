@@ -48,7 +48,11 @@ from recall_bench.generate.checks.story_checker import (
 )
 from recall_bench.generate.checks.support_check import GUARDED
 from recall_bench.generate.checks.time_check import ChangeFinder
-from recall_bench.generate.model_caller import ModelCaller, describe_estimate, open_model
+from recall_bench.generate.model_caller import (
+    ModelCaller,
+    describe_estimate,
+    open_model,
+)
 from recall_bench.generate.model_reply import (
     NoUsableReply,
     RejectedReply,
@@ -56,9 +60,17 @@ from recall_bench.generate.model_reply import (
     parse_json_reply,
 )
 from recall_bench.generate.pass_request import VerifyRequest
-from recall_bench.generate.pass_run import MissingUnit, OnProgress, PassStop, run_pass, run_units
+from recall_bench.generate.pass_run import (
+    MissingUnit,
+    OnProgress,
+    PassStop,
+    format_count,
+    run_pass,
+    run_units,
+)
 from recall_bench.generate.prompt_text import load_prompt
 from recall_bench.models.model import Model, Prompt, fence_blocks
+from recall_bench.models.model_target import describe_sending
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model
@@ -298,6 +310,8 @@ def review_questions(
         caller = ModelCaller.from_request(request, asked, log)
         owed = [u for u in units if log.find_reply(log.make_key(asked.name, u.prompt, 0)) is None]
         if owed:
+            what = f"{format_count(len(owed), 'question', 'questions')} with excerpts of their days"
+            on_progress(describe_sending(request.model, what))
             on_progress(describe_estimate(request.model, len(owed), owed[0].prompt, _USUAL_TOKENS))
 
         async def review_all() -> None:

@@ -28,6 +28,7 @@ from recall_bench.generate.pass_run import (
     OnProgress,
     PassResult,
     PassStop,
+    format_count,
     run_pass,
     run_units,
 )
@@ -331,13 +332,17 @@ class _QuestionPass:
 
     def _report_estimate(self, writer: PromptingWriter) -> None:
         from recall_bench.generate.model_caller import describe_estimate
+        from recall_bench.models.model_target import describe_sending
 
         asked = [
             len(writer.build_prompts(window, self.count_questions(window))) for window in self.owed
         ]
         # Days get longer in the course of a story: the middle window stands for all.
         middle = self.owed[len(self.owed) // 2]
+        days = [day for window in self.owed for day in self.prepared.view.list_days(window)]
+        what = f"excerpts of {format_count(len(days), 'day', 'days')} of {self.prepared.layout.id}"
         for sample in writer.build_prompts(middle, self.count_questions(middle))[:1]:
+            self.on_progress(describe_sending(self.request.model, what))
             self.on_progress(
                 describe_estimate(self.request.model, sum(asked), sample, writer.usual_tokens)
             )
