@@ -134,8 +134,9 @@ def make_offline_writer(request: QuestionsRequest, layout: Layout) -> "OfflineQu
     world = open_world(layout)
     if world is None:
         raise UsageError(
-            f"{layout.id}: the simulator did not make this persona, so it has no questions; name a "
-            "model with --model"
+            f"{layout.id}: the simulator did not make this persona and cannot ask about it; name a "
+            "model with --model (folder:DIR writes the prompts to files and sends nothing), or "
+            f"write {layout.name(layout.questions_file)} yourself"
         )
     return OfflineQuestionWriter(world, layout, request.mode)
 
