@@ -4,8 +4,10 @@ from recall_bench.datasets.history.history_message import Participant
 from recall_bench.datasets.history.pseudonyms import Pseudonymiser, PseudonymMap
 
 
-def learn(*people: Participant, seed: str = "7", **options: bool) -> Pseudonymiser:
-    found = Pseudonymiser(seed=seed, **options)
+def learn(
+    *people: Participant, seed: str = "7", any_case: bool = False, with_domains: bool = False
+) -> Pseudonymiser:
+    found = Pseudonymiser(seed=seed, any_case=any_case, with_domains=with_domains)
     found.learn_people(people)
     return found
 

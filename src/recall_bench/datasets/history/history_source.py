@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Self
+from typing import IO, BinaryIO, Self
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.foreign_file import UNPACKED_ALWAYS, UNPACKED_RATIO, open_regular_file
@@ -77,7 +77,7 @@ class HistoryFile:
 class _LimitedMember(io.RawIOBase):
     """A member of a zip file, unpacked up to a limit."""
 
-    def __init__(self, member: "zipfile.ZipExtFile", left: int) -> None:
+    def __init__(self, member: IO[bytes], left: int) -> None:
         self._member = member
         self._left = left
 

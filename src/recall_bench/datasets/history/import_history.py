@@ -175,8 +175,9 @@ def _import_into(beside: Path, request: HistoryRequest) -> HistoryReport:
             sessions=tuple(sessions),
             people=len({writer.label(key) for key in spool.count_messages_by_speaker()}),
             zone=str(request.zone),
-            **_describe_names(names, request),
         )
+        if names is not None:
+            report = _add_names(report, names, request)
     finally:
         spool.close()
     (beside / "spool").unlink()
@@ -244,16 +245,16 @@ def _read_map(request: HistoryRequest) -> PseudonymMap:
     return found
 
 
-def _describe_names(names: Pseudonymiser | None, request: HistoryRequest) -> dict[str, object]:
-    if names is None:
-        return {}
+def _add_names(
+    report: HistoryReport, names: Pseudonymiser, request: HistoryRequest
+) -> HistoryReport:
     likely = [(name, count) for name, count in names.candidates.most_common(50) if count > 1]
-    return {
-        "replaced": dict(sorted(names.counts.items())),
-        "left": dict(names.left.most_common(50)),
-        "candidates": dict(likely),
-        "map_file": str(request.map_path),
-    }
+    return report.replace(
+        replaced=dict(sorted(names.counts.items())),
+        left=dict(names.left.most_common(50)),
+        candidates=dict(likely),
+        map_file=str(request.map_path),
+    )
 
 
 def _finish_folder(

@@ -128,7 +128,7 @@ def _unwrap_value(value: object) -> object:
         }
     for name in ("stringValue", "intValue", "doubleValue", "boolValue"):
         if name in value:
-            return value[name]  # type: ignore[no-any-return]
+            return value[name]
     return {key: _unwrap_value(each) for key, each in value.items()}
 
 
