@@ -72,6 +72,8 @@ class _FreshnessWriter:
         late = [self._write_and_poll(BUSY) for _ in range(_EACH)]
         kept = [item for item, _, _ in (*early, *late)]
         changed = [self._update(fact) for fact in old]
+        # Both memories may live in one process, which is killed later: the other has to be done.
+        self._wait_for_other("written")
         self._steps += [
             SettleStep(phase=SETTLED),
             AskStep(phase=SETTLED, items=(*kept, *changed)),
@@ -123,12 +125,15 @@ class _FreshnessWriter:
 
     def _begin_busy(self) -> None:
         """Let another memory be written to while the next facts are."""
-        for steps in (self._steps, self._other):
-            steps.append(WaitStep(phase=BUSY, name="busy"))
+        self._wait_for_other("busy")
         for _ in range(_OTHER_WRITES):
             self._day += 1
             name = self._writer.write_day(self._day)
             self._other.append(WriteStep(phase=BUSY, episode=name))
+
+    def _wait_for_other(self, name: str) -> None:
+        for steps in (self._steps, self._other):
+            steps.append(WaitStep(phase=BUSY, name=name))
 
     def _update(self, fact: PlantedFact) -> str:
         """Replace a fact's value, and ask at once; return the question."""
