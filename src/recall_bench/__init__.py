@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from recall_bench.library import draw_heatmap as draw_heatmap
     from recall_bench.library import estimate as estimate
     from recall_bench.library import evaluate as evaluate
+    from recall_bench.library import export as export
     from recall_bench.library import export_run as export_run
     from recall_bench.library import gate as gate
     from recall_bench.library import heatmap_json as heatmap_json
@@ -77,8 +78,8 @@ _HOMES = {
     "core.verdict": "Exhibit Judge JudgeCard Verdict",
     "core.errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
-        "Finished arun compare compare_suites draw_heatmap estimate evaluate export_run gate "
-        "heatmap_json import_run load_persona merge open_run questions_in_range read_result "
+        "Finished arun compare compare_suites draw_heatmap estimate evaluate export export_run "
+        "gate heatmap_json import_run load_persona merge open_run questions_in_range read_result "
         "read_settings rejudge report result_json run run_matrix run_suite text_report "
         "verdict_changes"
     ),

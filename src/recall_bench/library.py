@@ -269,6 +269,39 @@ def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Pa
     return tuple(paths.values())
 
 
+def export(
+    *runs: str | Path,
+    to: str,
+    into: str | Path | None = None,
+    url: str | None = None,
+    project: str | None = None,
+    score: str | None = None,
+) -> tuple[Path, ...]:
+    """Write runs in a format of other tools: `export("runs/a", "runs/b", to="parquet")`.
+
+    The formats are those of the command; the paths of the files are returned, none if they were
+    sent to `url`. `score` names a figure of a dataset's protocol.
+    """
+    from recall_bench.reporting.exports.export_formats import (
+        ExportFormat,
+        ExportTarget,
+        export_runs,
+    )
+    from recall_bench.reporting.exports.trackers import PROJECT
+
+    if to not in list(ExportFormat):
+        hint = suggest(to, list(ExportFormat), f"there are {', '.join(ExportFormat)}")
+        raise UsageError(f"to: no format is called {to!r}; {hint}")
+    if to == ExportFormat.FILES:
+        return tuple(path for run in runs for path in export_run(run, into))
+    folders = [open_run(run) for run in runs]
+    if not folders:
+        raise UsageError("name at least one run to export")
+    place = folders[0].path / "export" if into is None else _make_path(into, "into")
+    target = ExportTarget(place, url, project or PROJECT)
+    return export_runs(folders, ExportFormat(to), target, score=score)
+
+
 def draw_heatmap(source: str | Path, output: str | Path) -> None:
     """The heatmap of a run folder, a result.json or a progress.jsonl, as .png or .svg."""
     from recall_bench.reporting.heatmap.heatmap_files import load_heatmap

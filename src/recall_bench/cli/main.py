@@ -61,7 +61,7 @@ COMMANDS = {
     "init": ("init", "Write a first adapter, settings, gate rules and a workflow."),
     "completion": ("completion", "Print or install the completion of commands for a shell."),
     "heatmap": ("report", "Draw a run's heatmap again."),
-    "export": ("run_files", "Write a run's result files again from its journal."),
+    "export": ("run_files", "Write results as tables, for papers or for trackers."),
 }
 """The module and one-line help of each command, so that `--help` imports none of them."""
 

@@ -1,27 +1,78 @@
 """The commands `export`, `import` and `merge`: run folders from and to files."""
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.command_kinds import AliasOption
 from recall_bench.cli.console import format_json, forward_to_stderr
-from recall_bench.cli.options import NO_HEATMAP, PATH, VERBOSE, add_json_option
+from recall_bench.cli.options import NO_HEATMAP, PATH, SCORE, VERBOSE, add_json_option, option
+from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import clean_text
 
 if TYPE_CHECKING:
+    from recall_bench.reporting.exports.export_formats import ExportFormat
     from recall_bench.runs.merge import MergedRun
 
 
 @click.command("export")
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option("--into", "to", cls=AliasOption, aliases=["--to"], type=PATH, help="Folder [RUN].")
-def export_command(run: Path, to: Path | None) -> None:
-    """Write result.json, progress.jsonl, questions.jsonl and failures.jsonl of RUN again."""
-    from recall_bench.library import export_run
+@click.argument("runs", type=PATH, nargs=-1, required=True, metavar="RUN...")
+@option(
+    "--to",
+    metavar="FORMAT",
+    help="files, csv, parquet, huggingface, latex, mlflow, wandb, otel or langfuse [files].",
+)
+@option("--into", type=PATH, help="Folder [RUN for files, else RUN/export].")
+@option("--url", help="Server of mlflow, otel or langfuse, instead of files.")
+@option("--project", help="Experiment or project of mlflow and wandb [recall-bench].")
+@SCORE
+def export_command(
+    runs: tuple[Path, ...],
+    *,
+    to: str | None,
+    into: Path | None,
+    url: str | None,
+    project: str | None,
+    score: str | None,
+) -> None:
+    """Write the results of each RUN in the formats of other tools.
 
-    for path in export_run(run, to):
-        click.echo(str(path))
+    Without --to, result.json, progress.jsonl, questions.jsonl and failures.jsonl of one run are
+    written again from its journal. Nothing leaves the machine unless --url, or langfuse, is given.
+    """
+    from recall_bench.library import export, export_run
+    from recall_bench.reporting.exports.export_formats import ExportFormat
+
+    shape = ExportFormat.FILES if to is None else _find_format(to, list(ExportFormat))
+    if shape is None or shape is ExportFormat.FILES:
+        # A folder, as `--to` took it before there were formats.
+        folder = into if shape is not None else Path(to or "")
+        if len(runs) > 1 or url or project or score:
+            raise UsageError(
+                "--to files writes one run and takes --into alone; name another format"
+            )
+        written = export_run(runs[0], folder)
+    else:
+        if url is not None or shape is ExportFormat.LANGFUSE:
+            click.echo(f"note: questions and answers are sent to {url or 'Langfuse'}", err=True)
+        written = export(*runs, to=shape, into=into, url=url, project=project, score=score)
+    for path in written:
+        click.echo(clean_text(str(path)))
+    if shape is ExportFormat.WANDB:
+        click.echo("note: nothing was sent; `wandb sync FOLDER` sends it", err=True)
+
+
+def _find_format(word: str, known: "Sequence[ExportFormat]") -> "ExportFormat | None":
+    """The format of this name; None for a folder. UsageError if it looks like a typing error."""
+    for each in known:
+        if word == each.value:
+            return each
+    close = get_close_matches(word, [each.value for each in known], 1)
+    if close and not Path(word).is_dir():
+        raise UsageError(f"--to: no format is called {word!r}; did you mean {close[0]!r}?")
+    return None
 
 
 @click.command("import")

@@ -133,10 +133,10 @@ def _load_sessions(
         return {}, "the sessions of the evidence are not shown; name the dataset's file with --data"
     try:
         source = find_dataset(card.name).load(place, {})
-    except (UsageError, DataError) as missing:
+    except (UsageError, DataError) as problem:
         if data is not None:
             raise
-        return {}, f"the sessions of the evidence are not shown: {missing}"
+        return {}, f"the sessions of the evidence are not shown: {problem}"
     digests = {each.id: each.history_digest for each in folder.plan.scenarios}
     found: dict[str, dict[int, str]] = {}
     for number in range(len(source)):

@@ -422,6 +422,13 @@ def compare_runs(
     )
 
 
+def require_comparable(folders: Sequence[RunFolder], tables: Sequence[TrialTable]) -> None:
+    """Raise UsageError unless `compare` would compare all runs with the first."""
+    _require_one_measure(folders, intersect=False)
+    _require_alike(folders, [summarise(folder) for folder in folders])
+    _require_scores(folders, tables)
+
+
 def _require_one_measure(folders: Sequence[RunFolder], *, intersect: bool) -> None:
     """Raise UsageError if scores of two runs are not of one kind, whatever is intersected."""
     first = folders[0]

@@ -263,7 +263,7 @@ def _compare_costs(
         _require_scores(other, theirs)
         runs.append((other, estimates.estimate_overall(), measure_costs(other, theirs)))
     known = [number for number, (_, score, _) in enumerate(runs) if score is not None]
-    p_values = _test_scores([tables[number] for number in known])
+    p_values = compare_all_pairs([tables[number] for number in known])
     return build_paretos(
         [
             (format_card(each.plan.system), each.path, score, taken)
@@ -274,7 +274,7 @@ def _compare_costs(
     )
 
 
-def _test_scores(tables: Sequence[TrialTable]) -> dict[tuple[int, int], float]:
+def compare_all_pairs(tables: Sequence[TrialTable]) -> dict[tuple[int, int], float]:
     """The adjusted p-value of every two runs, paired by trial as `compare` pairs them."""
     found = {}
     for one, other in combinations(range(len(tables)), 2):

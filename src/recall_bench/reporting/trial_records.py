@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.trials import TrialRow, read_trials
+from recall_bench.runs.trials import TrialRow, TrialTable, read_trials
 
 COLUMNS = {
     "persona": str,
@@ -31,9 +31,14 @@ COLUMNS = {
 """The columns of a record with their types; each value may be None."""
 
 
-def list_trial_records(folder: RunFolder) -> Iterator[dict[str, object]]:
-    """One record for each owed trial, by persona, checkpoint, repeat and asked order."""
-    rows = read_trials(folder).rows
+def list_trial_records(
+    folder: RunFolder, table: TrialTable | None = None
+) -> Iterator[dict[str, object]]:
+    """One record for each owed trial, by persona, checkpoint, repeat and asked order.
+
+    `table` is the table of the run, if it was read before.
+    """
+    rows = (table or read_trials(folder)).rows
     results = (result for name in folder.scenarios for result in folder.results(name))
     for row, result in zip(rows, results, strict=True):
         answered = result.answered

@@ -100,7 +100,7 @@ def _list_dataset_cells(matrix: Matrix, given: Mapping[str, Any]) -> Iterator[Ma
         has_one = len(matrix.settings) == 1
         name = dataset.name if has_one else f"{dataset.name}+{setting.name}"
         asked = dict(dataset.given)
-        own = {"data": asked.pop("data")} if "data" in asked else {}
+        own: dict[str, Any] = {"data": asked.pop("data")} if "data" in asked else {}
         settings = _make_settings(
             matrix,
             {**matrix.shared, **setting.given, **system.given, **own, **given, "seed": seed},
@@ -117,10 +117,12 @@ def _list_dataset_cells(matrix: Matrix, given: Mapping[str, Any]) -> Iterator[Ma
 
 
 def _build_request(asked: dict[str, Any], settings: Settings) -> EvalRequest:
-    several = {key: tuple(map(str, asked[key])) for key in ("errata", "categories") if key in asked}
+    several: dict[str, Any] = {
+        key: tuple(map(str, asked[key])) for key in ("errata", "categories") if key in asked
+    }
     if asked.get("mode", EvalMode.RAW) not in list(EvalMode):
         raise UsageError(f"mode: {asked['mode']!r} is none; there are {', '.join(EvalMode)}")
-    mode = {"mode": EvalMode(asked["mode"])} if "mode" in asked else {}
+    mode: dict[str, Any] = {"mode": EvalMode(asked["mode"])} if "mode" in asked else {}
     return EvalRequest(settings=settings, floors=False, **{**asked, **several, **mode})
 
 
