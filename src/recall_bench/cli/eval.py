@@ -10,6 +10,7 @@ import click
 from recall_bench.cli.command_kinds import GroupedCommand
 from recall_bench.cli.console import forward_to_stderr
 from recall_bench.cli.options import (
+    AGENT,
     COUNT,
     FILE_NAMES,
     FILES,
@@ -68,7 +69,7 @@ _GROUPS = {
                 *("protocol", "errata", "scenario_offset", "mode", "skip_qa", "floors"),
                 *("answers_from", "rebuild", "reports"),
             ),
-            "System": SYSTEM,
+            "System": (*SYSTEM, *AGENT),
             "Hybrid memory": ("neighbours", *(name for _, name, _ in _PARTS)),
             "Questions": QUESTIONS,
             "Judges": JUDGES,
@@ -109,7 +110,7 @@ _GROUPS = {
 @option("--rebuild/--no-rebuild", help="Delete an earlier run in the same folder first.")
 @option("--reports", type=PATH, help="Folder for the numbered reports [reports].")
 @PROFILE
-@setting_options(*SYSTEM)
+@setting_options(*SYSTEM, *AGENT)
 @_part_options
 @setting_options(*QUESTIONS, *WORKERS, *JUDGES, *FOLDER)
 @FILES

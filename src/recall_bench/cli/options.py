@@ -24,21 +24,13 @@ NUMBER = click.IntRange(min=0)
 ISOLATION = ("in_process", "sandbox", "allow_network", "allow_read", "env")
 """Settings of what a system's code can reach."""
 SYSTEM = (
-    *(
-        "adapter",
-        "config",
-        "agent_model",
-        "max_steps",
-        "agent_tokens",
-        "endpoint",
-        "system_model",
-        "system_embedder",
-        "embedding_cache",
-    ),
+    *("adapter", "config", "endpoint", "system_model", "system_embedder", "embedding_cache"),
     *ISOLATION,
     *("timeout_ms", "grpc_timeout_ms", "grpc_ca", "ingest_timeout_ms"),
 )
 """Settings of the system and of the connection to it."""
+AGENT = ("agent_model", "max_steps", "agent_tokens")
+"""Settings of our agent, for a memory that is under it."""
 QUESTIONS = (
     *("reader", "top_k", "max_context_tokens", "seed", "repeats", "lifecycle", "parallelism"),
     *("max_calls", "shard", "error_budget"),

@@ -10,6 +10,7 @@ import click
 from recall_bench.cli.command_kinds import GroupedCommand
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
+    AGENT,
     DATA,
     FILE_NAMES,
     FILES,
@@ -55,7 +56,7 @@ _GROUPS = {
     **{
         title: tuple(name for name in names if name not in _COMMON)
         for title, names in {
-            "System": SYSTEM,
+            "System": (*SYSTEM, *AGENT),
             "Story": STORY,
             "Questions": (*QUESTIONS, "keep_going"),
             "Judges": JUDGES,
@@ -68,7 +69,7 @@ _GROUPS = {
 
 
 @click.command("run", cls=GroupedCommand, option_groups=_GROUPS)
-@setting_options(*SYSTEM)
+@setting_options(*SYSTEM, *AGENT)
 @DATA
 @PROFILE
 @setting_options(*QUESTIONS, *WORKERS, *JUDGES, *STORY, *FOLDER)

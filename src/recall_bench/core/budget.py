@@ -47,6 +47,7 @@ class Budget:
         elsewhere: Callable[[], Usage] = Usage,
         max_calls: int | None = None,
         pays_reader: bool = False,
+        pays_agent: bool = False,
     ) -> None:
         self._places = anyio.Semaphore(places)
         self.calls = CallLimiter(max_calls)
@@ -56,6 +57,8 @@ class Budget:
         self._allowed_tokens = allowed_tokens
         self._elsewhere = elsewhere
         self._work = "reading and judging have" if pays_reader else "judging has"
+        if pays_agent:
+            self._work = f"our agent{', reading' if pays_reader else ''} and judging have"
         self.stop_reason: BudgetSpent | JudgeGone | None = None
         self.pending: ReplyPending | None = None
         """The last reply that comes later; it stops nothing."""

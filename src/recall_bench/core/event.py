@@ -213,6 +213,8 @@ class AgentEnded(_JournalEvent, frozen=True, kw_only=True, tag="agent_ended"):
     unreadable: int = 0
     """Replies that were neither calls nor an answer."""
     end: SessionEnd
+    usage: Usage | None = None
+    """What its model cost. This is part of the answer's usage or of a `metered` event too."""
     needs: tuple[NeededValue, ...] = ()
     """The values of the answer that stand in the evidence as it was fed; empty for a day, and where
     none does."""

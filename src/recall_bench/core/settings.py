@@ -253,7 +253,7 @@ class Settings:
     max_cost_usd: Annotated[
         float | None,
         Help(
-            "Stop when judge and reader have cost this much; a higher limit continues",
+            "Stop when judge, reader and our agent have cost this much; a higher limit continues",
             "no limit",
             alias="max_cost",
             metavar="USD",
@@ -263,7 +263,8 @@ class Settings:
     max_tokens: Annotated[
         int | None,
         Help(
-            "Stop when judge and reader have used this many tokens; a higher limit continues",
+            "Stop when judge, reader and our agent have used this many tokens; "
+            "a higher limit continues",
             "no limit",
             metavar="TOKENS",
             minimum=0,

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import field
 
 from recall_bench.core.record import Record
+from recall_bench.core.usage import Usage
 
 LOOP_PREFIX = "loop:"
 """What the name of a system under our agent begins with."""
@@ -108,6 +109,8 @@ class AgentSession(Record, frozen=True, kw_only=True):
     unreadable: int
     """Replies that were neither calls nor an answer."""
     end: SessionEnd
+    usage: Usage
+    """What the model cost."""
 
 
 @runtime_checkable

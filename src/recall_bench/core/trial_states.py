@@ -13,6 +13,7 @@ from itertools import product
 
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import (
+    AgentEnded,
     Answered,
     BoundsComputed,
     Declared,
@@ -257,7 +258,7 @@ class TrialStates:
         self.review_usage = Usage()
         """The part of it that reviews cost."""
         self.reading_usage = Usage()
-        """The cost of the reader, in every process of the run."""
+        """The cost of the reader and of our agent, in every process of the run."""
         self._items = 0
         self.ended_stories: set[str] = set()
         """The stories of a behaviour suite whose steps were all done."""
@@ -309,8 +310,8 @@ class TrialStates:
                 self._require_answer(trial)
                 self._set(trial, TrialState.NOT_JUDGED)
                 self._add_cost(usage)
-            case Paid(usage=usage, review_usage=reviewing):
-                self._add_cost(usage, reviewing)
+            case Paid() | AgentEnded():
+                self._apply_payment(event)
             case Ingested() | Settled() | FeedFailed():
                 self._apply_feeding(event)
             case Declared(scenario=scenario, items=items, days=days, asked=asked):
@@ -323,6 +324,12 @@ class TrialStates:
                 self.has_ended = True
             case RunResumed():
                 self.has_ended = False
+
+    def _apply_payment(self, event: Paid | AgentEnded) -> None:
+        if isinstance(event, Paid):
+            self._add_cost(event.usage, event.review_usage)
+        elif event.usage is not None:
+            self.reading_usage += event.usage
 
     def reset_state(self, state: TrialState) -> None:
         """Set every trial in this state to open."""

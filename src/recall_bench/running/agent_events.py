@@ -2,73 +2,58 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 
+from recall_bench.core.errors import BudgetSpent
 from recall_bench.core.event import AgentEnded, NeededValue, ToolCalled
 from recall_bench.core.memory import Memory
 from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Episode, Expects, Item, Scenario
+from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.core.text import STOPWORDS
-from recall_bench.core.tool_call import ToolUsingMemory
+from recall_bench.core.tool_call import AgentSession, ToolUsingMemory
 from recall_bench.core.words import WordSequence, normalise_words
-from recall_bench.running.scenario_run import Recorder
+from recall_bench.running.scenario_run import ScenarioRun
 
 _NAME_OR_NUMBER = re.compile(r"\w*\d(?:[\w.,:/-]*\w)?|\b[A-Z][\w'’-]*")
 
 
 def record_day_sessions(
-    record: Recorder, memory: Memory, episode: Episode, *, scenario: str, checkpoint: str
+    run: ScenarioRun, memory: Memory, episode: Episode, point: CheckpointPlan
 ) -> None:
     """Record the agent's sessions about a day, if an agent works with the memory."""
     if not isinstance(memory, ToolUsingMemory):
         return
+    label = point.checkpoint.label
     for session in memory.take_sessions(episode.id):
-        for call in session.calls:
-            record(
-                ToolCalled(
-                    at=datetime.now(UTC),
-                    scenario=scenario,
-                    checkpoint=checkpoint,
-                    memory=session.memory,
-                    day=episode.day,
-                    call=call,
-                )
-            )
-        record(
+        _record_session(
+            run,
+            session,
             AgentEnded(
                 at=datetime.now(UTC),
-                scenario=scenario,
-                checkpoint=checkpoint,
+                scenario=run.scenario.id,
+                checkpoint=label,
                 memory=session.memory,
                 day=episode.day,
                 calls=len(session.calls),
                 steps=session.steps,
                 unreadable=session.unreadable,
                 end=session.end,
-            )
+                usage=session.usage,
+            ),
         )
 
 
-def record_question_sessions(
-    record: Recorder, memory: Memory, question: str, *, trial: Trial, scenario: Scenario
-) -> None:
+def record_question_sessions(run: ScenarioRun, memory: Memory, question: str, trial: Trial) -> None:
     """Record the agent's sessions about a question, if an agent works with the memory."""
     if not isinstance(memory, ToolUsingMemory):
         return
+    item = run.scenario.items[run.trials.index[trial.item]]
     for session in memory.take_sessions(question):
-        for call in session.calls:
-            record(
-                ToolCalled(
-                    at=datetime.now(UTC),
-                    scenario=trial.scenario,
-                    checkpoint=trial.checkpoint,
-                    memory=session.memory,
-                    trial=trial,
-                    call=call,
-                )
-            )
-        item = next(each for each in scenario.items if each.id == trial.item)
-        record(
+        _record_session(
+            run,
+            session,
             AgentEnded(
                 at=datetime.now(UTC),
                 scenario=trial.scenario,
@@ -79,9 +64,30 @@ def record_question_sessions(
                 steps=session.steps,
                 unreadable=session.unreadable,
                 end=session.end,
-                needs=find_needed_values(item, scenario),
+                usage=session.usage,
+                needs=find_needed_values(item, run.scenario),
+            ),
+        )
+
+
+def _record_session(run: ScenarioRun, session: AgentSession, ended: AgentEnded) -> None:
+    """Record the calls and the end, and charge the budget, which stops the run once it is spent."""
+    for call in session.calls:
+        run.record(
+            ToolCalled(
+                at=datetime.now(UTC),
+                scenario=ended.scenario,
+                checkpoint=ended.checkpoint,
+                memory=ended.memory,
+                day=ended.day,
+                trial=ended.trial,
+                call=call,
             )
         )
+    run.record(ended)
+    run.budget.record_usage(session.usage, "the agent's")
+    with suppress(BudgetSpent):
+        run.budget.refuse_if_spent()
 
 
 def find_needed_values(item: Item, scenario: Scenario) -> tuple[NeededValue, ...]:

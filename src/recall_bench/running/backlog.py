@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from recall_bench.core.budget import Budget
 from recall_bench.core.event import Answered
 from recall_bench.core.plan import Plan
+from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates, find_due_reviews
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
@@ -41,6 +42,7 @@ class Backlog:
             elsewhere=context.spent_elsewhere,
             max_calls=context.max_calls,
             pays_reader=is_paid(context.reader),
+            pays_agent=plan.system.name.startswith(LOOP_PREFIX),
         )
 
     @property

@@ -150,9 +150,7 @@ class _CheckpointAsker:
                 on_busy=partial(self._record_busy, trial),
             )
         finally:
-            record_question_sessions(
-                run.record, memory, question.id, trial=trial, scenario=run.scenario
-            )
+            record_question_sessions(run, memory, question.id, trial)
 
     def _list_trials(self) -> Iterator[tuple[Trial, Question]]:
         scenario, point = self.run.scenario, self.trials.point

@@ -191,13 +191,7 @@ class FedMemory:
                 try:
                     await call_in_time("ingest", ingest, run=run, point=point, day=episode.day)
                 finally:
-                    record_day_sessions(
-                        run.record,
-                        self.memory,
-                        episode,
-                        scenario=run.scenario.id,
-                        checkpoint=point.checkpoint.label,
-                    )
+                    record_day_sessions(run, self.memory, episode, point)
                 self._record_day(episode, point, time.perf_counter() - started)
             # A memory that only computes never yields to the event loop, and without a turn
             # of the loop no signal is handled.

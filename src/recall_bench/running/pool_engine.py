@@ -19,6 +19,7 @@ import anyio
 from recall_bench.core.budget import name_provider
 from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone, SystemGone
 from recall_bench.core.event import (
+    AgentEnded,
     Answered,
     Event,
     FeedFailed,
@@ -212,7 +213,7 @@ class Driver:
         usage = _find_cost(event)
         if usage is None:
             return
-        whose = "the reader's" if isinstance(event, Answered) else "the judge's"
+        whose = _WHOSE.get(type(event), "the judge's")
         scheduler.budget.record_usage(usage, whose)
         try:
             scheduler.budget.refuse_if_spent()
@@ -227,9 +228,12 @@ def _find_cost(event: Event) -> Usage | None:
     match event:
         case Judged(usage=usage) | NotJudged(usage=usage) | Paid(usage=usage):
             return usage
-        case Answered(reading_usage=usage):
+        case Answered(reading_usage=usage) | AgentEnded(usage=usage):
             return usage
     return None
+
+
+_WHOSE = {Answered: "the reader's", AgentEnded: "the agent's"}
 
 
 class AskDispatcher:

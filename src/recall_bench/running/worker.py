@@ -15,6 +15,7 @@ from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import ScenarioCard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.schedule import plan_checkpoints
+from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.judging.exhibits import ExhibitFactory
 from recall_bench.running.checkpoint import OpenTrials
@@ -134,6 +135,7 @@ class Worker:
             allowed_tokens=limits.allowed_tokens,
             max_calls=limits.max_calls,
             pays_reader=is_paid(components.reader),
+            pays_agent=components.system.card.name.startswith(LOOP_PREFIX),
         )
         if run.stop_reason is not None:
             budget.stop(run.stop_reason)

@@ -287,3 +287,31 @@ def test_the_page_s_own_example_runs_and_reports(invoke: Invoke, data: Path) -> 
     html = Path("out/report/report.html").read_text(encoding="utf-8")
     assert 'id="tool-loop"' in html
     assert "a wrong answer did not use them" in html
+
+
+@pytest.mark.parametrize("workers", [(), ("--executor", "processes", "--workers", "2")])
+def test_what_the_agent_takes_counts_towards_max_tokens(
+    invoke: Invoke, data: Path, tmp_path: Path, workers: tuple[str, ...]
+) -> None:
+    model = tmp_path / "paid.py"
+    model.write_text(
+        "from recall_bench.core.usage import Usage\n"
+        "from recall_bench.models.model import Reply\n"
+        "from tests.systems.loop.scripted import keep_garden\n\n"
+        "def complete(prompt):\n"
+        "    usage = Usage(calls=1, input_tokens=90, output_tokens=10)\n"
+        "    return Reply(text=keep_garden(prompt), usage=usage)\n"
+    )
+    words = (
+        *("run", "--adapter", "loop:bm25", "--agent-model", model, "--data", data, *workers),
+        *("--ranges", "5d", "--no-heatmap-png", "--into", "out", "--max-tokens"),
+    )
+
+    stopped = invoke(*words, "500")
+    # Five days take ten requests, fed again; five questions ten more.
+    finished = invoke(*words, "5000")
+
+    assert stopped.code == 8
+    assert "our agent and judging have taken 600 tokens and --max-tokens allows 500" in stopped.err
+    assert finished.code == 0, finished.err
+    assert count_found(Path("out")) == 5

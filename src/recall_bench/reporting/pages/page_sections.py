@@ -305,7 +305,7 @@ def render_tool_loop(found: ToolLoopReport) -> Iterator[Markup]:
     yield make_element("p", notes, class_="lead")
     for fault in found.faults:
         yield make_element("p", format_sentence(fault), class_="missing")
-    stages = [
+    stages: list[tuple[str, ...]] = [
         (
             format_slug(each.stage),
             f"{each.right + each.wrong:,}",
@@ -318,7 +318,7 @@ def render_tool_loop(found: ToolLoopReport) -> Iterator[Markup]:
     ]
     head = ("the fact was", "trials", "right", "wrong", "")
     yield _render_table(head, stages, (1, 2, 3), is_whole=True)
-    tools = [
+    tools: list[tuple[str, ...]] = [
         (each.tool, each.role or "", f"{each.on_days:,}", f"{each.on_questions:,}")
         for each in found.tools
     ]

@@ -104,6 +104,7 @@ class LoopMemory:
                 steps=log.steps,
                 unreadable=log.unreadable,
                 end=log.end,
+                usage=log.usage,
             )
         )
 
