@@ -242,6 +242,12 @@ def _start_mcp_server(path: Path, env: Sequence[str]) -> MemorySystem:
     return run_to_end(start_mcp_system, path, env)
 
 
+def _start_agents(path: Path, env: Sequence[str]) -> MemorySystem:
+    from recall_bench.systems.agents.started_agent import start_agent_system
+
+    return run_to_end(start_agent_system, path, env)
+
+
 _BY_FORM: dict[str, Callable[[Settings], MemorySystem]] = {
     "command": _build_command_system,
     "once": _build_once_system,
@@ -260,6 +266,8 @@ _BY_SCHEME: dict[str, Callable[[Settings], MemorySystem]] = {
 _BY_TRANSPORT: dict[str, Callable[[Path, Sequence[str]], MemorySystem]] = {
     "http": _start_http_server,
     "mcp": _start_mcp_server,
+    "openai": _start_agents,
+    "a2a": _start_agents,
 }
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.errors import SystemGone
 from recall_bench.testing.agent_server import AgentServer
 from tests.gardener import PLANTS
 from tests.processes import wait_until
@@ -97,13 +96,8 @@ def test_a_slow_agent_is_timed(way: str, agents: AgentServer, garden: Path, tmp_
 def test_an_agent_that_crashes_at_the_fifth_day_is_recorded_up_to_there(
     way: str, agents: AgentServer, garden: Path, tmp_path: Path
 ) -> None:
-    into = tmp_path / "run"
-    try:
-        code = run_garden(garden, into, name_agent(way, "crashes", agents))
-    except SystemGone as gone:
-        code = gone.exit_code
+    code, journal = run_agent("crashes", way, agents, garden, tmp_path / "run")
 
-    journal = Journal(into)
     assert code == 4
     assert journal.days == [1, 2, 3, 4]
     assert journal.answers == {}

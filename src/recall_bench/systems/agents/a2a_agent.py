@@ -5,7 +5,7 @@ The two versions name methods, roles and states differently, and 0.3 marks what 
 """
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -91,8 +91,13 @@ class PeerCard:
     streams: bool
 
 
-async def connect_a2a_agent(target: str, config: Mapping[str, object]) -> AgentSystem:
-    """The agent at `a2a:URL`, by the card that it has there."""
+async def connect_a2a_agent(
+    target: str, config: Mapping[str, object], *, is_alone: bool = False
+) -> AgentSystem:
+    """The agent at `a2a:URL`, by the card that it has there.
+
+    One that is alone has no other memory than the one it is started for.
+    """
     settings = read_talk_settings(config, PeerSettings)
     client = AgentClient(target.partition(":")[2], read_key(settings.key_env, os.environ))
     try:
@@ -110,22 +115,19 @@ async def connect_a2a_agent(target: str, config: Mapping[str, object]) -> AgentS
             "protocol": found.dialect.version,
             **list_changed(settings),
         },
-        caveats=tuple(_list_caveats(settings)),
+        caveats=tuple(_list_caveats(settings, is_alone=is_alone)),
     )
     channel = PeerChannel(client, settings, found)
     return AgentSystem(channel, settings, card, copies=False, max_shards=1)
 
 
-def _list_caveats(settings: PeerSettings) -> list[str]:
-    asked = (
-        "every question is asked in the conversation of the days"
-        if settings.conversation is Talk.ONE
-        else "questions of one memory are asked one after another"
-    )
-    return [
-        "memories are separated by contexts and the metadata of messages, if the agent heeds them",
-        f"{asked}, and the agent may remember them",
-    ]
+def _list_caveats(settings: PeerSettings, *, is_alone: bool) -> Iterator[str]:
+    if not is_alone:
+        yield "memories are separated by contexts and metadata only, if the agent heeds them"
+    if settings.conversation is Talk.ONE:
+        yield "questions are asked in the conversation of the days, and the agent may remember them"
+    else:
+        yield "questions of one memory are asked one after another, and the agent may remember them"
 
 
 async def _fetch_card(client: AgentClient) -> PeerCard:

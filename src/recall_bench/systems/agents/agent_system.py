@@ -127,6 +127,22 @@ class AgentChannel(Protocol):
         """Release everything."""
 
 
+class Transcript:
+    """What was said to agents and what they spent, until a run takes it over."""
+
+    def __init__(self) -> None:
+        self.meter = UsageMeter()
+        self.exchanges: deque[Exchange] = deque(maxlen=MAX_WAITING)
+
+    def drain_exchanges(self, scenario: str) -> tuple[Exchange, ...]:
+        """What was said about this scenario since the last call."""
+        mine = tuple(each for each in self.exchanges if each.scenario == scenario)
+        others = [each for each in self.exchanges if each.scenario != scenario]
+        self.exchanges.clear()
+        self.exchanges.extend(others)
+        return mine
+
+
 class AgentSystem:
     """An agent behind a channel."""
 
@@ -148,8 +164,7 @@ class AgentSystem:
         )
         self.max_shards = settings.max_shards or max_shards
         self.snapshots: Snapshots | None = _AgentSnapshots(self) if copies else None
-        self._meter = UsageMeter()
-        self._exchanges: deque[Exchange] = deque(maxlen=MAX_WAITING)
+        self.transcript = Transcript()
 
     async def open(self, scenario: str) -> "AgentMemory":
         """A memory of which the agent knows nothing."""
@@ -162,15 +177,11 @@ class AgentSystem:
 
     def drain(self) -> Usage:
         """What the agent reports to have spent since the last call."""
-        return self._meter.drain()
+        return self.transcript.meter.drain()
 
     def drain_exchanges(self, scenario: str) -> tuple[Exchange, ...]:
         """What was said about this scenario since the last call."""
-        mine = tuple(each for each in self._exchanges if each.scenario == scenario)
-        others = [each for each in self._exchanges if each.scenario != scenario]
-        self._exchanges.clear()
-        self._exchanges.extend(others)
-        return mine
+        return self.transcript.drain_exchanges(scenario)
 
     async def exchange(self, conversation: Conversation, text: str, record: Exchange) -> AgentReply:
         """Send a message, and note it in the transcript whatever comes of it."""
@@ -186,7 +197,7 @@ class AgentSystem:
             raise
         finally:
             said = None if reply is None else reply.text
-            self._exchanges.append(
+            self.transcript.exchanges.append(
                 record.replace(
                     request=text[:MAX_TEXT],
                     reply=None if said is None else said[:MAX_TEXT],
@@ -197,7 +208,7 @@ class AgentSystem:
                     fault=fault,
                 )
             )
-        self._meter.add(reply.usage)
+        self.transcript.meter.add(reply.usage)
         conversation.said += [("user", text), ("assistant", reply.text)]
         return reply
 

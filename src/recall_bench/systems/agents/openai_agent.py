@@ -1,7 +1,7 @@
 """Agents behind an OpenAI-compatible chat endpoint: `openai:URL`."""
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -37,8 +37,13 @@ CHAT_PATH = "/chat/completions"
 DEFAULT_MODEL = "default"
 
 
-async def connect_openai_agent(target: str, config: Mapping[str, object]) -> AgentSystem:
-    """The agent at `openai:URL`, once it answers; the path of chats is added if it is missing."""
+async def connect_openai_agent(
+    target: str, config: Mapping[str, object], *, is_alone: bool = False
+) -> AgentSystem:
+    """The agent at `openai:URL`, once it answers; the path of chats is added if it is missing.
+
+    One that is alone has no other memory than the one it is started for.
+    """
     settings = read_talk_settings(config, ChatSettings)
     url = target.partition(":")[2]
     client = AgentClient(url.removesuffix(CHAT_PATH), read_key(settings.key_env, os.environ))
@@ -52,7 +57,7 @@ async def connect_openai_agent(target: str, config: Mapping[str, object]) -> Age
         name=settings.name or f"agent at {place.partition('://')[2]}",
         version=settings.version or UNDECLARED,
         config={"agent": "openai", "url": place, "model": model, **list_changed(settings)},
-        caveats=tuple(_list_caveats(settings)),
+        caveats=tuple(_list_caveats(settings, is_alone=is_alone)),
     )
     is_ours = settings.conversation is Talk.ONE and settings.history
     return AgentSystem(channel, settings, card, copies=is_ours, max_shards=1)
@@ -80,18 +85,16 @@ async def _find_model(client: AgentClient) -> str:
     return names[0] if names else DEFAULT_MODEL
 
 
-def _list_caveats(settings: ChatSettings) -> list[str]:
+def _list_caveats(settings: ChatSettings, *, is_alone: bool) -> Iterator[str]:
     if settings.conversation is Talk.ONE and settings.history:
-        return ["its memory is the conversation, which is sent with every question"]
+        yield "its memory is the conversation, which is sent with every question"
+        return
+    if not is_alone:
+        yield "memories are separated by a user id only, if the agent heeds it"
     if settings.conversation is Talk.ONE:
-        return [
-            "questions are asked in the conversation of the days, and the agent may remember them",
-            "memories are separated by their user and session ids only, if the agent heeds them",
-        ]
-    return [
-        "memories are separated by a user id only, if the agent heeds it",
-        "questions of one memory are asked one after another, and the agent may remember them",
-    ]
+        yield "questions are asked in the conversation of the days, and the agent may remember them"
+    else:
+        yield "questions of one memory are asked one after another, and the agent may remember them"
 
 
 class OpenaiChannel:

@@ -311,6 +311,11 @@ def read_server_file(path: Path) -> HttpServerSpec:
     spec = parse_section(
         document, _HttpServerFile, {"server": HttpServerSpec}, place="{port}"
     ).server
+    return complete_server_spec(document, spec, path)
+
+
+def complete_server_spec(document: Document, spec: HttpServerSpec, path: Path) -> HttpServerSpec:
+    """The same with `{here}` filled in; UsageError if a server cannot be started so."""
     _check_server_file(document, spec)
     here = str(path.resolve().parent)
     return msgspec.structs.replace(
@@ -382,7 +387,7 @@ class StartedServerTransport:
             return await transport.call(request, reply)
         except SystemGone as gone:
             server = self._server
-            if server is None or not await _wait_for_exit(server):
+            if server is None or not await wait_for_exit(server):
                 raise
             self._lost = f"the server died during the run: {server.describe_end()}"
             raise SystemGone(self._lost) from gone
@@ -430,7 +435,7 @@ class StartedServerTransport:
             return self._transport
 
 
-async def _wait_for_exit(server: EphemeralServer) -> bool:
+async def wait_for_exit(server: EphemeralServer) -> bool:
     """Whether it ended; connections are lost a moment before the process ends."""
     with anyio.move_on_after(_EXIT_GRACE_S):
         while server.is_running:  # noqa: ASYNC110 - another process has no event
