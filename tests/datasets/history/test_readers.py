@@ -107,7 +107,7 @@ def test_slack_names_people_and_channels(tmp_path: Path, is_zip: bool) -> None:
     assert first.conversation == said["#general"].conversation
     assert log.people["U1"].is_user
     assert log.people["U3"].is_agent
-    assert log.skipped == {"by the program": 1}
+    assert log.skipped == {"notices": 1}
 
 
 def test_a_channel_of_discord_names_authors_and_mentions(tmp_path: Path) -> None:

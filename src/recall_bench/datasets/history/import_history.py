@@ -275,7 +275,7 @@ def _finish_folder(
 def render_history_report(report: HistoryReport) -> str:
     """The report as text."""
     facts = [
-        ("Read", f"{each.name} ({each.format}): {each.messages:,} messages")
+        ("Read", f"{each.name} ({each.format}): {_count_messages(each.messages)}")
         for each in report.sources
     ]
     skipped: Counter[str] = Counter(report.skipped)
@@ -295,11 +295,15 @@ def render_history_report(report: HistoryReport) -> str:
     return "\n".join(line for label, words in facts for line in format_fact(label, words))
 
 
+def _count_messages(count: int) -> str:
+    return f"{count:,} message" if count == 1 else f"{count:,} messages"
+
+
 def _list_name_facts(report: HistoryReport) -> list[tuple[str, str]]:
     if report.map_file is None:
         return [("Names", "as they are; --pseudonymise replaces them")]
     counts = (f"{kind}: {count:,}" for kind, count in report.replaced.items())
-    facts = [("Replaced", join_words(counts) or "nothing")]
+    facts = [("Replaced", ", ".join(counts) or "nothing")]
     if report.left:
         shown = (f"{clean_text(word)} ({count:,})" for word, count in report.left.items())
         facts.append(

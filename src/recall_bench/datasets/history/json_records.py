@@ -98,7 +98,7 @@ def _read_turn(
         return
     said = get_text(turn, *_SPEAKERS) or "user"
     if said in ("system", "developer", "tool", "function"):
-        log.skip("by tools" if said in ("tool", "function") else "by the program")
+        log.skip("by tools" if said in ("tool", "function") else "notices")
         return
     channel = get_text(turn, *_CHANNELS) or get_text(row, *_CHANNELS)
     speaker = None if channel else log.add_chat_speaker(said.lower())

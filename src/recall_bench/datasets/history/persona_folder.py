@@ -103,7 +103,7 @@ class HistoryWriter:
         return "\n".join(parts)
 
     def _clean_title(self, title: str) -> str:
-        return " ".join(self.replace(title).split())[:_TITLE_LENGTH].strip("# ")
+        return " ".join(self.replace(title).split())[:_TITLE_LENGTH].strip()
 
     def _render_message(self, message: SpooledMessage) -> str:
         to = ""

@@ -55,12 +55,15 @@ _PHONE = (
     r"[\d ()/-]{5,18}\d(?!\w|[.,/:-]\d)"
     r"|(?<![\w.,/-])\d{3}-\d{3,4}-\d{4}(?!\w|-\d)"
 )
+_PHONE_SHAPE = re.compile(_PHONE)
+_WORD = r"\w+(?:['’-]\w+)*"
+_TEXT_WORD = re.compile(_WORD)
 _TEXT = re.compile(
     r"(?P<url>\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s<>\"'()\[\]]+)"
     r"|(?P<address>[\w.+%-]+@[\w-]+(?:\.[\w-]+)+)"
     rf"|(?P<phone>{_PHONE})"
     r"|(?P<handle>(?<!\w)@\w[\w.-]*\w)"
-    r"|(?P<word>\w+(?:['’-]\w+)*)"
+    rf"|(?P<word>{_WORD})"
 )
 _URL = re.compile(
     r"(?P<scheme>[^:]+://)(?:(?P<login>[^/@\s]+)@)?(?P<host>[^/?#:]+)(?P<rest>.*)", re.DOTALL
@@ -75,6 +78,7 @@ _SOCIAL = re.compile(
 )
 _CANDIDATE = re.compile(r"(?<![.!?:]\s)(?<!\w)([A-ZÀ-Þ][a-zà-ÿ]{2,})\s([A-ZÀ-Þ][a-zà-ÿ]{2,})(?!\w)")
 _MOST_CANDIDATES = 20_000
+_MOST_PLAIN = 200_000
 _SENTENCE_END = ".!?:;\n*>-•"
 
 
@@ -116,6 +120,8 @@ class Pseudonymiser:
     """Pairs of capitalised words that may be names of people who take no part."""
     _taken: set[str] = field(default_factory=set)
     _unspaced: re.Pattern[str] | None = None
+    _plain: set[str] = field(default_factory=set)
+    """Words that are no names: most of a text, so they are looked up once."""
 
     @classmethod
     def from_map(
@@ -163,12 +169,15 @@ class Pseudonymiser:
             for phone in sorted(person.phones):
                 self._replace_phone(phone)
         self.counts.clear()
+        self._plain.clear()
         unspaced = sorted((w for w in self.names if _CJK.search(w)), key=len, reverse=True)
         self._unspaced = re.compile("|".join(map(re.escape, unspaced))) if unspaced else None
 
     def replace(self, text: str) -> str:
         """The text with everything replaced that is known or has an unmistakable shape."""
         self._note_candidates(text)
+        if not self._may_hold_names(text):
+            return text
         if self._unspaced is not None:
             text = self._unspaced.sub(
                 lambda found: self._count("names", self.names[found[0]]), text
@@ -210,23 +219,36 @@ class Pseudonymiser:
 
     def _replace_word(self, found: re.Match[str]) -> str:
         word = found[0]
+        if word in self._plain:
+            return word
         key = fold_word(word)
         if key in self.handles and re.search(r"[\d_.]", key):
             return self._count("handles", self.handles[key])
         if key in self.names:
             return self._replace_name(word, key, found)
-        if not any(mark in word for mark in "'’-"):
-            return word
         owned = re.fullmatch(r"(.+)(['’]\w?)", word)
         if owned is not None and (key := fold_word(owned[1])) in self.names:
             return self._replace_name(owned[1], key, found) + owned[2]
         pieces = re.split(r"(['’-])", word)
+        if not any(fold_word(piece) in self.names for piece in pieces):
+            return self._note_plain(word)
         return "".join(
             self._replace_name(piece, fold_word(piece), found)
             if fold_word(piece) in self.names
             else piece
             for piece in pieces
         )
+
+    def _note_plain(self, word: str) -> str:
+        if len(self._plain) < _MOST_PLAIN:
+            self._plain.add(word)
+        return word
+
+    def _may_hold_names(self, text: str) -> bool:
+        """Whether a text needs a closer look; most texts of a large history do not."""
+        if "@" in text or "://" in text or _PHONE_SHAPE.search(text):
+            return True
+        return not self._plain.issuperset(_TEXT_WORD.findall(text))
 
     def _replace_name(self, word: str, key: str, found: re.Match[str]) -> str:
         name = self.names[key]

@@ -120,7 +120,7 @@ def _read_list(file: HistoryFile) -> list[Any]:
 def _read_slack_message(message: object, room: Room, names: _SlackNames) -> HistoryMessage | None:
     log = names.log
     if get_text(message, "subtype") not in _TALK or get_text(message, "type") != "message":
-        log.skip("by the program")
+        log.skip("notices")
         return None
     at = find_time(message, ("ts",))
     text = names.render(get_text(message, "text"))
@@ -239,7 +239,7 @@ def _read_channel_message(message: object, room: Room, log: ReadingLog) -> Histo
     at = find_time(message, ("timestamp",))
     text = get_text(message, "content").strip()
     if get_text(message, "type") not in _WRITTEN:
-        log.skip("by the program")
+        log.skip("notices")
         return None
     if at is None or not text:
         log.skip("without text" if at else "without a date")

@@ -147,7 +147,7 @@ def _make_message(
     text = "\n".join([first, *more]).strip()
     at = _parse_moment(begun, order)
     if not colon or is_notice or at is None or len(sender) > 100:
-        log.skip("by the program")
+        log.skip("notices")
         return
     if not text or _OMITTED.fullmatch(text):
         log.skip("without text")
