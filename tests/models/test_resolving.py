@@ -9,7 +9,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings
 from recall_bench.models.model import Model
 from recall_bench.models.model_spec import NO_TUNING, Tuning
-from recall_bench.models.model_target import estimate_target_cost, resolve_model
+from recall_bench.models.model_target import describe_sending, estimate_target_cost, resolve_model
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer
 from tests.models.prompts import PROMPT
@@ -170,3 +170,23 @@ def test_many_short_calls_are_not_one_long_one() -> None:
 def test_a_wrong_spec_is_refused() -> None:
     with pytest.raises(UsageError, match="names no model"):
         cost("openai:")
+
+
+@pytest.mark.parametrize(
+    ("target", "way"),
+    [
+        ("openai:gpt-5.1", "sends it to openai:gpt-5.1; nothing else leaves this machine"),
+        ("http://127.0.0.1:9/v1;price=0/0", "sends it to http://127.0.0.1:9/v1, on this machine"),
+        (
+            "openai:x;http://far.example/v1",
+            "sends it to http://far.example/v1; nothing else leaves",
+        ),
+        ("folder:replies", "writes it to files in replies; nothing is sent"),
+        ("openai:gpt-5.1;batch=later", "writes it to files in later; nothing is sent"),
+        ("claude:opus", "hands it to the program claude, which sends it to its provider"),
+        ("command:cat", "hands it to a program on this machine, which may send it on"),
+        ("model_of_mine.py", "hands it to Python code on this machine, which may send it on"),
+    ],
+)
+async def test_it_is_known_beforehand_where_a_prompt_goes(target: str, way: str) -> None:
+    assert describe_sending(target, "it").startswith(way)

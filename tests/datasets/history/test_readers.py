@@ -59,6 +59,18 @@ def test_chatgpt_gives_the_branch_that_the_user_saw_last(tmp_path: Path) -> None
     assert log.people["user"].addresses == {"ana.ruiz@example.org"}
 
 
+def test_the_branch_of_chatgpt_ends_where_the_export_says(tmp_path: Path) -> None:
+    chat = {**exports.CHATGPT[0], "current_node": "a1b"}
+
+    _, messages, log = read(write_tree(tmp_path, {"conversations.json": [chat]}))
+
+    assert [each.text for each in messages] == [
+        "The hotel costs 140 euros a night.",
+        "An answer that was replaced.",
+    ]
+    assert log.skipped == {"on other branches": 3}
+
+
 def test_newer_exports_of_chatgpt_have_several_files(tmp_path: Path) -> None:
     second = [{**exports.CHATGPT[0], "conversation_id": "c-2"}]
     files = {"conversations-000.json": exports.CHATGPT, "conversations-001.json": second}

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.atomic_file import replace_file
-from recall_bench.core.errors import DISK_FULL, JournalLost, UsageError
+from recall_bench.core.errors import DISK_FULL, JournalLost, Malformed, UsageError
 from recall_bench.core.folders import join_id
 from recall_bench.core.foreign_file import read_regular_file
 from recall_bench.core.foreign_json import decode_foreign_json
@@ -58,8 +58,11 @@ class HistoryRequest:
 
     @property
     def folder(self) -> Path:
-        """The persona's folder."""
-        return join_id(self.into, self.name, "--as")
+        """The persona's folder; UsageError if the name leads elsewhere."""
+        try:
+            return join_id(self.into, self.name, "--as")
+        except Malformed as error:
+            raise UsageError(str(error)) from None
 
     @property
     def map_path(self) -> Path:
