@@ -34,6 +34,7 @@ from recall_bench.cli.options import (
 from recall_bench.core.errors import BenchError, ReplyPending
 from recall_bench.core.plain_text import LABEL, clean_text
 from recall_bench.core.plan import Ingest
+from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.user_code import is_code_target
 
 if TYPE_CHECKING:
@@ -299,9 +300,11 @@ def print_page_place(finished: "RunResult", page: Path | None, *, to_stderr: boo
 
 def print_next_steps(finished: "RunResult", settings: "Settings") -> None:
     """Print two commands to go on with, and the one for a longer story if there is one."""
-    own = f"recall-bench doctor {quote(settings.adapter)}  # diagnoses the system"
+    # Under our agent, it is the memory that can be diagnosed.
+    memory = settings.adapter.removeprefix(LOOP_PREFIX)
+    own = f"recall-bench doctor {quote(memory)}  # diagnoses the system"
     other = "recall-bench run --adapter my_adapter.py  # measures a system of yours"
-    _print_step("Next", own if is_code_target(settings.adapter) else other)
+    _print_step("Next", own if is_code_target(memory) else other)
     place = quote(str(finished.folder.path))
     _print_step("", f"recall-bench compare {place} OTHER_RUN  # compares two runs")
     if (longer := _find_longer_run(finished, settings)) is not None:

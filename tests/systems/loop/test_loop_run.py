@@ -279,6 +279,7 @@ def test_the_page_s_own_example_runs_and_reports(invoke: Invoke, data: Path) -> 
         *("--ranges", "5d", "--no-heatmap-png", "--into", "out"),
     )
     assert shown.code == 0, shown.err
+    assert "doctor loop:" not in shown.out + shown.err
 
     told = invoke("report", "out", "--data", data)
 
