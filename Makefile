@@ -110,7 +110,10 @@ $(VENV)/.dev: pyproject.toml $(LOCK) $(STUBS) | $(VENV)/bin/python
 audit: $(LOCK)
 	test -x build/audit/bin/pip-audit || { $(PYTHON) -m venv build/audit && \
 	  build/audit/bin/python -m pip --disable-pip-version-check --quiet install pip-audit; }
-	build/audit/bin/pip-audit --requirement $(LOCK) --require-hashes --disable-pip
+	build/audit/bin/pip-audit --requirement $(LOCK) --require-hashes --disable-pip --strict || { \
+	  echo "make audit: a weakness is named above, or nothing is known of a dependency." \
+	  "It asks https://pypi.org/pypi/NAME/VERSION/json, which mirrors of packages may lack." >&2; \
+	  exit 1; }
 
 # Writes the lock anew from constraints.txt, with the hashes of every file of each release. uv takes
 # an index from UV_INDEX.

@@ -1,6 +1,7 @@
 """What we install is pinned by its hash, and what we ship depends on free licences alone."""
 
 import re
+import subprocess
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -64,6 +65,24 @@ def test_ci_installs_by_hash() -> None:
 
     assert "install --require-hashes" in recipe
     assert "$(HASHED) --requirement $(LOCK)" in recipe
+
+
+def test_an_audit_that_learned_nothing_of_a_package_is_no_success(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+    (tmp_path / ".ci").mkdir()
+    (tmp_path / ".ci" / "dev.lock").touch()
+    program = tmp_path / "build" / "audit" / "bin" / "pip-audit"
+    program.parent.mkdir(parents=True)
+    # As the real one behaves where nothing is known of a package.
+    program.write_text('#!/bin/sh\ncase "$*" in *--strict*) exit 1 ;; esac\n')
+    program.chmod(0o755)
+
+    done = subprocess.run(
+        ["make", "audit"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode != 0
+    assert "a weakness is named above, or nothing is known of a dependency" in done.stderr
 
 
 def list_base_packages(name: str, known: set[str]) -> Iterator[str]:
