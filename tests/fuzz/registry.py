@@ -10,6 +10,8 @@ from tests.fuzz.reply_targets import list_reply_targets
 from tests.fuzz.run_targets import list_run_targets
 from tests.fuzz.server_targets import list_server_targets
 from tests.fuzz.settings_targets import list_settings_targets
+from tests.fuzz.source_targets import list_source_targets
+from tests.fuzz.suite_targets import list_suite_targets
 from tests.fuzz.target import FuzzTarget
 
 
@@ -18,8 +20,10 @@ def list_targets() -> Sequence[FuzzTarget]:
     return (
         *list_dataset_targets(),
         *list_history_targets(),
+        *list_source_targets(),
         *list_settings_targets(),
         *list_run_targets(),
+        *list_suite_targets(),
         *list_reply_targets(),
         *list_agent_targets(),
         *list_model_targets(),

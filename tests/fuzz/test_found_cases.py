@@ -2,6 +2,8 @@
 
 import gc
 import json
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -23,7 +25,10 @@ from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.generate.conversations import parse_dialogue
 from recall_bench.generate.model_reply import RejectedReply
 from recall_bench.generate.verification.lexicon import read_lexicon
+from recall_bench.generate.world.fact_values import find_bounds_fault
 from recall_bench.generate.world_seeds import read_challenge
+from recall_bench.generate.worlds import build_world
+from recall_bench.generate.written.derivation import UnderivableAnswer
 from recall_bench.judging.lab.correction import load_audit
 from recall_bench.judging.verdicts import VerdictCache
 from recall_bench.models.compatible_server import CompatibleServer, resolve_server
@@ -38,8 +43,10 @@ from tests.datasets.test_personamem import row as personamem_row
 from tests.datasets.test_personamem import write as write_personamem
 from tests.fuzz.model_targets import DAY
 from tests.fuzz.reply_targets import open_once, run_async
+from tests.generate.written.small_edition import write_small_edition
 
 ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "tests" / "generate"
 DEEP = "[" * 3000 + "]" * 3000
 
 
@@ -308,3 +315,66 @@ def test_no_request_ends_a_server_on_standard_input(tmp_path: Path, line: bytes)
             run_async(serve_stdio(handle, pipes, writer=DirectWriter))
         except BenchError as error:
             assert "holds what is no request" in str(error)  # noqa: PT017 - or a reply
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "says"),
+    [
+        ("number", [1, 9, 0], "a step that is not above 0"),
+        ("money", [1, float("inf")], "no number"),
+        ("percent", [9, 1], "a lowest value above the highest"),
+        ("number", [1], "a lowest and a highest value"),
+        ("time", ["9:30", "noon"], "no time such as 9:30"),
+        ("time", ["9:30", "10:00", 0], "a step that is not above 0"),
+        ("date", [1, 2, 3, 4], "a lowest and a highest value"),
+    ],
+)
+def test_bounds_that_nothing_can_be_drawn_from(kind: str, bounds: list[float], says: str) -> None:
+    assert says in str(find_bounds_fault(kind, bounds))
+    assert find_bounds_fault(kind, ["9:30", "10:00"] if kind == "time" else [-3, 5]) is None
+
+
+def test_a_step_of_nothing_is_named_with_its_file(tmp_path: Path) -> None:
+    folder = tmp_path / "bakery"
+    shutil.copytree(SOURCES / "world" / "bakery", folder)
+    routine = folder / "routine.yaml"
+    text = routine.read_text(encoding="utf-8")
+    changed = re.sub(r"number: \[(\d+), (\d+)[^\]]*\]", r"number: [\1, \2, 0]", text, count=1)
+    routine.write_text(changed, encoding="utf-8")
+
+    with pytest.raises(BenchError, match="number has a step that is not above 0"):
+        build_world(str(folder), tmp_path / "out", days=5)
+
+    assert changed != text
+
+
+def test_a_day_of_a_written_edition_that_is_not_utf8(tmp_path: Path) -> None:
+    edition = write_small_edition(tmp_path)
+    day = edition / "days" / "0001.md"
+    day.write_bytes(day.read_bytes().replace(b"sails", b"s\xe9ils"))
+
+    with pytest.raises(BenchError, match=r"days/0001\.md, line 4: byte 0xe9 is not UTF-8"):
+        build_world(str(edition), tmp_path / "out")
+
+
+def test_a_word_of_150000_letters_is_read_in_no_time(tmp_path: Path) -> None:
+    edition = write_small_edition(tmp_path)
+    day = edition / "days" / "0001.md"
+    day.write_bytes(day.read_bytes() + b"x" * 150_000 + b" \n")
+    began = time.thread_time()
+
+    build_world(str(edition), tmp_path / "out")
+
+    assert time.thread_time() - began < 5
+
+
+def test_an_answer_that_no_day_tells_is_a_fault_of_the_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tell_nothing(*_: object) -> None:
+        raise UnderivableAnswer("room-capacity.2 is told on no day")
+
+    monkeypatch.setattr("recall_bench.generate.life.build.write_life", tell_nothing)
+
+    with pytest.raises(BenchError, match=r"room-capacity\.2 is told on no day, and a question"):
+        build_world(str(SOURCES / "life" / "tool-library" / "life-200d"), tmp_path / "out")

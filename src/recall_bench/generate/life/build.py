@@ -8,6 +8,7 @@ from recall_bench.generate.life.edition import LEDGER, LifeEdition, play_life, w
 from recall_bench.generate.life.sources import LifeSources
 from recall_bench.generate.world.build import choose_new_folder, write_whole_folder
 from recall_bench.generate.written.build import write_edition
+from recall_bench.generate.written.derivation import UnderivableAnswer
 from recall_bench.generate.written.rendering import render_edition
 
 
@@ -18,7 +19,12 @@ def build_life_folder(sources: LifeSources, out: Path, *, seed: int = 0) -> Path
         raise Problems([Malformed(each.where, each.message) for each in faults])
     out.mkdir(parents=True, exist_ok=True)
     with write_whole_folder(folder) as partial:
-        write_life(play_life(sources, seed), partial)
+        try:
+            write_life(play_life(sources, seed), partial)
+        except UnderivableAnswer as fault:
+            raise Malformed(
+                sources.persona.id, f"{fault}, and a question asks for it; see the wordings of it"
+            ) from fault
     return folder
 
 

@@ -30,6 +30,7 @@ from recall_bench.generate.life.sources import (
     ThreadAsking,
 )
 from recall_bench.generate.life.wording import find_wording_faults
+from recall_bench.generate.world.fact_values import BOUNDED, find_bounds_fault
 from recall_bench.generate.written.checks import SourceFinding
 from recall_bench.generate.written.slots import parse_state
 from recall_bench.generate.written.sources import KINDS
@@ -229,6 +230,10 @@ class FaultChecker:
         if len(kinds) != 1:
             message = f"a value has exactly one kind, not {' and '.join(kinds) or 'none'}"
             yield self._find(file, message, *place)
+        for kind in BOUNDED:
+            bounds = getattr(value, kind)
+            if bounds is not None and (fault := find_bounds_fault(kind, bounds)) is not None:
+                yield self._find(file, f"{kind} {fault}", *place, kind)
         yield from self._check_groups(value.list_groups(), file, place)
         if value.entity is not None and value.entity not in self._sources.entities.kinds:
             yield self._find(file, f"there is no kind {value.entity}", *place)

@@ -79,6 +79,8 @@ _SAME_YEAR = 150
 """Days from the mention within which a date without its year is unambiguous."""
 
 _NUMERIC = frozenset({"number", "money", "percent"})
+BOUNDED = ("number", "money", "percent", "time", "date")
+"""The kinds that are drawn between bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,27 @@ def format_number(kind: str, amount: Decimal, *, unit: str = "", currency: str =
     elif unit:
         written += unit if unit[0] in "°×" else f" {unit}"
     return FactValue(kind, written, amount=amount)
+
+
+def find_bounds_fault(kind: str, bounds: Sequence[float | str]) -> str | None:
+    """What is wrong with the bounds of a number, time or date; None if values can be drawn."""
+    if len(bounds) not in (2, 3):
+        return "has a lowest and a highest value, and perhaps a step"
+    try:
+        is_time = kind == "time"
+        low, high = (
+            Decimal(_parse_minutes(str(each)) if is_time else str(each)) for each in bounds[:2]
+        )
+        step = Decimal(str(bounds[2])) if len(bounds) > 2 else Decimal(1)
+        if not (low.is_finite() and high.is_finite() and step.is_finite()):
+            return "has a bound that is no number"
+    except (ArithmeticError, ValueError):
+        return "has a bound that is no " + ("time such as 9:30" if is_time else "number")
+    if low > high:
+        return "has a lowest value above the highest"
+    if step <= 0 or (is_time and step < 1):
+        return "has a step that is not above 0"
+    return None
 
 
 def draw_amount(bounds: Sequence[float], chance: RandomStream) -> Decimal:

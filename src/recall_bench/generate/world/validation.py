@@ -7,6 +7,7 @@ from typing import Any
 from recall_bench.core.errors import BenchError, Malformed
 from recall_bench.core.sentences import split_sentences
 from recall_bench.generate.world.context import get_template
+from recall_bench.generate.world.fact_values import BOUNDED, find_bounds_fault
 from recall_bench.generate.world.sources import (
     KINDS,
     AuthoredArc,
@@ -224,6 +225,10 @@ class _SourceChecker:
     def _check_sampling(self, name: str, slot: FactSlot) -> Iterator[str]:
         if slot.same is None and slot.get_kind() not in KINDS:
             yield f"{name} has no kind; give it one, such as number or choice"
+        for kind in BOUNDED:
+            bounds = getattr(slot, kind)
+            if bounds is not None and (fault := find_bounds_fault(kind, bounds)) is not None:
+                yield f"{name}: {kind} {fault}"
         if isinstance(slot.choice, str) and slot.choice.removeprefix("@") not in self._words:
             yield f"{name} chooses from {slot.choice}, which is no word list"
         groups = [slot.person] if isinstance(slot.person, str) else slot.person or []

@@ -36,7 +36,7 @@ from recall_bench.generate.written.sources import (
 )
 from recall_bench.generate.written.values import ValueProblem
 
-_DIGITS = re.compile(r"[\w.,:/-]*\d[\w.,:/%-]*")
+_DIGITS = re.compile(r"(?<![\w.,:/-])[\w.,:/-]*\d[\w.,:/%-]*")
 _HEADING = re.compile(r"^(#+) +(.*)$", re.MULTILINE)
 _WORDS = (40, 900)
 """The number of words a day may have."""

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.yaml12 import read_document
+from recall_bench.core.yaml12 import read_document, read_source
 from recall_bench.generate.world.sources import CastEntry, WorldPersona
 from recall_bench.generate.written.slots import (
     FactState,
@@ -206,9 +206,9 @@ def read_written(folder: Path) -> WrittenSources:
     raw = read_document(folder.parent / "persona.yaml", name="persona.yaml").content
     persona = _convert(raw, dict[str, Any], "persona.yaml")
     days = tuple(
-        WrittenDay(int(found[1]), f"days/{path.name}", path.read_text(encoding="utf-8"))
+        WrittenDay(int(found[1]), name, read_source(path, name))
         for path in sorted((folder / "days").glob("*.md"))
-        if (found := _DAY_FILE.fullmatch(path.name))
+        if (found := _DAY_FILE.fullmatch(path.name)) and (name := f"days/{path.name}")
     )
     return WrittenSources(
         persona=_convert(persona, WorldPersona, "persona.yaml"),

@@ -1,0 +1,116 @@
+"""Targets that read what suites, selections and diagnoses leave behind."""
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from unittest import mock
+
+from recall_bench.core.diagnosis import (
+    CHANGED,
+    Diagnosis,
+    SystemHealth,
+    identify_system,
+    load_diagnosis,
+    save_diagnosis,
+)
+from recall_bench.core.line_chain import LineChain, split_link
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.settings import Settings
+from recall_bench.reporting.behaviour.report_text import render_behaviour
+from recall_bench.reporting.behaviour.suite_report import build_behaviour_report
+from recall_bench.reporting.prompt_log import PromptLogEntry, append_entry, read_log, render_log
+from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
+from recall_bench.running.experiment import execute
+from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.systems.python.system import build_python_system
+from recall_bench.testing import ReferenceMemory
+from tests.fuzz.mutator import Format
+from tests.fuzz.target import ContentReader, FuzzTarget, Reading, Seed, make_file_target
+
+_CARD = SystemCard(name="examined", version="3")
+
+
+def _open_suite_journal(folder: Path) -> ContentReader:
+    """Changes to the journal of a suite by someone who seals it again."""
+    (folder / "state").mkdir()
+    system = build_python_system(ReferenceMemory, state_dir=folder / "state")
+    settings = Settings(into=folder / "run")
+    request = BehaviourRequest(suite="erasure", settings=settings, stories=1, patience_s=0.2)
+    run = execute(assemble_behaviour(request, system)).folder.path
+    lines = [split_link(line)[0] for line in (run / JOURNAL).read_bytes().splitlines()]
+
+    def parse(content: bytes) -> Reading:
+        chain = LineChain()
+        sealed = (chain.add(line) + b"\n" for line in content.split(b"\n") if line)
+        (run / JOURNAL).write_bytes(b"".join(sealed))
+        found = RunFolder.open(run)
+        text = render_behaviour(build_behaviour_report(found))
+        return Reading(text, (found.last_link, text))
+
+    return ContentReader([Seed(b"\n".join(lines), Format.LINES)], parse)
+
+
+def _write_log(folder: Path) -> None:
+    for minute, outcomes in enumerate(({"a": "PP", "b": "OU"}, {"a": "PE", "b": "PS"})):
+        letters = "".join(outcomes.values())
+        entry = PromptLogEntry(
+            at=datetime(2026, 5, 4, 3, minute, tzinfo=UTC),
+            selector="recall-agent",
+            version=str(minute),
+            config={"models": ["one", "two"]},
+            eval_version="exact-1",
+            tests_digest="a" * 64,
+            corpus_digest="b" * 64,
+            plan_digest="c" * 64,
+            memories=4,
+            repeats=2,
+            validity="valid",
+            tests=2,
+            perfect=letters.count("P"),
+            overrecall=letters.count("O"),
+            underrecall=letters.count("U"),
+            error=letters.count("E"),
+            skip=letters.count("S"),
+            perfect_share=None,
+            outcomes=outcomes,
+        )
+        append_entry(folder / "log.md", entry)
+
+
+def _look_at_log(folder: Path) -> Reading:
+    entries = read_log(folder / "log.md")
+    return Reading(entries, (entries, render_log(entries)))
+
+
+def _write_diagnosis(folder: Path) -> None:
+    found = Diagnosis(
+        health=SystemHealth.VALID,
+        system=identify_system(_CARD),
+        at=datetime(2026, 5, 4, tzinfo=UTC),
+        code="1",
+        figures={"score": 3.5},
+        story="somebody, 40 days",
+    )
+    with mock.patch.dict(os.environ, RECALL_BENCH_CACHE=str(folder)):
+        save_diagnosis(found)
+
+
+def _look_at_diagnosis(folder: Path) -> Reading:
+    """One that was changed is not valid any more, and says so."""
+    with mock.patch.dict(os.environ, RECALL_BENCH_CACHE=str(folder)):
+        found = load_diagnosis(_CARD)
+    is_marked = found is not None and any(each.check == CHANGED for each in found.complaints)
+    return Reading(found, None if found is None else is_marked)
+
+
+def list_suite_targets() -> Sequence[FuzzTarget]:
+    """The journal of a suite, the log of a selection, and a saved diagnosis."""
+    return (
+        FuzzTarget(name="journal of a suite", open=_open_suite_journal),
+        make_file_target("log of versions", _write_log, _look_at_log, files=("log.md",)),
+        make_file_target(
+            "saved diagnosis", _write_diagnosis, _look_at_diagnosis, files=("*.json",)
+        ),
+    )
