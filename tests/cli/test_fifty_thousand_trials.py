@@ -22,8 +22,7 @@ import pytest
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import Disclosure, Item
 from recall_bench.core.verdict import Verdict
-from recall_bench.reporting import matrix_report, publication, run_comparison
-from recall_bench.reporting.gate import run_gate
+from recall_bench.reporting import trial_scores
 from recall_bench.runs import trials
 from recall_bench.runs.run_folder import RunFolder
 from tests.commands import Invoke
@@ -138,7 +137,7 @@ def read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RunFolder, "open", cache(RunFolder.open))
         table = cache(trials.read_trials)
-        for module in (trials, matrix_report, publication, run_comparison, run_gate):
+        for module in (trials, trial_scores):
             patch.setattr(module, "read_trials", table)
         yield
 
