@@ -65,6 +65,7 @@ def test_the_public_names() -> None:
         "draw_heatmap",
         "estimate",
         "evaluate",
+        "export",
         "export_run",
         "gate",
         "heatmap_grid",

@@ -1,7 +1,6 @@
 """A run as three tables: trials, cells and costs. Every export is made of these."""
 
 import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -227,29 +226,23 @@ def write_csv(runs: Sequence[ExportedRun], into: Path) -> list[Path]:
 
 def _write_csv(path: Path, name: str, runs: Sequence[ExportedRun]) -> Path:
     with AtomicFile(path) as file:
-        text = io.TextIOWrapper(_Sink(file), encoding="utf-8", newline="")
-        writer = csv.DictWriter(text, fieldnames=list(TABLES[name]))
+        writer = csv.DictWriter(_TextSink(file), fieldnames=list(TABLES[name]))
         writer.writeheader()
         for run in runs:
             writer.writerows(run.list_rows(name))
-        text.flush()
         file.commit()
     return path
 
 
-class _Sink(io.RawIOBase):
-    """A binary stream over a file that is committed elsewhere."""
+class _TextSink:
+    """Takes text for a file of bytes."""
 
     def __init__(self, file: AtomicFile) -> None:
         self._file = file
 
-    def writable(self) -> bool:
-        return True
-
-    def write(self, content: object) -> int:
-        piece = bytes(content)  # type: ignore[call-overload]
-        self._file.write(piece)
-        return len(piece)
+    def write(self, text: str) -> None:
+        """Write the text in UTF-8."""
+        self._file.write(text.encode())
 
 
 def write_parquet(runs: Sequence[ExportedRun], into: Path) -> list[Path]:

@@ -40,9 +40,9 @@ def list_metrics(run: ExportedRun) -> Iterator[TrackedMetric]:
         for checkpoint, cell in zip(heatmap.columns, heatmap.overall, strict=True):
             if cell.mean is not None:
                 yield TrackedMetric("score_at", cell.mean.value * OF_100, checkpoint.days)
-    for row in run.list_rows("costs"):
+    for costs in run.list_rows("costs"):
         for name in ("ingest_s_a_day", "query_p50_s", "query_p95_s", "query_cost_usd"):
-            value, days = row[name], row["days"]
+            value, days = costs[name], costs["days"]
             if isinstance(value, int | float) and isinstance(days, int):
                 yield TrackedMetric(f"cost/{name}", float(value), days)
 
