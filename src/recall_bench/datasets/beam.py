@@ -85,11 +85,14 @@ _NUMBER = re.compile(r"(\d+)")
 _Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
 
 
-class _BeamMessage(msgspec.Struct):
+class _BeamAnchor(msgspec.Struct, kw_only=True):
+    time_anchor: str | None = None
+
+
+class _BeamMessage(_BeamAnchor):
     role: Literal["user", "assistant"]
     content: str
     id: int | str | None = None
-    time_anchor: str | None = None
 
 
 class _BeamBatch(msgspec.Struct):
@@ -160,9 +163,9 @@ def _refuse_deep(value: object) -> None:
 def _iterate_batches(part: object) -> Iterator[_BeamBatch]:
     """Yield the batches of a part: a plan, a batch, or the messages of a batch."""
     match part:
-        case {"turns": list(turns)}:
-            anchor = part.get("time_anchor")
-            yield _BeamBatch(list(_iterate_messages(turns)), msgspec.convert(anchor, str | None))  # type: ignore[arg-type]
+        case {"turns": list(turns), **rest}:
+            stated = msgspec.convert(rest, _BeamAnchor).time_anchor
+            yield _BeamBatch(list(_iterate_messages(turns)), stated)
         case dict() if plans := [key for key in part if _PLAN.match(str(key))]:
             for key in sorted(plans, key=lambda each: int(each.rpartition("-")[2])):
                 for inner in part[key] or ():

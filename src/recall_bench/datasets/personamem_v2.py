@@ -146,9 +146,9 @@ def _parse_query(written: str) -> str:
 
 
 def _parse_texts(written: str) -> list[str]:
-    match _parse_value(written):
-        case [*texts] if all(isinstance(text, str) for text in texts):
-            return texts
+    found = _parse_value(written)
+    if isinstance(found, list) and all(isinstance(text, str) for text in found):
+        return found
     raise ValueError("incorrect_answers are no list of texts, neither in JSON nor in Python")
 
 
