@@ -371,6 +371,21 @@ class ReopeningSystem(Protocol):
         """
 
 
+@runtime_checkable
+class FolderReopeningSystem(Protocol):
+    """A system that can go on with a folder that a memory of another process left."""
+
+    async def reopen_folder(self, folder: Path, scenario: str) -> Memory:
+        """Open a memory with the state in the folder."""
+
+
+async def reopen_state(system: MemorySystem, folder: Path, scenario: str) -> Memory:
+    """Open a memory with what one of another process left; NotOffered if the system cannot."""
+    if not isinstance(system, FolderReopeningSystem):
+        raise NotOffered(f"{system.card.name} does not go on with the files of another process")
+    return await system.reopen_folder(folder, scenario)
+
+
 async def reopen_memory(system: MemorySystem, memory: Memory) -> Memory:
     """Reopen a memory of a system; NotOffered if the system cannot."""
     if Offer.REOPEN not in list_offers(system) or not isinstance(system, ReopeningSystem):

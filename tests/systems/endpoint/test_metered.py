@@ -12,10 +12,15 @@ import pytest
 import recall_bench
 from recall_bench.core import user_code
 from recall_bench.core.errors import UsageError
-from recall_bench.core.memory import MemorySystem, MeteringSystem
+from recall_bench.core.memory import (
+    MemorySystem,
+    MeteringSystem,
+    RetrievalReply,
+    reopen_state,
+)
 from recall_bench.core.scenario import Question
 from recall_bench.core.settings import Settings
-from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint
+from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint, open_metered_system
 from recall_bench.systems.products.product import Product, ProductEmbedder
 from recall_bench.systems.resolver import resolve_system
 from recall_bench.systems.transports.child_environment import ENDPOINT_VARIABLE
@@ -64,6 +69,41 @@ def product(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Product]:
 def url_of(system: MemorySystem) -> str:
     assert isinstance(system, MeteringSystem)
     return os.environ[ENDPOINT_VARIABLE]
+
+
+class _Keeps:
+    """Keeps the last day in its folder."""
+
+    name = "keeps"
+    answers = False
+
+    def __init__(self, *, state_dir: Path, endpoint: str | None = None) -> None:
+        self._path = state_dir / "last"
+
+    def ingest_day(self, day: int, content: str, metadata: object) -> None:
+        self._path.write_text(content, encoding="utf-8")
+
+    def query(self, question: str, context: object) -> object:
+        return {"passages": [{"text": self._path.read_text(encoding="utf-8")}]}
+
+    def reopen(self) -> None:
+        pass
+
+
+async def test_a_product_with_an_endpoint_goes_on_with_the_files_of_a_killed_process(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "last").write_text("Ada came.", encoding="utf-8")
+    kept = Product(_Keeps, wants_endpoint=True)
+    system = open_metered_system(ModelEndpoint(), lambda url: kept({}, endpoint=url))
+
+    memory = await reopen_state(system, tmp_path, "ada")
+    reply = await memory.answer(QUESTION)
+
+    assert isinstance(reply, RetrievalReply)
+    assert reply.passages[0].text == "Ada came."
+    await memory.close()
+    await system.close()
 
 
 async def test_a_product_that_needs_an_endpoint_has_one_until_it_is_closed(

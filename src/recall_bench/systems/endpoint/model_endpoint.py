@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -29,6 +30,7 @@ from recall_bench.core.memory import (
     get_worker_limit,
     list_offers,
     reopen_memory,
+    reopen_state,
 )
 from recall_bench.core.redaction import learn_secrets
 from recall_bench.core.settings import Settings
@@ -310,6 +312,10 @@ class EndpointSystem:
     async def reopen(self, memory: Memory) -> Memory:
         """Reopen a memory of the system."""
         return await reopen_memory(self._system, memory)
+
+    async def reopen_folder(self, folder: Path, scenario: str) -> Memory:
+        """Go on with what a memory of the system left in another process."""
+        return await reopen_state(self._system, folder, scenario)
 
     async def close(self) -> None:
         """Close the system, then stop the endpoint."""

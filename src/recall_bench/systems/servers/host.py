@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable
 from datetime import date, datetime, time
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 from uuid import uuid4
 
 from recall_bench.core.errors import (
@@ -32,6 +32,7 @@ from recall_bench.core.memory import (
     get_worker_limit,
     list_offers,
     reopen_memory,
+    reopen_state,
 )
 from recall_bench.core.scenario import Episode, Question, Turn
 from recall_bench.systems.transports import wire
@@ -41,14 +42,6 @@ _MAX_CLOSED = 64
 """How many closed memories can be reopened: their state stays on the disk."""
 _STATE_SUFFIX = ".memory"
 _MEMORY_NAME = re.compile(r"[0-9a-f]{32}")
-
-
-@runtime_checkable
-class FolderReopeningSystem(Protocol):
-    """A system that can go on with a folder that a memory of another process left."""
-
-    async def reopen_folder(self, folder: Path, scenario: str) -> Memory:
-        """Open a memory with the state in the folder."""
 
 
 class SystemHost:
@@ -138,9 +131,9 @@ class SystemHost:
         if held is not None:
             return await reopen_memory(system, held[0])
         folder = self._find_state(name)
-        if folder is None or not isinstance(system, FolderReopeningSystem):
+        if folder is None:
             raise SystemGone("this memory is not held here, and left no state")
-        return await system.reopen_folder(folder, request.scenario)
+        return await reopen_state(system, folder, request.scenario)
 
     async def _ingest(self, request: wire.IngestRequest) -> wire.DoneReply:
         memory, _ = self._get_memory(request.memory)
