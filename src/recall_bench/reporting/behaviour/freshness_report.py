@@ -121,6 +121,7 @@ def _list_delays(polls: _Polls, known: set[tuple[str, str]]) -> Iterator[Figure]
             estimate=found,
             unit="s",
             note=_explain_quantile(found, is_enough=is_enough),
+            is_headline=share == _QUANTILES[0],
         )
 
 

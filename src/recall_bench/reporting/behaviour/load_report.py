@@ -169,7 +169,7 @@ def _list_level(level: LoadLevel) -> Iterator[Figure]:
                 estimate=None if found is None else _make_point(found, merged.get_total_count()),
                 unit="s",
                 note="" if found is not None else "too few cases for this percentile",
-                is_headline=kind == "query" and percent == 99.0 and level.rate == RATES[0],
+                is_headline=kind == "query" and percent == 95.0 and level.rate == RATES[1],
             )
 
 

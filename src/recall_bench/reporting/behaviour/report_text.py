@@ -7,6 +7,7 @@ from recall_bench.reporting.behaviour.figures import BehaviourReport, Figure
 from recall_bench.reporting.formats import (
     format_card,
     format_delta,
+    format_interval,
     format_number,
     format_percent,
     format_range,
@@ -20,13 +21,20 @@ _LONG_S = 10.0
 def render_behaviour(report: BehaviourReport, *, is_verbose: bool = False) -> str:
     """Render the headline figures, or all of them."""
     system = format_card(report.system)
-    lines = [f"{report.suite}: {system}, {report.stories:,} stories, seed {report.seed}", ""]
+    stories = f"{report.stories:,} {'story' if report.stories == 1 else 'stories'}"
+    lines = [f"{report.suite}: {system}, {stories}, seed {report.seed}", ""]
     shown = [each for each in report.figures if is_verbose or is_shown(each)]
     rows = [
-        (each.label, format_figure(each), _format_interval(each), _format_bounds(each))
+        (
+            each.label,
+            format_figure(each),
+            format_ends(each).strip("()"),
+            "" if each.estimate is None else f"{each.estimate.trials:,}",
+            _format_bounds(each),
+        )
         for each in shown
     ]
-    lines += render_text(make_table(("", "value", "95 % interval", "best … worst"), rows))
+    lines += render_text(make_table(("", "value", "95 % interval", "n", "best … worst"), rows))
     lines += ["", *_list_notes(report, shown)]
     return "\n".join(lines).rstrip()
 
@@ -70,13 +78,9 @@ def format_ends(figure: Figure) -> str:
     scale = 100 if figure.unit == "share" else 1
     if figure.unit == "s" and figure.estimate.value < _LONG_S:
         scale = 1000
+    if figure.is_difference:
+        return f"({format_interval(figure.estimate, 1, scale)})"
     return f"({format_range(figure.estimate, scale=scale)})"
-
-
-def _format_interval(figure: Figure) -> str:
-    if figure.estimate is None:
-        return ""
-    return f"{format_ends(figure).strip('()')}  n {figure.estimate.trials}".strip()
 
 
 def _format_bounds(figure: Figure) -> str:

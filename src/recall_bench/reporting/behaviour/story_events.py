@@ -143,7 +143,7 @@ def _describe_answer(event: Answered, item: Item) -> EventLine:
 
 
 def _describe_observation(event: Observed, items: Mapping[str, Item]) -> EventLine:
-    words = items[event.item].text if event.item in items else ""
+    words = items[event.item].text if event.item is not None and event.item in items else ""
     is_bad = event.fault is not None or bool(event.found)
     return EventLine(
         phase=event.phase,
