@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.foreign_json import is_too_deep
+from recall_bench.core.foreign_json import decode_foreign_json, is_too_deep
 from recall_bench.core.scenario import (
     Episode,
     Evidence,
@@ -127,7 +127,7 @@ def _build_scenario(
 
 def _read_section(raw: msgspec.Raw | None) -> dict[str, Any]:
     """Read a mapping, or one that Python printed; empty if there is none."""
-    found: object = {} if raw is None else msgspec.json.decode(raw)
+    found: object = {} if raw is None else decode_foreign_json(raw, object)
     if isinstance(found, str):
         try:
             found = ast.literal_eval(found)

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.memory import (
     Asker,
     EvidenceControl,
@@ -201,7 +202,7 @@ class PortableLoopSnapshots(LoopSnapshots):
     async def unpack(self, place: Path) -> str:
         """Return a token for a packed state."""
         try:
-            held = msgspec.json.decode((place / _LOOP_FILE).read_bytes(), type=SavedLoop)
+            held = decode_foreign_json((place / _LOOP_FILE).read_bytes(), SavedLoop)
         except (OSError, msgspec.DecodeError) as error:
             raise DataError(
                 f"{place / _LOOP_FILE} holds no packed memory ({error}); pack the state again"
