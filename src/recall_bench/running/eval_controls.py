@@ -82,6 +82,7 @@ def _assemble_control(assembled: AssembledEval, name: str, *, with_answers: bool
     settings = replace(
         move_outputs(before.settings, assembled.job.folder / CONTROLS / name),
         adapter=name,
+        agent_model=None,
         factory=None,
         config={},
         endpoint=False,

@@ -71,7 +71,9 @@ def run_memorisation(
 
     Runs that are already in the folder are not repeated. What stops a run is raised.
     """
-    control = replace(settings, adapter=CONTROL, factory=None, config={}, reader=None)
+    control = replace(
+        settings, adapter=CONTROL, agent_model=None, factory=None, config={}, reader=None
+    )
     runs = {
         (who, seed): replace(each, world_seed=None if seed == RELEASED else seed)
         for who, each in (("system", settings), ("control", control))

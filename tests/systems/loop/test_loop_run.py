@@ -19,6 +19,7 @@ from tests.commands import Invoke
 from tests.gardener import write_persona
 from tests.models.openai_server import OpenAIServer, Response, ok
 from tests.models.served_folder import serve_folder
+from tests.running.evaluation.eval_datasets import write_locomo
 from tests.running.result_views import done_twice, views
 from tests.systems import mcp_sdk_server
 from tests.systems.loop import garden_model
@@ -316,3 +317,17 @@ def test_what_the_agent_takes_counts_towards_max_tokens(
     assert "our agent and judging have taken 600 tokens and --max-tokens allows 500" in stopped.err
     assert finished.code == 0, finished.err
     assert count_found(Path("out")) == 5
+
+
+def test_a_public_dataset_has_its_controls_without_the_agent(invoke: Invoke) -> None:
+    page = (Path(recall_bench.__file__).parents[2] / "docs/how-to/tool-loop.md").read_text()
+    Path("my_model.py").write_text(page.split("```python\n")[1].split("```")[0])
+    write_locomo(Path("locomo10.json"))
+
+    shown = invoke(
+        *("eval", "--dataset", "locomo", "--data", "locomo10.json", "--adapter", "loop:bm25"),
+        *("--agent-model", "my_model.py", "--into", "out"),
+    )
+
+    assert shown.code == 0, shown.err
+    assert b"tool_called" in Path("out", JOURNAL).read_bytes()
