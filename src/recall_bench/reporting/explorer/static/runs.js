@@ -143,7 +143,7 @@ const runsTable = (() => {
       name: nameCell(run),
       dataset: plain(run.dataset),
       judge: plain(run.judge),
-      score: figures?.headlines.length ? figures.headlines.map(([words, text]) => make("small", { class: "suite-figure" }, make("b", {}, text), ` ${words}`)) : figures ? [make("span", {}, tidy(figures.score_text)), bar(figures), figures.doubt && make("small", { class: "quiet" }, figures.doubt)] : ["–"],
+      score: figures?.headlines.length ? figures.headlines.map(([words, text]) => make("small", { class: "suite-figure" }, make("b", {}, text), ` ${words}`)) : figures ? [make("span", {}, tidy(figures.score_text)), bar(figures), figures.score_name && make("small", { class: "quiet" }, figures.score_name), figures.doubt && make("small", { class: "quiet" }, figures.doubt)] : ["–"],
       silence: [tidy(figures?.silence)],
       ceiling: [tidy(figures?.ceiling)],
       invented: [tidy(figures?.invented)],
