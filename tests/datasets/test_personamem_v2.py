@@ -80,6 +80,7 @@ def test_twenty_messages_are_an_episode(tmp_path: Path) -> None:
         (BENCHMARK, spell_rows([{**ROWS[0], "correct_answer": "Sleep in."}]), "other answers"),
         (BENCHMARK, spell_rows([{**ROWS[0], "pref_type": ""}]), "no value for pref_type"),
         (BENCHMARK, spell_rows([{**ROWS[0], "chat_history_32k_link": "../x"}]), "is not below"),
+        (BENCHMARK, spell_rows([{**ROWS[0], "chat_history_32k_link": "é" * 5_000}]), "not below"),
         (LINK, json.dumps({"chat_history": []}), "holds no message"),
         (LINK, json.dumps([{"role": "user", "content": ["x"]}]), "message 1: .*role and text"),
         (LINK, json.dumps(HISTORY)[:-2], "is not as it should be"),

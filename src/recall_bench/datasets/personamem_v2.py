@@ -173,8 +173,8 @@ def _parse_value(written: str) -> object:
 
 def _build_scenario(root: Path, history: str, asked: list[_PreferenceQuestion]) -> Scenario:
     path = root / history
-    if not path.is_file() or not path.resolve().is_relative_to(root.resolve()):
-        raise Malformed(asked[0].place, f"its history {history} is not below {root}")
+    if not _is_file_below(root, path):
+        raise Malformed(asked[0].place, f"its history {history!r:.80} is not below {root}")
     messages = list(_read_messages(path))
     if not messages:
         raise Malformed(str(path), "holds no message of user or assistant")
@@ -190,6 +190,14 @@ def _build_scenario(root: Path, history: str, asked: list[_PreferenceQuestion]) 
         episodes=episodes,
         items=tuple(items),
     )
+
+
+def _is_file_below(root: Path, path: Path) -> bool:
+    try:
+        return path.is_file() and path.resolve().is_relative_to(root.resolve())
+    except (OSError, ValueError):
+        # A name that no file system takes.
+        return False
 
 
 def _read_messages(path: Path) -> Iterator[Turn]:
