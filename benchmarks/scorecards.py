@@ -174,8 +174,8 @@ def write_tables(card: Scorecard, page: Path) -> None:
     tables = {"overview": render_overview(card)}
     tables |= {suite: render_table(card, suite, columns) for suite, columns in COLUMNS.items()}
     for name, table in tables.items():
-        mark = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
-        text, count = mark.subn(lambda found, table=table: found[1] + table + found[2], text)
+        mark = re.compile(rf"(?<=<!-- {name} -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
+        text, count = mark.subn(table.replace("\\", r"\\"), text)
         if count != 1:
             raise SystemExit(f"{page} has {count} places for the table {name}")
     page.write_text(text, encoding="utf-8")
