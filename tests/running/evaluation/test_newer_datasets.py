@@ -1,4 +1,4 @@
-"""Every newer dataset is evaluated from its files, goes on where it stopped, and names bad files."""
+"""Every newer dataset is evaluated from its files and resumed, and bad files are named."""
 
 import json
 import os
