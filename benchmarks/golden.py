@@ -28,7 +28,7 @@ SELECTORS = ("keyword", "bm25", "all", "none")
 
 TIMES = {
     "at", "code", "codes", "timestamp", "rules_digest", "rulesDigest", "planDigest", "plan_digest",
-    "started", "ended", "speed", "folder", "run", "path", "into", "report", "costs", "latency", "link",
+    "started", "ended", "speed", "folder", "run", "path", "into", "report", "costs", "latency", "link", "diagnosis",
 }  # fmt: skip
 """Keys whose values are wall times, digests of code or of times, or folders of this machine."""
 _UNITS = ("_s", "_ms", "Ms", "seconds")
