@@ -23,6 +23,8 @@ from recall_bench.runs.run_folder import RunFolder
 
 BUILT_IN = ("none", "recency", "bm25", "vector", "hybrid")
 PRODUCTS = ("files", "chroma", "lancedb", "qdrant", "langmem", "mem0")
+SESSIONS_ARE_KEPT = ("recency", "hybrid")
+"""The built-in systems with the setting respect_sessions; every product has it."""
 RECALL_OPTIONS = ("--personas", "er-physician", "--ranges", "90d")
 ROOT = Path(__file__).parents[1]
 
@@ -34,11 +36,9 @@ COLUMNS = {
         "residue/by-session": "after deleting a session",
         "residue/by-person": "after deleting a person",
         "residue/direct": "in direct answers",
-        "residue/passages": "in passages",
         "residue/listing": "in listings",
         "residue/files": "in files",
         "collateral-loss": "lost besides",
-        "returned/restarted": "back after restart",
         "false-confirmation": "falsely confirmed",
     },
     "poisoning": {
@@ -88,7 +88,7 @@ def find_target(name: str, *, respects_sessions: bool) -> list[str]:
     python = ROOT / ".products" / name / "bin" / "python"
     setting = "--config respect_sessions=true" if respects_sessions else ""
     if name in BUILT_IN:
-        return ["--adapter", name, *setting.split()]
+        return ["--adapter", name, *(setting.split() if name in SESSIONS_ARE_KEPT else ())]
     program = python if python.exists() else Path(sys.executable)
     return [
         "--adapter",
@@ -174,8 +174,8 @@ def write_tables(card: Scorecard, page: Path) -> None:
     tables = {"overview": render_overview(card)}
     tables |= {suite: render_table(card, suite, columns) for suite, columns in COLUMNS.items()}
     for name, table in tables.items():
-        mark = re.compile(rf"(?<=<!-- {name} -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
-        text, count = mark.subn(table.replace("\\", r"\\"), text)
+        mark = re.compile(rf"(?<=<!-- {name} -->\n).*?(?=<!-- end -->)", re.DOTALL)
+        text, count = mark.subn(table.replace("\\", r"\\") + "\n", text)
         if count != 1:
             raise SystemExit(f"{page} has {count} places for the table {name}")
     page.write_text(text, encoding="utf-8")

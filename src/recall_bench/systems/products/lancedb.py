@@ -46,14 +46,14 @@ class LanceDB(StoreAdapter):
         )
 
     def add_notes(self, notes: Sequence[DayNote]) -> None:
-        """Add a row for each."""
+        """Write a row for each; a note that comes again replaces itself."""
         vectors = self.embedder.embed([note.search_text for note in notes])
-        self._table.add(
-            [
-                {"vector": vector, "searched": note.search_text, **note.metadata}
-                for note, vector in zip(notes, vectors, strict=True)
-            ]
-        )
+        rows = [
+            {"vector": vector, "searched": note.search_text, **note.metadata}
+            for note, vector in zip(notes, vectors, strict=True)
+        ]
+        merge = self._table.merge_insert("note").when_matched_update_all()
+        merge.when_not_matched_insert_all().execute(rows)
 
     def finalize_ingestion(self) -> None:
         """Compact the many small files that adding day by day leaves."""
