@@ -47,6 +47,8 @@ from recall_bench.runs.run_folder import RunFolder
 
 HERE = Path(__file__).parent
 HASH_SEEDS = (0, 1, 4242)
+RAY_ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+"""Without the first, Ray puts another address of this machine in the place of the loopback one."""
 SAMPLE = ("--personas", "harbour-office", "--ranges", "10d,20d", "--no-heatmap-png", "--no-page")
 SLOW_ADAPTER = ADAPTER.replace(
     "words = set(", "import time\n        time.sleep(0.02)\n        words = set("
@@ -132,6 +134,16 @@ class Soak:
         self.adapter.write_text(SLOW_ADAPTER)
         self.paid = work / "paid"
 
+    def run_round(self, name: str, call: "Callable[[Soak], None]") -> None:
+        """One round; that it does not end is a violation, and no end of the soak."""
+        try:
+            call(self)
+        except subprocess.TimeoutExpired as error:
+            words = " ".join(map(str, error.cmd[-12:]))
+            self.violations.append(f"{name}: still at work after {error.timeout:g} s: {words}")
+            self.violations += find_leftovers(self.work)
+        self.rounds[name] += 1
+
     def new_place(self) -> Path:
         """A new folder for a round."""
         self._number += 1
@@ -144,7 +156,7 @@ class Soak:
     ) -> subprocess.Popen[bytes]:
         """Start a command, or a program that runs one."""
         environ = os.environ | {
-            "TMPDIR": str(place / "tmp"), "OPENAI_API_KEY": "soak", "RAY_USAGE_STATS_ENABLED": "0",
+            "TMPDIR": str(place / "tmp"), "OPENAI_API_KEY": "soak", **RAY_ON_LOOPBACK,
         }  # fmt: skip
         with (place / "errors").open("ab") as errors:
             return subprocess.Popen(
@@ -359,7 +371,7 @@ def kill_ray_node(soak: Soak) -> None:
     cluster = subprocess.Popen(
         [sys.executable, "-m", "tests.running.pool.ray_nodes"],
         cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        env=os.environ | {"RAY_USAGE_STATS_ENABLED": "0"},
+        env=os.environ | RAY_ON_LOOPBACK,
     )  # fmt: skip
     assert cluster.stdin is not None
     assert cluster.stdout is not None
@@ -461,15 +473,13 @@ def main() -> None:
         if given.kills:
             soak.violations += run_kills(work / "kills", given.kills, given.seed)
         if given.ray and find_spec("ray") is not None:
-            kill_ray_node(soak)
-            soak.rounds["Ray node"] += 1
+            soak.run_round("Ray node", kill_ray_node)
         deadline = time.monotonic() + 60 * given.minutes
         names = given.only or list(ROUNDS)
         while time.monotonic() < deadline:
             # Each kind in turn, so that a short soak has all of them.
             name = names[soak.rounds.total() % len(names)]
-            ROUNDS[name](soak)
-            soak.rounds[name] += 1
+            soak.run_round(name, ROUNDS[name])
     for name, count in soak.rounds.items():
         print(f"{name:<20} {count:>6} rounds")
     for name, count in soak.disturbances.items():
