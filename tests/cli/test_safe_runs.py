@@ -93,12 +93,9 @@ def test_what_is_no_time_is_refused(invoke: Invoke, text: str) -> None:
     assert "--timeout" in shown.err
 
 
-def test_old_names_of_output_folders_work_and_are_not_shown(invoke: Invoke, data: Path) -> None:
+def test_a_folder_after_to_still_works(invoke: Invoke, data: Path) -> None:
     invoke("run", "-a", "bm25", "-d", data, "-o", "r")
-    shown = invoke("export", "--help").out
 
-    assert "--into" in shown
-    assert "--to " not in shown
     for flag in ("--into", "--to"):
         assert invoke("export", "r", flag, f"x{flag}").code == 0
         assert Path(f"x{flag}/result.json").exists()
