@@ -258,8 +258,8 @@ def reword_command(folder: Path, requests: Path | None, replies: tuple[Path, ...
     for fault in faults:
         click.echo(str(fault))
     click.echo(
-        f"{path}: {format_count(len(taken) - dropped, 'wording')}, {dropped} dropped, "
-        f"{format_count(len({str(fault).split(':', 1)[0] for fault in faults}), 'reply')} refused"
+        f"{path}: {format_count(len(taken) - dropped, 'wording')}, {dropped:,} dropped, "
+        f"{len({str(fault).split(':', 1)[0] for fault in faults}):,} refused"
     )
     return DataError.exit_code if faults else 0
 
