@@ -398,11 +398,13 @@ class QuestionScorer:
 
 
 def _score_stored(item: Item, outcome: Outcome | None) -> Figures:
-    """Whether a memory point is stored; a false one must not be."""
+    """Whether a memory point is stored; a false one must not be. A failed listing gets nothing."""
+    name = STORED_FIGURES[item.truth.category]
+    if isinstance(outcome, NotAnswered):
+        return {name: 0.0}
     if not isinstance(outcome, Judged):
         return {}
     is_stored = score_verdict(outcome.verdict)
-    name = STORED_FIGURES[item.truth.category]
     return {name: 1.0 - is_stored if item.truth.category == INTERFERENCE else is_stored}
 
 

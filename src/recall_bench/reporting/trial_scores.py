@@ -71,9 +71,14 @@ def read_scored_trials(folder: RunFolder, score: str | None = None) -> TrialTabl
                 "protocol; leave it out"
             )
         return table
+    methodology = find_own_methodology(card)
+    if methodology is not None and methodology.reads_store:
+        raise UsageError(
+            f"{folder.path} counts what a memory stored ({card.protocol}), where storing a false "
+            "point is a failure: its figures are in the report of `eval`, and in no other analysis"
+        )
     if score is None and table.hallucinations:
         return table
-    methodology = find_own_methodology(card)
     if methodology is None:
         if score is not None:
             raise UsageError(f"--score: {folder.path}: {card.protocol} has no figures to choose")

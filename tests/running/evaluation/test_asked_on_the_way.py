@@ -1,7 +1,14 @@
 """Questions that belong to a day are asked on that day: later sessions are not known by then."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
+from recall_bench.core.event import NotAnswered
+from recall_bench.core.plan import Trial
+from recall_bench.core.scenario import Item, Truth
+from recall_bench.reporting.eval_scores import STORED_FIGURES, _score_stored
 from tests.commands import Invoke
 from tests.datasets.session_files import write_person, write_users
 from tests.running.evaluation.eval_commands import Adapters, report
@@ -78,6 +85,33 @@ def test_what_is_stored_answers_for_a_memory_that_is_asked_nothing(
     silent = next(each for each in found["controls"] if each["name"] == "none")
     floor = {name: each["mean"] for name, each in silent["groups"][0]["figures"].items()}
     assert floor == {"extracted": 0.0, "updated": 0.0, "false memory resisted": 1.0}
+
+
+def test_no_other_analysis_reads_what_is_stored(invoke: Invoke, tmp_path: Path) -> None:
+    """There a false point that is stored would raise the score."""
+    invoke(
+        *("eval", "--dataset", "halumem-medium", "--data", write_users(tmp_path)),
+        *("--protocol", "stored", "--adapter", "bm25", "--no-floors", "--into", "runs/s"),
+    )
+    runs = [path.parent for path in Path("runs").rglob("journal.jsonl")]
+
+    assert runs
+    for words in (["report"], ["gate", "--min-score", "30"], ["export", "--to", "csv"]):
+        shown = invoke(words[0], runs[0], *words[1:])
+        assert shown.code == 2
+        assert "its figures are in the report of `eval`" in shown.err
+
+
+@pytest.mark.parametrize("category", STORED_FIGURES)
+def test_a_listing_that_failed_counts_against_the_memory(category: str) -> None:
+    truth = Truth(reference="x", category=category)
+    item = Item(id="a", text="?", truth=truth, known_from=1)
+    trial = Trial(scenario="s", item="a", checkpoint="1d")
+    failed = NotAnswered(
+        at=datetime(2026, 1, 1, tzinfo=UTC), trial=trial, fault="Timeout", message="", seconds=1.0
+    )
+
+    assert _score_stored(item, failed) == {STORED_FIGURES[category]: 0.0}
 
 
 def test_what_is_stored_is_not_offered_by_a_system_that_does_not_list_it(
