@@ -24,6 +24,7 @@ from recall_bench.systems.python.adapter import DayMetadata
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import BEHAVIOUR_FAULTS, Honest, ReferenceMemory
 from recall_bench.testing.behaviour_faults import MisbehavingMemory
+from tests.commands import Invoke
 
 _FAR = 0.3
 """A fault must move its figure at least this far from that of the reference."""
@@ -219,3 +220,10 @@ def test_load_goes_to_foreign_servers_only_with_their_owners_word(
         return
     with pytest.raises(UsageError, match="--i-own-this-server"):
         refuse_foreign_server(adapter)
+
+
+def test_a_suite_measures_the_memory_and_not_an_agent_over_it(invoke: Invoke) -> None:
+    shown = invoke("suite", "erasure", "--adapter", "loop:bm25")
+
+    assert shown.code == 2
+    assert "write --adapter bm25" in shown.err

@@ -18,6 +18,7 @@ from recall_bench.core.memory import MemorySystem, list_offers
 from recall_bench.core.plan import BehaviourCard, Checkpoint, DatasetCard, Lifecycle, Plan
 from recall_bench.core.settings import Settings
 from recall_bench.core.suggestion import suggest_or_list
+from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.generate.behaviour import erasure, freshness, load, poisoning, tenants
 from recall_bench.generate.behaviour.planting import StoryRequest
 from recall_bench.judging.judge_call import Judges
@@ -144,6 +145,12 @@ def assemble_behaviour(request: BehaviourRequest, own: MemorySystem | None = Non
     suite = find_suite(request.suite)
     _refuse_unknown(suite, request.only)
     settings = replace(request.settings, heatmap_png=False)
+    if settings.adapter.startswith(LOOP_PREFIX):
+        memory = settings.adapter.removeprefix(LOOP_PREFIX)
+        raise UsageError(
+            f"--adapter {settings.adapter}: a suite measures a memory, not the agent over it; "
+            f"write --adapter {memory}"
+        )
     if suite.name == "load" and not request.is_owned:
         refuse_foreign_server(settings.adapter)
     check = SettingsCheck(settings)

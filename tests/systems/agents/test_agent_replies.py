@@ -356,3 +356,9 @@ async def test_credentials_are_not_sent_where_a_card_says(canned: CannedAgent) -
 
     with pytest.raises(UsageError, match=r"wants its messages at http://127\.0\.0\.1:9/rpc"):
         await ask(system)
+
+
+@pytest.mark.parametrize("scheme", ["openai", "a2a"])
+def test_what_is_no_address_is_named_as_it_was_written(scheme: str) -> None:
+    with pytest.raises(UsageError, match="'nonsense' is not an HTTP address; write http://host"):
+        resolve_system(Settings(adapter=f"{scheme}:nonsense"))

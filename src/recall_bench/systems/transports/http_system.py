@@ -48,7 +48,7 @@ from recall_bench.systems.transports.wire import (
 if TYPE_CHECKING:
     import httpx
 
-_ADDRESS_FORM = "write http://host:port, and perhaps a path before /health and the others"
+_ADDRESS_FORM = "write http://host:port, and perhaps a path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,8 @@ def parse_http_address(target: str, environ: Mapping[str, str] = os.environ) -> 
     place = parts.netloc.rpartition("@")[2]
     url = f"{parts.scheme}://{place}{parts.path.rstrip('/')}"
     if parts.scheme not in ("http", "https"):
-        raise UsageError(f"{url!r} is not an HTTP address; {_ADDRESS_FORM}")
+        shown = url.removeprefix("://")
+        raise UsageError(f"{shown!r} is not an HTTP address; {_ADDRESS_FORM}")
     if not host or port == 0:
         raise UsageError(f"{url!r} names no host and port; {_ADDRESS_FORM}")
     if parts.query or parts.fragment:
