@@ -5,7 +5,7 @@ import os
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +20,14 @@ MAX_LINES = 50_000
 MAX_BYTES = 100_000_000
 """OpenAI allows 200 MB, compatible services 100."""
 
+EXPIRED = "batch_expired"
+CANCELLED = "batch_cancelled"
+NO_RESULT = "no_result"
+"""Our own code for a request that a finished batch says nothing of."""
+
 _QUIET_S = 2.0
 """While calls wait, requests are written when no other came for this time."""
-_REQUESTS = re.compile(r"batch-(\d{4,})\.jsonl")
+REQUEST_FILE = re.compile(r"batch-(\d{4,})\.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,14 @@ class BatchFailure:
 class BatchFiles:
     """Collects and writes requests, and reads results as they appear."""
 
-    def __init__(self, folder: Path, shown: str) -> None:
-        """`shown` is the folder as the user wrote it."""
+    def __init__(
+        self, folder: Path, shown: str, claim: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """`shown` is the folder as the user wrote it.
+
+        `claim` is called with the name of a request file just before the file appears.
+        """
+        self._claim = claim
         self._folder = folder
         self._shown = shown
         self._seen: dict[str, tuple[int, int]] = {}
@@ -63,6 +74,15 @@ class BatchFiles:
     def is_awaited(self, key: str) -> bool:
         """Whether a request was written or collected and has no result yet."""
         return self._requests[key] > len(self.failures[key]) and key not in self.bodies
+
+    def find_request_files(self, keys: Collection[str]) -> list[str]:
+        """The names of the request files that hold one of the requests."""
+        wanted = set(keys)
+        return [name for name, held in self._keys.items() if not wanted.isdisjoint(held)]
+
+    def find_keys(self, names: Iterable[str]) -> set[str]:
+        """The keys of the requests in these files."""
+        return {key for name in names for key in self._keys.get(name, ())}
 
     def add_request(self, key: str, line: bytes) -> None:
         """Collect a request; a full file is written."""
@@ -92,6 +112,7 @@ class BatchFiles:
                 file.flush()
                 os.fsync(file.fileno())
             path = self._claim_name()
+            self._claim(path.name)
             beside.replace(path)
             self._seen[path.name] = _identify(path)
         except OSError as error:
@@ -111,7 +132,7 @@ class BatchFiles:
         numbers = [
             int(match[1])
             for path in self._folder.iterdir()
-            if (match := _REQUESTS.fullmatch(path.name))
+            if (match := REQUEST_FILE.fullmatch(path.name))
         ]
         number = max(numbers, default=0)
         while True:
@@ -128,7 +149,7 @@ class BatchFiles:
                 state = _identify(path)
                 if self._seen.get(path.name) != state and path.is_file():
                     self._seen[path.name] = state
-                    is_ours = _REQUESTS.fullmatch(path.name)
+                    is_ours = REQUEST_FILE.fullmatch(path.name)
                     (self._read_requests if is_ours else self._read_results)(path)
 
     def _read_requests(self, path: Path) -> None:
@@ -155,6 +176,15 @@ class BatchFiles:
                 self.failures[key].append(BatchFailure(code, message, status))
             case {"error": dict(error)}:
                 self.failures[key].append(BatchFailure(*_find_error(error), None))
+            case {"result": {"type": "succeeded", "message": dict(body)}}:
+                self.bodies.setdefault(key, body)
+            case {"result": {"type": "errored", **result}}:
+                code, message = _find_error(result)
+                refused = 400 if code == "invalid_request_error" else None
+                self.failures[key].append(BatchFailure(code, message, refused))
+            case {"result": {"type": "expired" | "canceled" as how}}:
+                code = EXPIRED if how == "expired" else CANCELLED
+                self.failures[key].append(BatchFailure(code, f"it was {how}", None))
             case _:
                 raise ModelGone(
                     f"{where}: is no result of a batch; remove the file from the folder"
@@ -198,5 +228,6 @@ def _find_error(body: object) -> tuple[str, str]:
         case {"error": dict(inner)}:
             return _find_error(inner)
         case dict():
-            return str(body.get("code") or "error"), str(body.get("message") or "no reason given")
+            code = body.get("code") or body.get("type") or "error"
+            return str(code), str(body.get("message") or "no reason given")
     return "error", "no reason given"

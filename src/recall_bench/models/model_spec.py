@@ -8,6 +8,7 @@
     claude:opus
     folder:replies;wait=600
     openai:gpt-5.1;batch=batches
+    anthropic:claude-sonnet-5;batch=batches;send=yes
 
 Options follow the model, separated by `;`, in any order: a base URL, `price=IN/OUT` in US dollars
 per million tokens, `key-env=NAME` of the environment variable with the key, `temperature=`,
@@ -16,7 +17,8 @@ provider's usual key is also sent to a base URL, but over plain http to another 
 `key-env=`.
 
 `folder:DIR` takes requests and replies as files. `batch=DIR` writes requests to files for the
-provider's batch service. Both take `wait=SECONDS`.
+provider's batch service, and with `send=yes` sends them and takes the results. Both take
+`wait=SECONDS`.
 
 `openai:` alone calls OpenAI's Responses API, which serves all of its models. With a base URL, in
 the spec or in OPENAI_BASE_URL, it calls Chat Completions, as compatible servers expect.
@@ -43,8 +45,8 @@ from recall_bench.models.provider_catalogue import (
 )
 
 _URL = re.compile(r"https?:", re.IGNORECASE)
-_KEYS = ("price", "key-env", "temperature", "max-tokens", "api-version", "batch", "wait")
-_FILE_KEYS = ("batch", "wait")
+_FILE_KEYS = ("batch", "send", "wait")
+_KEYS = ("price", "key-env", "temperature", "max-tokens", "api-version", *_FILE_KEYS)
 _KNOWN = frozenset({*PROVIDERS, *AGENTS, FOLDER})
 
 
@@ -75,8 +77,10 @@ class ModelSpec:
     api_version: str | None = None
     batch: str | None = None
     """The folder for files of the provider's batch service."""
+    send: bool | None = None
+    """Whether the files of a batch are sent to the service, and its results fetched."""
     wait: float | None = None
-    """Seconds to wait for a reply that comes as a file."""
+    """Seconds to wait for a reply that comes as a file, or for the batches that are sent."""
 
     @property
     def is_folder(self) -> bool:
@@ -97,7 +101,7 @@ class ModelSpec:
     def name(self) -> str:
         """The canonical spelling, without secrets.
 
-        Price, key variable, batch and wait are left out: they change no reply.
+        Price, key variable, batch, send and wait are left out: they change no reply.
         """
         options = {
             "api-version": self.api_version,
@@ -147,7 +151,9 @@ def parse_spec(text: str, environ: Mapping[str, str] | None = None) -> ModelSpec
         return spec
     for part in parts:
         spec = _add_part(spec, part)
-    if spec.wait is not None and spec.batch is None:
+    if spec.batch is None and spec.send is not None:
+        raise UsageError(f"{spec.head}: send= is for batch=; add batch=DIR or leave it out")
+    if spec.batch is None and spec.wait is not None:
         raise UsageError(f"{spec.head}: wait= is for batch= and folder:; leave it out")
     return _resolve_address(spec, os.environ if environ is None else environ)
 
@@ -256,12 +262,14 @@ def _add_file_option(spec: ModelSpec, key: str, text: str) -> ModelSpec:
     if key == "batch":
         if spec.provider not in BATCHING:
             able = ", ".join(f"{name}:" for name in sorted(BATCHING))
-            raise UsageError(
-                f"{owner}: batch= writes OpenAI's format and works with {able}; leave it out"
-            )
+            raise UsageError(f"{owner}: batch= works with {able}; leave it out")
         if text:
             return replace(spec, batch=_parse_path(f"{owner}: batch=", text))
         raise UsageError(f"{owner}: batch takes a folder, as in batch=my-batches")
+    if key == "send":
+        if text.lower() not in ("yes", "no"):
+            raise UsageError(f"{owner}: send takes yes or no, as in batch=my-batches;send=yes")
+        return replace(spec, send=text.lower() == "yes")
     seconds = _parse_number(text)
     if seconds is None:
         raise UsageError(f"{owner}: wait takes a number of seconds, as in wait=600")

@@ -2,7 +2,7 @@
 
 import re
 from contextlib import AbstractContextManager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings
@@ -37,21 +37,31 @@ def resolve_model(
     if is_sent_later(target):
         raise UsageError(
             "--max-cost: a batch is paid for when you send it, so no limit can be kept; leave it "
-            "out, and read the estimate first"
+            "out and read the estimate first, or let us send it with send=yes"
         )
     if not model.is_priced:
         remedy = _suggest_remedy(target, model, flag)
         raise UsageError(f"--max-cost: the price of {model.name} is unknown; {remedy}")
+    if isinstance(model, CostLimited):
+        model.limit_cost(settings.max_cost_usd)
     return model
 
 
+@runtime_checkable
+class CostLimited(Protocol):
+    """A model that is paid for before its replies are there, and keeps the limit itself."""
+
+    def limit_cost(self, usd: float) -> None:
+        """Let all replies together cost at most this much."""
+
+
 def is_sent_later(target: str) -> bool:
-    """Whether the target writes its requests to files for a batch service."""
+    """Whether the target writes its requests to files that the user sends to a batch service."""
     from recall_bench.models.model_spec import parse_spec
 
     with suppress(UsageError):
         spec = parse_spec(target)
-        return spec is not None and spec.batch is not None
+        return spec is not None and spec.batch is not None and not spec.send
     return False
 
 
@@ -102,7 +112,7 @@ def describe_sending(target: str, what: str) -> str:
 def _describe_way(spec: "ModelSpec", what: str) -> str:
     from recall_bench.models.provider_model import is_on_this_machine
 
-    if spec.is_folder or spec.batch is not None:
+    if spec.is_folder or (spec.batch is not None and not spec.send):
         return f"writes {what} to files in {spec.batch or spec.model}; nothing is sent"
     if spec.is_agent:
         return f"hands {what} to the program {spec.provider}, which sends it to its provider"

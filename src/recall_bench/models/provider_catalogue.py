@@ -14,8 +14,8 @@ AGENTS = frozenset({"claude", "codex", "copilot"})
 FOLDER = "folder"
 """A folder of request and reply files, in the place of a provider."""
 
-BATCHING = frozenset({"openai", "openai-chat", "groq"})
-"""Providers whose batch service reads OpenAI's format; `openai` covers compatible servers."""
+BATCHING = frozenset({"anthropic", "openai", "openai-chat", "groq"})
+"""Providers with a batch service whose format we write; `openai` covers compatible servers."""
 
 _DECIDES = "only decides between options"
 _EMBEDS = "only embeds text"

@@ -29,6 +29,7 @@ from recall_bench.core.retry import CircuitBreaker
 from recall_bench.core.tool_call import MemoryTool
 from recall_bench.core.usage import Usage
 from recall_bench.models.batch_model import BatchModel
+from recall_bench.models.batch_service import ChatBatches, MessageBatches, build_key_headers
 from recall_bench.models.faults import (
     is_filtered,
     is_unreachable,
@@ -242,19 +243,34 @@ class ProviderModel:
         return any(base.__name__ == kind for base in type(self._foreign).__mro__)
 
     def build_parameters(self, prompt: Prompt) -> "ModelRequestParameters":
-        """The parameters of the next call: the schema, if the model supports one."""
+        """The parameters of the next call: the schema, if the model supports it."""
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
 
         can = self._foreign.profile.get("supports_json_schema_output", False)
         if prompt.schema is None or not can or "schema" in self._refused:
             return ModelRequestParameters()
-        return ModelRequestParameters(
+        parameters = ModelRequestParameters(
             output_mode="native",
             output_object=OutputObjectDefinition(
                 json_schema=deepcopy(dict(prompt.schema)), name="reply", strict=True
             ),
         )
+        if self._spell_schema(parameters) is None:
+            return ModelRequestParameters()
+        return parameters
+
+    def build_schema(self, prompt: Prompt) -> Mapping[str, object] | None:
+        """The JSON schema of the next call as the provider takes it, if it takes one."""
+        return self._spell_schema(self.build_parameters(prompt))
+
+    def _spell_schema(self, parameters: "ModelRequestParameters") -> Mapping[str, object] | None:
+        """The schema in the spelling of the provider; None if there is none."""
+        try:
+            spelled = self._foreign.customize_request_parameters(deepcopy(parameters))
+        except Exception:  # noqa: BLE001 - Anthropic's library does not know every kind of schema
+            return None
+        return None if spelled.output_object is None else spelled.output_object.json_schema
 
     def drop_setting(self, refusal: str, sent: set[str]) -> str | None:
         """Return the setting of those sent that the refusal names, to be left out from now on.
@@ -296,6 +312,8 @@ def takes_no_temperature(foreign: "Foreign[Any]") -> bool:
     return bool(profile.get("thinking_enabled_by_default")) or not can_stop
 
 
+_GROQ = "https://api.groq.com/openai/v1"
+"""The address that Groq's own library has."""
 _INSTALL = format_install("llm")
 _NO_KEY = "no-key"
 """Sent where no key is needed: the libraries require one."""
@@ -318,10 +336,26 @@ def open_model(
     if spec.is_folder:
         return FolderModel(spec)
     if spec.batch is not None:
-        # Its files are sent by somebody else, who has the key.
-        return BatchModel(spec, _open_provider(spec, None, environ, usual_temperature))
+        return _open_batch(spec, environ, usual_temperature)
     key = find_key(spec, PROVIDERS[spec.provider], environ)
     return _open_provider(spec, key, environ, usual_temperature)
+
+
+def _open_batch(
+    spec: ModelSpec, environ: Mapping[str, str], usual_temperature: float
+) -> BatchModel:
+    if not spec.send:
+        # Its files are sent by somebody else, who has the key.
+        return BatchModel(spec, _open_provider(spec, None, environ, usual_temperature))
+    facts = PROVIDERS[spec.provider]
+    key = find_key(spec, facts, environ)
+    direct = _open_provider(spec, key, environ, usual_temperature)
+    headers = build_key_headers(spec.provider, key) | build_basic_authorization(spec.userinfo)
+    secrets = (*([key] if key else []), *list_userinfo_secrets(spec.userinfo))
+    service_kind = MessageBatches if spec.provider == "anthropic" else ChatBatches
+    address = spec.base_url or facts.usual_url or _GROQ
+    redact = Redactor((*secrets, *list_environment_secrets(environ)))
+    return BatchModel(spec, direct, service_kind(address, headers, spec.name, redact))
 
 
 def _open_provider(
