@@ -1,7 +1,7 @@
 """Ask a judge for verdicts: with a time limit, retries, a budget and several workers."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Self, TypeVar
@@ -31,21 +31,28 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judges:
-    """The judge of a run and, if there is one, the appellate judge."""
+    """The judge of a run, those that judge the same beside it, and the appellate judge."""
 
     judge: Judge
+    others: tuple[Judge, ...] = ()
     appellate: Judge | None = None
 
-    def study(self, scenario: Scenario) -> None:
-        """Let both judges prepare for a scenario."""
-        self.judge.study(scenario)
+    def list_all(self) -> Iterator[Judge]:
+        """List every judge, the one that the score is made of first."""
+        yield self.judge
+        yield from self.others
         if self.appellate is not None:
-            self.appellate.study(scenario)
+            yield self.appellate
+
+    def study(self, scenario: Scenario) -> None:
+        """Let all judges prepare for a scenario."""
+        for judge in self.list_all():
+            judge.study(scenario)
 
     async def close(self) -> None:
-        """Release what both judges hold."""
-        await close_judge(self.judge)
-        await close_judge(self.appellate)
+        """Release what the judges hold."""
+        for judge in self.list_all():
+            await close_judge(judge)
 
 
 @dataclass(frozen=True, slots=True)

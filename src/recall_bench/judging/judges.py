@@ -12,7 +12,8 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.user_code import is_code_target
-from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
+from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Strictness, Verdict
+from recall_bench.judging.judge_call import Judges
 from recall_bench.models import provider_catalogue
 from recall_bench.models.model_target import resolve_model, suggest_spelling
 
@@ -20,20 +21,35 @@ _ADDRESS_FLAGS = {"--judge": "--judge-base-url", "--appellate-judge": "--appella
 _ADDRESS = re.compile(r"\s*https?:", re.IGNORECASE)
 
 
-def resolve_judges(settings: Settings) -> tuple[Judge, Judge | None]:
-    """The judge and the appellate judge that the settings name."""
-    judge = resolve_judge(settings.judge, settings, base_url=settings.judge_base_url)
+def resolve_judges(settings: Settings) -> Judges:
+    """All judges that the settings name."""
+    if settings.judges and settings.judge_base_url is not None:
+        raise UsageError(
+            "--judge-base-url goes with --judge; in --judges write the address after the model, as "
+            "in openai:MODEL;URL"
+        )
+    flag = "--judges" if settings.judges else "--judge"
+    judge = resolve_judge(settings.judge, settings, flag=flag, base_url=settings.judge_base_url)
+    others = tuple(resolve_judge(each, settings, flag=flag) for each in settings.judges[1:])
     if settings.appellate_judge is None:
         if settings.appellate_base_url is not None:
             raise UsageError("--appellate-base-url goes with --appellate-judge; name one")
-        return judge, None
+        return Judges(judge=judge, others=others)
     appellate = resolve_judge(
         settings.appellate_judge,
         settings,
         flag="--appellate-judge",
         base_url=settings.appellate_base_url,
     )
-    return judge, appellate
+    return Judges(judge=judge, others=others, appellate=appellate)
+
+
+def split_reading(target: str) -> tuple[str, Strictness | None]:
+    """Split `offline@strict` into the judge and its reading; None without one."""
+    name, at, word = target.rpartition("@")
+    if at and word in tuple(Strictness):
+        return name, Strictness(word)
+    return target, None
 
 
 def resolve_judge(
@@ -45,12 +61,15 @@ def resolve_judge(
 ) -> Judge:
     """A built-in by name, a language model by its spec, or Python by file or `module:name`.
 
-    No model is called. A missing key, library or program is reported here. `base_url` replaces
-    the address of the model's server.
+    A built-in or a model may have a reading: `@strict` or `@lenient` at the end. No model is
+    called. A missing key, library or program is reported here. `base_url` replaces the address of
+    the model's server.
     """
+    target, reading = split_reading(target)
     built_in = [entry.name for entry in user_code.list_plugins("judges")]
     if target not in built_in:
-        judge = _make_model_judge(target, settings or Settings(), flag, base_url)
+        options = settings or Settings()
+        judge = _make_model_judge(target, options, flag, base_url, reading)
         if judge is not None:
             return judge
     if base_url is not None:
@@ -59,7 +78,8 @@ def resolve_judge(
             f"leave the address out, or name a model with {flag}"
         )
     if target in built_in:
-        return cast("Judge", user_code.load_plugin("judges", target)({}))
+        config = {} if reading is None else {"reading": reading}
+        return cast("Judge", user_code.load_plugin("judges", target)(config))
     if "://" in target:
         # Not repeated: it may hold a password.
         raise UsageError(
@@ -67,6 +87,11 @@ def resolve_judge(
             "openai:MODEL;URL"
         )
     if is_code_target(target):
+        if reading is not None:
+            raise UsageError(
+                f"{flag}: {target} is Python and has no {reading} reading; leave out @{reading}, "
+                "or write a second judge"
+            )
         return _load_python_judge(target, flag)
     listed = (
         f"name a built-in judge ({', '.join(built_in)}), a model as provider:model, or Python as "
@@ -91,7 +116,7 @@ def _load_python_judge(target: str, flag: str) -> Judge:
 
 
 def _make_model_judge(
-    target: str, settings: Settings, flag: str, base_url: str | None
+    target: str, settings: Settings, flag: str, base_url: str | None, reading: Strictness | None
 ) -> Judge | None:
     """The rubric judge of the model that the target specifies; None if it specifies none."""
     if base_url is not None and not _ADDRESS.match(base_url):
@@ -111,6 +136,7 @@ def _make_model_judge(
             showing=ExcerptMode(settings.judge_shows),
             budget_tokens=settings.judge_budget_tokens,
             cache=find_cache_folder() / "verdicts" if settings.judge_cache else None,
+            reading=reading,
         ),
     )
 

@@ -86,6 +86,26 @@ def test_the_official_substring_finds_them_all_the_same(answer: str, gold: str) 
 @pytest.mark.parametrize(
     ("answer", "value"),
     [
+        ("label: 5", 1.0),
+        ("5", 1.0),
+        ("Answer: 5.\nIt fits the examples.", 1.0),
+        ("5\nIt fits the examples.", 1.0),
+        ("label: 15", 0.0),
+        ("15", 0.0),
+        ("label: 4 (and not 5)", 0.0),
+        ("Which hotel? label: 3\nWhich inn? label: 5", 0.0),
+        ("", 0.0),
+    ],
+)
+def test_a_label_is_right_only_as_all_that_is_stated(answer: str, value: float) -> None:
+    asked = Submission(answer=answer, golds=("5",), grading="exact")
+
+    assert grade_plain(asked).value == value
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
         ("Association football", 1.0),
         ("It is SOCCER.", 1.0),
         ("the football", 0.0),

@@ -102,6 +102,37 @@ async def test_most_rules_are_computed_and_ask_nobody(
     assert model.asked == []
 
 
+@pytest.mark.parametrize(
+    ("answer", "options", "value"),
+    [
+        ("OPEN settings", "lower=True", 1.0),
+        ("OPEN settings", "lower=FALSE", 0.0),
+        ("open settings", "lower=null", 0.0),
+        ("save it open settings", 'separators=[" then "]', 1.0),
+        ("sav it op settigs", 'separators=[" then "]', 0.0),
+    ],
+)
+async def test_options_are_read_as_upstream_reads_them(
+    answer: str, options: str, value: float
+) -> None:
+    gold = "Open settings then save it" if "separators" in options else "Open settings"
+    rule = f"norm_phrase_set_match|{options}"
+
+    score = await grade_longmemeval_v2(
+        Submission(answer=answer, golds=(gold,), grading=rule), ScriptedModel()
+    )
+
+    assert score.value == value
+
+
+async def test_separators_that_are_no_list_of_texts_are_refused() -> None:
+    rule = "norm_phrase_set_match|separators=[1]"
+    with pytest.raises(Malformed, match="is no list of texts"):
+        await grade_longmemeval_v2(
+            Submission(answer="x", golds=("x",), grading=rule), ScriptedModel()
+        )
+
+
 @pytest.mark.parametrize("rule", ["llm_gotchas_checker", "llm_abstention_checker|x=y"])
 async def test_two_rules_ask_a_model(rule: str) -> None:
     model = ScriptedModel("yes")

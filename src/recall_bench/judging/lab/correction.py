@@ -246,10 +246,11 @@ def _refuse_other_judge(judge: JudgeCard, measured: JudgeCard) -> None:
 
 
 def format_judge(judge: JudgeCard) -> str:
-    """A judge's name, version, model and rules in one line."""
+    """A judge's name, version, model, rules and reading in one line."""
     model = f" ({judge.model})" if judge.model is not None else ""
     rules = f", rules {judge.rules_digest[:8]}" if judge.rules_digest is not None else ""
-    return f"{judge.name} {judge.version}{model}{rules}"
+    reading = f", {judge.reading}" if judge.reading is not None else ""
+    return f"{judge.name} {judge.version}{model}{rules}{reading}"
 
 
 def _list_cautions(

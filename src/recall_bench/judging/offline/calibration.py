@@ -71,6 +71,11 @@ class Calibration(Record, frozen=True, kw_only=True):
     without_evidence: ModelWeights
 
 
+def scale_odds(chance: float, factor: float) -> float:
+    """The chance whose odds are those of this one, multiplied."""
+    return factor * chance / (1.0 - chance + factor * chance)
+
+
 @dataclass(frozen=True, slots=True)
 class PassChances:
     """The chance that an answer deserves at least each number of points, by mark; never rising."""
@@ -84,6 +89,15 @@ class PassChances:
     def count_points(self, mark: str) -> int:
         """The number of points that are more likely deserved than not."""
         return sum(chance >= 0.5 for chance in self.chances[mark])
+
+    def scale_odds(self, factor: float) -> "PassChances":
+        """The same, with the odds of every point multiplied."""
+        return PassChances(
+            {
+                mark: tuple(scale_odds(each, factor) for each in found)
+                for mark, found in self.chances.items()
+            }
+        )
 
     def limit(self, mark: str, chance: float) -> "PassChances":
         """The same, with no chance of the mark above this one."""

@@ -31,12 +31,36 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
+class _DatedLines:
+    """Lines in the order of their days, normalised when the first index reads them."""
+
+    def __init__(self, lines: Iterable[tuple[int, str]] = ()) -> None:
+        self._lines = list(lines)
+        self._normalised = 0
+        """How many of the first lines are."""
+
+    def add(self, day: int, line: str) -> None:
+        """Add a line that is not earlier than the last."""
+        self._lines.append((day, line))
+
+    def read(self, start: int, days: int) -> Iterator[tuple[int, str]]:
+        """Yield the lines of the first `days` days from a place on, normalised."""
+        lines = self._lines
+        for place in range(start, len(lines)):
+            day, line = lines[place]
+            if day > days:
+                return
+            if place == self._normalised:
+                line = normalise(line)
+                lines[place] = day, line
+                self._normalised += 1
+            yield day, line
+
+
 class _FirstDays:
     """The first day of every key that dated lines hold; a day is read when it is asked about."""
 
-    def __init__(
-        self, lines: list[tuple[int, str]], read: Callable[[str], Iterable[Hashable]]
-    ) -> None:
+    def __init__(self, lines: _DatedLines, read: Callable[[str], Iterable[Hashable]]) -> None:
         self._lines = lines
         self._read = read
         self._next = 0
@@ -44,9 +68,8 @@ class _FirstDays:
 
     def is_known(self, key: Hashable, days: int) -> bool:
         """Whether a line of the first `days` days holds the key."""
-        lines, firsts = self._lines, self._firsts
-        while self._next < len(lines) and lines[self._next][0] <= days:
-            day, line = lines[self._next]
+        firsts = self._firsts
+        for day, line in self._lines.read(self._next, days):
             for each in self._read(line):
                 firsts.setdefault(each, day)
             self._next += 1
@@ -57,14 +80,14 @@ class _Mentions:
     """What one session mentions, and from which day on; its lines come in the order of days."""
 
     def __init__(self, stems: Stems) -> None:
-        self._lines: list[tuple[int, str]] = []
-        self._words = _FirstDays(self._lines, _read_words)
-        self._stems = _FirstDays(self._lines, lambda line: stems.stem(_read_words(line)))
+        self._lines = _DatedLines()
+        self._words = _FirstDays(self._lines, split_words)
+        self._stems = _FirstDays(self._lines, lambda line: stems.stem(split_words(line)))
         self._values = _FirstDays(self._lines, _read_values)
 
     def add_line(self, line: str, day: int) -> None:
         """Add a line of a day."""
-        self._lines.append((day, line))
+        self._lines.add(day, line)
 
     def is_word_known(self, word: str, days: int) -> bool:
         """Whether the lower-case word occurs by then."""
@@ -87,13 +110,9 @@ class _Mentions:
         return any(self._values.is_known((atom.kind, each), days) for each in spellings)
 
 
-def _read_words(line: str) -> list[str]:
-    return split_words(normalise(line))
-
-
 def _read_values(line: str) -> Iterator[tuple[str, str]]:
     """The values of a line, by their kinds and their spellings."""
-    for atom in find_values(normalise(line)):
+    for atom in find_values(line):
         yield atom.kind, atom.value
         yield f"core {atom.kind}", atom.core
         if atom.measure:
@@ -102,9 +121,8 @@ def _read_values(line: str) -> Iterator[tuple[str, str]]:
 
 def _read_relative_dates(line: str) -> Iterator[str]:
     """The dates of a line that opens with its own date, relative ones resolved."""
-    text = normalise(line)
-    expanded = expand_relative_dates(text, date.fromisoformat(text[:10]))
-    for atom in find_values(expanded) if expanded != text else ():
+    expanded = expand_relative_dates(line, date.fromisoformat(line[:10]))
+    for atom in find_values(expanded) if expanded != line else ():
         if atom.kind == DATE:
             yield atom.value
             yield atom.core
@@ -112,8 +130,7 @@ def _read_relative_dates(line: str) -> Iterator[str]:
 
 def _read_sentences(line: str) -> Iterator[str]:
     """A line, its sentences and their parts, levelled."""
-    text = normalise(line)
-    return map(level_text, (text, *split_sentences(text), *_split_parts(text)))
+    return map(level_text, (line, *split_sentences(line), *_split_parts(line)))
 
 
 class HistoryIndex:
@@ -145,7 +162,7 @@ class HistoryIndex:
                 self._first_lines[line] = min(episode.day, self._first_lines.get(line, episode.day))
                 self._retold.add_line(line, episode.day)
         dated = sorted((day, line) for line, day in self._first_lines.items())
-        self._sentences = _FirstDays(dated, _read_sentences)
+        self._sentences = _FirstDays(_DatedLines(dated), _read_sentences)
 
     def _split_sessions(self, date: str) -> dict[str, str]:
         """The normalised text of each session of one day."""
@@ -201,13 +218,9 @@ class HistoryIndex:
     def _relative_dates(self) -> _FirstDays:
         """The dates that lines mean by "tomorrow" or "the 6th", as of their own day."""
         dates = {day: date for date, (day, _) in self._texts.items()}
-        return _FirstDays(
-            [
-                (day, f"{dates[day]}: {line}")
-                for day, line in sorted((day, line) for line, day in self._first_lines.items())
-            ],
-            _read_relative_dates,
-        )
+        ordered = sorted((day, line) for line, day in self._first_lines.items())
+        lines = _DatedLines((day, f"{dates[day]}: {line}") for day, line in ordered)
+        return _FirstDays(lines, _read_relative_dates)
 
     def is_word_known(self, word: str, days: int) -> bool:
         """Whether the lower-case word occurs in the first `days` days."""

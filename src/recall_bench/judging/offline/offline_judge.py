@@ -9,20 +9,21 @@ The answer cannot influence its grade by talking about it: that text is not read
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 
 from recall_bench.core.errors import JudgeFault, UsageError
 from recall_bench.core.relative_dates import expand_relative_dates
 from recall_bench.core.scenario import Scenario, StoryTime
 from recall_bench.core.text import normalise, remove_echo
-from recall_bench.core.verdict import PASS, SCALES, Exhibit, Finding, JudgeCard, Verdict
+from recall_bench.core.verdict import PASS, SCALES, Exhibit, Finding, JudgeCard, Strictness, Verdict
 from recall_bench.judging.offline.calibration import (
     AdditiveModel,
     PassChances,
     digest_question,
     load_calibration,
     load_model,
+    scale_odds,
 )
 from recall_bench.judging.offline.case import GradingCase, RightResponse, prepare_case
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader
@@ -84,6 +85,17 @@ class RuleScores:
             findings=self.findings,
         )
 
+    def scale_odds(self, factor: float) -> "RuleScores":
+        """The same, with the odds of both scores of the answer multiplied; 0 and 1 stay so.
+
+        Whether something is invented is certain, and stays as it is.
+        """
+        return replace(
+            self,
+            correctness=scale_odds(self.correctness, factor),
+            completeness=scale_odds(self.completeness, factor),
+        )
+
     def _get_score(self, mark: str) -> float:
         return float(getattr(self, mark))
 
@@ -125,6 +137,12 @@ VERDICT_CACHE = 4096
 SHARED_SCENARIOS = 8
 """Scenarios kept in memory for other judges: those of the cells of a matrix, one after another."""
 
+ODDS = {Strictness.STRICT: 1 / 3, Strictness.LENIENT: 3.0}
+"""What a reading multiplies odds by. The strict one gives a point only where the calibration has it
+deserved three times as likely as not, the lenient one unless it has it three times as likely not.
+Scores of the rules between 0 and 1, such as the share of a list that was told, move alike. What is
+certain is the same in every reading."""
+
 VERSION = "7"
 """Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
 
@@ -136,10 +154,12 @@ class OfflineJudge:
     """Judges by rules and a trained calibration, without a language model."""
 
     def __init__(self, config: Mapping[str, object]) -> None:
-        if config:
+        if others := config.keys() - {"reading"}:
             raise UsageError(
-                f"the offline judge has no setting {min(config)!r}; it takes none, so remove it"
+                f"the offline judge has no setting {min(others)!r}; it takes none, so remove it"
             )
+        reading = config.get("reading")
+        self._reading = None if reading is None else Strictness(str(reading))
         self._studied: dict[str, StudiedScenario] = {}
 
     @cached_property
@@ -149,6 +169,7 @@ class OfflineJudge:
             name="offline",
             version=VERSION,
             computes=True,
+            reading=self._reading,
         )
 
     def study(self, scenario: Scenario) -> None:
@@ -164,7 +185,7 @@ class OfflineJudge:
 
     def judge_now(self, exhibit: Exhibit) -> Verdict:
         """The same without async."""
-        return self._get_studied(exhibit).judge(exhibit)
+        return self._get_studied(exhibit).judge(exhibit, self._reading)
 
     def is_trained_on(self, question: str) -> bool:
         """Whether the calibration was trained on answers to this question."""
@@ -203,8 +224,8 @@ class OfflineJudge:
 
 _AnswerKey = tuple[str, str, StoryTime, int]
 """The question, the answer, when it was asked, and the last day that was fed."""
-_VerdictKey = tuple[str, str, str | None]
-"""The question, the answer, and the answer with its relative dates written out."""
+_VerdictKey = tuple[str, str, str | None, Strictness | None]
+"""The question, the answer, the answer with its relative dates written out, and the reading."""
 
 
 class StudiedScenario:
@@ -227,19 +248,19 @@ class StudiedScenario:
         self._readings = lru_cache(maxsize=GRADE_CACHE)(self._read_answer)
         self._measures = lru_cache(maxsize=GRADE_CACHE)(self._measure_answer)
 
-    def judge(self, exhibit: Exhibit) -> Verdict:
+    def judge(self, exhibit: Exhibit, manner: Strictness | None = None) -> Verdict:
         """The marks for one answer, with reasons."""
         key = self._prepare(exhibit)
         item, text, asked_at, days = key
         told = self._resolve_dates(self._cases[item], text, asked_at)
-        known = self._verdicts.get((item, text, told))
+        known = self._verdicts.get((item, text, told, manner))
         if known is not None and known[1].holds_on(days):
             return known[0]
         history, read = self._readings(key)
-        verdict = _judge_reading(read, self._measures(key))
+        verdict = _judge_reading(read, self._measures(key), manner)
         if len(self._verdicts) >= VERDICT_CACHE:
             del self._verdicts[next(iter(self._verdicts))]
-        self._verdicts[item, text, told] = verdict, history
+        self._verdicts[item, text, told, manner] = verdict, history
         return verdict
 
     def _resolve_dates(self, case: GradingCase, text: str, asked_at: StoryTime) -> str | None:
@@ -392,14 +413,25 @@ class _RuleReading:
         return self.grade.reason
 
 
-def _judge_reading(read: RuleScores | _RuleReading, numbers: dict[str, float] | None) -> Verdict:
+def _judge_reading(
+    read: RuleScores | _RuleReading,
+    numbers: dict[str, float] | None,
+    manner: Strictness | None,
+) -> Verdict:
     """The verdict of the shipped calibration; of the rules alone where nothing was measured."""
-    if isinstance(read, RuleScores):
-        return read.verdict
-    if numbers is None:
-        return _score_reading(read).verdict
+    if isinstance(read, RuleScores) or numbers is None:
+        scores = read if isinstance(read, RuleScores) else _score_reading(read)
+        verdict = scores.verdict
+        if manner is None:
+            return verdict
+        return verdict.replace(marks=scores.scale_odds(ODDS[manner]).verdict.marks)
     model = load_model(with_evidence=is_evidence_feature_set(numbers))
-    return _apply_model(read, numbers, model.predict(numbers))
+    opinion = model.predict(numbers)
+    verdict = _apply_model(read, numbers, opinion)
+    if manner is None:
+        return verdict
+    shifted = _apply_model(read, numbers, opinion.scale_odds(ODDS[manner]))
+    return verdict.replace(marks=shifted.marks)
 
 
 def _score_reading(read: _RuleReading) -> RuleScores:

@@ -18,7 +18,10 @@ answer that is blank, or "unknown", gets 0 without asking.
 import re
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from recall_bench.core.errors import Malformed
+from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.verdict import ignore_usage
 from recall_bench.judging.protocols.model_ruling import ask_for_word, make_reminder
 from recall_bench.judging.protocols.protocol import (
@@ -70,21 +73,42 @@ _FILLERS = frozenset(
 )
 
 
+_OPTION_RULES = (
+    "lower, normalize_hyphen and strip_punct are on unless false, none or null, in any case",
+    "separators are a JSON list of texts, or single characters without blanks",
+)
+
+
+def _is_on(options: Mapping[str, str], name: str) -> bool:
+    return options.get(name, "true").lower() not in ("false", "none", "null")
+
+
 def _normalise(text: str, options: Mapping[str, str]) -> str:
-    if options.get("lower", "true") == "true":
+    if _is_on(options, "lower"):
         text = text.lower()
-    if options.get("normalize_hyphen", "true") == "true":
+    if _is_on(options, "normalize_hyphen"):
         text = text.replace("-", " ").replace("_", " ")
     text = re.sub(r"[,;]", " ", text)
-    if options.get("strip_punct", "true") == "true":
+    if _is_on(options, "strip_punct"):
         text = re.sub(r"[^\w\s]", "", text)
     return " ".join(text.split())
 
 
 def _split_gold(gold: str, options: Mapping[str, str]) -> list[str]:
-    separators = re.sub(r"\s", "", options.get("separators", ",;"))
-    parts = re.split(f"[{re.escape(separators)}]", gold) if separators else [gold]
+    separators = _list_separators(options.get("separators", ",;"))
+    parts = re.split("|".join(map(re.escape, separators)), gold) if separators else [gold]
     return [phrase for part in parts if (phrase := _normalise(part, options))]
+
+
+def _list_separators(written: str) -> list[str]:
+    """The texts of a JSON list, or each character that is no blank; Malformed for another list."""
+    if not (written.startswith("[") and written.endswith("]")):
+        return [each for each in written if not each.isspace()]
+    try:
+        found = decode_foreign_json(written, list[str])
+    except msgspec.DecodeError as error:
+        raise Malformed(f"separators={written}", f"is no list of texts ({error})") from error
+    return [each for each in found if each]
 
 
 def _match_phrases(answer: str, gold: str, options: Mapping[str, str]) -> bool:
@@ -132,11 +156,12 @@ RULES = (*_COMPUTED, *_ASKED)
 
 LONGMEMEVAL_V2_CARD = ProtocolCard.declare(
     "longmemeval-v2/official-rules",
-    "1",
+    "2",
     _SYSTEM,
     _LAYOUT,
     _REMINDER,
     *_COMPUTED,
+    *_OPTION_RULES,
     *(f"{name}: {rule}" for name, rule in _ASKED.items()),
     asks_model=True,
 )

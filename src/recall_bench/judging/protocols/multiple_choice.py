@@ -31,6 +31,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from recall_bench.core.errors import Malformed
+from recall_bench.core.scenario import Item
 from recall_bench.judging.protocols.protocol import (
     ComputedProtocol,
     ProtocolCard,
@@ -230,7 +231,11 @@ def _get_right_letter(card: ProtocolCard, submission: Submission) -> str:
     return right
 
 
+def _has_options(item: Item) -> bool:
+    return bool(item.choices)
+
+
 CHOICE_PROTOCOLS = (
-    ComputedProtocol(STRICT, grade_strictly),
-    ComputedProtocol(PERSONAMEM, grade_as_personamem),
+    ComputedProtocol(STRICT, grade_strictly, _has_options),
+    ComputedProtocol(PERSONAMEM, grade_as_personamem, _has_options),
 )

@@ -9,6 +9,7 @@ import msgspec
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.record import Record
+from recall_bench.core.scenario import Expects, Item
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding, ignore_usage
 from recall_bench.models.model import Model
@@ -79,12 +80,19 @@ Bill = Callable[[Usage], None]
 """Called with the usage of every paid call."""
 
 
+def is_answerable(item: Item) -> bool:
+    """Whether the question has an answer."""
+    return item.truth.expects is Expects.ANSWER
+
+
 @dataclass(frozen=True, slots=True)
 class ComputedProtocol:
     """A protocol that needs only the submission."""
 
     card: ProtocolCard
     grade: Callable[[Submission], ProtocolScore]
+    applies: Callable[[Item], bool] = is_answerable
+    """Whether answers to a question have this score."""
 
 
 class GradeCall(Protocol):

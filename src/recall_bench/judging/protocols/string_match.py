@@ -38,14 +38,17 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 
 from recall_bench.core.errors import Malformed
+from recall_bench.core.scenario import Item
 from recall_bench.core.words import ARTICLE, MATCHING_RULES, contains_phrase, normalise_words
 from recall_bench.judging.protocols.protocol import (
     ComputedProtocol,
     ProtocolCard,
     ProtocolScore,
     Submission,
+    is_answerable,
 )
 
 _DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -54,8 +57,14 @@ _SQUAD_RULES = ("lower case; ASCII punctuation deleted; blanks joined", ARTICLE.
 
 EXACT = ProtocolCard.declare("squad/exact", "1", "equality with any gold", *_SQUAD_RULES)
 F1 = ProtocolCard.declare("squad/f1", "1", "best token F1 over the golds", *_SQUAD_RULES)
+_STATED = re.compile(r"(?:label|answer):(.*)", re.IGNORECASE)
 PLAIN = ProtocolCard.declare(
-    "memoryagentbench/official", "1", "any gold is a substring", *_SQUAD_RULES
+    "memoryagentbench/official",
+    "2",
+    "any gold is a substring; by `exact` it is all that is stated after `label:` or `Answer:`, "
+    "else in the first line, else the whole answer",
+    _STATED.pattern,
+    *_SQUAD_RULES,
 )
 WORDS = ProtocolCard.declare(
     "match/substring",
@@ -77,9 +86,21 @@ def grade_exact(submission: Submission) -> ProtocolScore:
 
 
 def grade_plain(submission: Submission) -> ProtocolScore:
-    """1 for an answer that contains a gold answer, even inside another word or number."""
+    """1 for an answer that contains a gold answer, even inside another word or number.
+
+    Where the question's grading is `exact`, 1 for an answer that states a gold answer alone.
+    """
     stated = normalise_squad(submission.answer)
+    if submission.grading == "exact":
+        forms = {stated, normalise_squad(_find_stated(submission.answer))}
+        return _grade_any(PLAIN, submission, "states", lambda gold: normalise_squad(gold) in forms)
     return _grade_any(PLAIN, submission, "contains", lambda gold: normalise_squad(gold) in stated)
+
+
+def _find_stated(answer: str) -> str:
+    """What an answer gives after `label:` or `Answer:`; else its first line."""
+    found = _STATED.search(answer)
+    return found[1] if found else answer.strip().partition("\n")[0]
 
 
 def grade_words(submission: Submission) -> ProtocolScore:
@@ -127,10 +148,15 @@ def _get_golds(card: ProtocolCard, submission: Submission) -> tuple[str, ...]:
     return submission.golds
 
 
+def _is_matched(item: Item) -> bool:
+    """Whether upstream compares strings, and lets no model judge."""
+    return is_answerable(item) and item.truth.grading != "model"
+
+
 STRING_PROTOCOLS = (
     ComputedProtocol(EXACT, grade_exact),
     ComputedProtocol(F1, grade_f1),
-    ComputedProtocol(PLAIN, grade_plain),
+    ComputedProtocol(PLAIN, grade_plain, _is_matched),
     ComputedProtocol(WORDS, grade_words),
 )
 
@@ -151,8 +177,9 @@ StemRule = tuple[str, str, StemCondition]
 """A suffix, its replacement, and a condition on the part before it."""
 
 
+@lru_cache(maxsize=1 << 15)
 def stem_porter(word: str) -> str:
-    """The stem of a word in lower case."""
+    """The stem of a word in lower case. Answers repeat their words, and each other."""
     if len(word) <= 2:
         return word
     if word in _IRREGULAR:
@@ -433,4 +460,4 @@ def _grade_adversarial(answer: str) -> ProtocolScore:
     return ProtocolScore(protocol=LOCOMO_CARD, value=float(found is not None), reason=reason)
 
 
-LOCOMO_OFFICIAL = ComputedProtocol(LOCOMO_CARD, grade_locomo)
+LOCOMO_OFFICIAL = ComputedProtocol(LOCOMO_CARD, grade_locomo, lambda _: True)

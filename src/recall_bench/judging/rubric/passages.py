@@ -23,7 +23,7 @@ from recall_bench.core.scenario import Episode, Evidence
 from recall_bench.core.sentences import Sentence, read_sentences
 from recall_bench.core.text import Stems, normalise, split_words
 from recall_bench.core.values import find_values
-from recall_bench.core.verdict import Exhibit
+from recall_bench.core.verdict import Exhibit, Strictness
 from recall_bench.core.words import CHARACTERS_A_TOKEN
 
 
@@ -45,6 +45,8 @@ class RubricOptions:
     """The budget of the passages, at four characters a token."""
     cache: Path | None = None
     """The folder of cached verdicts; None for no cache."""
+    reading: Strictness | None = None
+    """How the rubrics are read where they leave room; None for as they are written."""
 
 
 MOST_CHARACTERS = 600

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from recall_bench.core.errors import UnreadableVerdict
 from recall_bench.core.scenario import PRINCIPAL, Disclosure, Expects, Truth
-from recall_bench.core.verdict import SCALES, Exhibit, RubricCard, Verdict
+from recall_bench.core.verdict import SCALES, Exhibit, RubricCard, Strictness, Verdict
 from recall_bench.judging.rubric.passages import ANSWER_CHARACTERS, RubricOptions, render_evidence
 from recall_bench.judging.verdicts import parse_strict
 from recall_bench.models.model import Finish, Prompt, Reply
@@ -52,16 +52,18 @@ class Rubric:
 
 
 @cache
-def load_rubrics() -> Mapping[RubricKind, Rubric]:
-    """All rubrics, read once from the package."""
+def load_rubrics(reading: Strictness | None = None) -> Mapping[RubricKind, Rubric]:
+    """All rubrics, read once from the package; a reading stands at their end."""
     common = (_FOLDER / "common.md").read_text(encoding="utf-8").strip()
-    return {kind: _read_rubric(kind, common) for kind in RubricKind}
+    end = "" if reading is None else (_FOLDER / f"{reading}.md").read_text(encoding="utf-8")
+    return {kind: _read_rubric(kind, common, end.strip()) for kind in RubricKind}
 
 
-def _read_rubric(kind: RubricKind, common: str) -> Rubric:
+def _read_rubric(kind: RubricKind, common: str, end: str) -> Rubric:
     _, head, own = (_FOLDER / f"{kind}.md").read_text(encoding="utf-8").split("---\n", 2)
     fields = dict(line.split(": ", 1) for line in head.splitlines())
-    return Rubric(kind=kind, version=fields["version"], text=f"{common}\n\n{own.strip()}\n")
+    text = "\n\n".join(part for part in (common, own.strip(), end) if part)
+    return Rubric(kind=kind, version=fields["version"], text=f"{text}\n")
 
 
 KEYS = ("reason", *SCALES)
@@ -138,7 +140,7 @@ def build_case(exhibit: Exhibit, options: RubricOptions) -> RubricCase:
         kind = RubricKind.GROUNDED if evidence else RubricKind.REFERENCE
         expected = _EXPECTATIONS[exhibit.item.truth.expects]
     blocks = [(label, _replace_surrogates(text)) for label, text in _list_blocks(exhibit, evidence)]
-    rubric = load_rubrics()[kind]
+    rubric = load_rubrics(options.reading)[kind]
     user = _render_case(blocks, expected, exhibit)
     return RubricCase(rubric, Prompt(system=rubric.text, user=user, schema=SCHEMA))
 

@@ -72,7 +72,8 @@ class RubricJudge:
             version=VERSION,
             model=self._model.name,
             rules_digest=_digest_options(self._options),
-            rubrics=tuple(rubric.card for rubric in load_rubrics().values()),
+            rubrics=tuple(rubric.card for rubric in load_rubrics(self._options.reading).values()),
+            reading=self._options.reading,
         )
 
     @property
