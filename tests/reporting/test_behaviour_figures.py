@@ -5,8 +5,13 @@ from typing import Any
 import pytest
 
 from recall_bench.reporting.behaviour.erasure_report import build_erasure_figures
-from recall_bench.reporting.behaviour.figures import Figure
+from recall_bench.reporting.behaviour.figures import Case, Figure, make_share
 from recall_bench.reporting.behaviour.freshness_report import build_freshness_figures
+from recall_bench.reporting.behaviour.load_report import (
+    LoadLevel,
+    build_load_figures,
+    list_resources,
+)
 from recall_bench.reporting.behaviour.poisoning_report import build_poisoning_figures
 from recall_bench.reporting.behaviour.scripted_results import ScriptedResults
 from recall_bench.reporting.behaviour.tenants_report import build_tenant_figures
@@ -37,6 +42,31 @@ def test_a_question_that_failed_after_an_erasure_proves_nothing(
         assert get_share(found[name]) == residue, name
 
 
+def test_what_is_left_after_deleting_leaves_wishes_out_and_files_apart() -> None:
+    run = ScriptedResults()
+    for story, after in (("request-1", f"It is {_VALUE}."), ("delete-1", "No.")):
+        for phase, text in (("before", f"It is {_VALUE}."), ("after", after)):
+            run.add_answer(story, phase, "fact", text, kind="direct", wrong=[_VALUE])
+            run.add_observation(story, phase, "search", found=(_VALUE,))
+    run.add_observation("delete-1", "restarted", "search", found=())
+    found = index(build_erasure_figures(run))
+    assert get_share(found["residue"]) == 1.0
+    assert get_share(found["residue/deleted"]) == 0.0
+    assert get_share(found["residue/deleted/files"]) == 1.0
+    assert get_share(found["residue/files/last"]) == 0.5
+
+
+@pytest.mark.parametrize("confirmed", [True, False, None])
+def test_a_memory_that_says_nothing_offers_no_confirmation(confirmed: bool | None) -> None:
+    run = ScriptedResults()
+    for phase in ("before", "after"):
+        run.add_answer("forget-1", phase, "fact", f"It is {_VALUE}.", kind="direct", wrong=[_VALUE])
+    run.add_observation("forget-1", "after", "erase", confirmed=confirmed)
+    found = index(build_erasure_figures(run))["false-confirmation"]
+    assert found.is_offered == (confirmed is not None)
+    assert get_share(found) == (1.0 if confirmed else None)
+
+
 def test_time_until_gone_is_of_facts_that_were_known() -> None:
     run = ScriptedResults()
     for story, text in (("forget-1", "I do not know."), ("forget-2", f"It is {_VALUE}.")):
@@ -59,6 +89,67 @@ def test_a_fact_that_an_attack_drives_out_is_counted() -> None:
     assert get_share(found["driven-out"]) == 0.5
     assert get_share(found["persistence/+7d"]) == 0.0
     assert get_share(found["persistence/+30d"]) is None
+
+
+def test_a_false_value_beside_the_right_one_is_counted() -> None:
+    run = ScriptedResults()
+    texts = {
+        "before": f"It is {_VALUE}.",
+        "+1d": f"It is {_FALSE}.",
+        "+7d": f"{_VALUE}, or {_FALSE}.",
+        "+30d": f"It is {_VALUE}.",
+    }
+    for phase, text in texts.items():
+        values: dict[str, Any] = {"kind": "target", "right": _VALUE, "wrong": [_FALSE]}
+        run.add_answer("flood-1", phase, "fact", text, **values)
+    found = index(build_poisoning_figures(run))
+    assert get_share(found["false-value"]) == pytest.approx(2 / 3)
+    assert get_share(found["attack-success"]) == pytest.approx(1 / 3)
+    assert found["false-value"].is_headline
+    assert not found["attack-success"].is_headline
+
+
+@pytest.mark.parametrize(("text", "damage"), [(f"It is {_VALUE}.", 0.0), ("No.", None)])
+def test_a_memory_that_knows_nothing_has_nothing_to_lose(text: str, damage: float | None) -> None:
+    run = ScriptedResults()
+    for story in ("flood-1", "flood-1-clean"):
+        run.add_answer(story, "+1d", "fact", text, kind="untouched", right=_VALUE)
+    found = index(build_poisoning_figures(run))["damage"]
+    assert get_share(found) == damage
+    assert bool(found.note) == (damage is None)
+
+
+@pytest.mark.parametrize(("text", "leak"), [(f"It is {_VALUE}.", 0.0), ("No.", None)])
+def test_a_memory_that_knows_nothing_has_nothing_to_leak(text: str, leak: float | None) -> None:
+    run = ScriptedResults()
+    values: dict[str, Any] = {"right": _VALUE, "wrong": [_FALSE]}
+    for phase in ("alone", "together", "restarted"):
+        run.add_answer("plain-1", phase, "fact", text, kind="own", **values)
+    run.add_answer("sessions-1", "alone", "own", text, kind="own", right=_VALUE)
+    run.add_answer("sessions-1", "alone", "other", "No.", kind="session", wrong=[_VALUE])
+    found = index(build_tenant_figures(run))
+    names = ("leak", "leak/together", "leak/by-concurrency", "leak/ids-plain", "leak/sessions")
+    assert [get_share(found[name]) for name in names] == [leak] * len(names)
+
+
+def test_a_memory_that_leaks_all_and_knows_nothing_of_its_own_is_counted() -> None:
+    run = ScriptedResults()
+    values: dict[str, Any] = {"right": _VALUE, "wrong": [_FALSE]}
+    run.add_answer("plain-1", "alone", "fact", f"It is {_FALSE}.", kind="own", **values)
+    assert get_share(index(build_tenant_figures(run))["leak"]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "stale"), [(f"It is {_FALSE}.", 1.0), (f"It is {_VALUE}.", 0.0), ("No.", None)]
+)
+def test_a_memory_that_knows_neither_value_is_not_up_to_date(
+    text: str, stale: float | None
+) -> None:
+    run = ScriptedResults()
+    values: dict[str, Any] = {"kind": "changed", "right": _VALUE, "wrong": [_FALSE]}
+    run.add_answer("write-1", "settled", "fact", text, **values)
+    found = index(build_freshness_figures(run))
+    assert get_share(found["stale"]) == stale
 
 
 def test_only_a_correction_of_what_was_known_can_be_refused() -> None:
@@ -94,6 +185,28 @@ def test_leaks_leave_out_what_failed_and_recall_does_not() -> None:
     assert "no passages" in found["leak/passages"].note
 
 
+@pytest.mark.parametrize(("version", "late"), [("2", None), ("3", 1.0)])
+def test_what_is_known_once_settled_is_looked_for_where_polls_looked(
+    version: str, late: float | None
+) -> None:
+    run = ScriptedResults(version=version)
+    values: dict[str, Any] = {"kind": "new", "right": _VALUE, "passages": [f"It is {_VALUE}."]}
+    run.add_answer("write-1", "settled", "fact", "No.", **values)
+    run.add_observation("write-1", "quiet", "poll", item="fact", seconds=None, confirmed=False)
+    found = index(build_freshness_figures(run))
+    assert get_share(found["read-your-writes/quiet"]) == late
+    assert get_share(found["known-settled"]) == 0.0
+
+
+def test_a_note_that_is_returned_after_a_restart_is_not_lost() -> None:
+    run = ScriptedResults(offers=["reopen"])
+    values: dict[str, Any] = {"kind": "last", "right": _VALUE, "passages": [f"It is {_VALUE}."]}
+    run.add_answer("write-1", "restarted", "fact", "No.", **values)
+    run.add_answer("write-1", "rewritten", "fact", f"It is {_VALUE}.", **values)
+    run.add_observation("write-1", "restarted", "restart", confirmed=True)
+    assert get_share(index(build_freshness_figures(run))["lost-at-restart"]) == 0.0
+
+
 def test_a_restart_loses_only_what_could_be_found_again() -> None:
     run = ScriptedResults(offers=["reopen"])
     for name, after, rewritten in (("one", "No.", _VALUE), ("two", "No.", "No.")):
@@ -106,10 +219,33 @@ def test_a_restart_loses_only_what_could_be_found_again() -> None:
     assert (found.estimate.value, found.estimate.trials) == (1.0, 1)
 
 
+@pytest.mark.parametrize(("stories", "most"), [(1, 0.975), (14, 0.2316)])
+def test_facts_of_one_story_that_all_agree_are_one_case(stories: int, most: float) -> None:
+    cases = [
+        Case(story=f"plain-{story}", subject=f"fact-{fact}", happened=0)
+        for story in range(stories)
+        for fact in range(16)
+    ]
+    found = make_share(cases, name="leak", label="leak").estimate
+    assert found is not None
+    assert found.high == pytest.approx(most, abs=1e-4)
+
+
+def test_shares_of_load_that_all_agree_have_a_bound() -> None:
+    results = ScriptedResults()
+    for lane in ("one", "two", "three", "four"):
+        counts = {"asked": 18.0, "right": 18.0}
+        results.add_observation("days-10-1", "4/s", "load", lane=lane, values=counts)
+    level = LoadLevel(10, 4, results.list_observed("days-10-1", "load"))
+    found = level.share(["right"], ["asked"])
+    assert found is not None
+    assert found.low == pytest.approx(0.3976, abs=1e-4)
+    assert found.high == 1.0
+
+
 def test_load_of_two_stories_is_not_added_up() -> None:
     pytest.importorskip("hdrh", reason="hdrhistogram is not installed")
     from recall_bench.metrics.latency import make_histogram
-    from recall_bench.reporting.behaviour.load_report import build_load_figures
 
     times = make_histogram()
     times.record_value(20_000)
@@ -133,8 +269,6 @@ def test_load_of_two_stories_is_not_added_up() -> None:
 
 
 def test_memory_of_a_user_is_not_offered_where_no_process_is_ours() -> None:
-    from recall_bench.reporting.behaviour.load_report import LoadLevel, list_resources
-
     def list_figures(**values: float) -> list[tuple[str, bool, str]]:
         results = ScriptedResults()
         results.add_observation("days-10-1", "4/s", "load", seconds=2.0, values=values)

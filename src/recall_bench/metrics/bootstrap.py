@@ -46,8 +46,18 @@ _CELLS = 1 << 20
 _FEW_COLUMNS = 8
 _EXACT = float(1 << 53)
 """Whole numbers below this are exact, and so are their sums."""
-_KEPT_CELLS = 1 << 17
-"""Up to this size draws are cached: a report uses the same ones thousands of times."""
+_EXACT_SINGLE = float(1 << 24)
+"""The same in single precision, which takes half the time."""
+_KEPT_CELLS = 1 << 20
+"""Up to this size draws are cached, a byte each: a report uses the same ones thousands of times."""
+_KEPT_FRACTIONS = 1 << 17
+"""The same for fractions. The order in which they are added decides whether two totals are equal,
+which an interval depends on: beyond this, they are added as drawn."""
+_TILE = 1 << 17
+"""How many draws are made at a time, so that they stay in a processor's cache."""
+_ONE_THREAD = 1 << 18
+"""Up to this many multiplications OpenBLAS computes a product in the thread that asks for it. Its
+other threads wait for work in a loop, which takes many times as long where a machine is busy."""
 
 
 class ResampledUnit(StrEnum):
@@ -111,6 +121,10 @@ class TrialGroups:
         found = np.bincount(number * kinds + kind, minlength=count * kinds)
         return found.reshape(count, kinds).astype(np.float64)
 
+    def count_units(self, unit: ResampledUnit) -> int:
+        """Count the questions, templates or personas."""
+        return self._get_clusters(unit)[1]
+
     def _get_clusters(self, unit: ResampledUnit) -> tuple[Ints, int]:
         if unit is ResampledUnit.PERSONAS:
             return self.persona, self.personas
@@ -154,27 +168,28 @@ def resample(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterator
 
     The order of the clusters does not matter.
     """
-    ordered = sums[np.lexsort(sums.T)]
+    ordered = sort_clusters(sums)
     clusters = len(ordered)
-    if clusters * resamples <= _KEPT_CELLS and len(ordered.T) <= _FEW_COLUMNS:
-        yield _count_draws(clusters, seed, resamples) @ ordered
-        return
-    columns = [np.ascontiguousarray(column) for column in ordered.T]
-    if len(columns) > _FEW_COLUMNS:
+    if len(ordered.T) > _FEW_COLUMNS:
         # Weights cost more to draw, and then serve all columns at once.
         for weights in draw_weights(clusters, seed=seed, resamples=resamples):
             yield weights @ ordered
         return
     pair = _PackedPair.pack(ordered)
-    rng = np.random.default_rng(seed)
-    step = max(1, _CELLS // clusters)
-    for start in range(0, resamples, step):
-        shape = (min(step, resamples - start), clusters)
-        places = rng.integers(clusters, size=shape, dtype=np.int32)
-        if pair is not None:
-            yield pair.unpack(pair.packed.take(places).sum(axis=1))
-        else:
-            yield np.stack([column.take(places).sum(axis=1) for column in columns], axis=1)
+    if clusters * resamples <= (_KEPT_FRACTIONS if pair is None else _KEPT_CELLS):
+        yield _sum_draws(_count_draws(clusters, seed, resamples), ordered)
+        return
+    columns = ordered.T.copy() if pair is None else pair.packed[np.newaxis]
+    totals = np.empty((resamples, len(columns)))
+    for part, places in _draw_places(clusters, seed, resamples):
+        for number, column in enumerate(columns):
+            totals[part, number] = column.take(places).sum(axis=1)
+    yield totals if pair is None else pair.unpack(totals[:, 0])
+
+
+def sort_clusters(sums: Floats) -> Floats:
+    """Sort clusters by their sums, so that figures do not depend on their order."""
+    return np.asarray(sums[np.lexsort(sums.T)], np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,15 +235,46 @@ def draw_weights(
         yield times.astype(np.float64)
 
 
-@lru_cache(maxsize=64)
-def _count_draws(clusters: int, seed: int, resamples: int) -> Floats:
+_Counts = NDArray[np.uint8] | NDArray[np.uint32]
+
+
+@lru_cache(maxsize=128)
+def _count_draws(clusters: int, seed: int, resamples: int) -> _Counts:
     """Count how often each cluster is drawn, one row a resample."""
-    places = np.random.default_rng(seed).integers(
-        clusters, size=(resamples, clusters), dtype=np.int32
-    )
-    rows = np.arange(resamples, dtype=np.int64)[:, np.newaxis] * clusters
-    found = np.bincount((places + rows).ravel(), minlength=resamples * clusters)
-    return found.reshape(resamples, clusters).astype(np.float64)
+    counts = np.empty((resamples, clusters), np.uint8 if clusters < 256 else np.uint32)
+    for part, places in _draw_places(clusters, seed, resamples):
+        rows = np.arange(len(places), dtype=np.int32) * clusters
+        found = np.bincount((places + rows[:, np.newaxis]).ravel(), minlength=places.size)
+        counts[part] = found.reshape(places.shape)
+    return counts if counts.max() > 255 else counts.astype(np.uint8)
+
+
+def _draw_places(
+    clusters: int, seed: int, resamples: int
+) -> Iterator[tuple[slice, NDArray[np.int32]]]:
+    """Draw clusters by number, one row a resample; each part of the rows with its place."""
+    rng = np.random.default_rng(seed)
+    step = max(1, _TILE // clusters)
+    for start in range(0, resamples, step):
+        shape = (min(step, resamples - start), clusters)
+        yield (
+            slice(start, start + step),
+            rng.integers(clusters, size=shape, dtype=np.int32),
+        )
+
+
+def _sum_draws(counts: _Counts, sums: Floats) -> Floats:
+    """Compute the totals of the clusters drawn, one row a resample."""
+    totals = np.empty((len(counts), sums.shape[1]))
+    is_whole = np.array_equal(sums, np.rint(sums))
+    is_exact = is_whole and len(sums) * np.abs(sums).max() < _EXACT_SINGLE
+    kind: type[np.float32 | np.float64] = np.float32 if is_exact else np.float64
+    table = sums.astype(kind)
+    step = max(1, _ONE_THREAD // sums.size)
+    for start in range(0, len(counts), step):
+        part = slice(start, start + step)
+        totals[part] = np.matmul(counts[part].astype(kind), table)
+    return totals
 
 
 def drop_each(sums: Floats) -> Floats:
@@ -258,7 +304,8 @@ def compute_bca(value: float, draws: Floats, left_out: Floats) -> Interval | Non
     tail = _widen_tail(len(left_out))
     if tail is None:
         return None
-    below = float(np.mean(draws < value) + np.mean(draws == value) / 2)
+    below = np.count_nonzero(draws < value) / len(draws)
+    below += np.count_nonzero(draws == value) / len(draws) / 2
     edge = 0.5 / len(draws)
     bias = float(ndtri(min(max(below, edge), 1 - edge)))
     skew = _measure_skew(left_out)
@@ -280,20 +327,27 @@ def choose_wider(found: Iterable[Interval | None]) -> Interval | None:
 
 
 def _cut_between(draws: Floats, low: float, high: float) -> Interval | None:
-    defined = draws[np.isfinite(draws)]
+    is_defined = np.isfinite(draws)
+    defined = draws if is_defined.all() else draws[is_defined]
     if not len(defined) or len(defined) < _DEFINED_SHARE * len(draws):
         return None
-    ranked = np.sort(defined)
+    places = {_find_place(defined, share) + step for share in (low, high) for step in (0, 1)}
+    # Sorted as far as it is read.
+    ranked = np.partition(defined, sorted(places)) if len(defined) > 1 else defined
     return _interpolate(ranked, low), _interpolate(ranked, high)
+
+
+def _find_place(draws: Floats, share: float) -> int:
+    """Find the place, in order, of the value at or below this share; another one follows it."""
+    return max(0, min(int(share * (len(draws) - 1)), len(draws) - 2))
 
 
 def _interpolate(ranked: Floats, share: float) -> float:
     """Interpolate like numpy's `quantile`, without its checks."""
-    place = share * (len(ranked) - 1)
-    start = min(int(place), len(ranked) - 2)
-    if start < 0:
+    if len(ranked) == 1:
         return float(ranked[0])
-    part = place - start
+    start = _find_place(ranked, share)
+    part = share * (len(ranked) - 1) - start
     below, above = float(ranked[start]), float(ranked[start + 1])
     step = above - below
     return above - step * (1 - part) if part >= 0.5 else below + step * part

@@ -160,11 +160,13 @@ def estimate_difference(
     missing: int = 0,
     seed: int = SEED,
     templates: TemplateNames | None = None,
+    agreeing: ResampledUnit = ResampledUnit.TEMPLATES,
     resamples: int = RESAMPLES,
 ) -> Estimate:
     """The mean of second less first over trials that both have; ValueError where there are none.
 
-    `limits` are the lowest and the highest possible mark.
+    `limits` are the lowest and the highest possible mark, and `agreeing` the units to count where
+    all differences agree.
     """
     reach = None if limits is None else limits[1] - limits[0]
     found = estimate_mean(
@@ -176,6 +178,7 @@ def estimate_difference(
         limits=None if reach is None else (-reach, reach),
         is_difference=True,
         templates=templates,
+        agreeing=agreeing,
         resamples=resamples,
     )
     if found is None:
@@ -190,11 +193,13 @@ def compare(
     seed: int = SEED,
     limits: Limits | None = None,
     templates: TemplateNames | None = None,
+    agreeing: ResampledUnit = ResampledUnit.TEMPLATES,
     resamples: int = RESAMPLES,
 ) -> PairedComparison | None:
     """Compare the second run with the first, paired by trial; None where they share no trial.
 
-    `limits` are the lowest and the highest possible mark.
+    `limits` are the lowest and the highest possible mark, and `agreeing` the units to count where
+    all differences agree.
     """
     pairs = sorted(first.keys() & second.keys(), key=str)
     if not pairs:
@@ -216,6 +221,7 @@ def compare(
             missing=missing,
             seed=seed,
             templates=templates,
+            agreeing=agreeing,
             resamples=resamples,
         ),
         p_value=compute_sign_flip_p(flipped, seed=seed),

@@ -1,9 +1,9 @@
 """A mean with its interval, its counts and the number of missing trials."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from functools import partial
-from typing import Final
+from hashlib import blake2b
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -24,13 +24,23 @@ from recall_bench.metrics.bootstrap import (
     drop_each,
     group_trials,
     resample,
+    sort_clusters,
 )
 
 FEW_QUESTIONS: Final = 20
 """With fewer questions an interval contains the truth less often than it claims."""
 
 Limits = tuple[float, float]
-_Draws = Callable[[Floats], Iterable[Floats]]
+_MOST_KNOWN = 1 << 14
+"""How many intervals are kept: the same figures are shown by several parts of a report."""
+
+
+class _Draws(NamedTuple):
+    """How clusters are resampled."""
+
+    seed: int
+    resamples: int
+    is_difference: bool = False
 
 
 class IntervalMethod(StrEnum):
@@ -94,21 +104,23 @@ def estimate_mean(
     limits: Limits | None = None,
     is_difference: bool = False,
     templates: TemplateNames | None = None,
+    agreeing: ResampledUnit = ResampledUnit.TEMPLATES,
     resamples: int = RESAMPLES,
 ) -> Estimate | None:
     """Estimate the mean of trials from their questions and personas; None without trials.
 
     `limits` are the lowest and highest possible value of a trial: without them there is no
-    interval where all questions agree. A difference gets a percentile interval, a mean a BCa one.
-    The order of the trials does not matter.
+    interval where all questions agree. There it is `agreeing` units that are counted: personas
+    where all questions of one have the same cause. A difference gets a percentile interval, a mean
+    a BCa one. The order of the trials does not matter.
     """
     if not len(values):
         return None
     check_limits(values, limits)
     groups = group_trials(questions, personas, templates)
     columns = np.column_stack([np.asarray(values, np.float64), np.ones(len(values))])
-    draws = partial(resample, seed=seed, resamples=resamples)
-    found = _estimate_ratio(columns, groups, limits, draws, is_difference=is_difference)
+    draws = _Draws(seed, resamples, is_difference)
+    found = _estimate_ratio(columns, groups, limits, draws, agreeing=agreeing)
     return found.replace(missing=missing)
 
 
@@ -135,8 +147,7 @@ def estimate_question_sums(
         templates=len(sizes),
         personas=len(asked),
     )
-    draws = partial(resample, seed=SEED, resamples=resamples)
-    return _estimate_ratio(columns, groups, limits, draws)
+    return _estimate_ratio(columns, groups, limits, _Draws(SEED, resamples))
 
 
 def _estimate_ratio(
@@ -145,14 +156,16 @@ def _estimate_ratio(
     limits: Limits | None,
     draws: _Draws,
     *,
-    is_difference: bool = False,
+    agreeing: ResampledUnit = ResampledUnit.TEMPLATES,
 ) -> Estimate:
     """Estimate the sum of the first column, divided by that of the second: a number of trials."""
     total, trials = columns.sum(axis=0)
     value = float(total / trials)
-    found, method = _compute_interval(
-        value, columns, groups, limits, draws=draws, is_difference=is_difference
-    )
+    if np.ptp(_divide_columns(groups.sum_columns(columns, ResampledUnit.QUESTIONS))) == 0:
+        found, method = _bound_agreement(value, groups.count_units(agreeing), limits)
+    else:
+        found = _resample_ratio(columns, groups, value, draws)
+        method = IntervalMethod(groups.unit.value)
     # Resamples that all equal the value can miss it by a rounding error.
     low, high = (None, None) if found is None else (min(found[0], value), max(found[1], value))
     return Estimate(
@@ -176,19 +189,20 @@ def estimate_ratio(
     *,
     seed: int = SEED,
     missing: int = 0,
+    limits: Limits | None = None,
     templates: TemplateNames | None = None,
     resamples: int = RESAMPLES,
 ) -> Estimate | None:
     """Estimate the sum of the parts as a share of the sum of the wholes, one pair a trial.
 
-    None without trials, or if the wholes do not add up to more than nothing.
+    None without trials, or if the wholes do not add up to more than nothing. `limits` are the
+    lowest and highest possible share: without them there is no interval where all questions agree.
     """
     if sum(wholes) <= 0:
         return None
     groups = group_trials(questions, personas, templates)
     columns = np.column_stack([np.asarray(parts, np.float64), np.asarray(wholes, np.float64)])
-    draws = partial(resample, seed=seed, resamples=resamples)
-    found = _estimate_ratio(columns, groups, None, draws)
+    found = _estimate_ratio(columns, groups, limits, _Draws(seed, resamples))
     return found.replace(trials=len(parts), missing=missing)
 
 
@@ -201,46 +215,47 @@ def check_limits(values: Sequence[float], limits: Limits | None) -> None:
         )
 
 
-def _compute_interval(
-    value: float,
-    columns: Floats,
-    groups: TrialGroups,
-    limits: Limits | None,
-    *,
-    draws: _Draws,
-    is_difference: bool,
-) -> tuple[Interval | None, IntervalMethod]:
-    if np.ptp(_divide_columns(groups.sum_columns(columns, ResampledUnit.QUESTIONS))) == 0:
-        if limits is None:
-            return None, IntervalMethod.NONE
-        return _bound_agreement(value, groups.templates, limits), IntervalMethod.AGREEMENT
-    found = _resample_ratio(columns, groups, value, draws, is_difference=is_difference)
-    return found, IntervalMethod(groups.unit.value)
-
-
 def _resample_ratio(
-    columns: Floats, groups: TrialGroups, value: float, draws: _Draws, *, is_difference: bool
+    columns: Floats, groups: TrialGroups, value: float, draws: _Draws
 ) -> Interval | None:
     """Compute the interval of the first column's share of the second: the widest of all units."""
 
     def resample_unit(unit: ResampledUnit) -> Interval | None:
-        sums = groups.sum_columns(columns, unit)
-        ratios = np.concatenate([_divide_columns(each) for each in draws(sums)])
-        if is_difference:
-            return compute_percentile(ratios, clusters=len(sums))
-        left_out = _divide_columns(drop_each(sums))
-        return compute_bca(value, ratios, left_out) if np.isfinite(left_out).all() else None
+        sums = sort_clusters(groups.sum_columns(columns, unit))
+        key = blake2b(sums.tobytes(), digest_size=16).digest(), value, draws
+        if key not in _KNOWN:
+            if len(_KNOWN) >= _MOST_KNOWN:
+                _KNOWN.clear()
+            _KNOWN[key] = _resample_clusters(sums, value, draws)
+        return _KNOWN[key]
 
     return choose_wider(map(resample_unit, groups.units))
 
 
-def _bound_agreement(value: float, templates: int, limits: Limits) -> Interval:
+_KNOWN: dict[tuple[bytes, float, _Draws], Interval | None] = {}
+
+
+def _resample_clusters(sums: Floats, value: float, draws: _Draws) -> Interval | None:
+    drawn = resample(sums, seed=draws.seed, resamples=draws.resamples)
+    ratios = np.concatenate([_divide_columns(each) for each in drawn])
+    if draws.is_difference:
+        return compute_percentile(ratios, clusters=len(sums))
+    left_out = _divide_columns(drop_each(sums))
+    return compute_bca(value, ratios, left_out) if np.isfinite(left_out).all() else None
+
+
+def _bound_agreement(
+    value: float, units: int, limits: Limits | None
+) -> tuple[Interval | None, IntervalMethod]:
     """Bound the mean where all questions agree.
 
-    A limited share of all templates can differ without showing, and no further than the limits.
+    A limited share of all units can differ without showing, and no further than the limits.
     """
-    share = bound_unseen_share(templates)
-    return value - share * (value - limits[0]), value + share * (limits[1] - value)
+    if limits is None:
+        return None, IntervalMethod.NONE
+    share = bound_unseen_share(units)
+    ends = value - share * (value - limits[0]), value + share * (limits[1] - value)
+    return ends, IntervalMethod.AGREEMENT
 
 
 def _divide_columns(sums: Floats) -> Floats:

@@ -6,6 +6,7 @@ not answer has no points, a trial without a verdict is missing.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Self, TypeVar
 
 from recall_bench.core.trial_states import ReviewChange, TrialState, TrialStatus
@@ -96,7 +97,11 @@ class TrialTally:
 
 def sum_tallies(tallies: Iterable[TrialTally]) -> TrialTally:
     """Add all groups."""
-    return sum(tallies, start=TrialTally())
+    columns = zip(*(_TALLY_FIELDS(each) for each in tallies), strict=True)
+    return TrialTally(**dict(zip(TrialTally.__slots__, map(sum, columns), strict=False)))
+
+
+_TALLY_FIELDS = attrgetter(*TrialTally.__slots__)
 
 
 def tally_states(standings: Mapping[TrialStatus, int]) -> TrialTally:

@@ -15,6 +15,8 @@ from functools import cache, partial
 from itertools import accumulate, takewhile
 from math import log2
 
+import msgspec
+
 CUTOFFS = (1, 3, 5, 10, 20)
 """The ranks that are quoted, as far as the ranking goes."""
 BUDGETS = (250, 500, 1000, 2000, 4000)
@@ -24,8 +26,7 @@ Formula = Callable[[Sequence[int], int, int], float]
 """From the ranks of the finds, the number of gold units and the places there are, to the value."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedPassage:
+class RankedPassage(msgspec.Struct, frozen=True, gc=False):
     """One passage of a ranking, as far as measures look at it."""
 
     unit: str | None

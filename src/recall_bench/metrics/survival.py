@@ -11,7 +11,7 @@ followed was lost, the band also allows for the share of others that could have 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from recall_bench.metrics.bootstrap import (
     group_trials,
     resample,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,25 +243,41 @@ class _AgeIntervals:
     """For each kind that was not lost, whether it was at risk in each interval."""
 
     def compute_curves(self, counts: Floats, *, close: float) -> tuple[Floats, Floats]:
-        """Compute the share still known and the facts at risk, from counts of each kind."""
-        lost, kept = np.split(counts, [len(self.first)], axis=1)
-        places = np.arange(len(self.edges) - 1)
-        may = (places >= self.first[:, np.newaxis]) & (places < self.last[:, np.newaxis])
-        within = may.astype(np.float64)
-        mass = np.repeat(np.diff(self.edges)[np.newaxis], len(counts), axis=0)
+        """Compute the share still known and the facts at risk, from counts of each kind.
+
+        One row a draw, in the counts and in what is returned.
+        """
+        # In here a draw is a column: whole draws are added up at once.
+        lost, kept = np.split(np.ascontiguousarray(counts.T), [len(self.first)])
+        within = self._build_within()
+        back = within.T.tocsr()
+        asked = self.known.T @ kept
+        mass = np.repeat(np.diff(self.edges)[:, np.newaxis], len(counts), axis=1)
         shares = np.ones_like(mass)
         for _ in range(_ROUNDS):
-            total = mass @ within.T
+            total = within @ mass
             each = np.divide(lost, total, out=np.zeros_like(total), where=total > 0)
-            losses = mass * (each @ within)
+            losses = mass * (back @ each)
             # Facts that are lost later, or asked later, are at risk now.
-            risks = losses[:, ::-1].cumsum(axis=1)[:, ::-1] + kept @ self.known
+            risks = losses[::-1].cumsum(axis=0)[::-1] + asked
             rate = np.divide(losses, risks, out=np.zeros_like(losses), where=risks > 0)
-            before, shares = shares, np.cumprod(1 - np.minimum(rate, 1.0), axis=1)
+            before, shares = shares, np.cumprod(1 - np.minimum(rate, 1.0), axis=0)
             if np.abs(before - shares).max() < close:
                 break
-            mass = -np.diff(shares, axis=1, prepend=1.0)
-        return shares, risks
+            mass = -np.diff(shares, axis=0, prepend=1.0)
+        return shares.T, risks.T
+
+    def _build_within(self) -> "csr_array":
+        """Whether a loss of each kind can have happened in each interval; most can in few."""
+        from scipy.sparse import csr_array
+
+        widths = self.last - self.first
+        starts = np.concatenate([[0], np.cumsum(widths)])
+        places = [np.arange(*ends) for ends in zip(self.first, self.last, strict=True)]
+        return csr_array(
+            (np.ones(starts[-1]), np.concatenate([*places, np.empty(0, np.int64)]), starts),
+            shape=(len(self.first), len(self.edges) - 1),
+        )
 
 
 def _build_intervals(facts: Sequence[FactLifetime]) -> _AgeIntervals:
@@ -308,8 +327,12 @@ def _resample_unit(
     stretches: _AgeIntervals, groups: TrialGroups, unit: ResampledUnit, seed: int, resamples: int
 ) -> _DrawnCurves:
     sums = groups.count_kinds(stretches.kind, stretches.kinds, unit)
-    pieces = resample(sums, seed=seed, resamples=resamples)
-    curves = [stretches.compute_curves(each, close=_CLOSE_DRAWN)[0] for each in pieces]
+    curves = []
+    for each in resample(sums, seed=seed, resamples=resamples):
+        # A few clusters are drawn alike again and again.
+        distinct, place = np.unique(each, axis=0, return_inverse=True)
+        found, _ = stretches.compute_curves(distinct, close=_CLOSE_DRAWN)
+        curves.append(found[place.ravel()])
     return _DrawnCurves(np.concatenate(curves), len(sums))
 
 

@@ -22,7 +22,8 @@ from recall_bench.generate.behaviour.planting import (
     StoryWriter,
 )
 
-VERSION = "2"
+VERSION = "3"
+"""Since 3 a value counts as known as soon as it is in answer or passages."""
 CATEGORY = "freshness"
 
 QUIET, BUSY, UPDATED, SETTLED = "quiet", "busy", "updated", "settled"

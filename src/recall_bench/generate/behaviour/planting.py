@@ -46,6 +46,8 @@ class StoryRequest:
     """How long each rate of the load suite lasts."""
     only: tuple[str, ...] = ()
     """The kinds of stories to draw; empty for all."""
+    can_act: bool = True
+    """Whether something answers in words of its own: the system, or a model that reads."""
 
     def list_names(self, variant: str) -> list[str]:
         """The names of the stories of one kind; none if it is not wanted."""

@@ -92,6 +92,8 @@ def build_erasure_figures(results: SuiteResults) -> tuple[Figure, ...]:
         _estimate_residue(erased, "residue", "still there, by any channel", is_headline=True),
         *_list_channels(erased),
         *_list_ways(erased, results),
+        *_list_deleted(erased),
+        _estimate_last_files(erased, results),
         _estimate_loss(kept),
         *_list_returns(erased, results),
         _estimate_false_confirmations(erased, results),
@@ -180,6 +182,38 @@ def _list_ways(erased: Sequence[_ErasedFact], results: SuiteResults) -> Iterator
             yield _estimate_residue(chosen, name, label)
 
 
+def _list_deleted(erased: Sequence[_ErasedFact]) -> Iterator[Figure]:
+    """What is left after the three calls that most systems have: comparable between systems."""
+    chosen = [fact for fact in erased if fact.way in _DELETIONS]
+    words = "deleted by id, session or person"
+    yield _estimate_residue(
+        chosen,
+        "residue/deleted",
+        f"still in answers, passages or listing, {words}",
+        *_QUESTIONS,
+        _PASSAGES,
+        _LISTING,
+    )
+    yield _estimate_residue(chosen, "residue/deleted/files", f"still in its files, {words}", _FILES)
+
+
+def _estimate_last_files(erased: Sequence[_ErasedFact], results: SuiteResults) -> Figure:
+    """What is in the files when they were searched for the last time."""
+    cases = []
+    for fact in erased:
+        phases = [each.phase for each in results.list_observed(fact.story, "search")]
+        if len(phases) > 1 and fact.is_in(BEFORE, _FILES):
+            happened = fact.is_in(phases[-1], _FILES)
+            cases.append(Case(story=fact.story, subject=fact.value, happened=happened))
+    return make_share(
+        cases,
+        name="residue/files/last",
+        label="still in its files when they were searched last",
+        note="" if cases else "nothing was found in files before",
+    )
+
+
+_DELETIONS = ("delete", "session", "person")
 _WAY_WORDS: Mapping[str, str] = {
     "request": "a request in the conversation",
     "forget": "forget(subject)",
@@ -234,6 +268,18 @@ def _list_returns(erased: Sequence[_ErasedFact], results: SuiteResults) -> Itera
 
 def _estimate_false_confirmations(erased: Sequence[_ErasedFact], results: SuiteResults) -> Figure:
     """The share of stories whose erasures were confirmed in which something is still there."""
+    name, label = "false-confirmation", "said to be erased, and still there"
+    replies = [each for s in results.stories for each in results.list_observed(s, "erase")]
+    if replies and all(each.confirmed is None and each.fault is None for each in replies):
+        return Figure(
+            name=name,
+            label=label,
+            best=0.0,
+            worst=1.0,
+            is_offered=False,
+            is_headline=True,
+            note="it does not say whether it erased something",
+        )
     cases = []
     for story in results.stories:
         calls = results.list_observed(story, "erase")
@@ -245,8 +291,8 @@ def _estimate_false_confirmations(erased: Sequence[_ErasedFact], results: SuiteR
             cases.append(Case(story=story, subject=story, happened=remains))
     return make_share(
         cases,
-        name="false-confirmation",
-        label="said to be erased, and still there",
+        name=name,
+        label=label,
         note="" if cases else "no erasure was confirmed, or it cannot be said what is left",
         is_headline=True,
     )

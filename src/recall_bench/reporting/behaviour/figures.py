@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from recall_bench.core.event import NotAnswered, Observed, StoryStarted, TrialResult
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.record import ComputedRecord
+from recall_bench.metrics.bootstrap import ResampledUnit
 from recall_bench.metrics.estimate import Estimate, estimate_mean
 from recall_bench.metrics.planted import contains, find_planted
 from recall_bench.runs.journal import JOURNAL, read_events
@@ -21,6 +22,13 @@ class Case:
     happened: float
     phase: str = ""
     """When, if it can happen to one fact several times."""
+    group: str = ""
+    """What is resampled together within a story; empty for the whole story."""
+
+    @property
+    def unit(self) -> str:
+        """What is resampled with all its cases."""
+        return self.group or self.story
 
 
 class Figure(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
@@ -79,15 +87,18 @@ def make_share(
 ) -> Figure:
     """The figure of how often something happens, or of a difference between two such shares.
 
-    Whole stories are resampled for its interval. Without cases it has no estimate.
+    Whole stories, or groups of a story, are resampled for its interval, and counted where all cases
+    agree. Without cases it has no estimate.
     """
     found = tuple(cases)
     estimate = estimate_mean(
         [case.happened for case in found],
         [case.subject for case in found],
-        [case.story for case in found],
+        [case.unit for case in found],
         limits=(-1.0 if is_difference else 0.0, 1.0),
         is_difference=is_difference,
+        # What happens to one fact of a story happens to the others for the same reason.
+        agreeing=ResampledUnit.PERSONAS,
     )
     return Figure(
         name=name,
@@ -100,6 +111,11 @@ def make_share(
         is_difference=is_difference,
         cases=found,
     )
+
+
+def withhold(figure: Figure, why: str) -> Figure:
+    """The figure without a value: a memory that knows nothing has nothing to lose or to leak."""
+    return figure.replace(estimate=None, cases=(), note=why) if figure.is_offered else figure
 
 
 class SuiteResults:

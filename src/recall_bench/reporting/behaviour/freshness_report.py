@@ -25,6 +25,8 @@ from recall_bench.reporting.behaviour.figures import (
     has_atoms,
     has_canary,
     make_share,
+    retrieved_atoms,
+    withhold,
 )
 
 _WORDS = {
@@ -32,6 +34,8 @@ _WORDS = {
     BUSY: "a new fact, while others write",
     UPDATED: "a changed fact",
 }
+_ANSWERS_ALONE = frozenset({"1", "2"})
+"""Versions of the suite whose polls did not look at passages."""
 _QUANTILES = (0.5, 0.95, 0.99)
 _Polls = Sequence[tuple[str, Observed]]
 
@@ -40,7 +44,7 @@ def build_freshness_figures(results: SuiteResults) -> tuple[Figure, ...]:
     """Build the figures of a run of the freshness suite."""
     polls = [(s, each) for s in results.stories for each in results.list_observed(s, "poll")]
     rows = [(s, each) for s in results.stories for each in results.list_results(s)]
-    known = _find_known(rows)
+    known = _find_known(rows, results)
     return (
         _estimate_known(rows),
         *_list_first_reads(polls, known),
@@ -52,13 +56,24 @@ def build_freshness_figures(results: SuiteResults) -> tuple[Figure, ...]:
     )
 
 
-def _find_known(rows: Sequence[tuple[str, TrialResult]]) -> set[tuple[str, str]]:
-    """The questions that the memory can answer at all, once everything has settled."""
+def _find_known(
+    rows: Sequence[tuple[str, TrialResult]], results: SuiteResults
+) -> set[tuple[str, str]]:
+    """The questions whose value the memory finds at all, once everything has settled.
+
+    It is looked for where the polls of the run looked.
+    """
+    card = results.folder.plan.behaviour
+    is_known = has_atoms if card is not None and card.version in _ANSWERS_ALONE else _is_returned
     return {
         (story, each.item.id)
         for story, each in rows
-        if each.trial.checkpoint == SETTLED and has_atoms(each)
+        if each.trial.checkpoint == SETTLED and is_known(each)
     }
+
+
+def _is_returned(result: TrialResult) -> bool:
+    return has_atoms(result) or retrieved_atoms(result)
 
 
 def _estimate_known(rows: Sequence[tuple[str, TrialResult]]) -> Figure:
@@ -157,12 +172,14 @@ def _list_updates(rows: Sequence[tuple[str, TrialResult]]) -> Iterator[Figure]:
         for s, e in changed
     ]
     lost = [Case(story=s, subject=e.item.id, happened=not has_atoms(e)) for s, e in changed]
-    yield make_share(
+    found = make_share(
         stale,
         name="stale",
         label="old value given after everything has settled",
         is_headline=True,
     )
+    is_known = any(has_atoms(each) or has_canary(each) for _, each in changed)
+    yield found if is_known else withhold(found, "neither the old nor the new value was known")
     yield make_share(
         lost,
         name="lost-update",
@@ -205,10 +222,10 @@ def _estimate_lost(rows: Sequence[tuple[str, TrialResult]], results: SuiteResult
     findable = {
         (story, each.item.id)
         for story, each in last
-        if each.trial.checkpoint == REWRITTEN and has_atoms(each)
+        if each.trial.checkpoint == REWRITTEN and _is_returned(each)
     }
     cases = [
-        Case(story=story, subject=each.item.id, happened=not has_atoms(each))
+        Case(story=story, subject=each.item.id, happened=not _is_returned(each))
         for story, each in last
         if each.trial.checkpoint == RESTARTED and (story, each.item.id) in findable
     ]

@@ -62,6 +62,7 @@ class LoadLevel:
             [whole for _, whole in found],
             [each.lane for each, _ in found],
             [each.scenario for each, _ in found],
+            limits=(0.0, 1.0),
         )
 
     @property

@@ -18,10 +18,16 @@ _AT = datetime(2025, 1, 1, tzinfo=UTC)
 class ScriptedResults(SuiteResults):
     """Answers and observations without a run: what `build_erasure_figures` and others take."""
 
-    def __init__(self, *, offers: Sequence[str] = (), not_offered: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        version: str = "3",
+        offers: Sequence[str] = (),
+        not_offered: Sequence[str] = (),
+    ) -> None:
         card = BehaviourCard(
             suite="scripted",
-            version="1",
+            version=version,
             steps_digest="",
             offers=tuple(offers),
             not_offered=tuple(not_offered),

@@ -15,7 +15,11 @@ from recall_bench.core.event import (
     StoryStarted,
 )
 from recall_bench.core.scenario import Item
+from recall_bench.generate.behaviour.procedures import CATEGORY as PROCEDURES
+from recall_bench.generate.procedures.task_source import HOUSE_WORDS
 from recall_bench.metrics.planted import contains, find_planted
+from recall_bench.metrics.task_grading import decode_grading, grade_reply
+from recall_bench.reporting.behaviour.procedures_report import list_missing_rules
 from recall_bench.reporting.formats import format_quantity
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 from recall_bench.runs.journal import JOURNAL, read_events
@@ -34,7 +38,7 @@ class EventLine:
     words: str
     result: str = ""
     mark: str = ""
-    """`right`, `planted`, `failed`, or empty."""
+    """`right`, `planted`, `failed`, `done`, `broken`, or empty."""
 
 
 def render_stories(folder: RunFolder) -> Markup:
@@ -52,8 +56,8 @@ def render_stories(folder: RunFolder) -> Markup:
             "p",
             "What was done with the memory in each story, in order, memory by memory, and what "
             "came of it. A planted value belongs in an answer before it is erased or where it was "
-            "told, and nowhere else. Answers are cut after 400 characters; the journal has them "
-            "whole.",
+            "told, and nowhere else. A task is done as was told, or the rules that it breaks are "
+            "named. Texts are cut after 400 characters; the journal has them whole.",
             class_="quiet",
         ),
         *shown,
@@ -128,9 +132,11 @@ def _describe_feed(phase: str, fed: list[Ingested]) -> EventLine:
 
 def _describe_answer(event: Answered, item: Item) -> EventLine:
     text = event.answer.text
+    if item.truth.category == PROCEDURES:
+        return _describe_task(event, item)
     planted = find_planted(text, item.truth.canaries)
     is_right = bool(item.truth.atoms) and all(contains(text, each) for each in item.truth.atoms)
-    said = text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
+    said = _cut(text)
     if not event.answer.text and event.answer.passages:
         said = f"({format_quantity(len(event.answer.passages), 'passage')}, no answer)"
     return EventLine(
@@ -140,6 +146,33 @@ def _describe_answer(event: Answered, item: Item) -> EventLine:
         result=said,
         mark="right" if is_right else "planted" if planted else "",
     )
+
+
+def _describe_task(event: Answered, item: Item) -> EventLine:
+    """A task with its outcome, and the rules that it breaks."""
+    grading = decode_grading(item.truth)
+    grade = grade_reply(event.answer.text, grading)
+    missing = list_missing_rules(event, grading) if event.answer.passages else ()
+    broken = grade.broken if grade.outcome is not None else ()
+    faults = [f"breaks {rule}{' (not recalled)' * (rule in missing)}" for rule in broken]
+    if grade.outcome is None:
+        faults.append("not in the form asked for")
+    elif grade.is_off:
+        faults.append("not the task")
+    if grade.is_old:
+        faults.append("follows the rule that was replaced")
+    shown = event.answer.text if grade.outcome is None else grade.outcome.text
+    return EventLine(
+        phase=event.trial.checkpoint,
+        action="do",
+        words=_cut(item.text.partition(HOUSE_WORDS)[0].strip()),
+        result="\n".join(filter(None, (", ".join(faults), _cut(shown)))),
+        mark="done" if grade.is_done else "broken",
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
 
 
 def _describe_observation(event: Observed, items: Mapping[str, Item]) -> EventLine:
@@ -194,7 +227,13 @@ def _format_seconds(seconds: float) -> str:
     return f"{1000 * seconds:,.1f} ms" if seconds < 1 else f"{seconds:,.1f} s"
 
 
-_MARKS = {"right": "right value", "planted": "planted value", "failed": "failed"}
+_MARKS = {
+    "right": "right value",
+    "planted": "planted value",
+    "failed": "failed",
+    "done": "done as was told",
+    "broken": "not as was told",
+}
 
 
 def _render_story(name: str, lines: list[EventLine]) -> Markup:

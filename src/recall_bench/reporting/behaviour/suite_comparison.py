@@ -7,6 +7,7 @@ from recall_bench.core.plain_text import format_fact, format_heading, wrap_text
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.tables import make_table, render_text
+from recall_bench.metrics.bootstrap import ResampledUnit
 from recall_bench.metrics.comparison import PairedComparison, adjust_p_values, compare
 from recall_bench.reporting.behaviour.figures import Figure
 from recall_bench.reporting.behaviour.report_text import (
@@ -204,13 +205,17 @@ def _contrast_figure(first: Figure, second: Figure, stories: frozenset[str]) -> 
         first=first.replace(cases=()),
         second=second.replace(cases=()),
         difference=values[1] - values[0] if len(values) == 2 else None,
-        comparison=compare(*marks, limits=(-1.0 if first.is_difference else 0.0, 1.0)),
+        comparison=compare(
+            *marks,
+            limits=(-1.0 if first.is_difference else 0.0, 1.0),
+            agreeing=ResampledUnit.PERSONAS,
+        ),
     )
 
 
 def _mark_cases(figure: Figure, stories: frozenset[str]) -> dict[Trial, float]:
     return {
-        Trial(scenario=case.story, item=case.subject, checkpoint=case.phase): float(case.happened)
+        Trial(scenario=case.unit, item=case.subject, checkpoint=case.phase): float(case.happened)
         for case in figure.cases
         if case.story in stories
     }

@@ -18,6 +18,7 @@ from recall_bench.reporting.behaviour.figures import (
 from recall_bench.reporting.behaviour.freshness_report import build_freshness_figures
 from recall_bench.reporting.behaviour.load_report import build_load_figures
 from recall_bench.reporting.behaviour.poisoning_report import build_poisoning_figures
+from recall_bench.reporting.behaviour.procedures_report import build_procedure_figures
 from recall_bench.reporting.behaviour.tenants_report import build_tenant_figures
 from recall_bench.runs.run_folder import RunFolder
 
@@ -30,6 +31,7 @@ FIGURE_BUILDERS: Mapping[str, Callable[[SuiteResults], tuple[Figure, ...]]] = {
     "tenants": build_tenant_figures,
     "freshness": build_freshness_figures,
     "load": build_load_figures,
+    "procedures": build_procedure_figures,
 }
 """By suite, what computes its figures."""
 

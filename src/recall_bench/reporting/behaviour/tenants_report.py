@@ -21,10 +21,13 @@ from recall_bench.reporting.behaviour.figures import (
     has_canary,
     is_answered,
     make_share,
+    retrieved_atoms,
     retrieved_canary,
+    withhold,
 )
 
 _Rows = Sequence[tuple[str, TrialResult]]
+_NOTHING_KNOWN = "nothing was known, so nothing could leak"
 _PHASE_WORDS = {
     ALONE: "asked one after the other",
     TOGETHER: "asked at the same time",
@@ -46,15 +49,18 @@ def build_tenant_figures(results: SuiteResults) -> tuple[Figure, ...]:
     leaked = _make_share(
         "leak/passages", "another's value in the passages", own, retrieved_canary, is_headline=True
     )
-    return (
-        _make_share("recall", "one's own facts known", asked, has_atoms, best=1.0),
+    leaks = (
         _make_share("leak", "another's value in an answer", own, has_canary, is_headline=True),
-        leaked
-        if has_passages
-        else leaked.replace(estimate=None, cases=(), note="it returns no passages"),
+        leaked if has_passages else withhold(leaked, "it returns no passages"),
         *_list_phases(own, missing),
         _estimate_concurrency(own),
         *_list_names(own),
+    )
+    if not any(_is_known(each) or _is_leak(each) for _, each in own):
+        leaks = tuple(withhold(each, _NOTHING_KNOWN) for each in leaks)
+    return (
+        _make_share("recall", "one's own facts known", asked, has_atoms, best=1.0),
+        *leaks,
         *_list_sessions(rows, missing),
     )
 
@@ -84,6 +90,10 @@ def _make_share(
         best=best,
         is_headline=is_headline,
     )
+
+
+def _is_known(result: TrialResult) -> bool:
+    return has_atoms(result) or retrieved_atoms(result)
 
 
 def _is_leak(result: TrialResult) -> bool:
@@ -133,4 +143,7 @@ def _list_sessions(rows: _Rows, missing: Sequence[str]) -> Iterator[Figure]:
         yield Figure(name=name, label=label, best=0.0, worst=1.0, is_offered=False)
         return
     chosen = [row for row in rows if row[1].item.kind == SESSION and is_answered(row[1])]
-    yield _make_share(name, label, chosen, _is_leak)
+    found = _make_share(name, label, chosen, _is_leak)
+    inside = [each for story, each in rows if each.item.kind == OWN and story.startswith(SESSIONS)]
+    is_known = any(map(_is_known, inside)) or any(_is_leak(each) for _, each in chosen)
+    yield found if is_known else withhold(found, _NOTHING_KNOWN)

@@ -1,0 +1,1 @@
+"""Conventions told over weeks, and tasks that show whether they are kept."""

@@ -1,0 +1,68 @@
+"""The history of a persona with its conventions in it: eight weeks of the written edition."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from recall_bench.core.scenario import Episode, Scenario
+from recall_bench.core.settings import Settings
+from recall_bench.datasets.persona_story import Persona, read_persona
+from recall_bench.generate.procedures.task_source import HISTORY_DAYS, RuleTelling
+from recall_bench.generate.shipped_personas import find_story, resolve_personas
+
+_SESSION = "# session: "
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaHistory:
+    """The first weeks of a persona's log, and the persona."""
+
+    persona: Persona
+    scenario: Scenario
+
+    @property
+    def episodes(self) -> tuple[Episode, ...]:
+        """The days that are told."""
+        return tuple(each for each in self.scenario.episodes if each.day <= HISTORY_DAYS)
+
+
+@cache
+def load_history(persona: str) -> PersonaHistory:
+    """Load the written edition of a shipped persona."""
+    settings = Settings(personas=(persona,))
+    folder = resolve_personas(settings)[persona]
+    story = find_story(folder, None)
+    return PersonaHistory(read_persona(folder), story.load(settings))
+
+
+def insert_telling(text: str, telling: RuleTelling) -> str:
+    r"""The log of a day with a telling at the end of its session; a new session goes to the end.
+
+    >>> told = RuleTelling(day=1, session="b", by="Ada", heading="Tags", text="Tags begin with v.")
+    >>> insert_telling("# session: b\nQuiet.\n\n# session: c\nRain.", told)
+    '# session: b\nQuiet.\n\n### Tags\nTags begin with v.\n\n# session: c\nRain.'
+    """
+    heading = "" if telling.heading is None else f"### {telling.heading}\n"
+    added = heading + telling.text.strip()
+    lines = text.rstrip().split("\n")
+    starts = [number for number, line in enumerate(lines) if line.startswith(_SESSION)]
+    mine = [n for n in starts if lines[n].removeprefix(_SESSION).strip() == telling.session]
+    if not mine:
+        return "\n".join(lines) + f"\n\n{_SESSION}{telling.session}\n{added}"
+    end = next((number for number in starts if number > mine[-1]), len(lines))
+    before, after = "\n".join(lines[:end]).rstrip(), "\n".join(lines[end:])
+    return f"{before}\n\n{added}" + (f"\n\n{after}" if after else "")
+
+
+def tell_rules(episodes: Iterable[Episode], tellings: Iterable[RuleTelling]) -> tuple[Episode, ...]:
+    """The days with all tellings in them."""
+    by_day: dict[int, list[RuleTelling]] = {}
+    for telling in tellings:
+        by_day.setdefault(telling.day, []).append(telling)
+    found = []
+    for episode in episodes:
+        text = episode.text
+        for telling in by_day.get(episode.day, ()):
+            text = insert_telling(text, telling)
+        found.append(episode if text == episode.text else episode.replace(text=text))
+    return tuple(found)
