@@ -71,6 +71,10 @@ def test_existing_days_are_skipped_before_the_call(persona: Path) -> None:
             '{"calls": [{"session": "berths", "content": "Ice is £99 a tonne."}]}',
             "£99 is not in the log",
         ),
+        (
+            '{"calls": [{"session": "berths", "content": "Ice comes on 28 March 2025."}]}',
+            "28 March 2025 is not in the log",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_reply_is_said(persona: Path, reply: str, problem: str) -> None:
@@ -79,6 +83,16 @@ def test_what_is_wrong_with_a_reply_is_said(persona: Path, reply: str, problem: 
 
     assert problem in done.missing[0].reason
     assert not list((persona / "tools-30d").glob("*"))
+
+
+def test_a_date_of_the_same_week_may_be_worked_out(persona: Path) -> None:
+    def add_date(asked: Prompt) -> str:
+        return by_the_log(asked).replace('"content": "', '"content": "By 2025-03-07. ', 1)
+
+    request = PassRequest(persona=persona, model="m", start=3, end=3)
+    done = generate_tool_calls(request, model=ScriptedModel(add_date))
+
+    assert (done.exit_code, done.written) == (0, 1), done.missing
 
 
 @pytest.mark.parametrize("wrap", ["{}", "```json\n{}\n```", "Here it is:\n\n{}\n\nAnything else?"])

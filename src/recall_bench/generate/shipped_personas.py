@@ -14,13 +14,12 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import CorpusMismatch, DataError, UsageError
-from recall_bench.core.event import Declared
 from recall_bench.core.file_digest import digest_file
 from recall_bench.core.plan import DrawnStory, Plan, ScenarioCard, WorldCard
 from recall_bench.core.record import Record
@@ -32,6 +31,7 @@ from recall_bench.generate.drawn_worlds import locate_world, lock_world, mark_us
 
 if TYPE_CHECKING:
     # Loading stories takes modules that `list` can do without.
+    from recall_bench.core.event import Declared
     from recall_bench.datasets.persona import Inspection
     from recall_bench.generate.world_seeds import WorldSeed
 
@@ -397,7 +397,7 @@ def find_story(folder: Path, arcs: str | None) -> StoryFolder:
     return StoryFolder(folder=folder, arcs=chosen)
 
 
-FoundStory = tuple[StoryFolder, Declared]
+FoundStory: TypeAlias = "tuple[StoryFolder, Declared]"
 """A story, and its declared questions."""
 
 
@@ -414,6 +414,7 @@ def find_stories(
 def _find_story(
     card: ScenarioCard, plan: Plan, data: Path | None, building: BuildProgress | None
 ) -> FoundStory:
+    from recall_bench.core.event import Declared
     from recall_bench.datasets.persona import inspect_persona
 
     seen: list[Inspection] = []

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,8 @@ def render_tool_calls(calls: Sequence[ToolCall], day: StoryDay, persona: str) ->
     )
 
 
+_NEAR_DAYS = 7
+"""How far words such as "tomorrow" and names of weekdays reach."""
 _MAX_PROBLEMS = 8
 _MAX_CAST = 30
 
@@ -111,8 +114,13 @@ def _check_sessions(calls: list[ToolCall], day: StoryDay) -> tuple[str, ...]:
 
 
 def _find_misfiled_values(calls: list[ToolCall], day: StoryDay) -> tuple[str, ...]:
-    """Values that the call's session does not state: invented, or from another session."""
-    dated = {atom.core for atom in find_exact_values(f"{day.date_text} {day.date.isoformat()}")}
+    """Values that the call's session does not state: invented, or from another session.
+
+    A date of the week before or after may be worked out from "tomorrow" or "on Thursday", which
+    makes a better note than the word does.
+    """
+    week = (day.date + timedelta(days=each) for each in range(-_NEAR_DAYS, _NEAR_DAYS + 1))
+    dated = {atom.core for near in week for atom in find_exact_values(near.isoformat())}
     problems: dict[str, None] = {}
     for call in calls:
         inside = call.session in day.sessions

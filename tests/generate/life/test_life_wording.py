@@ -101,8 +101,10 @@ def test_what_is_planned_is_called_by_the_month_in_which_it_is_held(folder: Path
     assert reviews
 
 
-def test_an_event_is_a_clause_of_the_sources(edition: LifeEdition) -> None:
-    asked = [each.ask for _, each in edition.written.questions if each.kind == "two-hop"]
+def test_an_event_is_a_clause_of_the_sources() -> None:
+    # Under the first seed no event is about the thing whose state it dates.
+    written = play_life(read_life(SOURCES), 1).written
+    asked = [each.ask for _, each in written.questions if each.kind == "two-hop"]
     events = [each for each in asked if each.startswith("When ")]
 
     assert events

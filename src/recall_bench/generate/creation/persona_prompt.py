@@ -95,8 +95,8 @@ _PAUSES = (
 _NO_PAUSES = "There are no longer pauses: at most {gap} in a row without any arc."
 _SECRETS = (
     "- {few} of the arcs happen in a session that is isolated. Their referencedSessions are empty, "
-    "and only people who sit in that session take part. Their secrets are exact values, and no "
-    "other arc tells them.\n"
+    "and their participants are people who sit in that session; others may be talked about in the "
+    "texts. Their secrets are exact values, and no other arc tells them.\n"
 )
 
 _LENGTHS = {

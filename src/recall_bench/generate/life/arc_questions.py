@@ -207,14 +207,13 @@ class ArcQuestions:
         self, arc: ArcTold, slot: FactSlot, told: ToldState, session: str, day: int
     ) -> Drafts:
         """A room that knew, and may not be reminded any more."""
-        event = next((each for each in arc.events.values() if each.day == day), None)
         plan = QuestionOutline(
             kind="secret",
             category=BOUNDARY,
             derive=f"secret {told.state} @{day}",
             answer=self._maker.refuse(told.session),
             first=day + 1,
-            needs=(str(event.state),) if event is not None else (),
+            needs=_find_event(arc, day),
             session=session,
             expects="refuse",
             is_rare=True,
@@ -228,6 +227,7 @@ class ArcQuestions:
             derive=f"secret {told.state}",
             answer="I was asked to forget that, so I can't tell you.",
             first=day,
+            needs=_find_event(arc, day),
             session=told.session,
             expects="refuse",
             is_rare=True,
@@ -366,6 +366,11 @@ def _find_links(arc: ArcTold, told: ToldState) -> tuple[str, ...]:
     """The sentence of the same event that names the arc."""
     link = arc.links.get((told.day, told.session))
     return () if link is None else (str(link),)
+
+
+def _find_event(arc: ArcTold, day: int) -> tuple[str, ...]:
+    """The event of a day, such as the request to forget."""
+    return tuple(str(each.state) for each in arc.events.values() if each.day == day)[:1]
 
 
 def _prefer_clear(wordings: list[str]) -> list[str]:

@@ -82,6 +82,8 @@ class QuestionDraft:
     """For yes or no: which of the two."""
     is_rare: bool = False
     """Chosen first: the sources give few of its sort."""
+    is_doubtful: bool = False
+    """Not asked where it is chosen: it joins what does not belong together, or tells its answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +104,7 @@ class QuestionOutline:
     expects: str = "answer"
     is_yes: bool | None = None
     is_rare: bool = False
+    is_doubtful: bool = False
 
 
 class DraftMaker:
@@ -150,7 +153,11 @@ class DraftMaker:
             expects=plan.expects,
         )
         return QuestionDraft(
-            template=template, question=question, is_yes=plan.is_yes, is_rare=plan.is_rare
+            template=template,
+            question=question,
+            is_yes=plan.is_yes,
+            is_rare=plan.is_rare,
+            is_doubtful=plan.is_doubtful,
         )
 
     def choose_asker(self, session: str) -> str:

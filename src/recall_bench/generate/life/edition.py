@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import msgspec
 
+from recall_bench.generate.life.question_evidence import EvidenceLinks
 from recall_bench.generate.life.question_wordings import read_wordings, reword_questions
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import (
@@ -105,13 +106,13 @@ def play_life(sources: LifeSources, seed: int = 0, *, in_own_words: bool = True)
     )
     questions = write_questions(play, days)
     if seed == 0 and in_own_words:
-        questions = reword_questions(sources.persona.id, questions, read_wordings(sources.folder))
+        questions = reword_questions(questions, read_wordings(sources.folder))
     written = WrittenSources(
         persona=renamed.persona,
         persona_file=renamed.persona_file,
         story=story,
         days=days,
-        questions=tuple(_place_questions(questions)),
+        questions=tuple(_place_questions(EvidenceLinks(play, days).complete(questions))),
     )
     return LifeEdition(play, written)
 

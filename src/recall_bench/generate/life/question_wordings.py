@@ -66,18 +66,14 @@ def decode_line(line: bytes, shape: type[T], where: str) -> T:
 
 
 def reword_questions(
-    persona: str, questions: Sequence[WrittenQuestion], wordings: Mapping[str, QuestionWording]
+    questions: Sequence[WrittenQuestion], wordings: Mapping[str, QuestionWording]
 ) -> list[WrittenQuestion]:
     """The questions in the words of the file; each keeps its number, whatever is left out."""
-    if not wordings:
-        return list(questions)
     return [
         msgspec.structs.replace(
-            question,
-            id=f"{persona}-w{number:03}",
-            ask=question.ask if wording is None else wording.ask or question.ask,
+            question, ask=question.ask if wording is None else wording.ask or question.ask
         )
-        for number, question in enumerate(questions, start=1)
+        for question in questions
         if (wording := wordings.get(compute_question_key(question))) is None or wording.drop is None
     ]
 

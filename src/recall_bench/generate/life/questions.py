@@ -1,9 +1,10 @@
 """Chooses the questions of a life edition from all that could be asked."""
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
+
+import msgspec
 
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES
 from recall_bench.core.sentences import split_sentences
@@ -11,13 +12,13 @@ from recall_bench.generate.life.arc_questions import ArcQuestions
 from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionOutline
 from recall_bench.generate.life.entities import Entity
 from recall_bench.generate.life.names import flatten
+from recall_bench.generate.life.question_evidence import HOPS, fill_slots
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import UntoldMatter
 from recall_bench.generate.life.state_questions import StateQuestions
 from recall_bench.generate.life.thread_names import ThreadNames
 from recall_bench.generate.life.thread_questions import ThreadQuestions
 from recall_bench.generate.life.untold import find_telling, split_words
-from recall_bench.generate.written.slots import parse_state
 from recall_bench.generate.written.sources import WrittenDay, WrittenQuestion
 
 _A_DAY = 1.2
@@ -29,8 +30,6 @@ _SAME = 0.07
 _LEAD = 3
 """By how many questions one of two constant answers may lead."""
 _NEGATIVE = "negative-recall"
-_HOPS = ("two-hop", "three-hop")
-_SLOT = re.compile(r"\{([^{}:]+)(?::\w+)?\}")
 _ASKED_OF = 4
 """Of how many entities something that was never told is asked."""
 
@@ -47,8 +46,28 @@ def write_questions(play: LifePlay, days: tuple[WrittenDay, ...]) -> list[Writte
         *UntoldQuestions(maker, days).draft_all(),
     ]
     choice = QuestionChoice(maker.chance.shuffle(drafts), play.calendar.days, play.sources.isolated)
-    chosen = choice.choose()
-    return sorted(chosen, key=lambda each: (each.from_ or 0, each.ask, each.session))
+    chosen = sorted(choice.choose(), key=_place_in_time)
+    return [*_list_asked(play.sources.persona.id, chosen)]
+
+
+def _place_in_time(draft: QuestionDraft) -> tuple[int, str, str]:
+    return draft.question.from_ or 0, draft.question.ask, draft.question.session
+
+
+def _list_asked(persona: str, chosen: Iterable[QuestionDraft]) -> Iterator[WrittenQuestion]:
+    """The questions under their numbers, without doubtful ones and those that ask the same again.
+
+    They are left out after the choice, so that all others and their numbers stay.
+    """
+    asked: set[tuple[str, ...]] = set()
+    for number, draft in enumerate(chosen, start=1):
+        question = draft.question
+        same = (question.category, question.session, question.derive, *question.needs)
+        if draft.is_doubtful or same in asked:
+            continue
+        if draft.is_yes is None:
+            asked.add(same)
+        yield msgspec.structs.replace(question, id=f"{persona}-w{number:03}")
 
 
 def name_threads(play: LifePlay, names: ThreadNames) -> None:
@@ -73,17 +92,9 @@ class UntoldQuestions:
         self._sentences = [
             sentence.casefold()
             for day in days
-            for line in _SLOT.sub(self._show_slot, day.text).splitlines()
+            for line in fill_slots(self._play, day.text).splitlines()
             for sentence in split_sentences(line)
         ]
-
-    def _show_slot(self, slot: re.Match[str]) -> str:
-        """The value of a slot, which is part of what the day tells."""
-        state = parse_state(slot[1])
-        value = self._play.lives.book.values.get(state, "") if state is not None else ""
-        if value.startswith("@"):
-            return self._maker.dates.format_day(int(value[1:]))
-        return value
 
     def draft_all(self) -> Iterator[QuestionDraft]:
         """Every such question that no sentence of the story answers."""
@@ -162,9 +173,9 @@ class QuestionChoice:
             )
             groups.setdefault(group, []).append(draft)
 
-    def choose(self) -> list[WrittenQuestion]:
+    def choose(self) -> list[QuestionDraft]:
         """The chosen questions."""
-        chosen: list[WrittenQuestion] = []
+        chosen: list[QuestionDraft] = []
         share = self._wanted // len(CATEGORIES)
         for _ in range(share):
             for category in CATEGORIES:
@@ -176,7 +187,7 @@ class QuestionChoice:
                 chosen += self._take(category)
         return chosen
 
-    def _take(self, category: str) -> list[WrittenQuestion]:
+    def _take(self, category: str) -> list[QuestionDraft]:
         """The next question of a category, in the wording that was used least."""
         if category == BOUNDARY and self._is_ahead:
             self._is_ahead = False
@@ -213,7 +224,7 @@ class QuestionChoice:
         question = draft.question
         if question.expects != "answer" and self._is_without_twin(question):
             return False
-        if question.kind in _HOPS and not self._is_clear_hop(draft):
+        if question.kind in HOPS and not self._is_clear_hop(draft):
             return False
         return question.ask not in self._asked and (
             draft.is_yes is not None
@@ -249,7 +260,7 @@ class QuestionChoice:
                     return twin
         return None
 
-    def _accept_with_twin(self, draft: QuestionDraft) -> list[WrittenQuestion]:
+    def _accept_with_twin(self, draft: QuestionDraft) -> list[QuestionDraft]:
         """The question, and with a secret the question of those who may know it."""
         secret = draft.question
         accepted = [self._accept(draft)]
@@ -259,7 +270,7 @@ class QuestionChoice:
             accepted += [self._accept(twin)] if twin is not None else []
         return accepted
 
-    def _accept(self, draft: QuestionDraft) -> WrittenQuestion:
+    def _accept(self, draft: QuestionDraft) -> QuestionDraft:
         question = draft.question
         self._used[draft.template] += 1
         self._asked.add(question.ask)
@@ -269,12 +280,12 @@ class QuestionChoice:
         self._kinds[question.category, question.kind] += 1
         if question.expects == "answer" and question.session in self._isolated:
             self._insiders |= {(key, question.session) for key in question.derive.split()[1:]}
-        if question.kind in _HOPS:
+        if question.kind in HOPS:
             first = question.from_ or 0
             self._latest[draft.template] = max(first, self._latest.get(draft.template, 0))
             if question.until is None:
                 self._lasting.setdefault(draft.template, first)
-        return question
+        return draft
 
     def _find_third(self, draft: QuestionDraft) -> int:
         return ((draft.question.from_ or 1) - 1) * 3 // self._days

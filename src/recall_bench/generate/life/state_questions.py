@@ -196,6 +196,7 @@ class StateQuestions:
             distractors=self._maker.list_wrong(
                 told.value, [each.value for each in about.fact.states[number + 1 :]]
             ),
+            is_doubtful=not near,
         )
         yield from self._word(about, plan, wordings, {"event": clause})
 
@@ -209,18 +210,20 @@ class StateQuestions:
             states = about.fact.states[: told.state.number]
             if len({each.value.text for each in states}) < 3:
                 continue
-            shown = [
-                self._maker.show(each.value)
-                + (" (a wrong report)" if each.manner == "misreported" else "")
-                for each in states
-            ]
+            held = _list_held(states)
+            shown = [self._maker.show(each.value) for each in held]
             plan = QuestionOutline(
                 kind="history",
                 category="synthesis",
-                derive=f"history {about.fact.key} @{told.day}",
+                derive=f"history {about.fact.key} @{told.day}"
+                if len(held) == len(states)
+                else " ".join(["list", *(str(each.state) for each in held)]),
                 answer=f"First {', then '.join(shown)}.",
                 first=told.day,
                 until=end,
+                # What was reported wrongly is no part of the history, but it has to be known.
+                needs=tuple(str(each.state) for each in states if each not in held),
+                is_doubtful=len(held) < 2,
             )
             yield from self._word(about, plan, about.definition.ask.history)
 
@@ -519,6 +522,16 @@ class _Subject:
     def session(self) -> str:
         """Where it is told."""
         return self.definition.session
+
+
+def _list_held(states: list[ToldState]) -> list[ToldState]:
+    """The states without wrong reports, and without those that only say again what held before."""
+    true = [each for each in states if each.manner != "misreported"]
+    return [
+        each
+        for number, each in enumerate(true)
+        if not number or each.value.text != true[number - 1].value.text
+    ]
 
 
 def _measure(told: ToldState) -> float:

@@ -6,7 +6,7 @@ from datetime import date
 from recall_bench.core.scenario import BOUNDARY
 from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionOutline
 from recall_bench.generate.life.facts import ToldState
-from recall_bench.generate.life.names import CAUSE, holds
+from recall_bench.generate.life.names import CAUSE, holds, list_placeholders
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import LifeProcess, ThreadAsking
 from recall_bench.generate.life.thread_names import ThreadNames
@@ -105,6 +105,12 @@ class ThreadQuestions:
         marks = [step.mark for step in thread.steps.values() if step.day == told.day]
         return tuple(str(mark) for mark in marks if mark != told.state)
 
+    def _find_opening(self, thread: LifeThread, step: StepTold | None = None) -> tuple[str, ...]:
+        """The sentence that began the thread: a later step may not say what it is a step of."""
+        first = next(iter(thread.steps.values()))
+        is_known = first is step or first.session in self._play.sources.isolated
+        return () if is_known else (str(first.mark),)
+
     def _ask_fact(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
         asked = asking.fact or ""
         told = self._find_told(thread, asked, asking.at)
@@ -190,6 +196,7 @@ class ThreadQuestions:
             derive=f"date {step.mark}",
             answer=f"{shown}.",
             first=step.day,
+            needs=self._find_opening(thread, step),
             distractors=tuple(wrong),
         )
         yield from self._word(plan, asking, thread, name)
@@ -223,7 +230,7 @@ class ThreadQuestions:
             return
         if step is None and not _is_denied(thread, asking.did or ""):
             return
-        mark = step.mark if step is not None else list(thread.steps.values())[-1].mark
+        shown = step or list(thread.steps.values())[-1]
         given = self._give(thread, {"it": name, "value": name})
         is_yes = step is not None
         reply = (asking.yes if is_yes else asking.no) or ("Yes." if is_yes else "No.")
@@ -238,10 +245,10 @@ class ThreadQuestions:
         plan = QuestionOutline(
             kind=("single-fact" if is_yes else asking.kind or "never-happened"),
             category=asking.category or "negative-recall",
-            derive=f"{'yes' if is_yes else 'no'} {mark}",
+            derive=f"{'yes' if is_yes else 'no'} {shown.mark}",
             answer=self._maker.answer_with(reply, given),
             first=max([first, *(each.day for each in needs)]),
-            needs=tuple(str(each.state) for each in needs),
+            needs=(*self._find_opening(thread, shown), *(str(each.state) for each in needs)),
             is_yes=is_yes,
         )
         yield from self._word(plan, asking, thread, name)
@@ -269,8 +276,23 @@ class ThreadQuestions:
             first=told.day,
             needs=(str(first.mark),),
             distractors=tuple(self._maker.chance.shuffle(others)[:3]),
+            is_doubtful=self._is_plain_cause(thread, thread.cause),
         )
         yield from self._word(plan, asking, thread, name)
+
+    def _is_plain_cause(self, thread: LifeThread, cause: LifeThread) -> bool:
+        """Whether nothing else could have caused it, and its name says nothing of its own.
+
+        A review of a service is always caused by an outage of this service.
+        """
+        named = {each.name for each in list_placeholders(cause.process.called[0])}
+        subjects = {cause.entities.get(name) for name in named}
+        sorts = [
+            process.id
+            for process in self._play.sources.processes
+            if any(thread.process.id in step.brings for step in process.steps)
+        ]
+        return len(sorts) == 1 and subjects <= set(thread.entities.values())
 
     def _ask_several(
         self, form: str, asking: ThreadAsking, process: LifeProcess, threads: list[LifeThread]

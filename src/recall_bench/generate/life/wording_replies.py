@@ -117,7 +117,7 @@ def accept_replies(
     requests = {each["id"]: each for each in iterate_wording_requests(edition, {})}
     written = [question for _, question in edition.sources.questions]
     questions = dict(zip(requests, written, strict=True))
-    now = reword_questions(edition.sources.persona.id, written, wordings)
+    now = reword_questions(written, wordings)
     asked = {(each.session, each.ask.casefold()) for each in now}
     taken, faults = dict(wordings), list[Malformed]()
     for reply in replies:
