@@ -43,6 +43,16 @@ def test_a_larger_index_compares_only_its_new_passages(monkeypatch: pytest.Monke
     assert sum(counted) == 45
 
 
+def test_an_index_that_grows_often_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = count_rows(monkeypatch)
+    version = None
+    for rows in range(2, 60, 3):
+        version = IndexVersion(version)
+        assert measure(version, rows) == expect(rows)
+
+    assert sum(counted) == 59
+
+
 def test_two_indexes_that_grew_from_one_share_its_passages_and_no_others() -> None:
     first = IndexVersion(None)
     measure(first, 10)
@@ -71,6 +81,30 @@ def test_what_does_not_fit_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert measure(version, 30) == expect(30)
     assert measure(version, 30) == expect(30)
     assert sum(counted) == 60
+
+
+def test_what_fitted_stays_when_the_rest_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(likeness, "LIKENESS_BYTES", 20 * 4)
+    counted = count_rows(monkeypatch)
+    first = IndexVersion(None)
+    second = IndexVersion(first)
+
+    assert measure(first, 15) == expect(15)
+    assert measure(second, 30) == expect(30)
+    assert measure(second, 30) == expect(30)
+    assert sum(counted) == 15 + 15 + 15
+
+
+def test_what_another_index_kept_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(likeness, "LIKENESS_BYTES", 40 * 4)
+    first = IndexVersion(None)
+    one, other = IndexVersion(first), IndexVersion(first)
+    measure(one, 30)
+    counted = count_rows(monkeypatch)
+
+    assert measure(other, 30) == expect(30)
+    assert measure(other, 30) == expect(30)
+    assert sum(counted) == 30
 
 
 def test_what_is_kept_cannot_be_changed() -> None:

@@ -44,6 +44,17 @@ def test_what_scores_nothing_is_not_found() -> None:
     assert select_best(array(0.0, 0.0), 5).tolist() == []
 
 
+@pytest.mark.parametrize("high", [1.0, 0.01, 0.0])
+def test_the_best_of_many_are_those_of_all_of_them(high: float) -> None:
+    """Stretches are looked at first; two digits make equals on both sides of their edges."""
+    scores = np.round(np.random.default_rng(3).random(5000) - 1 + high, 2).astype(np.float32)
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], -place))
+
+    for k in (1, 10, 200):
+        positive = [place for place in order[:k] if scores[place] > 0]
+        assert select_best(scores, k).tolist() == positive
+
+
 def test_weights_are_of_scores_stretched_to_this_question() -> None:
     fused = fuse_by_weight(array(0.0, 0.1, 0.2), array(-0.5, 0.5, 0.0), 0.7)
 

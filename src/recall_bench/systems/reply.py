@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from recall_bench.core.budget import Budget, name_provider
 from recall_bench.core.errors import ModelBusy, NotAnAnswer, ReaderFault
-from recall_bench.core.memory import Answer, Delivery, Passage, Reader, RetrievalReply
+from recall_bench.core.memory import ActingReader, Answer, Delivery, Passage, Reader, RetrievalReply
 from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan
 from recall_bench.core.retry import OnBusy, extend_limit, ignore_busy, limit_time, retry
@@ -65,7 +65,8 @@ class ReplyFinisher:
             self._tracer.trace(passage, until) for passage in cut_to_budget(offered, self._plan)
         )
         delivery = self._describe_delivery(offered, kept, until)
-        if isinstance(reply, Answer) and (self._reader is None or not kept):
+        is_read = self._reader is not None and (bool(kept) or is_acting(self._reader))
+        if isinstance(reply, Answer) and not is_read:
             own = reply if reply.passages == kept else reply.replace(passages=kept)
             return FinishedReply(own, delivery)
         if self._reader is None:
@@ -135,6 +136,11 @@ async def read_passages(
     if answer.usage is not None:
         budget.record_usage(answer.usage, "the reader's")
     return answer
+
+
+def is_acting(reader: Reader | None) -> bool:
+    """Whether a reader does tasks with what was found, or without."""
+    return isinstance(reader, ActingReader) and reader.acts
 
 
 def is_paid(reader: Reader | None) -> bool:

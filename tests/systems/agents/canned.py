@@ -25,8 +25,9 @@ class CannedAgent:
         self.responses.append((status, named, content))
 
     def add_events(self, *events: object) -> None:
-        """Reply with a stream of these."""
-        lines = (f"data: {json.dumps(event)}\n\n" for event in events)
+        """Reply with a stream of these; texts are sent as they are."""
+        texts = (event if isinstance(event, str) else json.dumps(event) for event in events)
+        lines = (f"data: {text}\n\n" for text in texts)
         self.add("".join(lines).encode(), Content_Type=STREAM)
 
 

@@ -17,12 +17,13 @@ from recall_bench.core.errors import (
     UsageError,
 )
 from recall_bench.core.memory import Answer
+from recall_bench.core.redaction import get_redactor
 from recall_bench.core.scenario import Episode, Question, Turn
 from recall_bench.core.settings import Settings
 from recall_bench.systems.agents.a2a_agent import V0_3, V1_0, PeerOutcome, parse_peer_card
 from recall_bench.systems.agents.agent_system import AgentSystem
 from recall_bench.systems.resolver import resolve_system
-from tests.systems.agents.canned import CannedAgent, serve_canned
+from tests.systems.agents.canned import STREAM, CannedAgent, serve_canned
 
 pytestmark = pytest.mark.anyio
 
@@ -157,6 +158,25 @@ async def test_a_key_is_sent_and_shown_nowhere(
     assert "4711" not in f"{raised.value} {exchange} {system.card}"
 
 
+async def test_a_key_in_a_variable_of_any_name_is_written_nowhere(
+    canned: CannedAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MYAGENT_AUTH", "sesame-open-5822")
+    canned.add(say("You sent sesame-open-5822."))
+
+    answer = await ask(open_chat(canned, key_env="MYAGENT_AUTH"))
+
+    assert get_redactor().redact_keys(answer.text) == "You sent [redacted]."
+
+
+async def test_headers_are_on_the_card_by_name(canned: CannedAgent) -> None:
+    headers = {"X-Auth": "hunter2222", "Cookie": "sid=1234567890", "X-User": "user-{memory}"}
+    card = open_chat(canned, headers=headers).card
+
+    shown = {"X-Auth": "[redacted]", "Cookie": "[redacted]", "X-User": "user-{memory}"}
+    assert card.config["headers"] == shown
+
+
 async def test_headers_name_the_conversation(canned: CannedAgent) -> None:
     canned.add(say("The boiler."))
 
@@ -194,7 +214,7 @@ async def test_a_stream_is_put_together(canned: CannedAgent) -> None:
         {"choices": [{"delta": {"tool_calls": [{"id": "1", "function": {"name": "find"}}]}}]},
         {"choices": [{"delta": {"tool_calls": [{"function": {"arguments": "{}"}}]}}]},
         {"choices": [{"delta": {"content": "The "}}]},
-        {"choices": [{"delta": {"content": "boiler."}}]},
+        {"choices": [{"delta": {"content": "boiler."}, "finish_reason": "stop"}]},
         {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2, "cost": 0.5}},
     )
     system = open_chat(canned, stream=True)
@@ -210,7 +230,7 @@ async def test_a_stream_is_put_together(canned: CannedAgent) -> None:
 @pytest.mark.parametrize(
     "events",
     [
-        pytest.param([], id="nothing"),
+        pytest.param(["[DONE]"], id="nothing"),
         pytest.param([{"error": {"message": "overloaded"}}], id="an error"),
         pytest.param(
             [{"choices": [{"delta": {"tool_calls": [{"id": str(each)}]}}]} for each in range(4)],
@@ -223,6 +243,24 @@ async def test_a_stream_without_an_end_is_a_fault(canned: CannedAgent, events: l
 
     with pytest.raises(SystemFault):
         await ask(open_chat(canned, stream=True, max_steps=3))
+
+
+@pytest.mark.parametrize("events", [[], [{"choices": [{"delta": {"content": "The code is 4"}}]}]])
+async def test_a_stream_that_breaks_off_is_no_answer(
+    canned: CannedAgent, events: list[Any]
+) -> None:
+    canned.add_events(*events)
+
+    with pytest.raises(SystemGone, match="broke off"):
+        await ask(open_chat(canned, stream=True))
+
+
+@pytest.mark.parametrize("end", ["data: [DONE]\n\n", "data: [DONE]"])
+async def test_a_stream_that_says_that_it_is_done_is_whole(canned: CannedAgent, end: str) -> None:
+    event = 'data: {"choices": [{"delta": {"content": "The boiler."}}]}\n\n'
+    canned.add(f"{event}{end}".encode(), Content_Type=STREAM)
+
+    assert (await ask(open_chat(canned, stream=True))).text == "The boiler."
 
 
 def respond(**result: object) -> dict[str, object]:
@@ -308,6 +346,13 @@ async def test_a_peer_that_asks_back_is_answered_in_its_task(canned: CannedAgent
         (respond(odd={}), "neither a message nor a task"),
         ({"jsonrpc": "2.0"}, "neither a result nor an error"),
         (respond(message=make_message(" ")), "without a text"),
+        (
+            respond(
+                task=make_task("TASK_STATE_COMPLETED")
+                | {"history": [make_message("Before."), {"role": "ROLE_USER", "parts": []}]}
+            ),
+            "without a text",
+        ),
     ],
 )
 async def test_a_peer_fails(canned: CannedAgent, document: object, said: str) -> None:
@@ -316,6 +361,16 @@ async def test_a_peer_fails(canned: CannedAgent, document: object, said: str) ->
 
     with pytest.raises(SystemFault, match=said):
         await ask(system)
+
+
+async def test_an_empty_stream_of_a_peer_is_no_reply(canned: CannedAgent) -> None:
+    system = open_peer(canned, stream=True)
+    canned.add_events()
+    memory = await system.open("s")
+
+    with pytest.raises(NotAnAnswer, match="before anything came"):
+        await memory.ingest(DAY)
+    await system.close()
 
 
 def test_artifacts_of_a_stream_are_put_together() -> None:
@@ -342,7 +397,13 @@ def test_a_card_names_the_newest_address_that_we_speak() -> None:
     assert parse_peer_card(former, "http://a/card.json").dialect is V0_3
 
 
-@pytest.mark.parametrize("card", [b"", b"[]", b"{}", b'{"url": "ftp://x"}', b'{"url": "http://["}'])
+@pytest.mark.parametrize(
+    "card",
+    [
+        *(b"", b"[]", b"{}", b'{"url": "ftp://x"}', b'{"url": "http://["}'),
+        b'{"additionalInterfaces": [{"transport": "JSONRPC"}]}',
+    ],
+)
 def test_a_card_that_is_none_is_refused(card: bytes) -> None:
     with pytest.raises(UsageError, match=r"http://a/card\.json"):
         parse_peer_card(card, "http://a/card.json")
@@ -362,3 +423,18 @@ async def test_credentials_are_not_sent_where_a_card_says(canned: CannedAgent) -
 def test_what_is_no_address_is_named_as_it_was_written(scheme: str) -> None:
     with pytest.raises(UsageError, match="'nonsense' is not an HTTP address; write http://host"):
         resolve_system(Settings(adapter=f"{scheme}:nonsense"))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [("sid=1234567890", UsageError), ("{memory}", SystemGone)]
+)
+async def test_headers_are_not_sent_where_a_card_says(
+    canned: CannedAgent, value: str, kind: type[BenchError]
+) -> None:
+    canned.add({"name": "peer", "url": "http://127.0.0.1:9/rpc"})
+    config: dict[str, object] = {"headers": {"Cookie": value}}
+    system = resolve_system(Settings(adapter=f"a2a:{canned.url}", config=config))
+    assert isinstance(system, AgentSystem)
+
+    with pytest.raises(kind):
+        await ask(system)

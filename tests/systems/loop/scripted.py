@@ -109,7 +109,7 @@ class NoteMemory:
                 self.saved += 1
                 name = f"n{self.saved}"
                 self.notes.append((name, text[:16] if self.fault == "truncates" else text))
-                write = NoteWrite(note=name, text=text)
+                write = NoteWrite(note=None if self.fault == "unnamed" else name, text=text)
                 return ToolResult(text=f"saved as {name}", writes=(write,))
             case ToolRole.SEARCH:
                 found = tuple(FoundNote(note=n, text=t) for n, t in self.search(arguments))
@@ -131,6 +131,8 @@ class NoteMemory:
             raise SystemFault(f"there is no note {name!r}")
 
     def search(self, arguments: Mapping[str, object]) -> list[tuple[str, str]]:
+        if self.fault == "fails":
+            raise SystemFault("500 Internal Server Error")
         if self.fault == "oldest":
             return self.notes[:3]
         words = set(re.findall(r"\w+", str(arguments["query"]).lower()))

@@ -291,19 +291,40 @@ def test_the_page_s_own_example_runs_and_reports(invoke: Invoke, data: Path) -> 
     assert "a wrong answer did not use them" in html
 
 
+PAID_MODEL = """
+from recall_bench.core.usage import Usage
+from recall_bench.models.model import Reply
+from tests.systems.loop.scripted import keep_garden
+
+def complete(prompt):
+    usage = Usage(calls=1, input_tokens=90, output_tokens=10)
+    return Reply(text=keep_garden(prompt), usage=usage)
+"""
+
+
+def test_the_cost_of_a_run_is_that_of_all_requests_of_the_agent(
+    invoke: Invoke, data: Path, tmp_path: Path
+) -> None:
+    """Of days and of answers, each once; matrices, boards and the explorer show it."""
+    (tmp_path / "paid.py").write_text(PAID_MODEL)
+    shown = invoke(
+        *("run", "--adapter", "loop:bm25", "--agent-model", tmp_path / "paid.py", "--data", data),
+        *("--ranges", "5d", "--no-heatmap-png", "--into", "out"),
+    )
+
+    assert shown.code == 0, shown.err
+    folder = RunFolder.open(Path("out"))
+    # Two requests for each of five days and five questions.
+    assert (folder.usage.calls, folder.usage.input_tokens) == (20, 20 * 90)
+    assert folder.usage == folder.states.usage + folder.states.reading_usage
+
+
 @pytest.mark.parametrize("workers", [(), ("--executor", "processes", "--workers", "2")])
 def test_what_the_agent_takes_counts_towards_max_tokens(
     invoke: Invoke, data: Path, tmp_path: Path, workers: tuple[str, ...]
 ) -> None:
     model = tmp_path / "paid.py"
-    model.write_text(
-        "from recall_bench.core.usage import Usage\n"
-        "from recall_bench.models.model import Reply\n"
-        "from tests.systems.loop.scripted import keep_garden\n\n"
-        "def complete(prompt):\n"
-        "    usage = Usage(calls=1, input_tokens=90, output_tokens=10)\n"
-        "    return Reply(text=keep_garden(prompt), usage=usage)\n"
-    )
+    model.write_text(PAID_MODEL)
     words = (
         *("run", "--adapter", "loop:bm25", "--agent-model", model, "--data", data, *workers),
         *("--ranges", "5d", "--no-heatmap-png", "--into", "out", "--max-tokens"),

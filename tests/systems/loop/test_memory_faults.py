@@ -12,10 +12,12 @@ from recall_bench.reporting.analyses.tool_loop import (
     FactStage,
     ToolLoopReport,
     analyse_tool_loop,
+    build_tool_loop,
 )
 from recall_bench.reporting.tool_loop_text import render_tool_loop
 from recall_bench.running.assembly import assemble
 from recall_bench.running.experiment import execute
+from recall_bench.runs.agent_log import read_agent_log
 from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
@@ -91,6 +93,11 @@ def test_a_memory_without_a_fault_has_none_named(data: Path, tmp_path: Path) -> 
             {"overwritten": (0, 1), "deleted": (0, 1), "returned-in-part": (0, 8)},
         ),
         (
+            "fails",
+            "search fails: all 10 searches ended with an error",
+            {"overwritten": (0, 1), "deleted": (0, 1), "search-failed": (0, 8)},
+        ),
+        (
             "oldest",
             "search ignores the query: 10 different queries returned the same notes each time",
             {
@@ -111,6 +118,26 @@ def test_a_memory_with_one_fault_has_it_named(
     assert count(found) == stages
     shown = "\n".join(render_tool_loop(found))
     assert named.split(":", maxsplit=1)[0] in shown
+
+
+def test_notes_that_cannot_be_told_are_mentioned(data: Path, tmp_path: Path) -> None:
+    found = analyse(data, tmp_path / "run", "unnamed")
+
+    # The note that is deleted was saved without an id, and no search named it before.
+    assert found.memory.unmatched == 2
+    words = "2 calls updated or deleted notes that no save and no search had named"
+    assert words in " ".join(" ".join(render_tool_loop(found)).split())
+
+
+def test_a_memory_that_was_given_up_is_not_counted(data: Path, tmp_path: Path) -> None:
+    """The days of a process that was killed before it asked anything."""
+    whole = analyse(data, tmp_path / "run")
+    folder = RunFolder.open(tmp_path / "run")
+    log = read_agent_log(folder)
+    (sessions,) = log.days.values()
+    log.days["given-up"] = sessions
+
+    assert build_tool_loop(log, read_trials(folder).rows) == whole
 
 
 def test_what_is_never_saved_and_never_looked_for_is_told_apart(data: Path, tmp_path: Path) -> None:

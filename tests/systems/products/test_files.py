@@ -160,7 +160,7 @@ def test_an_episode_is_erased_with_its_file(tmp_path: Path) -> None:
         files.ingest_day(day, f"Ada came on day {day}.", told)
 
     assert files.delete("first") == 1
-    assert files.delete("first") == 0
+    assert files.delete("first") is None
     assert [path.name for path in tmp_path.iterdir()] == ["day-0002.md"]
     assert stored(files) == ["On 2025-03-02: Ada came on day 2."]
 
@@ -174,7 +174,7 @@ def test_a_session_or_a_person_is_erased_line_by_line(tmp_path: Path) -> None:
     before = stored(files)
 
     assert files.delete_session("board") == 1
-    assert files.delete_person("Bruno Holt") >= 1
+    assert files.delete_person("Bruno Holt")
     left = stored(files)
     assert set(left) < set(before)
     assert not any("Ada" in str(each) or "Bruno" in str(each) for each in left)

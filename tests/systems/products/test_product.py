@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from recall_bench.core import user_code
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import MemorySystem, MemoryWithFolder, RetrievalReply
-from recall_bench.systems.products.product import Product
+from recall_bench.systems.products.notes import StoredNote
+from recall_bench.systems.products.product import NoteEraser, Product
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.transports.child_environment import STATE_DIR
@@ -17,6 +19,27 @@ from tests.conftest import episode
 from tests.systems.diary import question
 
 pytestmark = pytest.mark.anyio
+
+
+class Silent(NoteEraser):
+    """A product that deletes what it is asked to, all but the last, and says nothing."""
+
+    def __init__(self, *texts: str) -> None:
+        self.notes = [
+            StoredNote(key=text, text=text, episode="day", session="", day=1) for text in texts
+        ]
+
+    def list_notes(self) -> list[StoredNote]:
+        return self.notes
+
+    def erase_notes(self, keys: Sequence[str]) -> None:
+        self.notes = [note for note in self.notes if note.key not in keys[:-1]]
+
+
+def test_what_was_asked_for_does_not_pass_for_a_confirmation() -> None:
+    silent = Silent("Ada came.", "Ada left.")
+    assert silent.delete_person("Ada") is None
+    assert [note.text for note in silent.notes] == ["Ada left."]
 
 
 class Shelf:

@@ -85,6 +85,31 @@ def test_the_oldest_answer_leaves_a_full_writer(monkeypatch: pytest.MonkeyPatch)
     assert written == [12, 13, 14, 12]
 
 
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [
+        ("Who bought boat 12 on 5 January 2024?", 1),
+        ("Who bought boat 12 on 5 January?", 2),
+        ("Which was first, the launch in May 2024 or the race last week?", 2),
+    ],
+)
+def test_an_answer_is_written_again_if_today_makes_other_days_of_the_question(
+    question: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+
+    def read_anew(passages: Sequence[Passage]) -> list[ReadSentence]:
+        written.append(question)
+        return read_passages(passages)
+
+    monkeypatch.setattr(answer_writer, "read_passages", read_anew)
+    one = AnswerWriter()
+    for year in (2024, 2025):
+        one.write(ask(question, asked_at=datetime(year, 8, 1, 9)), found(BOAT))
+
+    assert len(written) == count
+
+
 def test_a_relative_date_is_resolved_by_the_day_of_the_passage() -> None:
     said = read(
         "When did Ann go to the dentist?", "On 2024-02-20: Ann: I saw the dentist yesterday."

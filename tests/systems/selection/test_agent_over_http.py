@@ -1,11 +1,18 @@
 """The recall agent with real models: servers on loopback, and a program called claude."""
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from recall_bench.core.errors import BenchError, SystemBusy, SystemGone, UsageError
+from recall_bench.core.errors import (
+    BenchError,
+    ReaderPending,
+    SystemBusy,
+    SystemGone,
+    UsageError,
+)
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
 from recall_bench.systems.selectors.agent import build_recall_agent
@@ -98,6 +105,29 @@ async def test_opus_is_the_claude_program_and_reads_the_frame_as_its_system_prom
     assert selector.card.config["models"] == ["claude:opus"]
     assert selection.names == (PARKING,)
     assert selection.usage == Usage(calls=1, unpriced=1)
+
+
+async def test_a_second_pass_whose_reply_comes_as_a_file_is_not_replaced_by_the_first(
+    tmp_path: Path,
+) -> None:
+    settings = {"scheme": "double", "models": f"folder:{tmp_path}"}
+
+    async def pick() -> MemorySelection:
+        return await picked(build_recall_agent(settings, settings=Settings(), folder=tmp_path))
+
+    def reply(text: str) -> None:
+        (request,) = (tmp_path / "requests").glob("*.json")
+        part = tmp_path / "replies" / "part"
+        part.write_text(text)
+        os.utime(part, (0, 0))
+        part.rename(tmp_path / "replies" / f"{request.stem}.txt")
+
+    for turn, text in enumerate((f"{PARKING}\n{FLIGHTS}", PARKING), start=1):
+        with pytest.raises(ReaderPending, match=f"pass {turn}: 1 request waits"):
+            await pick()
+        reply(text)
+
+    assert (await pick()).names == (PARKING,)
 
 
 @pytest.mark.parametrize(

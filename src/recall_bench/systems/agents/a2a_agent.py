@@ -99,7 +99,8 @@ async def connect_a2a_agent(
     One that is alone has no other memory than the one it is started for.
     """
     settings = read_talk_settings(config, PeerSettings)
-    client = AgentClient(target.partition(":")[2], read_key(settings.key_env, os.environ))
+    key = read_key(settings.key_env, os.environ)
+    client = AgentClient(target.partition(":")[2], key, settings.headers)
     try:
         found = await _fetch_card(client)
     finally:
@@ -172,7 +173,11 @@ def _choose_interface(card: dict[str, Any], place: str) -> tuple[str, PeerDialec
         if isinstance(card.get("url"), str):
             binding = card.get("preferredTransport", "JSONRPC")
             others.insert(0, {"url": card["url"], "transport": binding})
-        found = [(str(each["url"]), V0_3) for each in others if each.get("transport") == "JSONRPC"]
+        found = [
+            (each["url"], V0_3)
+            for each in others
+            if each.get("transport") == "JSONRPC" and isinstance(each.get("url"), str)
+        ]
     if not found:
         raise UsageError(
             f"{place} offers no JSON-RPC of A2A 1.0 or 0.3; let the agent serve that too"
@@ -285,6 +290,8 @@ class PeerOutcome:
     context: str | None = None
     task: str | None = None
     state: str = "completed"
+    is_begun: bool = False
+    """Whether anything came."""
     said: str = ""
     """The text of a message, or of the status."""
     artifacts: dict[str, str] = field(default_factory=dict)
@@ -296,6 +303,7 @@ class PeerOutcome:
     def add(self, result: dict[str, Any]) -> None:
         """Take in one result, of either version of the protocol."""
         kind, content = _classify_result(result)
+        self.is_begun = True
         self.context = _read_text(content.get("contextId")) or self.context
         if isinstance(metadata := content.get("metadata"), dict) and metadata.get("usage"):
             self.usage = read_usage(metadata["usage"])
@@ -319,6 +327,8 @@ class PeerOutcome:
 
     def make_reply(self) -> AgentReply:
         """The reply; SystemFault if the task failed."""
+        if not self.is_begun:
+            raise NotAnAnswer("the agent's stream ended before anything came")
         text = "\n\n".join(filter(None, self.artifacts.values())) or self.said
         if self.state in _FAILED:
             raise SystemFault(
@@ -372,8 +382,12 @@ def _classify_result(result: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _find_last_words(history: object) -> str:
+    """What the agent said last, unless that was before our message."""
     for message in reversed(list_objects(history)):
-        if str(message.get("role", "")).lower().removeprefix("role_") == "agent":
+        role = str(message.get("role", "")).lower().removeprefix("role_")
+        if role == "user":
+            break
+        if role == "agent":
             return _join_parts(message.get("parts"))
     return ""
 

@@ -18,11 +18,12 @@ from recall_bench.core.errors import (
     UsageError,
 )
 from recall_bench.core.foreign_json import MAX_REPLY_BYTES, decode_plain_json
-from recall_bench.core.redaction import Redactor
+from recall_bench.core.redaction import Redactor, learn_secrets
 from recall_bench.core.retry import parse_retry_after
 from recall_bench.core.usage import Usage
 from recall_bench.core.user_code import require_libraries
 from recall_bench.models.prices import read_token_count
+from recall_bench.systems.agents.talk_settings import is_private
 from recall_bench.systems.transports.http_routes import JSON, describe_body
 from recall_bench.systems.transports.http_system import (
     HttpAddress,
@@ -44,15 +45,24 @@ _TOO_LONG = re.compile(
 )
 """How servers say that a conversation is too long: there is no status of its own for it."""
 
+_TOO_BUSY = re.compile(
+    r"(rate|usage|session)[ _-]?limit|overloaded|too many requests|\b(429|503|529)\b",
+    re.IGNORECASE,
+)
+"""How an error without a status says that the same message may succeed later."""
+
 
 class AgentClient:
     """Sends JSON to one server, over persistent connections."""
 
-    def __init__(self, target: str, key: str | None) -> None:
+    def __init__(self, target: str, key: str | None, headers: Mapping[str, str]) -> None:
         require_libraries("an agent behind an address", "http", "httpx")
         environ = {} if key is None else {"RECALL_BENCH_HTTP_TOKEN": key}
         self.address: HttpAddress = (
             parse_http_address(target) if key is None else parse_http_address(target, environ)
+        )
+        self._holds_credentials = self.address.authorization is not None or any(
+            map(is_private, headers.values())
         )
         self._client: httpx.AsyncClient | None = None
 
@@ -93,7 +103,7 @@ class AgentClient:
         if content is not None:
             sent["Content-Type"] = JSON
         is_elsewhere = urlsplit(url)[:2] != urlsplit(self.address.url)[:2]
-        if is_elsewhere and self.address.authorization is not None:
+        if is_elsewhere and self._holds_credentials:
             raise UsageError(
                 f"the agent at {self.address.url} wants its messages at {strip_credentials(url)}; "
                 "give that address, so that your credentials are sent where you say"
@@ -138,6 +148,8 @@ class AgentResponse:
 
     def __init__(self, response: "httpx.Response") -> None:
         self._response = response
+        self.is_done = False
+        """Whether the stream of events ended with `[DONE]`."""
 
     @property
     def is_stream(self) -> bool:
@@ -161,9 +173,12 @@ class AgentResponse:
             elif not line and data:
                 text, data = "\n".join(data), []
                 if text.strip() == "[DONE]":
+                    self.is_done = True
                     return
                 yield parse_object(text.encode("utf-8", "surrogatepass"))
-        if data and data != ["[DONE]"]:
+        if data == ["[DONE]"]:
+            self.is_done = True
+        elif data:
             yield parse_object("\n".join(data).encode("utf-8", "surrogatepass"))
 
 
@@ -206,31 +221,54 @@ def read_error(body: bytes) -> str:
     return str(found)[:500]
 
 
+def make_fault(said: str) -> SystemFault:
+    """The fault that the text of an error without a status tells of."""
+    if _TOO_LONG.search(said):
+        return ContextExceeded(said)
+    return SystemBusy(said) if _TOO_BUSY.search(said) else SystemFault(said)
+
+
+_COST_NAMES = ("total_cost_usd", "cost_usd", "cost", "total_cost")
+_CACHE_NAMES = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""Input that went into a cache or came from one, which `input_tokens` beside them leaves out."""
+
+
 def read_usage(reported: object) -> Usage:
     """Tokens and cost as servers report them; one call of unknown price if they do not."""
     if not isinstance(reported, dict):
         return Usage(calls=1, unpriced=1)
-    cost = next(
-        (reported[key] for key in ("cost_usd", "cost", "total_cost") if key in reported), None
-    )
-    is_priced = isinstance(cost, int | float) and 0 <= cost < 1e9
+    costs = (_read_cost(reported.get(name)) for name in _COST_NAMES)
+    cost = next((each for each in costs if each is not None), None)
     return Usage(
         calls=1,
-        input_tokens=_read_first(reported, "prompt_tokens", "input_tokens"),
+        input_tokens=_read_first(reported, "prompt_tokens") or _count_input(reported),
         output_tokens=_read_first(reported, "completion_tokens", "output_tokens"),
-        cost_usd=float(cost) if is_priced and isinstance(cost, int | float) else 0.0,
-        unpriced=0 if is_priced else 1,
+        cost_usd=cost or 0.0,
+        unpriced=1 if cost is None else 0,
     )
+
+
+def _read_cost(cost: object) -> float | None:
+    if isinstance(cost, bool) or not isinstance(cost, int | float):
+        return None
+    return float(cost) if 0 <= cost < 1e9 else None
+
+
+def _count_input(reported: Mapping[str, object]) -> int:
+    return sum(_read_first(reported, name) for name in ("input_tokens", *_CACHE_NAMES))
 
 
 def _read_first(reported: Mapping[str, object], *names: str) -> int:
-    return next((read_token_count(reported[name]) for name in names if name in reported), 0)
+    """The first of these numbers that is one; 0 if none is."""
+    return next(filter(None, (read_token_count(reported.get(name)) for name in names)), 0)
 
 
 def read_key(variable: str | None, environ: Mapping[str, str]) -> str | None:
-    """The key in a variable; UsageError if it is not set."""
+    """The key in a variable, which is written nowhere; UsageError if it is not set."""
     if variable is None:
         return None
     if not environ.get(variable):
         raise UsageError(f"--config key_env: {variable} is not set here; set it")
+    # By its value: the name of the variable need not be that of a secret.
+    learn_secrets({"token": environ[variable]})
     return environ[variable]

@@ -3,6 +3,7 @@
 A memory is a folder with a home, a temporary folder and a project. The program runs in the project.
 """
 
+import os
 import shlex
 import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -11,13 +12,16 @@ from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
+import msgspec
+
 from recall_bench.core.errors import NotAnAnswer, SystemGone, UsageError
 from recall_bench.core.folders import TemporaryFolders, copy_folder, remove_folder
+from recall_bench.core.foreign_file import open_regular_file
 from recall_bench.core.foreign_json import MAX_REPLY_BYTES
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
-from recall_bench.systems.agents.agent_client import parse_object, read_usage
+from recall_bench.systems.agents.agent_client import make_fault, parse_object, read_usage
 from recall_bench.systems.agents.agent_system import (
     AgentReply,
     AgentSystem,
@@ -53,6 +57,11 @@ def build_command_agent(settings: Settings) -> AgentSystem:
         folder = getattr(own, key)
         if folder is not None and not Path(folder).is_dir():
             raise UsageError(f"--config {key}: there is no folder {folder}")
+        if folder is not None and (link := _find_shared_link(Path(folder))) is not None:
+            raise UsageError(
+                f"--config {key}: {link} leads to {link.readlink()}, which all memories would "
+                "share; put a copy there, or a link within the folder"
+            )
     confined = build_program_sandbox(program, settings)
     channel = CommandChannel(program, confined, own)
     card = SystemCard(
@@ -63,6 +72,21 @@ def build_command_agent(settings: Settings) -> AgentSystem:
         caveats=tuple(_list_caveats(program, own, confined)),
     )
     return AgentSystem(channel, own, card, copies=True, max_shards=None)
+
+
+def _find_shared_link(folder: Path) -> Path | None:
+    """A link that leads to the same place from every copy of the folder; programs may be shared."""
+    base = folder.resolve()
+    for place, folders, files in os.walk(base):
+        for name in (*folders, *files):
+            path = Path(place, name)
+            if not path.is_symlink() or (path.is_file() and os.access(path, os.X_OK)):
+                continue
+            target = path.readlink()
+            inside = Path(os.path.normpath(path.parent / target))
+            if target.is_absolute() or not inside.is_relative_to(base):
+                return path
+    return None
 
 
 def _list_caveats(
@@ -164,7 +188,8 @@ class CommandChannel:
                 output_limit=MAX_REPLY_BYTES,
                 stdin=b"" if is_given else text.encode("utf-8", "surrogatepass"),
             )
-            came = reply_file.read_bytes() if reply_file.is_file() else ended.out
+            is_named = any(str(reply_file) in word for word in words)
+            came = self._read_file(reply_file) if is_named else ended.out
         finally:
             shutil.rmtree(launch, ignore_errors=True)
         return self._read_reply(came)
@@ -193,10 +218,24 @@ class CommandChannel:
         filled = [str(fill_places(word, places)).replace("{prompt}", text) for word in words]
         return filled, is_given
 
+    def _read_file(self, path: Path) -> bytes:
+        """The reply that the program wrote; what it printed beside it is its log."""
+        try:
+            with open_regular_file(path) as file:
+                came = file.read(MAX_REPLY_BYTES + 1)
+        except OSError as error:
+            raise NotAnAnswer(
+                f"{self._program.name} left no reply in {{reply_file}}: {error.strerror}"
+            ) from error
+        if len(came) > MAX_REPLY_BYTES:
+            raise NotAnAnswer(f"{self._program.name} wrote more than {MAX_REPLY_BYTES >> 20} MB")
+        return came
+
     def _read_reply(self, came: bytes) -> AgentReply:
         if self._settings.output is ReplyFormat.TEXT:
             return AgentReply(text=came.decode("utf-8", "replace").strip())
         document = parse_object(came)
+        self._refuse_error(document)
         found = find_value(document, self._settings.answer)
         if not isinstance(found, str):
             raise NotAnAnswer(
@@ -204,6 +243,18 @@ class CommandChannel:
                 "it stands with --config answer=PATH"
             )
         return AgentReply(text=found, usage=_read_program_usage(document))
+
+    def _refuse_error(self, document: Mapping[str, object]) -> None:
+        """Raise the error that stands in the reply: some programs end with 0 all the same."""
+        stated = find_value(document, self._settings.error)
+        kind = document.get("subtype")
+        is_error_kind = isinstance(kind, str) and kind.startswith("error")
+        if not stated and not is_error_kind:
+            return
+        texts = (stated, find_value(document, self._settings.answer), kind)
+        said = next((each for each in texts if isinstance(each, str) and each.strip()), None)
+        shown = said or msgspec.json.encode(stated).decode()
+        raise make_fault(f"{self._program.name} replies with an error: {shown[:500]}")
 
     def _copy_folder(self, place: MemoryPlace) -> Path:
         if place.folder is None:
@@ -240,6 +291,4 @@ def _read_program_usage(document: Mapping[str, object]) -> Usage:
     """Tokens and cost, where programs print them: in `usage`, or beside it."""
     reported = document.get("usage")
     counted = dict(reported) if isinstance(reported, dict) else {}
-    if "total_cost_usd" in document:
-        counted["cost_usd"] = document["total_cost_usd"]
-    return read_usage(counted)
+    return read_usage({**counted, "total_cost_usd": document.get("total_cost_usd")})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import uuid4
 
-from recall_bench.core.errors import NotAnAnswer, SystemFault, UsageError
+from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import UNDECLARED, SystemCard
 from recall_bench.core.usage import Usage
 from recall_bench.systems.agents.agent_client import (
@@ -46,7 +46,8 @@ async def connect_openai_agent(
     """
     settings = read_talk_settings(config, ChatSettings)
     url = target.partition(":")[2]
-    client = AgentClient(url.removesuffix(CHAT_PATH), read_key(settings.key_env, os.environ))
+    key = read_key(settings.key_env, os.environ)
+    client = AgentClient(url.removesuffix(CHAT_PATH), key, settings.headers)
     try:
         model = settings.model or await _find_model(client)
     finally:
@@ -173,6 +174,7 @@ class _StreamParts:
     calls: list[dict[str, object]] = field(default_factory=list)
     usage: Usage = field(default_factory=lambda: read_usage(None))
     is_choice_seen: bool = False
+    is_finished: bool = False
 
     def add(self, event: dict[str, Any], max_steps: int) -> None:
         """Take one event in; SystemFault if it is an error, or one call of a tool too many."""
@@ -182,6 +184,7 @@ class _StreamParts:
             self.usage = read_usage(event["usage"])
         choice = _find_choice(event, is_required=False)
         self.is_choice_seen |= bool(choice)
+        self.is_finished |= bool(choice.get("finish_reason"))
         delta = choice.get("delta")
         if not isinstance(delta, dict):
             return
@@ -200,6 +203,12 @@ async def _read_stream(response: AgentResponse, max_steps: int) -> AgentReply:
     parts = _StreamParts()
     async for event in response.list_events():
         parts.add(event, max_steps)
+    if not parts.is_finished and not response.is_done:
+        # Where the end of the connection is the end of the reply, a server that dies looks so.
+        raise SystemGone(
+            "the stream broke off: neither a finish_reason nor [DONE] came; see that the agent "
+            "runs and ends its streams, then run the same command again"
+        )
     if not parts.is_choice_seen:
         raise NotAnAnswer("the stream ended without a reply")
     return AgentReply(text="".join(parts.texts), usage=parts.usage, tool_calls=tuple(parts.calls))

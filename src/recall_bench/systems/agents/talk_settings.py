@@ -7,6 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.redaction import REDACTED
 from recall_bench.systems.agents.agent_wording import Telling
 
 
@@ -93,6 +94,8 @@ class ProgramSettings(TalkSettings, frozen=True, kw_only=True, forbid_unknown_fi
     output: ReplyFormat = ReplyFormat.TEXT
     answer: str = "result"
     """The path of the reply in the JSON that the program prints."""
+    error: str = "is_error"
+    """The path of an error in it: anything there but false, null or nothing is one."""
     questions: str = "copies"
     """`copies` to ask each question of a copy of the folders, `in-place` to ask the folders."""
 
@@ -126,7 +129,22 @@ def list_changed(settings: TalkSettings) -> dict[str, object]:
     plain = msgspec.to_builtins(settings)
     usual = msgspec.to_builtins(type(settings)())
     kept = {"name", "version", "max_shards", "max_concurrency", "key_env"}
-    return {key: value for key, value in plain.items() if key not in kept and value != usual[key]}
+    changed = {key: plain[key] for key in plain if key not in kept and plain[key] != usual[key]}
+    if isinstance(settings, ServerSettings) and settings.headers:
+        changed["headers"] = {
+            name: REDACTED if is_private(value) else value
+            for name, value in settings.headers.items()
+        }
+    return changed
+
+
+def is_private(header: str) -> bool:
+    """Whether the value of a header may be a credential: it is none of the ids that we make.
+
+    >>> is_private("sid=1234567890"), is_private("user-{memory}")
+    (True, False)
+    """
+    return not any(place in header for place in ("{memory}", "{session}"))
 
 
 def fill_places(value: object, places: Mapping[str, str]) -> object:

@@ -35,6 +35,8 @@ class Chunk:
     session: str | None
     overlap: int = 0
     """How many characters at its start also end the chunk before it."""
+    turn: int | None = None
+    """The number of its turn in the episode; None for a text without turns, and for several."""
 
     @property
     def search_text(self) -> str:
@@ -55,16 +57,22 @@ class Chunker:
     def __call__(self, episode: Episode) -> tuple[Chunk, ...]:
         """The episode's chunks in order; no sentence is left out."""
         sentences = _break_long_sentences(read_sentences(episode))
+        is_spoken = bool(episode.turns)
         match self.chunking:
             case "passage":
-                return tuple(_build_chunk(group) for group in _group_sentences(sentences))
+                groups = _group_sentences(sentences)
+                return tuple(_build_chunk(group, is_spoken=is_spoken) for group in groups)
             case "turn":
                 blocks = groupby(sentences, lambda one: (one.session, one.heading, one.block))
-                return tuple(_build_mixed_chunk(list(block)) for _, block in blocks)
+                return tuple(
+                    replace(_build_mixed_chunk(list(block)), turn=place[2] if is_spoken else None)
+                    for place, block in blocks
+                )
             case "session":
                 return tuple(_build_mixed_chunk(said) for said in _group_by_session(sentences))
             case "paragraph":
-                return tuple(_build_chunk(group) for group in _group_sentences(sentences, None))
+                groups = _group_sentences(sentences, None)
+                return tuple(_build_chunk(group, is_spoken=is_spoken) for group in groups)
             case "window":
                 return tuple(self._split_windows(sentences))
 
@@ -135,13 +143,14 @@ def _is_continuation(sentence: Sentence, before: Sentence) -> bool:
     return is_introduced or sentence.lead == before.lead != ""
 
 
-def _build_chunk(group: list[Sentence]) -> Chunk:
+def _build_chunk(group: list[Sentence], *, is_spoken: bool) -> Chunk:
     first = group[0]
     text = first.with_lead
     for sentence in group[1:]:
         text += _choose_separator(text) + sentence.text
     context = "\n".join(part for part in (first.session, first.heading) if part)
-    return Chunk(text=text, context=context, session=first.session)
+    turn = first.block if is_spoken else None
+    return Chunk(text=text, context=context, session=first.session, turn=turn)
 
 
 def _build_mixed_chunk(group: list[Sentence], repeated: int = 0) -> Chunk:

@@ -56,6 +56,7 @@ def may_name_dates(text: str) -> bool:
     return _DATE_HINT.search(text) is not None
 
 
+@lru_cache(maxsize=4096)
 def find_date_spans(question: str, today: date) -> tuple[DateSpan, ...]:
     """The stretches of days the question names; relative words count from today.
 

@@ -16,29 +16,42 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LIKENESS_BYTES = 32 * 2**20
-"""The most that is kept for one memory; what does not fit is compared with all passages."""
+LIKENESS_BYTES = 56 * 2**20
+"""The most that is kept for one memory; what does not fit is compared again at each checkpoint."""
+
+Pieces = tuple["NDArray[np.float32]", ...]
+"""The similarities of a question to consecutive passages. New ones are an array of their own: one
+that is made anew at every settling would leave holes of nearly its size all over the memory."""
+MOST_PIECES = 8
+"""When there are more, they become one."""
 
 
 class LikenessCache:
     """Similarities by question, with the version of the index that they belong to."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[IndexVersion, NDArray[np.float32]]] = {}
+        self._known: dict[str, tuple[IndexVersion, Pieces]] = {}
         self._size = 0
 
-    def find(self, question: str, version: IndexVersion) -> NDArray[np.float32] | None:
+    def find(self, question: str, version: IndexVersion) -> Pieces:
         """The similarities to the first passages of a version, as far as they are known."""
         known = self._known.get(question)
-        return known[1] if known is not None and version.grew_from(known[0]) else None
+        return known[1] if known is not None and version.grew_from(known[0]) else ()
 
-    def keep(self, question: str, version: IndexVersion, found: NDArray[np.float32]) -> None:
-        """Keep the similarities to all passages of a version, in place of earlier ones."""
-        known = self._known.pop(question, None)
-        self._size -= 0 if known is None else known[1].nbytes
-        if self._size + found.nbytes <= LIKENESS_BYTES:
+    def keep(self, question: str, version: IndexVersion, found: Pieces) -> None:
+        """Keep the similarities to all passages of a version, or what is kept of its first ones."""
+        earlier = self.find(question, version)
+        if not earlier:
+            _, foreign = self._known.pop(question, (version, ()))
+            self._size -= _measure_bytes(foreign)
+        added = _measure_bytes(found) - _measure_bytes(earlier)
+        if self._size + added <= LIKENESS_BYTES:
             self._known[question] = version, found
-            self._size += found.nbytes
+            self._size += added
+
+
+def _measure_bytes(pieces: Pieces) -> int:
+    return sum(piece.nbytes for piece in pieces)
 
 
 class IndexVersion:
@@ -59,18 +72,28 @@ class IndexVersion:
         self, blocks: Sequence[NDArray[np.float32]], question: str, direction: NDArray[np.float32]
     ) -> NDArray[np.float32]:
         """The similarity of the question to every row of the blocks, which are this version's."""
-        import numpy as np
-
-        known = self.cache.find(question, self)
-        found = [] if known is None else [known]
-        left_out = 0 if known is None else len(known)
+        found = self.cache.find(question, self)
+        left_out = sum(map(len, found))
+        fresh: list[NDArray[np.float32]] = []
         for block in blocks:
             if left_out < len(block):
-                found.append(compute_similarity(block[left_out:], direction))
+                fresh.append(compute_similarity(block[left_out:], direction))
             left_out = max(0, left_out - len(block))
-        if len(found) == 1 and known is not None:
-            return known
-        whole = np.concatenate(found)
-        whole.flags.writeable = False
-        self.cache.keep(question, self, whole)
-        return whole
+        if fresh:
+            for piece in fresh:
+                piece.flags.writeable = False
+            found = (*found, *fresh)
+            if len(found) > MOST_PIECES:
+                found = (_join_pieces(found),)
+            self.cache.keep(question, self, found)
+        return _join_pieces(found)
+
+
+def _join_pieces(pieces: Pieces) -> NDArray[np.float32]:
+    import numpy as np
+
+    if len(pieces) == 1:
+        return pieces[0]
+    whole = np.concatenate(pieces)
+    whole.flags.writeable = False
+    return whole

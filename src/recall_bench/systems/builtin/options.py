@@ -21,6 +21,9 @@ _Natural = Annotated[int, Meta(ge=0)]
 _BOOST = 0.2
 """The value of a boost that is only switched on."""
 
+_TURN_BOOST, _SESSION_BOOST = 0.3, 0.1
+"""The values of boosts of dialogues that are only switched on."""
+
 _OLD_NAMES = {"date_weight": "temporal_boost"}
 """Old names of settings that are still accepted."""
 
@@ -85,6 +88,13 @@ class HybridOptions(Record, frozen=True, kw_only=True):
     lexical_boost: bool | _Weight = 0.0
     """What holding all quotations, names, numbers and codes of the question word for word is
     worth, on the same scale; a part of them is worth as large a part. True means 0.2."""
+    turn_boost: bool | _Weight = 0.3
+    """In dialogues, the part of the score of the turn before that a turn gets, so that an answer is
+    found by its question. The turn after counts half, those two away a third. True means 0.3."""
+    session_boost: bool | _Weight = 0.1
+    """In dialogues, the part of the best score of its session that a turn gets. True means 0.1."""
+    spread: _Share = 0.2
+    """In dialogues, the share of the k places that is kept for sessions which have none yet."""
     rerank: bool = False
     """Whether the best 50 are ranked again by how near their words come to each of the question's,
     as much as by their first score."""
@@ -121,6 +131,8 @@ class HybridOptions(Record, frozen=True, kw_only=True):
         return self.replace(
             temporal_boost=_resolve_boost(self.temporal_boost),
             lexical_boost=_resolve_boost(self.lexical_boost),
+            turn_boost=_resolve_boost(self.turn_boost, _TURN_BOOST),
+            session_boost=_resolve_boost(self.session_boost, _SESSION_BOOST),
             threshold=NO_RECORD_BELOW[means] if self.threshold is None else self.threshold,
         )
 
@@ -166,8 +178,8 @@ def _rename_settings(config: Mapping[str, object], kind: type[Record]) -> Mappin
     return {names.get(key, key): value for key, value in config.items()}
 
 
-def _resolve_boost(said: bool | float) -> float:
-    return _BOOST * said if isinstance(said, bool) else said
+def _resolve_boost(value: bool | float, on: float = _BOOST) -> float:
+    return on * value if isinstance(value, bool) else value
 
 
 def _suggest_setting(key: str, known: list[str]) -> str:

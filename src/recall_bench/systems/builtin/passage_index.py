@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.scenario import Episode
@@ -25,6 +25,7 @@ from recall_bench.systems.builtin.consolidation import (
     add_day,
     summarise_day,
 )
+from recall_bench.systems.builtin.dialogue_context import DialogueTurns
 from recall_bench.systems.builtin.likeness import IndexVersion
 from recall_bench.systems.builtin.word_index import (
     Bm25,
@@ -71,8 +72,7 @@ class PreparedDocument:
     """The summary of the day, if summaries are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedPassage:
+class IndexedPassage(NamedTuple):
     """A chunk and the document it belongs to."""
 
     document: IndexedDocument
@@ -81,29 +81,31 @@ class IndexedPassage:
     @property
     def quote(self) -> str:
         """The text with its date and session, as answers give it."""
+        return self._quote_text(self.chunk.text)
+
+    def _quote_text(self, text: str) -> str:
         period = self.document.summary
-        quote = format_quote(self.chunk.text, self.document.on, self.chunk.session)
+        quote = format_quote(text, self.document.on, self.chunk.session)
         return quote if period in (None, "day") else f"In the {period} to {quote[len('On ') :]}"
 
     def to_reading(self) -> Passage:
         """The passage as the reader sees it: with its date, session and headings."""
-        headings = self.chunk.context.removeprefix(self.chunk.session or "").strip()
-        chunk = (
-            replace(self.chunk, text=f"{headings}\n{self.chunk.text}") if headings else self.chunk
-        )
-        return Passage(text=IndexedPassage(self.document, chunk).quote)
+        chunk = self.chunk
+        headings = chunk.context.removeprefix(chunk.session or "").strip()
+        text = f"{headings}\n{chunk.text}" if headings else chunk.text
+        return Passage(text=self._quote_text(text))
 
     def to_passage(self, score: float | None = None) -> Passage:
         """The passage as the harness records it."""
         return Passage(
             text=self.chunk.text,
             day=self.document.day,
-            source=self._source,
+            source=self._place,
             score=score,
         )
 
     @property
-    def _source(self) -> str:
+    def _place(self) -> str:
         place = self.chunk.session or self.document.episode
         return (
             place if self.document.summary is None else f"{place}, {self.document.summary} summary"
@@ -123,6 +125,8 @@ class PassageIndex:
     """One row per chunk, in blocks."""
     dates: NDArray[np.int64] | None = None
     """The date of each chunk, as an ordinal; None without documents."""
+    dialogue: DialogueTurns | None = None
+    """The turn and the session of each chunk; None if nothing of it is a dialogue."""
     version: IndexVersion | None = None
     """What is kept of earlier searches by meaning; None without vectors, and in another process."""
     open_periods: OpenPeriods = field(default_factory=OpenPeriods)
@@ -227,6 +231,7 @@ class Indexer:
             words=words,
             vectors=_append_vectors(index.vectors, prepared),
             dates=_append_dates(index.dates, documents),
+            dialogue=_append_turns(index, documents),
             version=IndexVersion(index.version) if self.has_vectors else None,
             open_periods=open_periods,
         )
@@ -296,6 +301,18 @@ def _append_dates(
     return added if dates is None else np.concatenate([dates, added])
 
 
+def _append_turns(
+    index: PassageIndex, documents: Sequence[IndexedDocument]
+) -> DialogueTurns | None:
+    chunks = [document.chunks for document in documents]
+    if index.dialogue is not None:
+        return index.dialogue.append(chunks)
+    if all(chunk.turn is None for each in chunks for chunk in each):
+        return None
+    before = [document.chunks for document in index.documents]
+    return DialogueTurns.create_empty().append([*before, *chunks])
+
+
 def format_quote(text: str, on: date, session: str | None) -> str:
     """A text with its date and session, as every answer gives them."""
     return f"On {on} ({session}): {text}" if session else f"On {on}: {text}"
@@ -333,6 +350,7 @@ def measure_index(
         + (0 if index.postings is None else _measure_postings(index.postings))
         + (0 if index.words is None else index.words.nbytes)
         + _measure_arrays(index.vectors)
+        + (0 if index.dialogue is None else index.dialogue.nbytes)
         + (0 if indexer.vocabulary is None else indexer.vocabulary.nbytes)
         + (0 if indexer.lexicon is None else indexer.lexicon.nbytes)
     )

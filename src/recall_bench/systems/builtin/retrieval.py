@@ -1,8 +1,9 @@
-"""What of a question can only be meant word for word: quotations, names, numbers and codes."""
+"""A search in an index: words and meaning together, with what dates, names and dialogues add."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import PRINCIPAL, Question
 from recall_bench.models.static_embedding import embed
-from recall_bench.systems.builtin.date_spans import find_date_spans
+from recall_bench.systems.builtin.date_spans import DateSpan, find_date_spans
+from recall_bench.systems.builtin.dialogue_context import score_context, select_spread
 from recall_bench.systems.builtin.exact_words import find_exact_words
 from recall_bench.systems.builtin.likeness import IndexVersion
 from recall_bench.systems.builtin.passage_index import (
@@ -53,6 +55,9 @@ RANK_OFFSET = 60
 RERANK_CANDIDATES = 50
 """How many candidates are ranked a second time."""
 
+_STRETCH = 64
+"""Scores of which the best is looked at first."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchHits:
@@ -79,6 +84,12 @@ class PassageSearch:
     """Added to the score, 1 at most, of a passage from a date the question names."""
     lexical_boost: float = 0.0
     """Added to the score of a passage with all exact words of the question."""
+    turn_boost: float = 0.0
+    """Of dialogues: the part of the score of the turn before that is added to a turn's."""
+    session_boost: float = 0.0
+    """Of dialogues: the part of the best score of the session that is added to each turn's."""
+    spread: float = 0.0
+    """Of dialogues: the share of the places that goes to sessions which have none yet."""
     lexicon: WordVectorTable | None = None
     """If given, the best candidates are ranked again, word by word."""
     respects_sessions: bool = False
@@ -107,20 +118,33 @@ class PassageSearch:
         words = self._score_words(index, question)
         meaning = self._score_meaning(index, question)
         scores = self._fuse(words, meaning)
-        if self.temporal_boost:
-            scores = scores + self.temporal_boost * score_dates(index, question)
+        if self.temporal_boost and (spans := _find_spans(question)):
+            scores = scores + self.temporal_boost * score_dates(index, spans)
         if self.lexical_boost:
             scores = scores + self.lexical_boost * score_exact_words(index, question.text)
+        scores = self._add_context(index, scores)
         if self.respects_sessions and question.session != PRINCIPAL:
             scores = scores * mask_session(index, question.session)
         if self.lexicon is not None:
             scores = self._rerank(index, question, scores)
         numbers = select_best(scores, self.k)
+        if index.dialogue is not None and self.spread:
+            numbers = select_spread(scores, numbers, index.dialogue, self.spread)
         fit = self.weight * words[numbers] + (1 - self.weight) * meaning[numbers]
         return SearchHits(
             numbers=tuple(numbers.tolist()),
             scores=tuple(round(score, 6) for score in scores[numbers].tolist()),
             support=float(fit.max(initial=0.0)),
+        )
+
+    def _add_context(self, index: PassageIndex, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        if index.dialogue is None or not (self.turn_boost or self.session_boost):
+            return scores
+        return score_context(
+            scores,
+            index.dialogue,
+            turn_boost=self.turn_boost,
+            session_boost=self.session_boost,
         )
 
     def _rerank(
@@ -223,13 +247,26 @@ def select_best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     """Positions of the k highest scores above zero, highest first; of equals, the later first."""
     import numpy as np
 
-    count = min(k, int(np.count_nonzero(scores > 0)))
-    if count == 0:
-        return np.empty(0, np.int64)
-    floor = np.partition(scores, -count)[-count]
-    near = np.flatnonzero(scores >= floor)
+    floor = _find_low_floor(scores, k)
+    near = np.flatnonzero(scores >= floor if floor > 0 else scores > 0)
+    if len(near) > k:
+        least = np.partition(scores[near], -k)[-k]
+        near = near[scores[near] >= least]
     order = np.lexsort((-near, -scores[near]))
-    return near[order[:count]]
+    return near[order[:k]]
+
+
+def _find_low_floor(scores: NDArray[np.float32], k: int) -> float:
+    """A score that at least k positions reach, found fast and not much below the best k; or 0.
+
+    It is the k-th best of the maxima of stretches, of which there are far fewer than scores.
+    """
+    import numpy as np
+
+    if len(scores) < 2 * _STRETCH * k:
+        return 0.0
+    best = np.maximum.reduceat(scores, np.arange(0, len(scores), _STRETCH))
+    return float(np.partition(best, -k)[-k])
 
 
 def _clip_range(around: range, middle: int, taken: set[int]) -> range:
@@ -239,11 +276,15 @@ def _clip_range(around: range, middle: int, taken: set[int]) -> range:
     return range(low + 1, high)
 
 
-def score_dates(index: PassageIndex, question: Question) -> NDArray[np.float32]:
-    """1 for each passage from a date the question names, 0 for the others."""
+def _find_spans(question: Question) -> tuple[DateSpan, ...]:
+    return find_date_spans(question.text, question.asked_at.date())
+
+
+def score_dates(index: PassageIndex, spans: Sequence[DateSpan]) -> NDArray[np.float32]:
+    """1 for each passage from these days, 0 for the others."""
     import numpy as np
 
-    spans, dates = find_date_spans(question.text, question.asked_at.date()), index.dates
+    dates = index.dates
     named = np.zeros(len(index), bool)
     if dates is None:
         return named.astype(np.float32)

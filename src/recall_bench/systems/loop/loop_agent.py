@@ -37,9 +37,11 @@ from recall_bench.systems.loop.loop_prompt import (
     AGAIN_NOTE,
     DAY_INSTRUCTION,
     LAST_NOTE,
+    TASK_INSTRUCTION,
     build_question_instruction,
     describe_day,
     describe_question,
+    describe_task,
 )
 
 MAX_CALLS_A_TURN = 32
@@ -77,6 +79,8 @@ class LoopAgent:
 
     model: Model
     limits: AgentLimits
+    for_tasks: bool = False
+    """Whether it is given tasks to do instead of questions to answer."""
 
     async def read_day(
         self, episode: Episode, tools: Sequence[MemoryTool], call: CallTool, log: SessionLog
@@ -94,7 +98,10 @@ class LoopAgent:
     ) -> str:
         """Let the model answer, with the tools that change nothing; NotAnAnswer if it does not."""
         reading = [tool for tool in tools if tool.role is ToolRole.SEARCH]
-        system, user = build_question_instruction(question), describe_question(question)
+        if self.for_tasks:
+            system, user = TASK_INSTRUCTION, describe_task(question)
+        else:
+            system, user = build_question_instruction(question), describe_question(question)
         about = f"the agent's answer to question {question.id}"
         conversation = open_conversation(self.model, system=system, user=user, about=about)
         session = _ToolLoop(conversation, reading, call, self.limits, log, owes_answer=True)

@@ -3,8 +3,10 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from recall_bench.core.memory import Answer, Memory, Passage
+from recall_bench.core.retry import retry
 from recall_bench.core.scenario import PRINCIPAL, Episode, Question, StoryTime
 from recall_bench.core.tool_call import (
     AgentCall,
@@ -33,7 +35,8 @@ class LoopMemory:
     name: str
     """The name of the memory that was fed; copies share it."""
     meter: UsageMeter
-    """What the agent spent on days, and on questions that it did not answer."""
+    """What the agent spent on days, and on questions that it did not answer; and what the memory
+    reports to have spent on its searches."""
     can_delete: bool = False
     """Whether the reference tools can delete a note."""
     book: NoteBook = field(default_factory=NoteBook)
@@ -42,7 +45,9 @@ class LoopMemory:
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, MemoryWithTools):
-            self._reference = ReferenceTools(self.inner, self.scenario, self.can_delete, self.book)
+            self._reference = ReferenceTools(
+                self.inner, self.scenario, self.can_delete, self.book, self.meter
+            )
 
     @property
     def notes(self) -> NoteBook:
@@ -134,7 +139,7 @@ class LoopMemory:
                 tool, arguments, at=at, session=session, top_k=top_k
             )
         assert isinstance(self.inner, MemoryWithTools)  # noqa: S101 - else there are reference tools
-        return await self.inner.call_tool(tool, arguments)
+        return await retry(partial(self.inner.call_tool, tool, arguments))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ is the agent's choice.
 
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -78,6 +79,10 @@ class LoopSystem:
         self._can_delete = Offer.DELETE in list_offers(inner)
         self.snapshots: Snapshots | None = _wrap_snapshots(self, inner.snapshots)
 
+    def prepare_tasks(self) -> "LoopSystem":
+        """The same memory under the same agent, which does tasks instead of answering."""
+        return LoopSystem(self._inner, replace(self._agent, for_tasks=True))
+
     @property
     def card(self) -> SystemCard:
         """The memory's card and everything about the agent that can change an answer."""
@@ -90,7 +95,7 @@ class LoopSystem:
                 "agent": LOOP_VERSION,
                 "agent_model": agent.model.name,
                 "prompt_version": PROMPT_VERSION,
-                "prompt": digest_prompts(),
+                "prompt": digest_prompts(for_tasks=agent.for_tasks),
                 "max_steps": agent.limits.max_steps,
                 "agent_tokens": agent.limits.max_tokens,
             },

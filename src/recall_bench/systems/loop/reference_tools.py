@@ -6,6 +6,7 @@ ingests the new text, so a memory that cannot delete an episode has neither upda
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
@@ -18,8 +19,10 @@ from recall_bench.core.memory import (
     Passage,
 )
 from recall_bench.core.record import Record
+from recall_bench.core.retry import retry
 from recall_bench.core.scenario import PRINCIPAL, Episode, Question, StoryTime
 from recall_bench.core.tool_call import FoundNote, MemoryTool, NoteWrite, ToolResult, ToolRole
+from recall_bench.core.usage import UsageMeter
 
 DEFAULT_RESULTS = 10
 """How many notes a search returns where the run sets no number."""
@@ -84,6 +87,8 @@ class ReferenceTools:
     scenario: str
     can_delete: bool
     book: NoteBook = field(default_factory=NoteBook)
+    meter: UsageMeter = field(default_factory=UsageMeter)
+    """What the memory reports to have spent on searches."""
     _is_settled: bool = True
 
     def list_tools(self) -> tuple[MemoryTool, ...]:
@@ -142,7 +147,7 @@ class ReferenceTools:
         number = self.book.written + 1
         episode = Episode(id=f"note-{number}", day=number, at=at, text=text)
         self._is_settled = False
-        await self.memory.ingest(episode)
+        await retry(partial(self.memory.ingest, episode))
         on = at.date().isoformat()
         note = SavedNote(episode=episode.id, number=number, on=on, text=text)
         self.book = self.book.replace(written=number, notes={**self.book.notes, name: note})
@@ -151,14 +156,14 @@ class ReferenceTools:
         note = self.book.notes.get(name)
         if note is None or not isinstance(self.memory, ErasingMemory):
             raise SystemFault(f"there is no note {name!r}")
-        await self.settle()
+        await retry(self.settle)
         self._is_settled = False
-        await self.memory.erase(EraseScope.DELETE, note.episode)
+        await retry(partial(self.memory.erase, EraseScope.DELETE, note.episode))
 
     async def _search(self, query: str, at: StoryTime, session: str, top_k: int) -> ToolResult:
         if not query.strip():
             raise SystemFault("the query is empty")
-        await self.settle()
+        await retry(self.settle)
         question = Question(
             id="search",
             text=query,
@@ -167,7 +172,9 @@ class ReferenceTools:
             session=session,
             top_k=top_k,
         )
-        reply = await self.memory.answer(question)
+        reply = await retry(partial(self.memory.answer, question))
+        if reply.usage is not None:
+            self.meter.add(reply.usage)
         found = [self._identify(passage) for passage in reply.passages[:top_k]]
         if not found and isinstance(reply, Answer) and reply.text.strip():
             # A memory that answers itself, and names no source.

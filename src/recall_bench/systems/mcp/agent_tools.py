@@ -22,7 +22,7 @@ from recall_bench.systems.mcp.server_map import (
     fill_template,
     find_places,
 )
-from recall_bench.systems.mcp.tool_results import ToolReply, parse_hits
+from recall_bench.systems.mcp.tool_results import ToolReply, parse_hits, read_new_id
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -78,6 +78,11 @@ def _find_template(spec: ServerMap, tool: str) -> Mapping[str, object]:
     return {}
 
 
+def _borrow_template(spec: ServerMap) -> Mapping[str, object]:
+    """The arguments that save and delete, for other tools that have some of the same names."""
+    return {**({} if spec.delete is None else spec.delete.arguments), **spec.ingest.arguments}
+
+
 def _list_own_arguments(spec: ServerMap, tool: str) -> dict[str, object]:
     """The arguments of a tool that keep a memory apart, which an agent does not see."""
     template = _find_template(spec, tool)
@@ -110,12 +115,15 @@ def read_result(
     shown = _show_reply(reply)
     if tool.role is ToolRole.SEARCH:
         return ToolResult(text=shown, found=_list_found(spec, tool.name, reply, shown))
-    template = _find_template(spec, tool.name)
+    template = _find_template(spec, tool.name) or _borrow_template(spec)
     texts, ids = (list(_follow_place(template, arguments, name)) for name in ("text", "id"))
     if tool.role is ToolRole.DELETE:
-        writes = tuple(NoteWrite(note=each) for each in ids or list_texts(arguments))
+        named = ids or list_texts(arguments) or _list_numbers(arguments)
+        writes = tuple(NoteWrite(note=each) for each in named)
     elif texts and len(ids) in (0, len(texts)):
-        names: list[str | None] = [*ids] or [None] * len(texts)
+        # A server that chooses the id of a note itself names it in its reply.
+        chosen = read_new_id(reply, spec.search) if len(texts) == 1 else None
+        names: list[str | None] = [*ids] or [chosen] * len(texts)
         pairs = zip(names, texts, strict=True)
         writes = tuple(NoteWrite(note=note, text=text) for note, text in pairs)
     else:
@@ -150,14 +158,21 @@ def _list_found(spec: ServerMap, tool: str, reply: ToolReply, shown: str) -> tup
 def _follow_place(template: object, value: object, place: str) -> Iterator[str]:
     """The texts of the arguments that stand where the template has a place of this name."""
     match template, value:
-        case str(), str() if f"{{{place}}}" in template:
-            yield value
+        case str(), bool():
+            return
+        case str(), str() | int() if f"{{{place}}}" in template:
+            yield str(value)
         case dict(), dict():
             for key in template.keys() & value.keys():
                 yield from _follow_place(template[key], value[key], place)
         case list(), list() if len(template) == 1:
             for each in value:
                 yield from _follow_place(template[0], each, place)
+
+
+def _list_numbers(arguments: Mapping[str, object]) -> list[str]:
+    """Every whole number among arguments: the id of a note may be one."""
+    return [str(each) for each in arguments.values() if type(each) is int]
 
 
 def list_texts(value: object) -> list[str]:

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,18 @@ def parse_hits(reply: ToolReply, search: ListSpec) -> list[ToolHit]:
     if search.text is None:
         return [ToolHit(text=text) for text in reply.texts]
     return [_build_hit(found, search) for found in _list_results(reply, search)]
+
+
+def read_new_id(reply: ToolReply, search: ListSpec) -> str | None:
+    """The id that a reply to a write names, at the path that ids have in results; else None."""
+    if search.id is None:
+        return None
+    document = reply.structured
+    if document is None:
+        with suppress(msgspec.DecodeError):
+            document = decode_foreign_json(reply.text, object)
+    found = _follow_path(document, search.id)
+    return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
 def _match_hits(reply: str, search: ListSpec) -> list[ToolHit]:

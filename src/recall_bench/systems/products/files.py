@@ -99,7 +99,7 @@ class MarkdownFiles(NoteEraser, NoteFinder):
                         day=_parse_day(path),
                     )
 
-    def erase_notes(self, keys: Sequence[str]) -> None:
+    def erase_notes(self, keys: Sequence[str]) -> int:
         """Write the files without these lines; a file without a note is removed."""
         meant: defaultdict[str, set[int]] = defaultdict(set)
         for key in keys:
@@ -113,6 +113,7 @@ class MarkdownFiles(NoteEraser, NoteFinder):
                 path.write_text("\n".join(kept) + "\n", encoding="utf-8")
             else:
                 path.unlink()
+        return sum(map(len, meant.values()))
 
     def _find_hits(self, words: frozenset[str]) -> list[GrepHit]:
         if not words:

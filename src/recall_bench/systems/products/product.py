@@ -219,18 +219,21 @@ class NoteEraser(ABC):
         """Every note in the store."""
 
     @abstractmethod
-    def erase_notes(self, keys: Sequence[str]) -> None:
-        """Delete at least one note."""
+    def erase_notes(self, keys: Sequence[str]) -> int | None:
+        """Delete at least one note; how many the product says it deleted, None if it says nothing.
 
-    def delete(self, episode: str) -> int:
+        What was asked for is not returned: it would pass for a confirmation by the product.
+        """
+
+    def delete(self, episode: str) -> int | None:
         """Erase the notes of an episode."""
         return self._erase(lambda note: note.episode == episode)
 
-    def delete_session(self, session: str) -> int:
+    def delete_session(self, session: str) -> int | None:
         """Erase the notes of a session."""
         return self._erase(lambda note: note.session == session)
 
-    def delete_person(self, person: str) -> int:
+    def delete_person(self, person: str) -> int | None:
         """Erase the notes that have the name."""
         return self._erase(lambda note: person in note.text)
 
@@ -242,11 +245,9 @@ class NoteEraser(ABC):
         """The days of the notes in the store."""
         return {note.day for note in self.list_notes()}
 
-    def _erase(self, is_meant: Callable[[StoredNote], bool]) -> int:
+    def _erase(self, is_meant: Callable[[StoredNote], bool]) -> int | None:
         keys = [note.key for note in self.list_notes() if is_meant(note)]
-        if keys:
-            self.erase_notes(keys)
-        return len(keys)
+        return self.erase_notes(keys) if keys else None
 
 
 @dataclass(kw_only=True, eq=False)

@@ -11,8 +11,6 @@ from math import exp
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import PRINCIPAL, Question
-from recall_bench.core.text import normalise
-from recall_bench.systems.builtin.date_spans import may_name_dates
 from recall_bench.systems.builtin.passage_index import NO_RECORD
 from recall_bench.systems.reading.aggregation import (
     Ranked,
@@ -32,7 +30,12 @@ from recall_bench.systems.reading.passage_sentences import (
     collect_stems,
     read_passages,
 )
-from recall_bench.systems.reading.question_analysis import AskedQuestion, Wanted, analyse_question
+from recall_bench.systems.reading.question_analysis import (
+    AskedQuestion,
+    Wanted,
+    analyse_question,
+    find_named_days,
+)
 from recall_bench.systems.reading.sentence_ranker import (
     CONTENT_WEIGHTS,
     EVENT_WEIGHTS,
@@ -112,10 +115,10 @@ class AnswerWriter:
 
 
 def digest_reading(question: Question, passages: Sequence[Passage]) -> bytes:
-    """A digest of all that an answer depends on; of today only if the question may name a date."""
-    is_dated = may_name_dates(normalise(question.text))
-    today = question.asked_at.date().isoformat() if is_dated else ""
-    parts = (question.text, question.session, today, *(each.text for each in passages))
+    """A digest of all that an answer depends on; of today, only the days that it makes of words."""
+    days = find_named_days(question.text, question.asked_at.date())
+    named = ";".join(",".join(f"{span.first}/{span.last}" for span in spans) for spans in days)
+    parts = (question.text, question.session, named, *(each.text for each in passages))
     sizes = ",".join(str(len(part)) for part in parts)
     whole = "".join((sizes, *parts)).encode(errors="surrogatepass")
     return blake2b(whole, digest_size=16).digest()

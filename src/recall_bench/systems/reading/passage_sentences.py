@@ -71,9 +71,13 @@ class ReadSentence(Struct, frozen=True, eq=False, kw_only=True):
         return f"{self.speaker}: {self.text}" if self.speaker else self.text
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=8192)
 def collect_stems(text: str) -> frozenset[str]:
-    """The stems of the content words of a text."""
+    """The stems of the content words of a question or a part of one; they come again and again."""
+    return _find_stems(text)
+
+
+def _find_stems(text: str) -> frozenset[str]:
     return frozenset(_load_stems().stem(split_words(normalise(text))))
 
 
@@ -98,7 +102,7 @@ def _read_passage(text: str) -> tuple[ReadSentence, ...]:
     while len(lines) > 1 and _is_heading(lines[0], lines[1]):
         headings.append(lines.pop(0).strip("#* "))
     heading = " — ".join(headings)
-    context = collect_stems(f"{session or ''} {body}")
+    context = _find_stems(f"{session or ''} {body}")
     folded_place = normalise(f"{heading} {session or ''}").lower()
     return tuple(
         ReadSentence(
@@ -111,7 +115,7 @@ def _read_passage(text: str) -> tuple[ReadSentence, ...]:
             session=session,
             speaker=speaker,
             heading=heading,
-            stems=collect_stems(f"{speaker} {said}"),
+            stems=_find_stems(f"{speaker} {said}"),
             context=context,
             folded=normalise(f"{speaker}: {said}" if speaker else said).lower(),
             folded_place=folded_place,

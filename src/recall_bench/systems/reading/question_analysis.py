@@ -9,7 +9,7 @@ from functools import lru_cache
 from recall_bench.core.foreign_text import guess_language
 from recall_bench.core.text import STOPWORDS, normalise
 from recall_bench.core.value_patterns import MONTH_PATTERN, WEEKDAY_PATTERN
-from recall_bench.systems.builtin.date_spans import DateSpan, find_date_spans
+from recall_bench.systems.builtin.date_spans import DateSpan, find_date_spans, may_name_dates
 from recall_bench.systems.builtin.exact_words import find_exact_words
 from recall_bench.systems.reading import question_cues as cues
 from recall_bench.systems.reading.passage_sentences import collect_stems
@@ -81,6 +81,16 @@ def analyse_question(text: str, today: date) -> list[AskedQuestion]:
     whole = normalise(text).strip()
     parts, spans = _analyse_parts(whole), find_date_spans(whole, today)
     return [replace(part, spans=spans) for part in parts] if spans else list(parts)
+
+
+def find_named_days(text: str, today: date) -> tuple[tuple[DateSpan, ...], ...]:
+    """The days that a question names, and each event in it: all that today decides about them."""
+    whole = normalise(text).strip()
+    if not may_name_dates(whole):
+        return ()
+    events = (event for part in _analyse_parts(whole) for event in part.events)
+    named = (whole, *(normalise(event).strip() for event in events))
+    return tuple(find_date_spans(each, today) for each in named)
 
 
 @lru_cache(maxsize=4096)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from itertools import accumulate, chain
+from sys import intern
 from typing import TYPE_CHECKING
 
 from recall_bench.core.text import STOPWORDS, normalise, split_words
@@ -148,7 +149,8 @@ def share_ranker() -> SentenceRanker:
 def list_content_words(text: str) -> tuple[str, ...]:
     """The distinct words of a text without stop words, in lower case."""
     found = dict.fromkeys(split_words(normalise(text)))
-    return tuple(word for word in found if word not in STOPWORDS)
+    # Interned, because most sentences are made of the same few thousand words.
+    return tuple(intern(word) for word in found if word not in STOPWORDS)
 
 
 def strip_anchors(asked: AskedQuestion) -> str:

@@ -18,7 +18,9 @@ from recall_bench.core.errors import (
     ModelBusy,
     ModelFault,
     ModelGone,
+    ModelPending,
     NotAnAnswer,
+    ReaderPending,
     SystemBusy,
     SystemFault,
     SystemGone,
@@ -172,8 +174,8 @@ class RecallChooser:
     async def select(self, prompt: str) -> MemorySelection:
         """Select; without candidates or with an empty prompt no model is called.
 
-        SystemBusy if a model asks to retry later, SystemGone if it cannot be reached, SystemFault
-        if the first pass fails otherwise.
+        SystemBusy if a model asks to retry later, ReaderPending if its reply comes as a file,
+        SystemGone if it cannot be reached, SystemFault if the first pass fails otherwise.
         """
         search = self._presearch
         offered = (
@@ -290,6 +292,8 @@ class RecallChooser:
         try:
             with anyio.move_on_after(timeout_s):
                 return await model.complete(prompt)
+        except ModelPending as pending:
+            raise ReaderPending(f"pass {turn}: {pending}") from pending
         except ModelBusy as error:
             raise SystemBusy(f"pass {turn}: {error}", error.retry_after_s) from error
         except ModelGone as error:
