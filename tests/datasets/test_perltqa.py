@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import Evidence, Scenario
 from recall_bench.datasets.catalogue import find_dataset
+from recall_bench.datasets.methodologies import find_methodology
+from recall_bench.reporting.eval_scores import RetrievalScorer
 from tests.datasets.newer_files import ASKED, MEMORIES, list_perltqa_files, write_all
 
 
@@ -19,7 +22,8 @@ def test_records_are_episodes_in_the_order_of_their_kinds(tmp_path: Path) -> Non
     (scenario,) = load_all(write_all(tmp_path, list_perltqa_files()))
 
     assert [episode.text for episode in scenario.episodes] == [
-        "profile: Occupation: potter\n\nprofile: Hobby: rowing",
+        "profile: Occupation: potter",
+        "profile: Hobby: rowing",
         "relationship: Per Lund (teacher): Per taught Odile to row.",
         "event: Odile burnt a vase. (2023-03-01 10:00)",
         "Per Lund: What broke? (2023-03-02 18:00)\n\nOdile Roux: A vase. (2023-03-02 18:00)",
@@ -32,9 +36,21 @@ def test_references_to_fields_and_lists_of_records_are_evidence(tmp_path: Path) 
     cited = {item.truth.category: item.truth.evidence for item in scenario.items}
 
     assert cited["profile"] == (Evidence(day=1, turn=0, speaker="profile"),)
-    assert cited["social_relationship"] == (Evidence(day=2, turn=0, speaker="relationship"),)
+    assert cited["social_relationship"] == (Evidence(day=3, turn=0, speaker="relationship"),)
     # One of its two references names nothing.
-    assert [(place.day, place.turn) for place in cited["dialogues"]] == [(4, 0), (4, 1)]
+    assert [(place.day, place.turn) for place in cited["dialogues"]] == [(5, 0), (5, 1)]
+
+
+def test_one_line_of_a_dialogue_finds_it_by_the_figure_that_comes_first(tmp_path: Path) -> None:
+    (scenario,) = load_all(write_all(tmp_path, list_perltqa_files()))
+    methodology = find_methodology("perltqa", "strict")
+    (asked,) = (item for item in scenario.items if item.truth.category == "dialogues")
+    line = Passage(text="What broke?", day=5, turn=0)
+
+    found = RetrievalScorer(methodology, scenario, 10).score(asked, [line])
+
+    assert found.figures[methodology.headline[0]] == 1.0
+    assert found.figures["turn recall@10"] == 0.5
 
 
 def test_a_person_without_memories_is_left_out(tmp_path: Path) -> None:
@@ -46,7 +62,7 @@ def test_a_person_without_memories_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("memories", "asked", "told"),
     [
-        ({"Odile Roux": {"profile": "potter"}}, ASKED, "text that is no mapping"),
+        ({"Odile Roux": {"profile": "potter"}}, ASKED, "no mapping of memories"),
         ({"Odile Roux": {"profile": [1]}}, ASKED, "no mapping of memories"),
         ({"Odile Roux": {}}, ASKED, "there are no memories"),
         (MEMORIES, [{"Odile Roux": {"profile": [{"Question": 7}]}}], "no question and answer"),

@@ -1,5 +1,6 @@
 """RealMem: a query is asked before its own session is known, and cites earlier ones."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,16 @@ def test_evidence_is_earlier_sessions_once_each(tmp_path: Path) -> None:
     assert item.truth.evidence == (Evidence(day=1),)
     assert item.truth.cited == ("s-1", "s-3")
     assert item.truth.facts == (("Leeks in bed seven",),)
+
+
+@pytest.mark.parametrize("marked", [None, False])
+def test_a_turn_that_is_not_marked_is_no_query(tmp_path: Path, marked: bool | None) -> None:
+    person = json.loads(json.dumps(PERSON))
+    for session in person["dialogues"]:
+        for turn in session["dialogue_turns"]:
+            turn["is_query"] = marked
+
+    assert load_only(write_person(tmp_path, person)).items == ()
 
 
 def test_a_date_never_goes_back(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ from recall_bench.core.value_patterns import MONTHS
 from recall_bench.datasets.public_dataset import (
     JsonArray,
     LazyScenarios,
+    NonBlank,
     PublicDataset,
     build_dialogue,
     read_object,
@@ -82,8 +83,6 @@ _PLAN = re.compile(r"plan-(\d+)\Z")
 _ANCHOR = re.compile(r"([A-Za-z]+)-(\d{1,2})-(\d{4})\Z|(\d{4})-(\d\d)-(\d\d)\Z", re.ASCII)
 _NUMBER = re.compile(r"(\d+)")
 
-_Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
-
 
 class _BeamAnchor(msgspec.Struct, kw_only=True):
     time_anchor: str | None = None
@@ -103,8 +102,8 @@ class _BeamBatch(msgspec.Struct):
 
 
 class _BeamQuestion(msgspec.Struct):
-    question: _Words
-    rubric: Annotated[list[_Words], msgspec.Meta(min_length=1)]
+    question: NonBlank
+    rubric: Annotated[list[NonBlank], msgspec.Meta(min_length=1)]
     source_chat_ids: Any = None
     difficulty: str | None = None
 

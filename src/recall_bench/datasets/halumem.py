@@ -38,6 +38,7 @@ from recall_bench.core.value_patterns import MONTHS
 from recall_bench.datasets.public_dataset import (
     JsonElements,
     LazyScenarios,
+    NonBlank,
     PublicDataset,
     build_dialogue,
     locate_file,
@@ -59,8 +60,6 @@ BOUNDARY = "Memory Boundary"
 _SIZES = {"medium": "Medium", "long": "Long"}
 _TIME = re.compile(r"([A-Z][a-z]{2}) (\d\d?), (\d{4}), (\d\d):(\d\d):(\d\d)", re.ASCII)
 
-_Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
-
 
 class _HaluTurn(msgspec.Struct):
     role: Literal["user", "assistant"]
@@ -68,7 +67,7 @@ class _HaluTurn(msgspec.Struct):
 
 
 class _HaluPoint(msgspec.Struct):
-    memory_content: _Words
+    memory_content: NonBlank
     memory_source: str
     memory_type: str = ""
     is_update: Literal["True", "False"] = "False"
@@ -80,9 +79,9 @@ class _HaluEvidence(msgspec.Struct):
 
 
 class _HaluQuestion(msgspec.Struct):
-    question: _Words
-    answer: _Words
-    question_type: _Words
+    question: NonBlank
+    answer: NonBlank
+    question_type: NonBlank
     evidence: list[_HaluEvidence] = []
     difficulty: str | None = None
 
@@ -95,7 +94,7 @@ class _HaluSession(msgspec.Struct):
 
 
 class _HaluUser(msgspec.Struct):
-    uuid: _Words
+    uuid: NonBlank
     sessions: Annotated[list[_HaluSession], msgspec.Meta(min_length=1)]
 
 

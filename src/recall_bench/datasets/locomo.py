@@ -15,7 +15,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -23,6 +23,7 @@ from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
 from recall_bench.datasets.public_dataset import (
     JsonArray,
+    NonBlank,
     PublicDataset,
     build_dialogue,
     locate_file,
@@ -70,7 +71,7 @@ class _LocomoAuditEntry(msgspec.Struct):
     question: str
     golden_answer: str
     cited_evidence: list[str]
-    correct_answer: Annotated[str, msgspec.Meta(pattern=r"\S")]
+    correct_answer: NonBlank
     correct_evidence: list[str]
 
 

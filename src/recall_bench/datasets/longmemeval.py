@@ -21,7 +21,7 @@ from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
 
@@ -30,6 +30,7 @@ from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenari
 from recall_bench.datasets.public_dataset import (
     JsonArray,
     LazyScenarios,
+    NonBlank,
     PublicDataset,
     build_dialogue,
     locate_file,
@@ -42,7 +43,6 @@ M = "longmemeval_m_cleaned.json"
 _DATE = re.compile(r"(\d{4})/(\d\d)/(\d\d) \([A-Z][a-z]{2}\) (\d\d):(\d\d)", re.ASCII)
 _UNANSWERABLE = "_abs"
 
-_Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
 _Type = Literal[
     "single-session-user",
     "single-session-assistant",
@@ -60,13 +60,13 @@ class _LongMemEvalMessage(msgspec.Struct):
 
 
 class _LongMemEvalId(msgspec.Struct):
-    question_id: _Words
+    question_id: NonBlank
 
 
 class _LongMemEvalQuestion(_LongMemEvalId):
     question_type: _Type
-    question: _Words
-    answer: _Words | int
+    question: NonBlank
+    answer: NonBlank | int
     question_date: str
     haystack_dates: list[str]
     haystack_session_ids: list[str]

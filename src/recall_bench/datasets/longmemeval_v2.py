@@ -37,6 +37,7 @@ from recall_bench.core.scenario import (
 from recall_bench.datasets.public_dataset import (
     JsonLines,
     LazyScenarios,
+    NonBlank,
     PublicDataset,
     locate_file,
     read_object,
@@ -52,21 +53,19 @@ TRAJECTORIES = "trajectories.jsonl"
 _TIERS = ("small", "medium")
 _FALSE_PREMISE = "-abs"
 
-_Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
-
 
 class _WebQuestion(msgspec.Struct):
-    id: _Words
-    question_type: _Words
-    question: _Words
-    answer: _Words | int | float | list[str]
-    eval_function: _Words
+    id: NonBlank
+    question_type: NonBlank
+    question: NonBlank
+    answer: NonBlank | int | float | list[str]
+    eval_function: NonBlank
     domain: str | None = None
     image: str | None = None
 
 
 class _WebId(msgspec.Struct):
-    id: _Words
+    id: NonBlank
 
 
 class _WebState(msgspec.Struct):

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -34,6 +34,7 @@ from recall_bench.core.scenario import (
 from recall_bench.datasets.public_dataset import (
     JsonElements,
     LazyScenarios,
+    NonBlank,
     PublicDataset,
     open_rows,
     refuse_corrections,
@@ -47,6 +48,8 @@ CHUNK = 16_384
 
 MODEL = "model"
 """The grading of answers that upstream lets a model judge."""
+EXACT = "exact"
+"""The grading of answers that must be the gold and no more."""
 
 _MOVIES = "recsys"
 _NOT_ROWS = ("entity2id.json",)
@@ -70,18 +73,16 @@ _TASKS = {
     "ruler": _Task("accurate-retrieval"),
     "eventqa": _Task("accurate-retrieval"),
     "longmemeval": _Task("accurate-retrieval", MODEL),
-    "icl": _Task("test-time-learning", before=_LABEL),
+    "icl": _Task("test-time-learning", EXACT, before=_LABEL),
     "infbench_sum": _Task("long-range-understanding", MODEL),
-    "detective_qa": _Task("long-range-understanding"),
+    "detective_qa": _Task("long-range-understanding", EXACT),
     "factconsolidation": _Task("conflict-resolution", after=_LATER),
 }
 """By the beginning of the source."""
 
-_Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
-
 
 class _MabMetadata(msgspec.Struct):
-    source: _Words
+    source: NonBlank
     question_ids: list[str] | None = None
     keypoints: list[str] | None = None
 
@@ -91,8 +92,8 @@ class _MabSource(msgspec.Struct):
 
 
 class _MabRow(_MabSource):
-    context: _Words
-    questions: list[_Words]
+    context: NonBlank
+    questions: list[NonBlank]
     answers: list[list[str] | str]
 
 

@@ -151,10 +151,17 @@ class Methodology(Record, frozen=True, kw_only=True):
     has_evidence_text: bool = False
     """Whether the texts cited are looked for in what was returned, letter by letter."""
     asks_answerable_only: bool = False
+    needs_answer: bool = False
+    """Whether saying that there is no record is wrong about a question that has an answer, also
+    where that answer is a no and a judge takes the one for the other."""
     asks_kind: str | None = None
     """The only kind of items that are asked; `question` is those without a kind. None for all."""
     reads_store: bool = False
     """Whether answers are read from what the memory lists as stored, and it is asked nothing."""
+    stored_figures: dict[str, str] = msgspec.field(default_factory=dict)
+    """Where the store is read: the figure of each category of memory points."""
+    unwanted: tuple[str, ...] = ()
+    """The categories of memory points that must not be stored."""
     counts: tuple[str, ...] = ()
     """Findings of the judge that are figures: the share of answers with each."""
     headline: tuple[str, ...] = ()
@@ -178,16 +185,15 @@ class Methodology(Record, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """Changes with what is stated about it."""
-        stated = [self.about, *self.answers, str(self.judging), self.asks or "", *self.headline]
-        stated += [f"layers {self.has_layers}", f"evidence text {self.has_evidence_text}"]
-        stated += [f"store {self.reads_store}"] if self.reads_store else []
-        stated += [f"counts {each}" for each in self.counts]
-        stated += [
-            f"{each.level} {each.states} {each.is_distinct} {each.empty} {' '.join(each.families)}"
-            for each in self.rankings
-        ]
-        return sha256("\0".join(stated).encode()).hexdigest()
+        """Changes with everything that is stated about it, apart from its names and version."""
+        held = msgspec.to_builtins(self)
+        empty = msgspec.to_builtins(Methodology(family="", name="", version="", about=""))
+        named = ("family", "name", "version")
+        # Without defaults, so that a field of one protocol leaves the digests of the others alone.
+        stated = {
+            key: value for key, value in held.items() if key not in named and value != empty[key]
+        }
+        return sha256(msgspec.json.encode(stated, order="deterministic")).hexdigest()
 
 
 @cache

@@ -4,8 +4,8 @@ Six facts about the upstream files shape this one:
 
 * One file holds the memories of every person by kind, another the questions by person and kind. A
   person is a scenario.
-* A profile is an episode with a turn for each field; relationships are one episode too, with a turn
-  each; an event is an episode of one turn; a dialogue is an episode with a turn for each line.
+* A record is an episode: a field of the profile, a relationship and an event of one turn each, a
+  dialogue with a turn for each line. So sessions are records, and a dialogue is found by any line.
 * Times of events and dialogues come in many forms. They are part of the text, and episodes are a
   day apart, in the order of the file: profile, relationships, events, dialogues.
 * `Reference Memory` names a field of the profile, or lists ids of memories as Python would print
@@ -14,7 +14,6 @@ Six facts about the upstream files shape this one:
 * One person of the questions has no memories, and a few questions name memories that are not there.
 """
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -40,12 +39,13 @@ from recall_bench.datasets.public_dataset import (
     PublicDataset,
     build_dialogue,
     locate_file,
+    parse_literal,
     read_object,
     refuse_corrections,
 )
 
 EPOCH = date(2024, 1, 1)
-"""The day of every profile."""
+"""The first day of every person."""
 
 MEMORIES = "perltmem_en_v2.json"
 ASKED = "perltqa_en_v2.json"
@@ -129,10 +129,7 @@ def _read_section(raw: msgspec.Raw | None) -> dict[str, Any]:
     """Read a mapping, or one that Python printed; empty if there is none."""
     found: object = {} if raw is None else decode_foreign_json(raw, object)
     if isinstance(found, str):
-        try:
-            found = ast.literal_eval(found)
-        except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
-            raise ValueError("a section is text that is no mapping") from error
+        found = parse_literal(found)
     if is_too_deep(found):
         raise ValueError("it is nested too deeply")
     if not isinstance(found, dict):
@@ -141,17 +138,18 @@ def _read_section(raw: msgspec.Raw | None) -> dict[str, Any]:
 
 
 def _add_profile(history: _LtHistory, fields: Mapping[str, Any]) -> None:
-    known = [(name, f"{name}: {value}") for name, value in fields.items() if value]
-    history.add("profile", [(name, Turn(speaker="profile", text=text)) for name, text in known])
+    for name, value in fields.items():
+        if value:
+            stated = Turn(speaker="profile", text=f"{name}: {value}")
+            history.add("profile", [(name, stated)])
 
 
 def _add_relationships(history: _LtHistory, relations: Mapping[str, Any]) -> None:
-    turns = []
     for name, held in relations.items():
         others = held.get("Supporting Characters") or ""
         stated = f"{others} ({held.get('Relationship') or 'related'}): {held.get('Description')}"
-        turns.append((name, Turn(speaker="relationship", text=stated)))
-    history.add("social_relationship", turns)
+        turn = Turn(speaker="relationship", text=stated)
+        history.add("social_relationship", [(name, turn)])
 
 
 def _add_event(history: _LtHistory, number: str, event: Mapping[str, Any]) -> None:
@@ -213,14 +211,11 @@ def _list_questions(section: object) -> Iterator[Mapping[str, Any]]:
 
 def _list_references(named: object) -> Iterator[str]:
     text = f"{named or ''}".strip()
-    try:
-        found = ast.literal_eval(text) if text.startswith("[") else text
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        found = text
+    found = parse_literal(text) if text.startswith("[") else None
     if isinstance(found, list):
         yield from map(str, found)
-    elif found:
-        yield str(found)
+    elif text:
+        yield text
 
 
 DATASETS: tuple[PublicDataset, ...] = (

@@ -14,10 +14,8 @@ Six facts about the upstream files shape this one:
   scenarios of one context follow each other, so that it is decoded once.
 """
 
-import ast
 import csv
 import io
-import json
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,6 +44,7 @@ from recall_bench.datasets.public_dataset import (
     LazyScenarios,
     PublicDataset,
     build_dialogue,
+    parse_literal,
     refuse_corrections,
 )
 
@@ -268,14 +267,10 @@ def _parse_options(place: str, written: str) -> dict[str, str]:
 
 
 def _parse_list(place: str, written: str) -> list[Any]:
-    for read in (json.loads, ast.literal_eval):
-        try:
-            listed = read(written)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            continue
-        if isinstance(listed, list):
-            return listed
-    raise Malformed(place, "its options are no list, neither in JSON nor in Python")
+    listed = parse_literal(written)
+    if not isinstance(listed, list):
+        raise Malformed(place, "its options are no list, neither in JSON nor in Python")
+    return listed
 
 
 def _find_questions_file(path: Path, size: str) -> Path:

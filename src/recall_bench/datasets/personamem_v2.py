@@ -14,10 +14,8 @@ Six facts about the upstream files shape this one:
   history word for word are evidence.
 """
 
-import ast
 import csv
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -45,6 +43,7 @@ from recall_bench.datasets.public_dataset import (
     LazyScenarios,
     PublicDataset,
     build_dialogue,
+    parse_literal,
     read_object,
     refuse_corrections,
 )
@@ -137,7 +136,7 @@ def _parse_row(place: str, row: Mapping[str, str | None], link: str) -> _Prefere
 
 
 def _parse_query(written: str) -> str:
-    match _parse_value(written):
+    match parse_literal(written):
         case {"content": str(text)} if text.strip():
             return text
         case None:
@@ -146,29 +145,18 @@ def _parse_query(written: str) -> str:
 
 
 def _parse_texts(written: str) -> list[str]:
-    found = _parse_value(written)
+    found = parse_literal(written)
     if isinstance(found, list) and all(isinstance(text, str) for text in found):
         return found
     raise ValueError("incorrect_answers are no list of texts, neither in JSON nor in Python")
 
 
 def _parse_snippet(written: str) -> Iterator[str]:
-    found = _parse_value(written) if written.strip() else None
+    found = parse_literal(written) if written.strip() else None
     for message in found if isinstance(found, list) else ():
         match message:
             case {"content": str(text)} if text.strip():
                 yield text
-
-
-def _parse_value(written: str) -> object:
-    """Parse JSON or Python; None if it is neither."""
-    for read in (json.loads, ast.literal_eval):
-        try:
-            found: object = read(written)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            continue
-        return found
-    return None
 
 
 def _build_scenario(root: Path, history: str, asked: list[_PreferenceQuestion]) -> Scenario:

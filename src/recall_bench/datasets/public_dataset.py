@@ -5,7 +5,9 @@ each element begins and ends, and an element is decoded in place, so that one el
 in memory. A gzip file is first unpacked into a temporary file.
 """
 
+import ast
 import gzip
+import json
 import mmap
 import shutil
 import tomllib
@@ -19,7 +21,7 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO, TypeVar, overload
+from typing import Annotated, BinaryIO, TypeVar, overload
 
 import msgspec
 
@@ -130,6 +132,21 @@ def load_file_by_file(
         return build(files[place], rows_of(files[place])[number - ends[place]])
 
     return LazyScenarios(ends[-1], build_row)
+
+
+NonBlank = Annotated[str, msgspec.Meta(pattern=r"\S")]
+"""A text with something in it."""
+
+
+def parse_literal(written: str) -> object:
+    """Parse a value that was written as JSON or as Python prints it; None if it is neither."""
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            found: object = parse(written)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        return found
+    return None
 
 
 def list_json_files(

@@ -35,6 +35,7 @@ from recall_bench.core.scenario import (
 )
 from recall_bench.datasets.public_dataset import (
     LazyScenarios,
+    NonBlank,
     PublicDataset,
     build_dialogue,
     read_object,
@@ -45,13 +46,11 @@ _FILES = "*_dialogues_*.json"
 _FOLDERS = ("dataset/datasets", "dataset", "datasets")
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 
-_Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
-
 
 class _RealMemTurn(msgspec.Struct):
-    speaker: _Words
+    speaker: NonBlank
     content: str
-    is_query: bool = False
+    is_query: bool | None = None
     query_id: str | int | None = None
     category_name: str | None = None
     memory_used: list[dict[str, Any]] | None = None
@@ -59,7 +58,7 @@ class _RealMemTurn(msgspec.Struct):
 
 
 class _RealMemSession(msgspec.Struct):
-    session_uuid: _Words
+    session_uuid: NonBlank
     current_time: str
     dialogue_turns: list[_RealMemTurn]
 

@@ -145,6 +145,65 @@ def test_pseudonyms_replace_everywhere_and_the_map_is_kept_apart(
     assert f"{names['ana']} {names['ruiz']}" in written
 
 
+def read_pseudonymised(path: Path, folder: Path) -> str:
+    """Everything that an import with pseudonyms writes into the data folder."""
+    import_history(make_request((path,), folder, is_pseudonymised=True, seed="7"))
+    return "".join(each.read_text() for each in (folder / "data").rglob("*") if each.is_file())
+
+
+def test_the_name_of_a_chat_is_replaced_though_it_is_a_common_word(tmp_path: Path) -> None:
+    place = tmp_path / "WhatsApp Chat with grace.txt"
+    write_tree(tmp_path, {place.name: "[25.03.24, 14:02:11] Grace: Will you come?\n"})
+
+    written = read_pseudonymised(place, tmp_path)
+
+    assert "grace" not in written.lower()
+    assert "Will you come?" in written
+
+
+def test_a_person_who_posts_through_an_app_is_no_agent(tmp_path: Path) -> None:
+    users = [{"id": "U1", "name": "aruiz", "profile": {"real_name": "Ana Ruiz"}}]
+    said = [
+        {"type": "message", "user": "U1", "ts": "1709640000.1", "text": "Ana Ruiz here"},
+        {"type": "message", "user": "U1", "ts": "1709640001.1", "text": "By app", "bot_id": "B9"},
+        {"type": "message", "username": "Ruiz", "ts": "1709640002.1", "text": "x", "bot_id": "B8"},
+    ]
+    source = tmp_path / "slack"
+    write_tree(
+        source,
+        {
+            "users.json": users,
+            "channels.json": [{"id": "C1", "name": "general"}],
+            "general/2024-03-05.json": said,
+        },
+    )
+
+    written = read_pseudonymised(source, tmp_path)
+
+    assert "Ana" not in written
+    assert written.count('kind: "agent"') == 1
+
+
+def test_the_other_person_of_a_discord_package_is_replaced(tmp_path: Path) -> None:
+    source = tmp_path / "discord"
+    write_tree(
+        source,
+        {
+            "account/user.json": {"username": "ana_ruiz92"},
+            "messages/c1/channel.json": {
+                "id": "1", "type": "DM", "name": "Direct Message with eve.keller#0",
+            },
+            "messages/c1/messages.json": [
+                {"ID": 1, "Timestamp": "2024-03-05 10:00:00", "Contents": "Hi Eve, eve.keller"}
+            ],
+        },
+    )  # fmt: skip
+
+    written = read_pseudonymised(source, tmp_path)
+
+    assert not re.search("eve|keller|ana_ruiz", written, re.IGNORECASE)
+
+
 def test_the_same_seed_gives_the_same_folder(files: tuple[Path, Path], tmp_path: Path) -> None:
     contents = []
     for place in ("one", "two"):

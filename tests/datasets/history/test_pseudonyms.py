@@ -1,5 +1,8 @@
 """People are replaced consistently, in every form of their names, and nothing else is."""
 
+import re
+import unicodedata
+
 from recall_bench.datasets.history.history_message import Participant
 from recall_bench.datasets.history.pseudonyms import Pseudonymiser, PseudonymMap
 
@@ -139,3 +142,86 @@ def test_nobody_gets_the_name_of_somebody_else() -> None:
     names = learn(*people)
 
     assert len(set(names.names.values())) == len(names.names) == 400
+
+
+def test_people_in_urls_are_replaced_also_where_they_are_encoded() -> None:
+    names = learn(Participant("b", "Bob Meyer", {"bob@x.example"}, {"bmeyer"}))
+    bob, meyer = names.names["bob"], names.names["meyer"]
+    address = f"{bob}.{meyer}@x.example".lower()
+
+    text = names.replace(
+        "https://list.example/off?email=bob@x.example&n=Bob https://list.example?to=bob@x.example "
+        "http://cal/bob%40x.example/a http://cal/go?u=https%3A%2F%2Fy%2F%3Fm%3Dbob%2540x.example "
+        "http://cal/bob-meyer/2024?owner=bmeyer"
+    )
+
+    assert "bob" not in text.lower()
+    assert "meyer" not in text.lower().replace(meyer.lower(), "")
+    assert f"/off?email={address}&n={bob} https://list.example?to={address} " in text
+    assert f"/{address.replace('@', '%40')}/a" in text
+
+
+def test_urls_without_people_stay_as_they_are() -> None:
+    text = "https://a.example/will/0301234567/x%20y?may=%C3%A4&z=06.12.34.56.78#Part"
+
+    assert learn(ANA, Participant("m", "May Will")).replace(text) == text
+
+
+def test_known_numbers_are_found_however_they_are_written() -> None:
+    number = "+1 (631) 555\u20111234"
+    people = [Participant("1", phones={"600 112 233", "06 12 34 56 78"}),
+              Participant("2", "9876543210", phones={"9876543210"}),
+              Participant("3", number, phones={number})]  # fmt: skip
+    names = learn(*people)
+
+    for text in (
+        "600112233", "600 112 233", "600.112.233", "06.12.34.56.78", "98765 43210", "631.555.1234",
+        "631 555 1234", "+1 631 555\u20131234", number,
+    ):  # fmt: skip
+        assert names.replace(f"12 or {text}, 34") != f"12 or {text}, 34", text
+    assert names.replace("600 112 234 and 1600112233") == "600 112 234 and 1600112233"
+    assert names.rename(people[1]) == names.replace("9876543210") != "9876543210"
+    assert names.rename(Participant("4", "555 12")) != "555 12"
+    made = re.findall(r"\d+", names.rename(people[2]))
+    assert not {"631", "555", "1234"} & set(made)
+
+
+def test_names_inside_longer_words_are_found() -> None:
+    names = learn(Participant("b", "Bob Meyer"))
+    bob, meyer = names.names["bob"], names.names["meyer"]
+
+    text = names.replace("Bob_Meyer.pdf, BobMeyer, bob_meyer2, Meyer\u02bcs, Bob7; bob_x, Bobby")
+
+    assert text == (
+        f"{bob}_{meyer}.pdf, {bob}{meyer}, {bob}_{meyer}2, {meyer}\u02bcs, {bob}7; bob_x, Bobby"
+    )
+
+
+def test_an_account_that_is_the_only_name_is_found_in_texts() -> None:
+    people = [Participant(name, name) for name in ("ana_ruiz92", "eve.k", "ana_ruiz93")]
+    names = learn(*people)
+    made = [names.rename(person) for person in people]
+
+    assert len(set(made)) == 3
+    assert not any("92" in each or "eve" in each for each in made)
+    assert names.replace("thanks ana_ruiz92!") == f"thanks {made[0]}!"
+    for _ in range(2):
+        assert names.replace("ask eve.k.") == f"ask {made[1]}."
+
+
+def test_accents_may_be_marks_of_their_own() -> None:
+    composed = "Call María Núñez"
+    names = learn(Participant("m", unicodedata.normalize("NFD", "María Núñez")))
+
+    made = names.replace(unicodedata.normalize("NFD", composed))
+
+    assert made == names.replace(composed) == f"Call {names.names['maria']} {names.names['nunez']}"
+
+
+def test_a_label_holds_names_in_any_case_and_place() -> None:
+    names = learn(Participant("g", "Grace"), Participant("b", "Bob Meyer", handles={"bob"}))
+    grace, bob = names.names["grace"], names.names["bob"]
+
+    assert names.replace("Grace") == "Grace"
+    assert names.replace_label("Grace, bob") == f"{grace}, {bob}"
+    assert names.replace_label("#2024") == "#2024"

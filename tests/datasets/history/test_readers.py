@@ -347,3 +347,157 @@ def test_pipes_and_links_are_not_read(tmp_path: Path) -> None:
         assert [each.name for each in source.files] == ["secret.txt"]
     with pytest.raises(UsageError, match="pipe or a device"), HistorySource(tmp_path / "pipe.md"):
         pass
+
+
+def test_a_line_of_mail_that_begins_with_from_is_text(tmp_path: Path) -> None:
+    text = (
+        "From a@x.example Tue Mar  5 00:00:00 2024\nFrom: Ana <a@x.example>\n"
+        "Date: Tue, 05 Mar 2024 10:00:00 +0000\n\nHello.\n\nFrom Monday on I am away.\n\n"
+        "From 2 to 8 March 2024\n\nFrom Berlin\nNote: bring cheese.\n\n"
+        "From - Wed Mar  6 00:00:00 2024\nFrom: Bo <b@x.example>\n"
+        "Date: Wed, 06 Mar 2024 10:00:00 +0000\n\nSecond.\n"
+    )
+
+    _, messages, log = read(write_tree(tmp_path, {"mail.mbox": text}) / "mail.mbox")
+
+    assert [each.text.split("\n\n") for each in messages] == [
+        [
+            "Hello.",
+            "From Monday on I am away.",
+            "From 2 to 8 March 2024",
+            "From Berlin\nNote: bring cheese.",
+        ],
+        ["Second."],
+    ]
+    assert not log.skipped
+
+
+def test_messages_of_mail_may_begin_without_a_date(tmp_path: Path) -> None:
+    head = "From x\nFrom: a@b.example\nDate: Tue, 05 Mar 2024 10:00:00 +0000\n\n"
+    path = write_tree(tmp_path, {"mail.mbox": f"{head}One.\n\n{head}Two.\n"}) / "mail.mbox"
+
+    assert [each.text for each in read(path)[1]] == ["One.", "Two."]
+
+
+def test_mail_of_an_unknown_zone_is_dated_in_utc(tmp_path: Path) -> None:
+    text = "From a\nFrom: a@b.example\nDate: Tue, 05 Mar 2024 23:30:00 -0000\n\nLate.\n"
+
+    _, messages, _ = read(write_tree(tmp_path, {"mail.mbox": text}) / "mail.mbox")
+
+    assert messages[0].at.isoformat() == "2024-03-05T23:30:00+00:00"
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        'Tom Foo changed the subject to "Trip: Rome"',
+        'Tom Foo changed the subject from "Trip" to "Trip: Rome"',
+        "Tom Foo hat den Betreff zu „Reise: Rom“ geändert",
+        "Tom Foo changed the group name to Trip: Rome",
+    ],
+)
+def test_a_notice_of_whatsapp_with_a_colon_is_nobodys_message(tmp_path: Path, notice: str) -> None:
+    lines = [
+        "25/3/24, 14:02 - Ana: The plan: Rome.",
+        f"25/3/24, 14:03 - {notice}",
+        '25/3/24, 14:04 - Tom "Tank" Foo: Hi.',
+    ]
+    path = write_tree(tmp_path, {"chat.txt": "\n".join(lines)}) / "chat.txt"
+
+    _, messages, log = read(path)
+
+    assert tell(messages, log) == [("Ana", "The plan: Rome."), ('Tom "Tank" Foo', "Hi.")]
+    assert log.skipped == {"notices": 1}
+
+
+def make_repeated_requests(name: str) -> list[dict[str, object]]:
+    """Three days on which one session holds the same request, each call with the new one alone."""
+    days = [f"2024-03-0{day}T10:00:00Z" for day in (5, 6, 7)]
+    if name == "langfuse":
+        return [
+            {"id": at, "sessionId": "s", "timestamp": at, "input": "status?", "output": "fine"}
+            for at in days
+        ]
+    return [
+        {"id": at, "run_type": "chain", "start_time": at, "inputs": {"input": "status?"},
+         "outputs": {"output": "fine"}, "extra": {"metadata": {"session_id": "s"}}}
+        for at in days
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["langfuse", "langsmith"])
+def test_what_is_said_again_in_a_session_is_kept(tmp_path: Path, name: str) -> None:
+    path = write_tree(tmp_path, {"trace.json": make_repeated_requests(name)}) / "trace.json"
+
+    found, messages, _ = read(path)
+
+    assert found == name
+    assert len(messages) == len({each.identity for each in messages}) == 6
+
+
+def make_record(at: float, name: str, text: str, **more: str) -> dict[str, object]:
+    body = {"kvlistValue": {"values": [{"key": "content", "value": {"stringValue": text}}]}}
+    session = {"key": "session.id", "value": {"stringValue": "s"}}
+    return {
+        "timeUnixNano": str(int((exports.ANA_AT + at) * 1e9)),
+        "eventName": f"gen_ai.{name}",
+        "attributes": [session],
+        "body": body,
+        **more,
+    }
+
+
+def read_log_records(folder: Path, *records: dict[str, object]) -> list[str]:
+    """The texts of the different messages of log records."""
+    document = {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}
+    _, messages, _ = read(write_tree(folder, {"logs.json": document}) / "logs.json")
+    return [each.text for each in {each.identity: each for each in messages}.values()]
+
+
+def test_log_records_with_one_message_each_are_all_kept(tmp_path: Path) -> None:
+    said = [(0, "ok"), (10, "next?"), (20, "ok")]
+    records = [make_record(at, "user.message", text, traceId="t") for at, text in said]
+
+    assert read_log_records(tmp_path, *records) == ["ok", "next?", "ok"]
+
+
+def test_log_records_of_a_call_that_repeats_earlier_ones_are_counted_together(
+    tmp_path: Path,
+) -> None:
+    first = [(0, "user.message", "ok"), (1, "choice", "What next?")]
+    second = [
+        (10, "user.message", "ok"),
+        (10, "assistant.message", "What next?"),
+        (10, "user.message", "ok"),
+        (11, "choice", "Done."),
+    ]
+    records = [make_record(*each, spanId="a") for each in first]
+    records += [make_record(*each, spanId="b") for each in second]
+
+    assert read_log_records(tmp_path, *records) == ["ok", "What next?", "ok", "Done."]
+
+
+@pytest.mark.parametrize("is_below", [False, True])
+def test_a_json_file_may_be_one_conversation(tmp_path: Path, is_below: bool) -> None:
+    about = {"id": "c1", "title": "Cat", "created_at": "2024-03-05T10:00:00Z"}
+    turns = {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
+    chat = {**turns, **about} if is_below else {**about, **turns}
+
+    _, messages, log = read(write_tree(tmp_path, {"c.json": chat}) / "c.json", "jsonl")
+
+    assert tell(messages, log) == [("User", "a"), ("Assistant", "b")]
+    assert {(each.conversation, each.title, each.at.hour) for each in messages} == {
+        ("c1", "Cat", 10)
+    }
+
+
+def test_conversations_without_a_name_stay_apart(tmp_path: Path) -> None:
+    chats = [
+        {"created_at": "2024-03-05T10:00:00Z", "messages": [{"role": "user", "content": text}] * 2}
+        for text in ("a", "b")
+    ]
+
+    _, messages, _ = read(write_tree(tmp_path, {"c.json": chats}) / "c.json", "jsonl")
+
+    assert len(messages) == 4
+    assert len({each.conversation for each in messages}) == 2

@@ -162,6 +162,7 @@ def _import_into(beside: Path, request: HistoryRequest) -> HistoryReport:
             people=log.people,
             user=request.users[0] if request.users else None,
             replace=names.replace if names else str,
+            replace_label=names.replace_label if names else str,
             rename=names.rename if names else _get_label,
         )
         days, sessions = writer.write_all()

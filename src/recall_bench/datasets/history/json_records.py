@@ -28,6 +28,7 @@ _SPEAKERS = ("role", "speaker", "sender", "author", "from", "user", "name")
 _CONVERSATIONS = ("conversation_id", "conversation", "session_id", "session", "thread_id", "thread",
                   "chat_id", "id")  # fmt: skip
 _TEXTS = ("content", "text", "message", "body")
+_TURNS = ("messages", "turns")
 _TITLES = ("title", "subject", "topic", "name")
 _CHANNELS = ("channel", "room")
 
@@ -66,30 +67,57 @@ def read_records(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMess
         raise UsageError(f"{source.path} holds no JSON lines; name the file that is meant")
     for file in files:
         if is_json_lines(file):
-            rows = ((decode_element(raw, where), where) for raw, where in iterate_lines(file))
+            for raw, where in iterate_lines(file):
+                yield from _read_record(decode_element(raw, where), where, log)
         else:
-            rows = (
-                (decode_element(raw, where), where)
-                for _, raw, where in stream_file(file, "messages")
-            )
-        for row, where in rows:
-            yield from _read_record(row, where, log)
+            yield from _read_json_file(file, log)
+
+
+def _read_json_file(file: HistoryFile, log: ReadingLog) -> Iterator[HistoryMessage]:
+    """An array of records, one record, or one conversation with a list of them."""
+    row: dict[str, Any] = {}
+    has_turns = False
+    for key, raw, where in stream_file(file, *_TURNS):
+        if key == "":
+            yield from _read_record(decode_element(raw, where), where, log)
+        elif key in _TURNS:
+            has_turns = True
+        else:
+            row[key] = decode_element(raw, where)
+    if row and not has_turns:
+        is_record = any(key in row for key in _TEXTS)
+        yield from _read_record(row if is_record else None, file.shown, log)
+    # Again, and only now: what holds for all messages may be below them.
+    for key, raw, where in stream_file(file, *_TURNS):
+        if key in _TURNS:
+            yield from _read_part(decode_element(raw, where), row, where, file.shown, log)
+
+
+def _read_part(
+    turn: object, row: dict[str, Any], where: str, whole: str, log: ReadingLog
+) -> Iterator[HistoryMessage]:
+    """A message of a conversation; or a record of its own, if the list holds conversations."""
+    if not isinstance(turn, dict) or any(get_list(turn, key) for key in _TURNS):
+        yield from _read_record(turn, where, log)
+    else:
+        yield from _read_turn(turn, row, whole, log)
 
 
 def _read_record(row: object, where: str, log: ReadingLog) -> Iterator[HistoryMessage]:
+    turns = [each for key in _TURNS for each in get_list(row, key)]
     if not isinstance(row, dict):
         raise UsageError(f"{where}: is no object with a time, a speaker and a text")
-    turns = get_list(row, "messages") or get_list(row, "turns")
     if not turns:
-        yield from _read_turn(row, row, log)
+        yield from _read_turn(row, row, "", log)
     for turn in turns:
         if isinstance(turn, dict):
-            yield from _read_turn(turn, row, log)
+            yield from _read_turn(turn, row, where, log)
 
 
 def _read_turn(
-    turn: dict[str, Any], row: dict[str, Any], log: ReadingLog
+    turn: dict[str, Any], row: dict[str, Any], whole: str, log: ReadingLog
 ) -> Iterator[HistoryMessage]:
+    """A message; `whole` tells conversations without a name of their own apart."""
     texts = (read_content(turn.get(key)) for key in _TEXTS)
     text = next(filter(None, texts), "")
     at = find_time(turn, _TIMES) or find_time(row, _TIMES)
@@ -113,7 +141,7 @@ def _read_turn(
         speaker=speaker,
         text=text,
         room=room,
-        conversation=thread or room.key,
+        conversation=thread or whole or room.key,
         title=title or (channel or thread),
     )
 

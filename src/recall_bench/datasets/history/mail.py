@@ -1,8 +1,9 @@
 """Mail in mbox files, as Thunderbird, Apple Mail and Google Takeout write them.
 
-A message begins with a line `From ` after an empty line. Attachments are left out, and so are
-quoted lines and signatures, which repeat what earlier messages say. A message that several labels
-hold is taken once.
+A message begins with a line `From ana@x.example Tue Mar  5 14:00:00 2024` after an empty line, with
+a header below it; other lines that begin with "From " are text. Attachments are left out, and so
+are quoted lines and signatures, which repeat what earlier messages say. A message that several
+labels hold is taken once.
 """
 
 import re
@@ -16,7 +17,12 @@ from email.utils import getaddresses, parsedate_to_datetime
 from html.parser import HTMLParser
 
 from recall_bench.core.errors import UsageError
-from recall_bench.datasets.history.history_message import HistoryMessage, ReadingLog, Room
+from recall_bench.datasets.history.history_message import (
+    HistoryMessage,
+    ReadingLog,
+    Room,
+    assume_utc,
+)
 from recall_bench.datasets.history.history_source import HistoryFile, HistorySource
 
 MAIL = Room("mail", "Mail")
@@ -31,6 +37,8 @@ _QUOTE_HEAD = re.compile(
     r"^(?:On|Am|Le|El|Op|Il|Em)\b.{0,200}(?:wrote|schrieb|écrit|escribió|schreef|scritto|escreveu)"
     r".{0,80}:\s*$"
 )
+_DATED_START = re.compile(rb"From \S+ .*\b\d{4}\b")
+_HEADER = re.compile(rb"[!-9;-~]+:")
 _DISCARDED = frozenset({"spam", "trash", "papierkorb", "corbeille"})
 _MESSAGE_ID = re.compile(r"<[^<>\s]+>")
 
@@ -53,28 +61,39 @@ def _is_mbox(file: HistoryFile) -> bool:
 
 def _split_messages(file: HistoryFile) -> Iterator[bytes]:
     lines: list[bytes] = []
-    size, number, was_blank = 0, 0, True
+    size, number, was_blank, is_dated = 0, 0, True, False
     with file.open() as opened:
-        while line := opened.readline(_LINE):
+        line = opened.readline(_LINE)
+        while line:
             number += 1
-            if was_blank and line.startswith(b"From "):
-                if lines:
-                    yield b"".join(lines)
-                lines, size = [line], 0
+            below = opened.readline(_LINE)
+            if not lines and line.startswith(b"From "):
+                is_dated = _DATED_START.match(line) is not None
+                lines = [line]
             elif not lines:
                 if line.strip():
                     raise UsageError(
                         f"{file.shown}, line {number}: a message of an mbox file begins with "
                         "'From '; this is another kind of file"
                     )
-                continue
+            elif was_blank and _is_start(line, below, is_dated):
+                yield b"".join(lines)
+                lines, size = [line], 0
             elif size < _MAX_MESSAGE:
                 lines.append(line[1:] if line.startswith(b">From ") else line)
                 size += len(line)
             was_blank = not line.strip()
+            line = below
     if not lines:
         raise UsageError(f"{file.shown} holds no message")
     yield b"".join(lines)
+
+
+def _is_start(line: bytes, below: bytes, is_dated: bool) -> bool:
+    """Whether a message begins here; some programs write no date, and then the header decides."""
+    if not line.startswith(b"From ") or not _HEADER.match(below):
+        return False
+    return not is_dated or _DATED_START.match(line) is not None
 
 
 _PARSER = BytesParser()
@@ -131,7 +150,8 @@ def _parse_date(message: Message) -> datetime | None:
         found.utcoffset()
     except (TypeError, ValueError, OverflowError, IndexError):
         return None
-    return found if found.year > 1980 else None
+    # An offset of -0000 is UTC, and is read as a time without a zone.
+    return assume_utc(found) if found.year > 1980 else None
 
 
 def _add_people(message: Message, names: tuple[str, ...], log: ReadingLog) -> list[str]:

@@ -110,6 +110,10 @@ class MessageSpool:
             raise
         self._rows.clear()
 
+    def get_room(self, key: str) -> Room:
+        """The room with this key."""
+        return self._rooms[key]
+
     def count(self) -> int:
         """The number of different messages."""
         [[found]] = self._base.execute("SELECT COUNT(*) FROM messages")

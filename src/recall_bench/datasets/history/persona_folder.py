@@ -35,6 +35,8 @@ class HistoryWriter:
     """The name of the user, if it is known."""
     replace: Callable[[str], str]
     """What becomes of a text."""
+    replace_label: Callable[[str], str]
+    """What becomes of the name of a room."""
     rename: Callable[[Participant], str]
     """What becomes of a participant's name."""
     sessions: dict[str, str] = field(default_factory=dict)
@@ -72,7 +74,7 @@ class HistoryWriter:
 
     def _make_session_id(self, use: RoomUse) -> str:
         kind = use.room.key.partition(":")[0]
-        plain = unicodedata.normalize("NFKD", self.replace(use.room.label).casefold())
+        plain = unicodedata.normalize("NFKD", self.replace_label(use.room.label).casefold())
         words = re.findall(r"[a-z0-9]+", "".join(c for c in plain if not unicodedata.combining(c)))
         slug = "-".join(words)[:60].strip("-")
         return kind if slug in ("", kind) else f"{kind}-{slug}"
@@ -97,13 +99,17 @@ class HistoryWriter:
         for room in sorted(rooms, key=lambda key: key != PRINCIPAL):
             parts.append(f"# session: {self.sessions[room]}\n")
             for talk in rooms[room].values():
-                title = self._clean_title(talk[0].title) or self.sessions[room]
+                label = self.spool.get_room(room).label
+                title = self._clean_title(talk[0].title, label) or self.sessions[room]
                 lines = [f"### {title}, {at}", *map(self._render_message, talk)]
                 parts.append("\n\n".join(lines) + "\n")
         return "\n".join(parts)
 
-    def _clean_title(self, title: str) -> str:
-        return " ".join(self.replace(title).split())[:_TITLE_LENGTH].strip()
+    def _clean_title(self, title: str, label: str) -> str:
+        """A title; the name of the room that it begins with is a name, the rest is text."""
+        named = label if title.startswith(label) else ""
+        made = self.replace_label(named) + self.replace(title.removeprefix(named))
+        return " ".join(made.split())[:_TITLE_LENGTH].strip()
 
     def _render_message(self, message: SpooledMessage) -> str:
         to = ""
@@ -173,7 +179,8 @@ class HistoryWriter:
                 {
                     "id": self.sessions[use.room.key],
                     "type": "relationship",
-                    "title": self._clean_title(use.room.label) or self.sessions[use.room.key],
+                    "title": self._clean_title(use.room.label, use.room.label)
+                    or self.sessions[use.room.key],
                     "description": f"{use.messages:,} messages.",
                     "startDay": (use.first - first).days + 1,
                     "endDay": (use.last - first).days + 1,

@@ -10,9 +10,11 @@ import hmac
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Literal
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -49,10 +51,13 @@ _AUTOMATIC = re.compile(
     r"(?:no-?reply|do-?not-?reply|notifications?|mailer-daemon|newsletter)", re.IGNORECASE
 )
 _FEWEST_DIGITS, _MOST_DIGITS = 8, 15
+_FEWEST_KNOWN = 7
+"""Digits of a participant's number that is looked for however it is written."""
+_DIGIT_RUN = re.compile(r"\d(?:[ ().\-/\u00a0\u2010-\u2015]{0,3}\d){6,}")
 _DATE_SHAPE = r"(?!\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}(?!\d))"
 _PHONE = (
     rf"(?<![\w.,:/-])(?:\+\d|{_DATE_SHAPE}(?:00[1-9]|\(0?\d|0[1-9]))"
-    r"[\d ()/-]{5,18}\d(?!\w|[.,/:-]\d)"
+    r"[\d ()/\u2010-\u2012-]{5,18}\d(?!\w|[.,/:-]\d)"
     r"|(?<![\w.,/-])\d{3}-\d{3,4}-\d{4}(?!\w|-\d)"
 )
 _PHONE_SHAPE = re.compile(_PHONE)
@@ -60,13 +65,19 @@ _WORD = r"\w+(?:['’-]\w+)*"
 _TEXT_WORD = re.compile(_WORD)
 _TEXT = re.compile(
     r"(?P<url>\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s<>\"'()\[\]]+)"
-    r"|(?P<address>[\w.+%-]+@[\w-]+(?:\.[\w-]+)+)"
+    r"|(?P<address>(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+)"
     rf"|(?P<phone>{_PHONE})"
     r"|(?P<handle>(?<!\w)@\w[\w.-]*\w)"
+    r"|(?P<dotted>(?<![\w.])\w+(?:\.\w+)+)"
     rf"|(?P<word>{_WORD})"
 )
+_DOTTED = re.compile(r"\w\.\w")
+_OWNED = re.compile(r"(.+)(['’ʼ]\w?)")
+_PIECE = re.compile(r"(['’ʼ_\d-]+)")
+_URL_PIECE = re.compile(r"([/?&=#;:,]+)")
+_MOST_DECODINGS = 3
 _URL = re.compile(
-    r"(?P<scheme>[^:]+://)(?:(?P<login>[^/@\s]+)@)?(?P<host>[^/?#:]+)(?P<rest>.*)", re.DOTALL
+    r"(?P<scheme>[^:]+://)(?:(?P<login>[^/?#@\s]+)@)?(?P<host>[^/?#:]+)(?P<rest>.*)", re.DOTALL
 )
 _USER_PATH = re.compile(
     r"(?<=/)(?P<mark>@|~|in/|u/|user/|users/|people/|profile/|~?)(?P<name>[\w.%-]+)"
@@ -80,6 +91,9 @@ _CANDIDATE = re.compile(r"(?<![.!?:]\s)(?<!\w)([A-ZÀ-Þ][a-zà-ÿ]{2,})\s([A-Z�
 _MOST_CANDIDATES = 20_000
 _MOST_PLAIN = 200_000
 _SENTENCE_END = ".!?:;\n*>-•"
+
+Place = Literal["text", "URL", "label"]
+"""Where a word is. Case says nothing in a URL; in a label even a common word is the name."""
 
 
 class PseudonymMap(Record, frozen=True, kw_only=True):
@@ -96,7 +110,7 @@ class PseudonymMap(Record, frozen=True, kw_only=True):
 
 def fold_word(word: str) -> str:
     """A word without case and accents."""
-    plain = unicodedata.normalize("NFKD", word.casefold().replace("’", "'"))
+    plain = unicodedata.normalize("NFKD", re.sub("[’ʼ]", "'", word.casefold()))
     return "".join(mark for mark in plain if not unicodedata.combining(mark))
 
 
@@ -120,6 +134,12 @@ class Pseudonymiser:
     """Pairs of capitalised words that may be names of people who take no part."""
     _taken: set[str] = field(default_factory=set)
     _unspaced: re.Pattern[str] | None = None
+    _numbers: set[str] = field(default_factory=set)
+    """The digits of known numbers, also without the code of the country."""
+    _sizes: list[int] = field(default_factory=list)
+    """How many digits those have, the most first."""
+    _has_dotted: bool = False
+    """Whether a handle has dots, which no word has."""
     _plain: set[str] = field(default_factory=set)
     """Words that are no names: most of a text, so they are looked up once."""
 
@@ -161,81 +181,138 @@ class Pseudonymiser:
             if word not in self.names:
                 self.names[word] = self._invent(word)
         for person in sorted(humans, key=lambda each: each.key):
-            for handle in sorted(person.handles):
-                if not re.search(r"\s", handle) and (key := fold_word(handle).lstrip("@")):
-                    self.handles.setdefault(key, self._make_local_part(person, key))
+            for handle in _list_handles(person):
+                if key := fold_word(handle).lstrip("@"):
+                    self.handles.setdefault(key, self._make_handle(person, key))
             for address in sorted(person.addresses):
                 self._replace_address(address, person)
             for phone in sorted(person.phones):
                 self._replace_phone(phone)
         self.counts.clear()
         self._plain.clear()
+        self._numbers = {n for p in self.phones for n in _list_forms(p)}
+        self._numbers.update(n for e in humans for p in e.phones for n in _list_forms(p))
+        self._sizes = sorted({len(number) for number in self._numbers}, reverse=True)
+        self._has_dotted = any("." in handle for handle in self.handles)
         unspaced = sorted((w for w in self.names if _CJK.search(w)), key=len, reverse=True)
         self._unspaced = re.compile("|".join(map(re.escape, unspaced))) if unspaced else None
 
     def replace(self, text: str) -> str:
         """The text with everything replaced that is known or has an unmistakable shape."""
+        return self._replace_in(text, "text")
+
+    def replace_label(self, label: str) -> str:
+        """The name of a person or a room, in which a name is one in any case and any place."""
+        return self._replace_in(label, "label")
+
+    def rename(self, person: Participant) -> str:
+        """The name to show for a participant."""
+        if person.is_agent or _is_automatic(person):
+            return person.label
+        label = person.label
+        if not any(mark.isalpha() for mark in label) and any(mark.isdigit() for mark in label):
+            return self._count("phones", self._replace_phone(label))
+        return self.replace_label(label)
+
+    def _replace_in(self, text: str, place: Place) -> str:
+        text = unicodedata.normalize("NFC", text)
         self._note_candidates(text)
+        made, done = [], 0
+        for start, end in self._find_numbers(text):
+            made.append(self._replace_between(text[done:start], place))
+            made.append(self._count("phones", self._replace_phone(text[start:end])))
+            done = end
+        return "".join([*made, self._replace_between(text[done:], place)])
+
+    def _replace_between(self, text: str, place: Place) -> str:
+        """The text, which holds no known number, with everything else replaced."""
         if not self._may_hold_names(text):
             return text
         if self._unspaced is not None:
             text = self._unspaced.sub(
                 lambda found: self._count("names", self.names[found[0]]), text
             )
-        return _TEXT.sub(self._replace_match, text)
+        return _TEXT.sub(lambda found: self._replace_match(found, place), text)
 
-    def rename(self, person: Participant) -> str:
-        """The name to show for a participant, whatever its case."""
-        if person.is_agent or _is_automatic(person):
-            return person.label
-        if not person.name or "@" in person.label or person.label in person.phones:
-            return self.replace(person.label)
+    def _find_numbers(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where a known number is, whatever is between its digits."""
+        if not self._numbers:
+            return
+        for run in _DIGIT_RUN.finditer(text):
+            places = [place for place in range(*run.span()) if text[place].isdigit()]
+            end = run.start()
+            for first, place in enumerate(places):
+                is_inside = place < end or (first > 0 and places[first - 1] == place - 1)
+                if is_inside or not (
+                    size := self._measure_number(text, places[first : first + self._sizes[0]])
+                ):
+                    continue
+                end = places[first + size - 1] + 1
+                yield place, end
 
-        def replace_part(part: re.Match[str]) -> str:
-            made = self.names.get(fold_word(part[0]))
-            return part[0] if made is None else self._count("names", made)
+    def _measure_number(self, text: str, places: list[int]) -> int:
+        """How many of the digits at these places are a known number; 0 if none is."""
+        digits = "".join(text[place] for place in places)
+        for size in self._sizes:
+            if size <= len(places) and digits[:size] in self._numbers:
+                after = places[size - 1] + 1
+                return 0 if text[after : after + 1].isdigit() else size
+        return 0
 
-        return _NAME_WORD.sub(replace_part, person.name)
-
-    def _replace_match(self, found: re.Match[str]) -> str:
+    def _replace_match(self, found: re.Match[str], place: Place) -> str:
         match found.lastgroup:
             case "url":
-                return self._replace_url(found[0])
+                return self._replace_url(found[0], place)
             case "address":
                 return self._count("addresses", self._replace_address(found[0]))
             case "phone":
                 digits = sum(mark.isdigit() for mark in found[0])
-                is_phone = _FEWEST_DIGITS <= digits <= _MOST_DIGITS
+                is_phone = place != "URL" and _FEWEST_DIGITS <= digits <= _MOST_DIGITS
                 return (
                     self._count("phones", self._replace_phone(found[0])) if is_phone else found[0]
                 )
             case "handle":
                 return self._replace_handle(found)
-        return self._replace_word(found)
+            case "dotted":
+                return self._replace_dotted(found, place)
+        return self._replace_word(found, place)
+
+    def _replace_dotted(self, found: re.Match[str], place: Place) -> str:
+        """Words with dots between them: a handle, or the name of a file or a sentence's end."""
+        if (key := fold_word(found[0])) in self.handles:
+            return self._count("handles", self.handles[key])
+        made, done = "", found.start()
+        for word in _TEXT_WORD.finditer(found.string, *found.span()):
+            made += found.string[done : word.start()] + self._replace_word(word, place)
+            done = word.end()
+        return made + found.string[done : found.end()]
 
     def _count(self, kind: str, text: str) -> str:
         self.counts[kind] += 1
         return text
 
-    def _replace_word(self, found: re.Match[str]) -> str:
+    def _replace_word(self, found: re.Match[str], place: Place) -> str:
         word = found[0]
         if word in self._plain:
             return word
         key = fold_word(word)
-        if key in self.handles and re.search(r"[\d_.]", key):
+        is_name = key in self.names
+        if key in self.handles and ((is_name and place == "URL") or re.search(r"[\d_.]", key)):
             return self._count("handles", self.handles[key])
-        if key in self.names:
-            return self._replace_name(word, key, found)
-        owned = re.fullmatch(r"(.+)(['’]\w?)", word)
-        if owned is not None and (key := fold_word(owned[1])) in self.names:
-            return self._replace_name(owned[1], key, found) + owned[2]
-        pieces = re.split(r"(['’-])", word)
-        if not any(fold_word(piece) in self.names for piece in pieces):
+        if is_name:
+            return self._replace_name(word, found, place)
+        owned = _OWNED.fullmatch(word)
+        if owned is not None and fold_word(owned[1]) in self.names:
+            return self._replace_name(owned[1], found, place) + owned[2]
+        pieces = _split_word(word)
+        known = {key for piece in pieces if (key := fold_word(piece)) in self.names}
+        if not known:
             return self._note_plain(word)
+        # Two names in one word are a person, whatever their case: ana_ruiz, bob-meyer.
+        if len(known) > 1 and known - _WORDS - _DATES:
+            place = "label"
         return "".join(
-            self._replace_name(piece, fold_word(piece), found)
-            if fold_word(piece) in self.names
-            else piece
+            self._replace_name(piece, found, place) if fold_word(piece) in known else piece
             for piece in pieces
         )
 
@@ -248,18 +325,26 @@ class Pseudonymiser:
         """Whether a text needs a closer look; most texts of a large history do not."""
         if "@" in text or "://" in text or _PHONE_SHAPE.search(text):
             return True
+        if self._has_dotted and _DOTTED.search(text):
+            return True
         return not self._plain.issuperset(_TEXT_WORD.findall(text))
 
-    def _replace_name(self, word: str, key: str, found: re.Match[str]) -> str:
+    def _replace_name(self, word: str, found: re.Match[str], place: Place) -> str:
+        key = fold_word(word)
         name = self.names[key]
-        if not word[0].isupper() and not _CJK.search(word):
-            if not self.any_case or key in _WORDS or key in _DATES:
-                self.left[word] += 1
-                return word
-            return self._count("names", name.lower())
-        if (key in _DATES or key in _WORDS) and not self._is_name_here(key, found):
+        is_common = key in _WORDS or key in _DATES
+        is_small = not word[0].isupper() and not _CJK.search(word)
+        if place == "label":
+            is_name = True
+        elif is_small:
+            is_name = (self.any_case or place == "URL") and not is_common
+        else:
+            is_name = not is_common or self._is_name_here(key, found)
+        if not is_name:
             self.left[word] += 1
             return word
+        if is_small and place != "label":
+            name = name.lower()
         return self._count("names", name.upper() if word.isupper() and len(word) > 2 else name)
 
     def _is_name_here(self, key: str, found: re.Match[str]) -> bool:
@@ -316,7 +401,7 @@ class Pseudonymiser:
         made = iter(self.phones[digits])
         return re.sub(r"\d", lambda _: next(made), phone)
 
-    def _replace_url(self, url: str) -> str:
+    def _replace_url(self, url: str, place: Place) -> str:
         parts = _URL.fullmatch(url)
         if parts is None:
             return url
@@ -325,6 +410,10 @@ class Pseudonymiser:
             login = self._count("URL users", "user@")
         is_social = _SOCIAL.search(host) is not None
         rest = _USER_PATH.sub(lambda found: self._replace_path_user(found, is_social), rest)
+        # A URL within a URL is decoded already, and another one in that is left to its depth.
+        decodings = 0 if place == "URL" else _MOST_DECODINGS
+        pieces = _URL_PIECE.split(rest)
+        rest = "".join(self._replace_url_piece(piece, decodings) for piece in pieces)
         return f"{parts['scheme']}{login}{self._replace_domain(host)}{rest}"
 
     def _replace_path_user(self, found: re.Match[str], is_social: bool) -> str:
@@ -337,6 +426,25 @@ class Pseudonymiser:
             made = self.handles.setdefault(key, self._make_local_part(None, key))
             return mark + self._count("URL users", made)
         return found[0]
+
+    def _replace_url_piece(self, piece: str, decodings: int) -> str:
+        """A part of a path or query; what is encoded in it is read too."""
+        plain = piece
+        for _ in range(decodings):
+            if "%" not in plain:
+                break
+            plain = unquote(plain)
+        made = self._replace_in(plain, "URL")
+        if made == unicodedata.normalize("NFC", plain):
+            return piece
+        return made if plain == piece else quote(made, safe="")
+
+    def _make_handle(self, person: Participant, key: str) -> str:
+        """A handle: the person's invented name; other digits for those who have no other name."""
+        made = self._make_local_part(person, key)
+        if key != fold_word(person.name) or not re.search(r"\d", key):
+            return made
+        return f"{made}{100 + int.from_bytes(self._hash(f'digits {key}'), 'big') % 900}"
 
     def _make_local_part(self, person: Participant | None, key: str) -> str:
         """The part of an address before the @: the person's invented name, or another one."""
@@ -377,11 +485,45 @@ def _is_automatic(person: Participant) -> bool:
     return any(_AUTOMATIC.match(address) for address in person.addresses)
 
 
+def _list_handles(person: Participant) -> list[str]:
+    """What a person is called in one word; a name that is no usual one is a handle too."""
+    known = set(person.handles)
+    if "@" not in person.name and re.search(r"\w[_.\d]", person.name):
+        known.add(person.name)
+    return sorted(each for each in known if not re.search(r"\s", each) and re.search(r"\w", each))
+
+
+def _list_forms(phone: str) -> Iterator[str]:
+    """The digits of a number as they may be written: with and without the country's code."""
+    digits = re.sub(r"\D", "", phone)
+    whole = digits.lstrip("0")
+    for form in (digits, whole, f"0{whole}"):
+        if len(form) >= _FEWEST_KNOWN:
+            yield form
+    if phone.lstrip().startswith(("+", "00")):
+        for code in (1, 2, 3):
+            if len(whole) - code > _FEWEST_DIGITS:
+                yield from (whole[code:], f"0{whole[code:]}")
+
+
+def _split_word(word: str) -> list[str]:
+    """The word in pieces: at marks, digits, and where a capital follows a small letter."""
+    pieces: list[str] = []
+    for part in _PIECE.split(word):
+        start = 0
+        for place in range(1, len(part)):
+            if part[place].isupper() and part[place - 1].islower():
+                pieces.append(part[start:place])
+                start = place
+        pieces.append(part[start:])
+    return pieces
+
+
 def _list_name_words(name: str) -> list[str]:
     if "@" in name:
         return []
     return [
         word
-        for word in _NAME_WORD.findall(name)
+        for word in _NAME_WORD.findall(unicodedata.normalize("NFC", name))
         if (len(word) > 1 and fold_word(word) not in _NO_NAMES) or _CJK.search(word)
     ]

@@ -130,7 +130,9 @@ def _read_slack_message(message: object, room: Room, names: _SlackNames) -> Hist
     speaker = get_text(message, "user", "bot_id") or get_text(message, "username") or "someone"
     profile = get_dict(message, "user_profile")
     shown = get_text(profile, "real_name", "name") or get_text(message, "username")
-    log.add_person(speaker, shown, is_agent=bool(get_text(message, "bot_id")))
+    # What a person posts through an app has the app's bot_id beside the user.
+    is_agent = bool(get_text(message, "bot_id")) and not get_text(message, "user")
+    log.add_person(speaker, shown, is_agent=is_agent)
     thread = get_text(message, "thread_ts")
     return HistoryMessage(
         at=at,
@@ -146,6 +148,7 @@ _PACKAGE_FILE = re.compile(r"messages\.(?:json|csv)")
 _DISCORD_MENTION = re.compile(r"<@[!&]?\d+>")
 _DIRECT = ("DM", "1", "DirectTextChat")
 _WRITTEN = ("", "Default", "Reply", "0", "19")
+_DIRECT_NAME = re.compile(r"Direct Message with (?P<account>.+?)(?:#\d{1,4})?")
 
 
 def read_discord(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
@@ -181,6 +184,9 @@ def _read_package(
         room = Room(
             f"discord:{file.parent}", name if is_direct else f"#{name}", is_group=not is_direct
         )
+        if other := _DIRECT_NAME.fullmatch(name):
+            # The package lists nobody; the one who was written to is in the name of the chat.
+            log.add_person(f"discord:{other['account']}", other["account"])
         for row in _read_package_rows(file):
             at = parse_time(row.get("Timestamp"))
             text = _DISCORD_MENTION.sub("@someone", str(row.get("Contents") or "")).strip()

@@ -1,19 +1,21 @@
 """Messages in the inputs and outputs of model calls, in the shapes that tracing tools record.
 
-A call repeats all messages before it. So a message has an identity: its conversation, role, text
-and how many equal ones are before it in the same call. Equal identities are one message, at the
-time of the first call that has it.
+Most calls repeat all messages before them. So a message has an identity: its conversation, role,
+text and how many equal ones are before it in the same call. Equal identities are one message, at
+the time of the first call that has it. In a conversation whose calls hold the new messages alone
+the request is part of the identity: there an equal text is said again.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 
 import msgspec
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.foreign_json import decode_plain_json
 from recall_bench.datasets.history.history_message import (
     ASSISTANT_ROOM,
@@ -57,13 +59,41 @@ class TracedCall:
     at: datetime
     ended: datetime | None
     conversation: str
+    request: str
+    """The trace or run: calls within one may repeat each other. Empty if it is not known."""
     title: str
     asked: tuple[ChatTurn, ...]
     replied: tuple[ChatTurn, ...]
 
 
-def build_messages(call: TracedCall, log: ReadingLog) -> Iterator[HistoryMessage]:
-    """The messages of a call by the user and the model."""
+def build_messages(
+    list_calls: Callable[[], Iterable[TracedCall]], missing: str, log: ReadingLog
+) -> Iterator[HistoryMessage]:
+    """The messages of all calls by the user and the model; UsageError if there is no call.
+
+    The calls are read twice.
+    """
+    repeating = {call.conversation for call in list_calls() if _repeats(call)}
+    found = False
+    for call in list_calls():
+        found = True
+        is_repeating = call.conversation in repeating
+        request = "" if is_repeating else call.request or call.at.isoformat()
+        yield from _build_call_messages(call, request, log)
+    if not found:
+        raise UsageError(missing)
+
+
+def _repeats(call: TracedCall) -> bool:
+    """Whether a call holds what was said before it."""
+    roles = [turn.role for turn in call.replied]
+    has_answer = any(turn.role in ("assistant", "tool") for turn in call.asked)
+    return has_answer or ("assistant" in roles and "user" in roles[roles.index("assistant") :])
+
+
+def _build_call_messages(
+    call: TracedCall, request: str, log: ReadingLog
+) -> Iterator[HistoryMessage]:
     # An output that holds messages of the user is the whole state after the call.
     is_state = any(turn.role == "user" for turn in call.replied)
     parts = [(call.asked, call.at), (call.replied, call.ended or call.at)]
@@ -77,7 +107,7 @@ def build_messages(call: TracedCall, log: ReadingLog) -> Iterator[HistoryMessage
             if speaker is None or not turn.text:
                 log.skip("by tools", turn.role == "tool")
                 continue
-            content = json.dumps([call.conversation, turn.role, turn.text, before[turn]])
+            content = json.dumps([call.conversation, turn.role, turn.text, before[turn], request])
             yield HistoryMessage(
                 at=assume_utc(at),
                 speaker=speaker,

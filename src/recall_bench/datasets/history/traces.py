@@ -11,6 +11,7 @@ only a file without any is read by its model calls.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any
 
 from recall_bench.core.errors import UsageError
@@ -75,18 +76,17 @@ def _read_file(file: HistoryFile, arrays: tuple[str, ...]) -> Iterator[tuple[str
 
 def read_otel(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every message of the spans and log records of model calls."""
-    found = False
-    for key, value, _ in _read_documents(source, "OpenTelemetry", "resourceSpans", "resourceLogs"):
-        for span in _list_spans(key, value):
-            call = _read_span(span)
-            if call is not None:
-                found = True
-                yield from build_messages(call, log)
-    if not found:
-        raise UsageError(
-            f"{source.path} holds no message of a model call; record the content of messages "
-            "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true), or say --format"
-        )
+
+    def list_calls() -> Iterator[TracedCall]:
+        arrays = ("resourceSpans", "resourceLogs")
+        for key, value, _ in _read_documents(source, "OpenTelemetry", *arrays):
+            yield from filter(None, map(_read_span, _list_spans(key, value)))
+
+    missing = (
+        f"{source.path} holds no message of a model call; record the content of messages "
+        "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true), or say --format"
+    )
+    return build_messages(list_calls, missing, log)
 
 
 def _list_spans(key: str, value: object) -> Iterator[dict[str, Any]]:
@@ -97,11 +97,34 @@ def _list_spans(key: str, value: object) -> Iterator[dict[str, Any]]:
             yield from (each for each in get_list(scope, "spans") if isinstance(each, dict))
     elif key == "resourceLogs" or get_list(value, "scopeLogs"):
         for scope in get_list(value, "scopeLogs"):
-            yield from map(_wrap_record, get_list(scope, "logRecords"))
+            records = filter(_is_dict, get_list(scope, "logRecords"))
+            for name, group in groupby(records, key=_name_span):
+                yield from _merge_records(list(map(_wrap_record, group)), is_call=bool(name))
     elif get_list(value, "spans"):
         yield from (each for each in value["spans"] if isinstance(each, dict))  # type: ignore[index]
     elif isinstance(value, dict):
         yield _wrap_record(value) if "body" in value else value
+
+
+def _is_dict(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _name_span(record: object) -> str:
+    return get_text(record, "spanId", "span_id")
+
+
+def _merge_records(records: list[dict[str, Any]], *, is_call: bool) -> Iterator[dict[str, Any]]:
+    """Records of one call as one span; each alone if they do not say which call they are of."""
+    if not is_call:
+        yield from records
+        return
+    events = [event for record in records for event in record["events"]]
+    attributes: dict[str, Any] = {}
+    for record in records:
+        attributes.update(record["attributes"])
+    ends = {"endTimeUnixNano": records[-1].get("timeUnixNano")}
+    yield {**records[0], **ends, "attributes": attributes, "events": events}
 
 
 def _wrap_record(record: object) -> dict[str, Any]:
@@ -164,10 +187,18 @@ def _read_span(span: dict[str, Any]) -> TracedCall | None:
         at=at,
         ended=find_time(span, _END),
         conversation=thread or trace,
+        request=_name_request(span, trace),
         title=get_text(attributes, "gen_ai.agent.name") or "Assistant",
         asked=tuple(asked),
         replied=tuple(replied),
     )
+
+
+def _name_request(span: dict[str, Any], trace: str) -> str:
+    """The trace; of a log record, which may be one of many in it, the call or the time."""
+    if "body" not in span:
+        return trace
+    return f"{trace}/{_name_span(span) or find_time(span, _START)}"
 
 
 _EVENT_ROLES = {
@@ -211,13 +242,13 @@ def _read_indexed(attributes: dict[str, Any], prefix: str, role: str) -> Iterato
 
 def read_langfuse(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every message of the traces; of observations alone, those of the generations."""
-    found = False
-    for key, value, _ in _read_documents(source, "Langfuse", "data", "traces"):
-        for call in _list_langfuse_calls(key, value):
-            found = True
-            yield from build_messages(call, log)
-    if not found:
-        raise UsageError(f"{source.path} holds no trace with input or output; name another export")
+
+    def list_calls() -> Iterator[TracedCall]:
+        for key, value, _ in _read_documents(source, "Langfuse", "data", "traces"):
+            yield from _list_langfuse_calls(key, value)
+
+    missing = f"{source.path} holds no trace with input or output; name another export"
+    return build_messages(list_calls, missing, log)
 
 
 def _list_langfuse_calls(key: str, value: object) -> Iterator[TracedCall]:
@@ -252,6 +283,7 @@ def _make_langfuse_call(trace: dict[str, Any]) -> TracedCall | None:
         at=at,
         ended=find_time(trace, _END),
         conversation=get_text(trace, "sessionId", "session_id", "traceId", "id"),
+        request=get_text(trace, "traceId", "id"),
         title=get_text(trace, "name") or "Assistant",
         asked=asked,
         replied=replied,
@@ -262,14 +294,13 @@ def read_langsmith(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMe
     """Every message of the runs without a parent; without any, of the model calls."""
     has_roots = any(_is_root(run) for _, run, _ in _read_documents(source, "LangSmith", "runs"))
     is_wanted: Callable[[object], bool] = _is_root if has_roots else _is_model_call
-    found = False
-    for _, run, _ in _read_documents(source, "LangSmith", "runs"):
-        call = _make_langsmith_call(run) if is_wanted(run) else None
-        if call is not None:
-            found = True
-            yield from build_messages(call, log)
-    if not found:
-        raise UsageError(f"{source.path} holds no run with inputs or outputs; name another export")
+
+    def list_calls() -> Iterator[TracedCall]:
+        runs = (run for _, run, _ in _read_documents(source, "LangSmith", "runs"))
+        yield from filter(None, map(_make_langsmith_call, filter(is_wanted, runs)))
+
+    missing = f"{source.path} holds no run with inputs or outputs; name another export"
+    return build_messages(list_calls, missing, log)
 
 
 def _is_root(run: object) -> bool:
@@ -292,6 +323,7 @@ def _make_langsmith_call(run: dict[str, Any]) -> TracedCall | None:
         at=at,
         ended=find_time(run, ("end_time",)),
         conversation=thread or get_text(run, "trace_id", "id"),
+        request=get_text(run, "trace_id", "id"),
         title=get_text(run, "name") or "Assistant",
         asked=asked,
         replied=replied,

@@ -32,6 +32,15 @@ _OMITTED = re.compile(
     r"|.{0,80}\((?:file attached|Datei angehängt|archivo adjunto|fichier joint)\)",
     re.IGNORECASE | re.DOTALL,
 )
+_NUMBER = re.compile(r"\+?[\d ()./\u00a0\u2010-\u2015-]{7,}")
+_QUOTES = re.compile('["“”„«»]')
+_NOTICE = re.compile(
+    r"\b(?:changed (?:the|this) (?:subject|group)|created (?:the )?group"
+    r"|hat (?:den Betreff|den Gruppennamen|die Gruppe|das Thema)"
+    r"|cambió el (?:asunto|nombre)|creó el grupo|a (?:changé|modifié) le|a créé le groupe"
+    r"|ha (?:cambiato|modificato) l|ha creato il gruppo|mudou o|criou o grupo)",
+    re.IGNORECASE,
+)
 _CHAT_NAME = re.compile(
     r"(?:whatsapp[ -]?chat|chat de whatsapp|discussion whatsapp|conversa do whatsapp)"
     r"(?: (?:with|mit|con|avec|com))?[ -]*",
@@ -146,7 +155,7 @@ def _make_message(
     sender, colon, first = begun["rest"].partition(": ")
     text = "\n".join([first, *more]).strip()
     at = _parse_moment(begun, order)
-    if not colon or is_notice or at is None or len(sender) > 100:
+    if not colon or is_notice or at is None or _is_no_sender(sender):
         log.skip("notices")
         return
     if not text or _OMITTED.fullmatch(text):
@@ -154,7 +163,7 @@ def _make_message(
         return
     name = sender.strip().lstrip("~ ").strip()
     person = log.add_person(f"whatsapp:{name}", name)
-    if re.fullmatch(r"\+?[\d ()-]{7,}", name):
+    if _NUMBER.fullmatch(name):
         person.phones.add(name)
     yield HistoryMessage(
         at=at,
@@ -164,6 +173,12 @@ def _make_message(
         conversation=room.key,
         title=room.label,
     )
+
+
+def _is_no_sender(text: str) -> bool:
+    """Whether what is before the colon is a notice: Ana changed the subject to "Trip: Rome"."""
+    is_inside_quotes = len(_QUOTES.findall(text)) % 2 == 1
+    return len(text) > 100 or is_inside_quotes or _NOTICE.search(text) is not None
 
 
 def _parse_moment(found: re.Match[str], order: str) -> datetime | None:
