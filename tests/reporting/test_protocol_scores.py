@@ -207,7 +207,7 @@ def test_a_gate_does_not_decide_between_protocols(tmp_path: Path) -> None:
 def test_the_report_says_what_there_is_not(tmp_path: Path) -> None:
     folder, _ = measure_locomo(tmp_path / "a", GOOD)
 
-    done = publish_report(folder.path, data=tmp_path / "a" / "locomo10.json")
+    done = publish_report(folder, data=tmp_path / "a" / "locomo10.json")
     text = render_report(done.report)
     page = done.files[0].read_text(encoding="utf-8")
 
@@ -223,7 +223,7 @@ def test_the_report_says_what_there_is_not(tmp_path: Path) -> None:
 def test_misses_of_retrieval_are_not_laid_to_answers(tmp_path: Path) -> None:
     folder, _ = measure_locomo(tmp_path / "a", POOR, protocol="strict", skip_qa=True)
 
-    found = publish_report(folder.path).report.attribution
+    found = publish_report(folder).report.attribution
 
     assert found.misses
     assert {each.leaf.value for each in found.leaves if each.trials} == {"not-retrieved"}

@@ -11,6 +11,7 @@ import pytest
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.reporting.publication import PublishedReport, publish_report
+from recall_bench.runs.run_folder import RunFolder
 from tests.processes import wait_until_gone
 from tests.written_runs import Story, plan_of, question, trial
 
@@ -38,7 +39,7 @@ def published(folder: Path) -> Iterator[PublishedReport]:
     """Its report, written from within that folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        yield publish_report(folder / "run", into=folder / "out", pictures=True)
+        yield publish_report(RunFolder.open(folder / "run"), into=folder / "out", pictures=True)
 
 
 def test_a_persona_may_be_called_anything(folder: Path, published: PublishedReport) -> None:

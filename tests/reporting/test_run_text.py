@@ -14,9 +14,9 @@ from recall_bench.reporting.run_text import (
     STUB_WARNING,
     describe_verdict,
     format_progress,
-    render_heatmap,
     render_run,
 )
+from recall_bench.reporting.score_tables import render_heatmap
 from recall_bench.runs.estimates import RunEstimates
 from recall_bench.runs.summary import summarise
 from tests.written_runs import (
@@ -302,7 +302,7 @@ def test_a_progress_line_tells_one_checkpoint(story: Story) -> None:
 
     assert line == (
         "  [bench] [ 1/12] ada     2d +   2d ingest=  1.0s q=2 (new=2 hist=0/0) "
-        "query= 30.1s score=50.0% unanswered=1"
+        "query=  2.1s score=50.0% unanswered=1"
     )
 
 

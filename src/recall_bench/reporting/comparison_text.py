@@ -18,6 +18,7 @@ from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.reporting.formats import (
     OF_100,
     SMALL_MARK,
+    capitalise,
     format_basis,
     format_delta,
     format_interval,
@@ -197,6 +198,8 @@ def _render_contrast(
 ) -> Iterator[str]:
     yield from format_heading(f"{contrast.letter} against A")
     yield from wrap_text(f"{conclusion[0].upper()}{conclusion[1:]}.")
+    if contrast.order_said is not None:
+        yield from wrap_text(f"{capitalise(contrast.order_said)}.")
     yield ""
     yield from format_fact("Pairs", _describe_pairs(contrast, report.unit))
     for each in contrast.dropped:
@@ -212,6 +215,9 @@ def _render_contrast(
     yield from _render_parts(
         head[: _NAME_WIDTH - 1], contrast, [contrast.overall, *contrast.categories], scale=OF_100
     )
+    if contrast.judges:
+        yield ""
+        yield from _render_parts("by judge", contrast, contrast.judges, scale=OF_100)
     rates = [
         part.replace(name=name)
         for name, part in (("invented", contrast.inventions), ("leaked", contrast.leaks))

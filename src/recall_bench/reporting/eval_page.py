@@ -23,6 +23,7 @@ from recall_bench.reporting.eval_report import (
 )
 from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
 from recall_bench.reporting.formats import format_card, format_number
+from recall_bench.reporting.judge_text import describe_range
 
 _LONGEST = "longest option"
 _DASH = "–"
@@ -103,6 +104,8 @@ class _EvalPage:
         )
         if report.validity != "valid":
             yield f"**These figures are {report.validity}: {report.reason}.**"
+        if report.judges is not None:
+            yield f"Judges: {describe_range(report.judges)}."
 
     def _list_headline(self) -> list[str]:
         return [name for name in self._report.headline if name in self._figures]

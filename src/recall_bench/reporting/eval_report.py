@@ -27,6 +27,8 @@ from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.metrics.retrieval import BUDGETS
 from recall_bench.reporting.eval_scores import ANSWERED, OPEN, QuestionScorer, ScoredQuestion
 from recall_bench.reporting.groups import group_by
+from recall_bench.reporting.trial_scores import measure_judges
+from recall_bench.runs.judge_sensitivity import JudgeSensitivity
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult
 
@@ -297,6 +299,8 @@ class EvalReport(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     reader: ReaderCard | None = None
     judge: JudgeCard | None = None
     """None where no answer was judged."""
+    judges: JudgeSensitivity | None = None
+    """How much the score depends on the judge; None if there was one judge."""
     asked: dict[str, object]
     """What was asked for that can change a number."""
     plan_digest: str
@@ -414,6 +418,7 @@ def build_eval_report(
         system=plan.system,
         reader=plan.reader,
         judge=None if plan.unjudged else plan.judge,
+        judges=measure_judges(folder),
         asked=_describe_request(request, plan),
         plan_digest=plan.digest,
         code=folder.codes,

@@ -14,7 +14,6 @@ from recall_bench.core.record import ComputedRecord
 from recall_bench.core.scenario import Expects, Item, Scenario
 from recall_bench.core.verdict import PASS, Verdict
 from recall_bench.core.words import estimate_tokens, normalise_words
-from recall_bench.datasets.halumem import EXTRACTION, INTERFERENCE, UPDATE
 from recall_bench.datasets.methodologies import AnswerCheck, Level, Methodology, Ranking, name_unit
 from recall_bench.judging.offline.stance import Stance, read_stance
 from recall_bench.judging.protocols import registry
@@ -237,13 +236,6 @@ def _label_figures(level: Level, figures: Mapping[str, float]) -> Figures:
     return {f"{level} {name}": value for name, value in figures.items()}
 
 
-STORED_FIGURES = {
-    EXTRACTION: "extracted",
-    UPDATE: "updated",
-    INTERFERENCE: "false memory resisted",
-}
-"""The figure of each category of memory points."""
-
 JUDGED = "judged right"
 """1 if the judge found the answer right, else 0."""
 _ABSTAINING = (Stance.IGNORANT, Stance.ABSENT)
@@ -364,7 +356,7 @@ class QuestionScorer:
         figures = {
             **scored.figures,
             **score_protocols(self._methodology.answers, item, text or ""),
-            **self._score_outcome(item, result.outcome),
+            **score_outcome(self._methodology, item, result.outcome, text),
         }
         # A trap of signs alone, such as "?", is nothing that an answer could hold.
         traps = [trap for trap in item.truth.distractors if normalise_words(trap)]
@@ -377,35 +369,49 @@ class QuestionScorer:
             figures=figures,
             chance={**scored.chance, **guessed} if guessed else scored.chance,
             answer=text,
-            abstained=None if said is None else read_stance(said).stance in _ABSTAINING,
+            abstained=None if said is None else _abstains(said),
             fell_for_trap=None if said is None or not traps else contains_trap(said, traps),
             longest_option=score_longest_option(item) if item.choices else None,
             unjudged=result.outcome.fault if isinstance(result.outcome, NotJudged) else None,
         )
 
-    def _score_outcome(self, item: Item, outcome: Outcome | None) -> Figures:
-        if self._methodology.judging is AnswerCheck.COMPUTED:
-            return {}
-        if self._methodology.reads_store:
-            return _score_stored(item, outcome)
-        if isinstance(outcome, NotAnswered):
-            return {JUDGED: 0.0}
-        if not isinstance(outcome, Judged):
-            return {}
-        found = [str(each) for each in outcome.verdict.findings]
-        counted = {name: float(name in found) for name in self._methodology.counts}
-        return {JUDGED: score_verdict(outcome.verdict), **counted}
+
+def list_judged_figures(methodology: Methodology) -> tuple[str, ...]:
+    """The figures that follow from what a judge found, apart from the findings that it counts."""
+    if methodology.judging is AnswerCheck.COMPUTED:
+        return ()
+    if methodology.reads_store:
+        return tuple(dict.fromkeys(methodology.stored_figures.values()))
+    return (JUDGED,)
 
 
-def _score_stored(item: Item, outcome: Outcome | None) -> Figures:
-    """Whether a memory point is stored; a false one must not be. A failed listing gets nothing."""
-    name = STORED_FIGURES[item.truth.category]
+def score_outcome(
+    methodology: Methodology, item: Item, outcome: Outcome | None, text: str | None
+) -> Figures:
+    """The figures of what a judge found. A system that failed gets nothing; findings are not known.
+
+    Of what is stored, points that must not be there count the other way round. `text` is what was
+    answered: where an answer is needed, abstaining from one is not right.
+    """
+    if methodology.judging is AnswerCheck.COMPUTED:
+        return {}
+    category = item.truth.category
+    name = methodology.stored_figures.get(category, category) if methodology.reads_store else JUDGED
     if isinstance(outcome, NotAnswered):
         return {name: 0.0}
     if not isinstance(outcome, Judged):
         return {}
-    is_stored = score_verdict(outcome.verdict)
-    return {name: 1.0 - is_stored if item.truth.category == INTERFERENCE else is_stored}
+    value = score_verdict(outcome.verdict)
+    has_answer = item.truth.expects is Expects.ANSWER
+    if methodology.needs_answer and has_answer and _abstains(text or ""):
+        value = 0.0
+    found = [str(each) for each in outcome.verdict.findings]
+    counted = {name: float(name in found) for name in methodology.counts}
+    return {name: 1.0 - value if category in methodology.unwanted else value, **counted}
+
+
+def _abstains(text: str) -> bool:
+    return read_stance(text).stance in _ABSTAINING
 
 
 def score_protocols(names: Iterable[str], item: Item, text: str) -> Figures:
@@ -413,7 +419,7 @@ def score_protocols(names: Iterable[str], item: Item, text: str) -> Figures:
     figures: Figures = {}
     for name in names:
         protocol = registry.find_protocol(name)
-        if isinstance(protocol, ComputedProtocol) and _is_applicable(name, item):
+        if isinstance(protocol, ComputedProtocol) and protocol.applies(item):
             figures[name] = protocol.grade(make_submission(item, text)).value
     return figures
 
@@ -438,15 +444,6 @@ def score_verdict(verdict: Verdict) -> float:
     if verdict.score is not None:
         return verdict.score
     return float(verdict.marks["correctness"] >= PASS["correctness"])
-
-
-def _is_applicable(protocol: str, item: Item) -> bool:
-    """Whether the protocol applies to answers to this question."""
-    if protocol in ("choice/letter", "personamem/official"):
-        return bool(item.choices)
-    if protocol == "memoryagentbench/official" and item.truth.grading is not None:
-        return False
-    return protocol == "locomo/official" or item.truth.expects is Expects.ANSWER
 
 
 def _list_hits(scenario: str, passages: Sequence[Passage]) -> Iterator[EvalHit]:

@@ -4,7 +4,7 @@ from math import copysign, floor, isfinite
 from typing import TYPE_CHECKING, Final, Protocol
 
 from recall_bench.core.plain_text import NO_DATA, clean_text
-from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.core.verdict import FULL_MARKS, JudgeCard
 
 if TYPE_CHECKING:
     # Estimates need numpy, which a progress bar can do without.
@@ -43,8 +43,10 @@ class HasVersion(Protocol):
 
 
 def format_card(card: HasVersion, model: str | None = None) -> str:
-    """The name and version of a card, with its model in brackets if there is one."""
-    return f"{card.name} {card.version}" + (f" ({model})" if model else "")
+    """The name and version of a card, with its model in brackets, and the reading of a judge."""
+    words = f"{card.name} {card.version}" + (f" ({model})" if model else "")
+    reading = card.reading if isinstance(card, JudgeCard) else None
+    return words if reading is None else f"{words}, {reading}"
 
 
 _NEAR_HALF = 1e-6

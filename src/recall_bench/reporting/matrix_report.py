@@ -39,6 +39,7 @@ from recall_bench.reporting.run_comparison import (
 from recall_bench.reporting.run_pairs import explain_other_measure, find_differences, pair_trials
 from recall_bench.reporting.trial_scores import explain_missing_scores, read_scored_trials
 from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE
+from recall_bench.runs.run_cache import open_run_folder
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange, estimate_row_range
 from recall_bench.runs.summary import RunStatus, Summary, summarise
@@ -345,7 +346,7 @@ def _open_valid(cell: ReportCell) -> CellRun | RunFolder | MissingCell:
     """The run of a cell, the folder of a suite, or why there is none."""
     reason = cell.reason
     try:
-        folder = RunFolder.open(cell.folder)
+        folder = open_run_folder(cell.folder)
         if cell.suite is not None and folder.is_finished:
             return folder
         summary = summarise(folder)

@@ -22,8 +22,11 @@ from recall_bench.datasets.dataset_folder import find_download
 from recall_bench.datasets.eval_dataset import QuestionFilter
 from recall_bench.generate.shipped_personas import load_day_texts
 from recall_bench.reporting.analyses.attribution import find_leaves
+from recall_bench.reporting.judge_text import SPLITS_FILE
 from recall_bench.reporting.run_report import RunReport, build_report
 from recall_bench.reporting.trial_scores import find_own_methodology, read_scored_trials
+from recall_bench.runs.judge_sensitivity import describe_split_answers
+from recall_bench.runs.run_cache import open_run_folder
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import Summary, summarise
 from recall_bench.runs.trials import TrialTable
@@ -51,7 +54,7 @@ class PublishedReport:
 
 
 def publish_report(
-    run: Path,
+    folder: RunFolder,
     *,
     into: Path | None = None,
     beside: Sequence[Path] = (),
@@ -59,24 +62,27 @@ def publish_report(
     data: Path | None = None,
     pictures: bool = False,
     score: str | None = None,
+    agreements: Sequence[Path] = (),
     building: "BuildProgress | None" = None,
 ) -> PublishedReport:
     """Write the report of a run, by default into its folder `report`.
 
     `beside` are runs to compare it with, `canaries` the file of questions to watch, `data` the
     folder of its personas if they do not come with the package. With `pictures` all charts and
-    heatmaps are drawn as PNG and SVG too. `score` is the figure of a dataset's protocol to go by.
+    heatmaps are drawn as PNG and SVG too. `score` is the figure of a dataset's protocol to go by,
+    and `agreements` are files of `judge-lab agreement` to correct the share of right answers by.
     """
-    folder = RunFolder.open(run)
     table = read_scored_trials(folder, score)
-    others = [RunFolder.open(path) for path in beside]
+    others = [open_run_folder(path) for path in beside]
     stories, missing = _load_stories(folder, data, building)
     summary = summarise(folder)
-    report = build_report(folder, table, beside=others, canaries=canaries, summary=summary)
-    target = run / "report" if into is None else into
+    report = build_report(
+        folder, table, beside=others, canaries=canaries, summary=summary, agreements=agreements
+    )
+    target = folder.path / "report" if into is None else into
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target}: is a file; name a folder for the report")
-    refuse_foreign_files(target, (PAGE_FILE, FIGURES_FILE, PICTURES_FOLDER))
+    refuse_foreign_files(target, (PAGE_FILE, FIGURES_FILE, PICTURES_FOLDER, SPLITS_FILE))
     figures = target / FIGURES_FILE
     replace_file(figures, msgspec.json.format(msgspec.json.encode(report), indent=2))
     with (
@@ -86,8 +92,18 @@ def publish_report(
         heatmaps = (
             _draw_heatmaps(report, folder, summary, target / PICTURES_FOLDER) if pictures else ()
         )
-        files = (page, figures, *heatmaps, *drawn())
+        files = (page, figures, *_write_splits(target, folder, report), *heatmaps, *drawn())
     return PublishedReport(report=report, files=files, notes=() if missing is None else (missing,))
+
+
+def _write_splits(target: Path, folder: RunFolder, report: RunReport) -> tuple[Path, ...]:
+    """Write every answer that the judges split on; nothing for a run with one judge."""
+    if report.judges is None:
+        return ()
+    lines = map(msgspec.json.encode, describe_split_answers(folder, report.judges))
+    path = target / SPLITS_FILE
+    replace_file(path, b"".join(line + b"\n" for line in lines))
+    return (path,)
 
 
 def _write_page(

@@ -1,7 +1,6 @@
 """Compare the verdicts of two runs on the same answers, and render the table."""
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from statistics import fmean
 
 from recall_bench.core.plain_text import NO_DATA, format_heading
@@ -9,7 +8,7 @@ from recall_bench.core.plan import Plan
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.tables import make_table, render_text
 from recall_bench.core.trial_states import TrialState, TrialStatus
-from recall_bench.core.verdict import SCALES, Verdict
+from recall_bench.core.verdict import SCALES
 from recall_bench.reporting.formats import format_card, format_number
 from recall_bench.reporting.groups import group_by, order_categories
 from recall_bench.reporting.headlines import describe_labels
@@ -66,7 +65,7 @@ def compare_verdicts(before: RunFolder, after: RunFolder) -> VerdictChanges:
 
 def _measure_change(judged: Sequence[_JudgedTwice]) -> MarkChange:
     before, after = [old for _, old, _ in judged], [new for _, _, new in judged]
-    passes = [(_is_pass(old), _is_pass(new)) for _, old, new in judged]
+    passes = [(old.is_pass, new.is_pass) for _, old, new in judged]
     return MarkChange(
         answers=len(judged),
         before=_average_marks(before),
@@ -80,12 +79,6 @@ def _average_marks(verdicts: Sequence[TrialStatus]) -> dict[str, float]:
     if not verdicts:
         return {}
     return {mark: fmean(getattr(each, mark) for each in verdicts) for mark in SCALES}
-
-
-@cache
-def _is_pass(standing: TrialStatus) -> bool:
-    verdict = Verdict.of(standing.correctness, standing.completeness, standing.grounded)
-    return not verdict.is_failure
 
 
 def _iterate_pairs(before: RunFolder, after: RunFolder) -> Iterator[_JudgedTwice]:

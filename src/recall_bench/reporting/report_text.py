@@ -56,8 +56,14 @@ from recall_bench.reporting.headlines import (
     describe_headline,
     describe_scale,
 )
+from recall_bench.reporting.judge_text import (
+    describe_correction,
+    render_correction,
+    render_sensitivity,
+)
 from recall_bench.reporting.run_report import ReportHeader, RunReport
-from recall_bench.reporting.run_text import STUB_WARNING, render_categories
+from recall_bench.reporting.run_text import STUB_WARNING
+from recall_bench.reporting.score_tables import render_categories
 from recall_bench.reporting.tool_loop_text import render_tool_loop
 from recall_bench.runs.summary import RunStatus
 from recall_bench.runs.trials import ScoreScale
@@ -326,6 +332,8 @@ def render_report(report: RunReport) -> str:
     ]
     if report.heatmaps and report.header.status is not RunStatus.INVALID:
         lines += ["", *render_categories(report.heatmaps[0])]
+    if report.judges is not None:
+        lines += _render_section("Judges", render_sensitivity(report.judges))
     if report.figures:
         lines += _render_section("Figures of the protocol", render_figures(report))
     if report.no_marks is None:
@@ -372,7 +380,11 @@ def _render_header(header: ReportHeader, score: ScoreScale | None) -> list[str]:
     if header.overall is not None:
         headline = describe_headline(header.overall, header.bounds, header.invented, header.leaked)
         named = "" if score is None else f"{score.label} "
+        if header.corrected is not None and (right := describe_correction(header.corrected)):
+            headline = f"{right} · {headline}"
         lines += format_fact("Result", f"{named}{headline} · {format_basis(header.overall)}")
+        if header.corrected is not None:
+            lines += render_correction(header.corrected)
         if score is not None:
             lines += format_fact("Score", describe_scale(score))
         elif header.bounds is None and not header.is_stub:

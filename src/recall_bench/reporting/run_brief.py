@@ -8,9 +8,11 @@ from recall_bench.reporting.formats import SMALL_MARK, format_card, format_quant
 from recall_bench.reporting.headlines import LOW_CEILING_NOTE
 from recall_bench.reporting.run_text import (
     STUB_WARNING,
-    describe_verdict,
-    has_low_ceilings,
+    describe_result,
     list_run_facts,
+)
+from recall_bench.reporting.score_tables import (
+    has_low_ceilings,
     render_heatmap,
     select_heatmap_places,
 )
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 _WEAKEST = 3
 _SHOWN_FACTS = frozenset(
-    ("Isolation", "Caveats", "Personas", "Part", "Answers", "Reviews", "Cost", "Failures")
+    ("Isolation", "Caveats", "Judges", "Personas", "Part", "Answers", "Reviews", "Cost", "Failures")
 ) | {"Feed failed"}
 """The facts that a reader must not miss; the others are in the tables and on the page."""
 
@@ -63,7 +65,7 @@ def _render_lines(folder: RunFolder, summary: Summary, width: int) -> Iterator[s
     if summary.is_stub:
         yield STUB_WARNING
     yield from format_fact("System", format_card(folder.plan.system), width=width)
-    yield from format_fact("Result", describe_verdict(summary, means), width=width)
+    yield from format_fact("Result", describe_result(folder, summary, means), width=width)
     for label, words in list_run_facts(folder, summary, means):
         if label in _SHOWN_FACTS:
             yield from format_fact(label, clean_text(words), width=width)

@@ -39,6 +39,12 @@ from recall_bench.reporting.groups import (
     name_histories,
     order_categories,
 )
+from recall_bench.reporting.judge_order import (
+    JudgedDifference,
+    OrderAgreement,
+    classify_order,
+    describe_order,
+)
 from recall_bench.reporting.run_pairs import (
     DroppedTrials,
     RunDifference,
@@ -49,6 +55,7 @@ from recall_bench.reporting.run_pairs import (
 )
 from recall_bench.reporting.trial_scores import explain_missing_scores, read_scored_trials
 from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE
+from recall_bench.runs.judge_sensitivity import open_judge_views
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange, estimate_row_range
 from recall_bench.runs.summary import STUB, RunStatus, Summary, summarise
@@ -132,6 +139,12 @@ class Contrast(ComputedRecord, frozen=True, kw_only=True):
     """The share of invented answers among those judged in both; None if there are none."""
     leaks: ContrastPart | None
     """The share of leaks among the guarded answers in both; None if there are none."""
+    judges: tuple[ContrastPart, ...] = ()
+    """The difference by each judge that both runs have, by its name; empty if that is one."""
+    order: OrderAgreement | None = None
+    """What these judges say about the order of the two runs; None if there is one judge."""
+    order_said: str | None = None
+    """The same in a sentence."""
 
 
 class RunRank(Record, frozen=True, kw_only=True):
@@ -408,7 +421,11 @@ def compare_runs(
         letter: compare_pair(letter, tables[0], table, found, resamples=resamples)
         for letter, table, found in zip(letters[1:], tables[1:], pairs, strict=True)
     }
-    contrasts = tuple(adjust_contrasts(compared).values())
+    by_judge = _compare_by_judge(folders, pairs, score, resamples)
+    contrasts = tuple(
+        _add_judges(each, by_judge.get(each.letter, {}), runs)
+        for each in adjust_contrasts(compared).values()
+    )
     return ComparisonReport(
         is_intersection=intersect,
         is_stub=any(folder.plan.judge.name == STUB for folder in folders),
@@ -419,6 +436,63 @@ def compare_runs(
         seed=SEED,
         score=tables[0].scale,
         unit=name_histories(folders[0].plan),
+    )
+
+
+def _compare_by_judge(
+    folders: Sequence[RunFolder],
+    pairs: Sequence[TrialPairs],
+    score: str | None,
+    resamples: int,
+) -> dict[str, dict[str, ContrastPart]]:
+    """Compare each run with the first by every judge that both have, if these are several.
+
+    By the letter of the run and the name of the judge; p-values are adjusted over the runs.
+    """
+    if not all(folder.plan.other_judges for folder in folders):
+        return {}
+    seen = [
+        {view.plan.judge: read_scored_trials(view, score) for view in open_judge_views(folder)}
+        for folder in folders
+    ]
+    found: dict[str, dict[str, ContrastPart]] = {}
+    for name, (card, table) in zip(folders[0].plan.judge_names, seen[0].items(), strict=True):
+        parts = {}
+        for number, pair in enumerate(pairs, start=1):
+            if (other := seen[number].get(card)) is not None:
+                is_protocol = table.scale is not None
+                marks = table.points, other.points
+                paired = _PairedMarks(pair, *marks, POINTS, resamples, is_protocol=is_protocol)
+                if (part := paired.compare_all(name)) is not None:
+                    parts[name_letter(number)] = part
+        for letter, part in _adjust_parts(parts).items():
+            found.setdefault(letter, {})[name] = part
+    return {letter: parts for letter, parts in found.items() if len(parts) > 1}
+
+
+def _adjust_parts(parts: Mapping[str, ContrastPart]) -> Mapping[str, ContrastPart]:
+    if len(parts) < 2:
+        return parts
+    adjusted = adjust_p_values({key: part.comparison.p_value for key, part in parts.items()})
+    return {key: _adjust_part(part, adjusted[key]) for key, part in parts.items()}
+
+
+def _add_judges(
+    contrast: Contrast, parts: Mapping[str, ContrastPart], runs: Sequence[RunCard]
+) -> Contrast:
+    """The contrast with what each judge says, and whether that depends on the judge."""
+    if not parts:
+        return contrast
+    found = [
+        JudgedDifference(name, part.comparison, is_significant(part.comparison))
+        for name, part in parts.items()
+    ]
+    second = next(run for run in runs if run.letter == contrast.letter)
+    names = [f"{run.letter} ({run.system})" for run in (runs[0], second)]
+    return contrast.replace(
+        judges=tuple(parts.values()),
+        order=classify_order(found),
+        order_said=describe_order(found, *names),
     )
 
 

@@ -20,7 +20,8 @@ from recall_bench.reporting.formats import (
     format_score,
 )
 from recall_bench.runs.boundary import BoundaryCounts
-from recall_bench.runs.run_folder import DeliveryCounts, RunFolder, ServiceStats
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.service_stats import DeliveryCounts, ServiceStats
 
 _DIGEST_LENGTH = 12
 

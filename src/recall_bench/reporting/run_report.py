@@ -8,6 +8,7 @@ from typing import Final
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
+from recall_bench.judging.lab.label_correction import CorrectedHeadline, correct_headline
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.comparison import adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate
@@ -32,9 +33,11 @@ from recall_bench.reporting.trial_scores import (
     ProtocolFigure,
     explain_missing_scores,
     measure_figures,
+    measure_judges,
     read_scores,
 )
 from recall_bench.runs.estimates import Heatmap, RunEstimates, build_heatmaps
+from recall_bench.runs.judge_sensitivity import JudgeSensitivity
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import STUB, RunStatus, Summary, summarise
@@ -65,6 +68,8 @@ class ReportHeader(Record, frozen=True, kw_only=True):
     """Labels and texts, as in the text report."""
     notices: tuple[str, ...]
     """What a reader must know before trusting the report; often empty."""
+    corrected: CorrectedHeadline | None = None
+    """The share of right answers corrected by labels; None where there are too few."""
 
 
 class RunReport(Record, frozen=True, kw_only=True):
@@ -94,6 +99,8 @@ class RunReport(Record, frozen=True, kw_only=True):
     """Why nothing is known of inventions; None where answers have marks."""
     tool_loop: ToolLoopReport | None = None
     """What an agent did with the memory; None if the system is not under our agent."""
+    judges: JudgeSensitivity | None = None
+    """How much the score depends on the judge; None if there was one judge."""
 
 
 _COMPARABLE_CONDITIONS: Final = ("ingest", "passages looked at", "reader")
@@ -107,20 +114,24 @@ def build_report(
     beside: Sequence[RunFolder] = (),
     canaries: Path | None = None,
     summary: Summary | None = None,
+    agreements: Sequence[Path] = (),
 ) -> RunReport:
     """Everything a report says about a run.
 
     `beside` are runs to compare its score and costs with, `canaries` is the file to watch, and
-    `summary` the run's, if it was computed before. UsageError for a run without marks, or for one
-    beside it that cannot be compared with it.
+    `summary` the run's, if it was computed before. `agreements` are files of `judge-lab agreement`
+    to correct the share of right answers by, instead of labels of the run itself. UsageError for a
+    run without marks, or for one beside it that cannot be compared with it.
     """
     _require_scores(folder, table)
     summary = summary or summarise(folder)
-    means = RunEstimates.get(folder) if table.scale is None else RunEstimates(folder, table)
+    means = RunEstimates.get(folder, table)
     _check_others(folder, summary, beside)
     taken = measure_costs(folder, table)
     return RunReport(
-        header=_build_header(folder, table, summary, means),
+        header=_build_header(folder, table, summary, means).replace(
+            corrected=correct_headline(folder, agreements)
+        ),
         categories=summary.asked_categories,
         heatmaps=build_heatmaps(folder, means)
         if folder.plan.dataset is None
@@ -138,6 +149,7 @@ def build_report(
         no_time=_explain_no_time(folder),
         no_marks=_explain_no_marks(table),
         tool_loop=analyse_tool_loop(folder, table),
+        judges=measure_judges(folder, None if table.scale is None else table.scale.name),
     )
 
 

@@ -45,6 +45,8 @@ def render_tool_loop(found: ToolLoopReport) -> Iterator[str]:
         f"{checks.saved:,} saved · {checks.updated:,} updated · {checks.deleted:,} deleted · "
         f"{checks.notes_returned:,} returned by a search",
     )
+    if checks.unmatched:
+        yield from format_fact("Note", describe_unmatched(checks.unmatched))
     yield ""
     rows = [
         (each.stage.value, f"{each.right + each.wrong:,}", f"{each.right:,}", f"{each.wrong:,}")
@@ -69,6 +71,14 @@ def render_tool_loop(found: ToolLoopReport) -> Iterator[str]:
     yield from render_text(Table(_TOOL_COLUMNS, tools, gap=""))
     yield from format_fact("Days", describe_sessions(found.days))
     yield from format_fact("Questions", describe_sessions(found.questions))
+
+
+def describe_unmatched(calls: int) -> str:
+    """What is not known because calls change notes that cannot be told."""
+    return (
+        f"{format_quantity(calls, 'call')} updated or deleted notes that no save and no search had "
+        "named, so a fact that they removed may be counted as missed"
+    )
 
 
 def describe_sessions(found: SessionCounts) -> str:

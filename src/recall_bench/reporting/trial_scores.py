@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.event import Judged, NotAnswered, TrialResult
+from recall_bench.core.event import NotAnswered, TrialResult
 from recall_bench.core.plan import DatasetCard, Trial
 from recall_bench.core.record import Record
 from recall_bench.core.suggestion import suggest_or_list
@@ -28,13 +28,20 @@ from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.retrieval import RetrievalMeasure
 from recall_bench.reporting.eval_scores import (
     JUDGED,
+    list_judged_figures,
+    score_outcome,
     score_protocols,
     score_ranking,
-    score_verdict,
     select_measures,
 )
 from recall_bench.reporting.groups import estimate_marks, group_by
 from recall_bench.runs.estimates import CELL_RESAMPLES, RATE, RunEstimates
+from recall_bench.runs.judge_sensitivity import (
+    JudgeSensitivity,
+    JudgeView,
+    measure_sensitivity,
+    open_judge_views,
+)
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import (
     ScoreScale,
@@ -72,25 +79,41 @@ def read_scored_trials(folder: RunFolder, score: str | None = None) -> TrialTabl
             )
         return table
     methodology = find_own_methodology(card)
-    if methodology is not None and methodology.reads_store:
-        raise UsageError(
-            f"{folder.path} counts what a memory stored ({card.protocol}), where storing a false "
-            "point is a failure: its figures are in the report of `eval`, and in no other analysis"
-        )
-    if score is None and table.hallucinations:
+    if score is None and table.hallucinations and not (methodology and methodology.reads_store):
         return table
     if methodology is None:
         if score is not None:
             raise UsageError(f"--score: {folder.path}: {card.protocol} has no figures to choose")
         return table
+    if score in methodology.counts:
+        raise UsageError(
+            f"--score: {score} of {folder.path} is a share of answers that are not right, and more "
+            "is not better; name another figure"
+        )
+    name = score or next(iter(_FigureReader(folder, methodology).list_names()), None)
+    return table if name is None else _choose_figure(folder, table, methodology, name, "--score")
+
+
+def read_figure(folder: RunFolder, name: str, flag: str) -> TrialTable:
+    """Read the trials of a run with any figure of its protocol as the score.
+
+    UsageError, which begins with the name of the flag, if the run has no such figure.
+    """
+    card = folder.plan.dataset
+    methodology = None if card is None else find_own_methodology(card)
+    if methodology is None:
+        raise UsageError(f"{flag}: {folder.path} has no figures of a protocol; leave it out")
+    return _choose_figure(folder, read_trials(folder), methodology, name, flag)
+
+
+def _choose_figure(
+    folder: RunFolder, table: TrialTable, methodology: Methodology, name: str, flag: str
+) -> TrialTable:
     figures = _FigureReader(folder, methodology)
     names = figures.list_names()
-    name = score or next(iter(names), None)
-    if name is None:
-        return table
     if name not in names:
         hint = suggest_or_list(name, names, f"it has {', '.join(names[:_MOST_NAMED])}")
-        raise UsageError(f"--score: {folder.path} has no figure {name[:60]!r}; {hint}")
+        raise UsageError(f"{flag}: {folder.path} has no figure {name[:60]!r}; {hint}")
     return _score_table(folder, table, methodology, name, figures.choose(name))
 
 
@@ -100,9 +123,23 @@ _MOST_NAMED = 12
 def read_scores(folder: RunFolder, score: str | None = None) -> tuple[TrialTable, RunEstimates]:
     """The same, with the means of these scores."""
     table = read_scored_trials(folder, score)
-    if table.scale is None:
-        return table, RunEstimates.get(folder)
-    return table, RunEstimates(folder, table)
+    return table, RunEstimates.get(folder, table)
+
+
+def measure_judges(folder: RunFolder, score: str | None = None) -> JudgeSensitivity | None:
+    """Measure how much the score of a run depends on its judge; None if it has one judge.
+
+    A protocol that has a model judge the answers is measured by that, unless `score` names another
+    figure.
+    """
+    if not folder.plan.other_judges:
+        return None
+    if score is None and read_scored_trials(folder).scale is not None:
+        score = JUDGED if JUDGED in list_score_names(folder) else None
+    views = [
+        JudgeView.make(folder, view, *read_scores(view, score)) for view in open_judge_views(folder)
+    ]
+    return measure_sensitivity(views)
 
 
 def estimate_run(folder: RunFolder) -> tuple[ScoreScale | None, RunEstimates]:
@@ -201,7 +238,8 @@ def _score_table(
         name=name,
         label=_LABELS.get(name, name),
         protocol=methodology.label,
-        is_retrieval=isinstance(score, _RetrievalFigure),
+        is_retrieval=methodology.reads_store or isinstance(score, _RetrievalFigure),
+        is_stored=methodology.reads_store,
     )
     return replace(table, rows=rows, scale=scale)
 
@@ -222,17 +260,19 @@ class _FigureReader:
 
     def list_names(self) -> tuple[str, ...]:
         """The score of answers first where there are any, then in the order of the protocol."""
-        answers = [JUDGED] if self._is_judged else []
+        answers = list(list_judged_figures(self._methodology)) if self._is_judged else []
         answers += self._methodology.answers if self._has_answers else ()
-        known = dict.fromkeys((*answers, *(name for name, _, _ in self._list_rankings())))
+        counts = self._methodology.counts if self._is_judged else ()
+        rankings = (name for name, _, _ in self._list_rankings())
+        known = dict.fromkeys((*answers, *counts, *rankings))
         first = [name for name in self._methodology.headline if name in known]
         spoken = [name for name in first if name in answers]
         return tuple(dict.fromkeys((*spoken, *answers, *first, *known)))
 
     def choose(self, name: str) -> _Score:
         """How the figure of this name is computed."""
-        if name == JUDGED:
-            return _score_judged
+        if name in (*list_judged_figures(self._methodology), *self._methodology.counts):
+            return _JudgedFigure(name, self._methodology)
         for known, ranking, measure in self._list_rankings():
             if known == name:
                 return _RetrievalFigure(name, ranking, measure)
@@ -244,10 +284,15 @@ class _FigureReader:
                 yield f"{ranking.level} {measure.name}", ranking, measure
 
 
-def _score_judged(result: TrialResult) -> float | None:
-    if isinstance(result.outcome, NotAnswered):
-        return 0.0
-    return score_verdict(result.outcome.verdict) if isinstance(result.outcome, Judged) else None
+class _JudgedFigure:
+    """A figure of what the judge found; None where it does not apply."""
+
+    def __init__(self, name: str, methodology: Methodology) -> None:
+        self._name, self._methodology = name, methodology
+
+    def __call__(self, result: TrialResult) -> float | None:
+        text = None if result.answered is None else result.answered.answer.text
+        return score_outcome(self._methodology, result.item, result.outcome, text).get(self._name)
 
 
 class _AnswerFigure:

@@ -133,8 +133,13 @@ class RunEstimates:
     _opened: ClassVar["WeakKeyDictionary[RunFolder, RunEstimates]"] = WeakKeyDictionary()
 
     @classmethod
-    def get(cls, folder: RunFolder) -> "RunEstimates":
-        """Return the estimates of a folder, shared by everything that reads it."""
+    def get(cls, folder: RunFolder, table: TrialTable | None = None) -> "RunEstimates":
+        """Return the estimates of a folder, shared by everything that reads it.
+
+        With a table that a protocol scores, they are of its scores.
+        """
+        if table is not None and table.scale is not None:
+            return cls(folder, table)
         found = cls._opened.get(folder)
         if found is None:
             found = cls._opened[folder] = cls(folder)
@@ -452,12 +457,12 @@ def build_estimates(means: RunEstimates, persona: str | None = None) -> Estimate
     fields: EstimateFields = {
         "level": LEVEL,
         "seed": SEED,
-        "overall": encode_row(_format_estimate(means.estimate_overall(persona))),
+        "overall": encode_row(format_estimate(means.estimate_overall(persona))),
         "hallucinationRate": encode_row(
-            _format_estimate(means.estimate_hallucination(persona), scale=100)
+            format_estimate(means.estimate_hallucination(persona), scale=100)
         ),
-        "inventionRate": encode_row(_format_estimate(means.estimate_invented(persona), scale=100)),
-        "leakRate": encode_row(_format_estimate(means.estimate_leaked(persona), scale=100)),
+        "inventionRate": encode_row(format_estimate(means.estimate_invented(persona), scale=100)),
+        "leakRate": encode_row(format_estimate(means.estimate_leaked(persona), scale=100)),
         "checkpoints": _build_checkpoints(means.build_heatmap(persona)),
     }
     found = means.estimate_range(persona)
@@ -477,8 +482,8 @@ def _format_range(found: ScoreRange) -> EstimateFields:
     return {
         "floor": found.floor,
         "ceiling": found.ceiling,
-        "gain": _format_estimate(found.gain),
-        "shareOfWay": _format_estimate(found.share, scale=100),
+        "gain": format_estimate(found.gain),
+        "shareOfWay": format_estimate(found.share, scale=100),
         "distinguishedFromSilence": found.is_above_floor or found.is_below_floor,
     }
 
@@ -500,10 +505,10 @@ def _build_checkpoints(heatmap: Heatmap) -> Iterator[msgspec.Raw]:
 
 
 def _format_cell(cell: HeatmapCell, *, scale: float = 1) -> EstimateFields | None:
-    return _format_estimate(cell.mean, scale=scale)
+    return format_estimate(cell.mean, scale=scale)
 
 
-def _format_estimate(found: Estimate | None, *, scale: float = 1) -> EstimateFields | None:
+def format_estimate(found: Estimate | None, *, scale: float = 1) -> EstimateFields | None:
     """Format an estimate; null where nothing was measured."""
     if found is None:
         return None

@@ -26,6 +26,7 @@ from recall_bench.core.event import (
     Judged,
     NotAnswered,
     NotJudged,
+    OtherVerdict,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -87,7 +88,7 @@ def merge_events(sources: Sequence[MergeSource]) -> Iterator[Event]:
 
 
 def is_over(standings: TrialStates) -> bool:
-    """Whether every owed trial has its outcome and every due review is done."""
+    """Whether every owed trial has its outcome, every review and every judge's verdict."""
     plan = standings.plan
     for card in plan.scenarios:
         standing = standings.scenarios.get(card.id)
@@ -96,6 +97,8 @@ def is_over(standings: TrialStates) -> bool:
         ):
             return False
         if plan.appellate is not None and find_due_reviews(card.id, standing, plan):
+            return False
+        if standing.find_due_verdicts():
             return False
     return True
 
@@ -181,7 +184,7 @@ class _TrialOwners:
 
     def note(self, number: int, event: Event, standings: TrialStates) -> None:
         """Note the journal of a trial; UsageError if another journal has it too."""
-        if isinstance(event, Answered | NotAnswered | Judged | NotJudged):
+        if isinstance(event, Answered | NotAnswered | Judged | NotJudged | OtherVerdict):
             self._set_owner(number, event.trial, standings.scenarios[event.trial.scenario])
 
     def _set_owner(self, number: int, trial: Trial, standing: ScenarioStates) -> None:

@@ -126,6 +126,7 @@ class _ResultWriter:
     def _build_document(self) -> Fields:
         # Lazy: a progress file is written repeatedly, and needs no numpy.
         from recall_bench.runs.estimates import RunEstimates, build_estimates
+        from recall_bench.runs.judge_sensitivity import build_judges
 
         folder, summary = self._folder, self._summary
         means = RunEstimates.get(folder)
@@ -142,6 +143,7 @@ class _ResultWriter:
             **build_disclosures(summary.disclosures),
             **build_boundary(summary.boundary),
             **build_estimates(means),
+            **build_judges(folder),
         }
 
     def _build_persona(self, persona: PersonaSummary) -> Fields:
@@ -207,6 +209,7 @@ class _ResultWriter:
             and bool(result.item.truth.evidence),
             bounds=states.bounds,
             leaked=boundary.check_leak(states.find_slot(result.trial)),
+            other_judges=self._folder.plan.judge_names[1:],
         )
 
     def _encode_questions(self, scenario: str) -> tuple[_Encoded, _Encoded]:

@@ -141,6 +141,15 @@ class ResultRow(_PublicRow, Generic[Q], frozen=True, kw_only=True, gc=False):
     review_error: str | UnsetType | None = UNSET
 
 
+class OtherScoreRow(_PublicRow, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """What another judge of the plan says of an answer; only in our files."""
+
+    judge: str
+    score: ScoreRow | None = None
+    composite: float | None = None
+    error: ErrorRow | None = None
+
+
 class LogRow(_PublicRow, Generic[Q], frozen=True, kw_only=True, gc=False):
     """One line of the question log, or of the failure log, which has both judges' scores."""
 
@@ -170,6 +179,8 @@ class LogRow(_PublicRow, Generic[Q], frozen=True, kw_only=True, gc=False):
     """The probability of a pass by mark, from the judge of the final score."""
     findings: tuple[Finding, ...] | UnsetType | None = UNSET
     rubric: str | UnsetType | None = UNSET
+    other_scores: tuple[OtherScoreRow, ...] | UnsetType | None = UNSET
+    """By each other judge of the plan that judged the answer, or failed to."""
     floor_composite: float | UnsetType | None = UNSET
     """What silence scores on this question; only in our files."""
     ceiling_composite: float | UnsetType | None = UNSET

@@ -16,7 +16,8 @@ from recall_bench.metrics.marks import ReviewTally, TrialTally
 from recall_bench.runs.boundary import BoundaryCounts
 from recall_bench.runs.result_format import ErrorRow
 from recall_bench.runs.result_rows import convert_to_ms, encode_row
-from recall_bench.runs.run_folder import RunFolder, ServiceStats
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.service_stats import ServiceStats
 from recall_bench.runs.summary import (
     CheckpointSummary,
     DisclosureSummary,
@@ -131,6 +132,8 @@ def build_provenance(folder: RunFolder) -> Fields:
         fields["reader"] = plan.reader
     if folder.diagnosis is not None:
         fields["doctor"] = folder.diagnosis
+    if plan.other_judges:
+        fields["otherJudges"] = [_build_judge(card) for card in plan.other_judges]
     if plan.appellate is not None:
         fields["appellateJudge"] = _build_judge(plan.appellate)
         fields["review"] = plan.review
@@ -276,6 +279,10 @@ def _build_counts(summary: Summary) -> Fields:
         if summary.plan.appellate is not None:
             fields["judgeUsage"] = encode_row(_build_usage(summary.costs.first))
             fields["appellateUsage"] = encode_row(_build_usage(summary.costs.reviewing))
+        if summary.plan.other_judges:
+            fields["otherUsage"] = [
+                encode_row(_build_usage(usage)) for usage in summary.costs.others
+            ]
     return fields
 
 
@@ -385,6 +392,8 @@ def _build_judge(card: JudgeCard) -> Fields:
         fields["rulesDigest"] = card.rules_digest
     if card.rubrics:
         fields["rubrics"] = card.rubrics
+    if card.reading is not None:
+        fields["reading"] = card.reading
     return fields
 
 

@@ -20,6 +20,7 @@ from recall_bench.runs.result_format import (
     PUBLIC_MARKS,
     ErrorRow,
     LogRow,
+    OtherScoreRow,
     PassageRow,
     QuestionRow,
     ResultRow,
@@ -173,6 +174,7 @@ class TrialRows:
         sees_memory: bool,
         bounds: BoundsComputed | None = None,
         leaked: bool | None = None,
+        other_judges: Sequence[str] = (),
     ) -> WrittenLogRow | None:
         """Make its line of the question log; None while it has no outcome."""
         trial, outcome, answered = self._result.trial, self._result.outcome, self._result.answered
@@ -201,10 +203,26 @@ class TrialRows:
             probabilities=UNSET if verdict is None else _rename_marks(verdict),
             findings=(verdict and verdict.findings) or UNSET,
             rubric=UNSET if verdict is None else _unset_none(verdict.rubric),
+            other_scores=tuple(self._list_other_scores(other_judges)) or UNSET,
             floor_composite=UNSET if bounds is None else _unset_none(bounds.get_floor(item)),
             ceiling_composite=UNSET if bounds is None else _unset_none(bounds.get_ceiling(item)),
             leaked=_unset_none(leaked),
         )
+
+    def _list_other_scores(self, names: Sequence[str]) -> Iterator[OtherScoreRow]:
+        for name, said in zip(names, self._result.others, strict=True):
+            if said is None:
+                continue
+            verdict, error = said.verdict, None
+            if said.fault is not None:
+                error = ErrorRow(kind=said.fault, message=said.message or "")
+            marked = None if verdict is None or not verdict.marks else verdict
+            yield OtherScoreRow(
+                judge=name,
+                score=None if marked is None else make_score_row(marked),
+                composite=None if marked is None else marked.composite,
+                error=error,
+            )
 
     def make_failure_row(self, line: WrittenLogRow) -> WrittenLogRow:
         """Make its line of the failure log from that of the question log."""

@@ -7,12 +7,10 @@ with the same outcomes read the same whatever the order of their events.
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sized
 from datetime import datetime, timedelta
-from math import ceil
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import BinaryIO, Self, TypeVar
 
 import msgspec
 
@@ -20,15 +18,16 @@ from recall_bench.core.environment import EnvironmentCard
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.event import (
     Answered,
+    BoundsComputed,
     Declared,
     Event,
-    Exchanged,
     FeedFailed,
     Ingested,
     Judged,
-    Metered,
     NotAnswered,
     NotJudged,
+    OtherVerdict,
+    Paid,
     RunResumed,
     RunStarted,
     Settled,
@@ -38,86 +37,16 @@ from recall_bench.core.event import (
 from recall_bench.core.line_chain import LineChain
 from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.scenario import Item
+from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.trial_states import ScenarioStates, TrialStates, find_due_reviews
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PEOPLE, Finding, JudgeCard
 from recall_bench.metrics.marks import ReviewCounts, count_reviews
 from recall_bench.runs.journal import JOURNAL, explain_missing, read_lines
+from recall_bench.runs.run_snapshot import FolderSnapshot, ScenarioSnapshot
+from recall_bench.runs.service_stats import ServiceStats
 
-
-@dataclass(slots=True)
-class DeliveryCounts:
-    """The passages of all answers, counted."""
-
-    answers: int = 0
-    """How many answers came with passages."""
-    offered: int = 0
-    kept: int = 0
-    tokens: int = 0
-    traced: int = 0
-    summaries: int = 0
-    """How many of those kept name an episode, and are in no episode's words."""
-
-    @property
-    def traced_share(self) -> float | None:
-        """The share of the kept passages that were traced to an episode."""
-        return self.traced / self.kept if self.kept else None
-
-
-@dataclass(slots=True)
-class ServiceStats:
-    """Deliveries, latencies and model usage of a system, folded from the journal."""
-
-    deliveries: DeliveryCounts = field(default_factory=DeliveryCounts)
-    reader_usage: Usage = field(default_factory=Usage)
-    """What the reader cost, if there is one."""
-    metered: dict[str, Usage] = field(default_factory=dict)
-    """What the system spent, by stage: at our endpoint, or as an agent reports it."""
-    messages: int = 0
-    """How many messages an agent was sent."""
-    lost_messages: int = 0
-    """How many of them got no reply."""
-    _seconds: "array[float]" = field(default_factory=lambda: array("f"))
-
-    def note(self, event: Event) -> None:
-        """Apply one event."""
-        match event:
-            case Answered():
-                self._note_answer(event)
-            case Metered(stage=stage, usage=usage):
-                self.metered[stage] = self.metered.get(stage, Usage()) + usage
-            case Exchanged(exchange=exchange):
-                self.messages += 1
-                self.lost_messages += exchange.fault is not None
-
-    def compute_latency(self, share: float) -> float | None:
-        """Compute the latency within which this share of the answers came; None without answers."""
-        if not self._seconds:
-            return None
-        ranked = sorted(self._seconds)
-        return ranked[max(0, ceil(share * len(ranked)) - 1)]
-
-    @property
-    def metered_total(self) -> Usage:
-        """The usage of all stages."""
-        total = Usage()
-        for usage in self.metered.values():
-            total = total + usage
-        return total
-
-    def _note_answer(self, event: Answered) -> None:
-        self._seconds.append(event.seconds)
-        if event.reading_usage is not None:
-            self.reader_usage = self.reader_usage + event.reading_usage
-        if event.delivery is not None:
-            found = self.deliveries
-            found.answers += 1
-            found.offered += event.delivery.offered
-            found.kept += event.delivery.kept
-            found.tokens += event.delivery.tokens
-            found.traced += event.delivery.traced
-            found.summaries += event.delivery.summaries
-
+_Sized = TypeVar("_Sized", bound=Sized)
 
 _NOWHERE = -1
 _CLOSE = "close"
@@ -132,6 +61,7 @@ class _TrialIndex:
         slots = len(standing.grid)
         self.answered = array("q", [_NOWHERE]) * slots
         self.outcome = array("q", [_NOWHERE]) * slots
+        self.others = [array("q", [_NOWHERE]) * slots for _ in standing.others]
         self.fault = array("H", [0]) * slots
         self.owed = bytearray(slots)
         self.settled: set[str] = set()
@@ -140,12 +70,38 @@ class _TrialIndex:
             for repeat, item in standing.list_owed_trials(row):
                 self.owed[standing.compute_slot(row, repeat, item)] = 1
 
+    def take_snapshot(self) -> ScenarioSnapshot:
+        states = self.states
+        return ScenarioSnapshot(
+            grid=bytes(states.grid),
+            answered=self.answered.tobytes(),
+            outcome=self.outcome.tobytes(),
+            fault=self.fault.tobytes(),
+            reviews=states.reviews,
+            labelled=states.labelled,
+            times=states.times,
+            last_times=self.last_times,
+        )
+
+    def restore(self, found: ScenarioSnapshot) -> None:
+        states = self.states
+        states.grid = bytearray(_require_length(found.grid, len(states.grid)))
+        self.answered = array("q", _require_length(found.answered, 8 * len(states.grid)))
+        self.outcome = array("q", _require_length(found.outcome, 8 * len(states.grid)))
+        self.fault = array("H", _require_length(found.fault, 2 * len(states.grid)))
+        states.reviews, states.labelled = found.reviews, found.labelled
+        states.times = _require_length(found.times, len(states.times))
+        self.last_times = _require_length(found.last_times, len(self.last_times))
+
 
 class RunFolder:
     """A run on disk. Open one with `RunFolder.open`."""
 
-    def __init__(self, path: Path, first: RunStarted) -> None:
+    def __init__(self, path: Path, first: RunStarted, other_judge: int | None = None) -> None:
         self.path = path
+        self.other_judge = other_judge
+        """The place in `other_judges` of the judge whose verdicts this view is made of; None for
+        the first judge."""
         self.plan: Plan = first.plan
         self.part: Shard | None = first.part
         """The shard of the plan that this run is; None for all of it."""
@@ -174,6 +130,7 @@ class RunFolder:
         self.service = ServiceStats()
         self._faults = [""]
         self._index: dict[str, _TrialIndex] = {}
+        self._course = array("q", [0])
         self._end = 0
         """Where the next event begins."""
         self._chain = LineChain()
@@ -184,8 +141,12 @@ class RunFolder:
         return f"{type(self).__name__}.open({str(self.path)!r})"
 
     @classmethod
-    def open(cls, path: Path) -> Self:
-        """Read the journal of a folder; raises DataError with the line that cannot be read."""
+    def open(cls, path: Path, *, other_judge: int | None = None) -> Self:
+        """Read the journal of a folder; raises DataError with the line that cannot be read.
+
+        With the place of one of the other judges of the plan, the run reads as if that judge alone
+        had judged it.
+        """
         journal = path / JOURNAL
         folder: Self | None = None
         chain = LineChain()
@@ -194,7 +155,8 @@ class RunFolder:
                 try:
                     event = decode_event(chain.check(line))
                     if folder is None:
-                        folder = cls(path, _require_start(event))
+                        first = _require_start(event)
+                        folder = cls(path, _select_judge(first, other_judge), other_judge)
                         folder.is_chained = chain.is_started
                     else:
                         folder._note(event, offset)
@@ -206,6 +168,58 @@ class RunFolder:
             raise DataError(f"{journal}: holds no event yet; nothing was run here")
         folder._end, folder._chain = offset + len(line) + 1, chain
         return folder
+
+    @classmethod
+    def restore(cls, path: Path, found: FolderSnapshot) -> Self:
+        """Make the folder that a snapshot was taken of, from the same journal.
+
+        Only events that are not about the outcome of a trial are read. ValueError, LookupError,
+        OSError or msgspec.DecodeError if the snapshot is of another journal.
+        """
+        with (path / JOURNAL).open("rb") as file:
+            folder = cls(path, _require_start(decode_event(file.readline())))
+            for offset in array("q", found.course)[1:]:
+                file.seek(offset)
+                folder._note(decode_event(file.readline()), offset)
+        folder._end, folder._chain = found.end, LineChain((found.last_link or "").encode())
+        folder.is_chained, folder.ended = found.is_chained, found.ended
+        folder._paused = timedelta(microseconds=found.paused_us)
+        folder._faults, folder.fault_examples = found.faults, found.fault_examples
+        folder.judges_with_findings = set(found.judges_with_findings)
+        states, service = folder.states, folder.service
+        states.usage, states.review_usage = found.usage, found.review_usage
+        states.reading_usage = found.reading_usage
+        service.deliveries, service.reader_usage = found.deliveries, found.reader_usage
+        service.answer_usage = found.answer_usage
+        service.latencies = array("f", found.latencies)
+        for name, index in folder._index.items():
+            index.restore(found.scenarios[name])
+        return folder
+
+    def take_snapshot(self) -> FolderSnapshot | None:
+        """Return what `restore` takes; None for a run with several judges."""
+        if self.other_judge is not None or self.plan.other_judges:
+            return None
+        states, service = self.states, self.service
+        return FolderSnapshot(
+            course=self._course.tobytes(),
+            end=self._end,
+            last_link=self.last_link,
+            is_chained=self.is_chained,
+            ended=self.ended,
+            paused_us=self._paused // timedelta(microseconds=1),
+            faults=self._faults,
+            fault_examples=self.fault_examples,
+            judges_with_findings=list(self.judges_with_findings),
+            usage=states.usage,
+            review_usage=states.review_usage,
+            reading_usage=states.reading_usage,
+            deliveries=service.deliveries,
+            reader_usage=service.reader_usage,
+            answer_usage=service.answer_usage,
+            latencies=service.latencies.tobytes(),
+            scenarios={name: index.take_snapshot() for name, index in self._index.items()},
+        )
 
     def read_on(self) -> int:
         """Apply the events that were appended since, and count them.
@@ -221,6 +235,11 @@ class RunFolder:
         except (msgspec.DecodeError, ValueError, OSError) as error:
             raise DataError(f"{journal}, byte {self._end}: {error}") from error
         return count
+
+    @property
+    def read_bytes(self) -> int:
+        """How much of the journal was read."""
+        return self._end
 
     @property
     def is_finished(self) -> bool:
@@ -253,9 +272,14 @@ class RunFolder:
 
     @property
     def usage(self) -> Usage:
-        """What judging, reading and our model endpoint cost."""
+        """What judging, reading, our model endpoint and our agent cost.
+
+        What the agent spent on days, and on questions that it did not answer, is metered.
+        """
         service = self.service
-        return self.states.usage + service.reader_usage + service.metered_total
+        is_ours = self.plan.system.name.startswith(LOOP_PREFIX)
+        answers = service.answer_usage if is_ours else Usage()
+        return self.states.usage + service.reader_usage + service.metered_total + answers
 
     @property
     def last_link(self) -> str | None:
@@ -293,7 +317,8 @@ class RunFolder:
                 slot = standing.compute_slot(row, repeat, number)
                 item = standing.items[number]
                 answered = self._read_event(file, index.answered[slot])
-                outcome = self._read_event(file, index.outcome[slot])
+                outcome = self._read_outcome(file, index.outcome[slot])
+                others = [self._read_event(file, offsets[slot]) for offsets in index.others]
                 yield TrialResult(
                     trial=Trial(scenario=scenario, item=item.id, checkpoint=label, repeat=repeat),
                     item=item,
@@ -301,6 +326,9 @@ class RunFolder:
                     outcome=outcome
                     if isinstance(outcome, Judged | NotJudged | NotAnswered)
                     else None,
+                    others=tuple(
+                        each if isinstance(each, OtherVerdict) else None for each in others
+                    ),
                 )
 
     def read_results_of(
@@ -337,14 +365,16 @@ class RunFolder:
     def get_findings(self, judged: Judged) -> tuple[Finding, ...] | None:
         """Return the findings of the final verdict; None if its judge reports none."""
         return self.select_findings(
-            judged.verdict.findings, judge=judged.judge, is_reviewed=judged.primary is not None
+            judged.verdict.findings,
+            is_by_people=judged.judge == PEOPLE,
+            is_reviewed=judged.primary is not None,
         )
 
     def select_findings(
-        self, findings: tuple[Finding, ...], *, judge: str | None, is_reviewed: bool
+        self, findings: tuple[Finding, ...], *, is_by_people: bool, is_reviewed: bool
     ) -> tuple[Finding, ...] | None:
         """Return these findings; None if the judge they come from reports none."""
-        if judge == PEOPLE:
+        if is_by_people:
             # A person says whether an answer leaks, and nothing about refusals.
             return findings or None
         card = self.plan.appellate if is_reviewed else self.plan.judge
@@ -372,6 +402,10 @@ class RunFolder:
             if any(standing.list_open_items(row, repeat) for repeat in range(standing.repeats))
         )
 
+    def _read_outcome(self, file: BinaryIO, offset: int) -> Event | None:
+        event = self._read_event(file, offset)
+        return event.to_outcome() if isinstance(event, OtherVerdict) else event
+
     def _read_event(self, file: BinaryIO, offset: int) -> Event | None:
         if offset == _NOWHERE:
             return None
@@ -384,25 +418,44 @@ class RunFolder:
             ) from error
 
     def _note(self, event: Event, offset: int) -> None:
+        if self.other_judge is not None:
+            selected = _select_event(event, self.other_judge)
+            if selected is None:
+                self.ended = event.at
+                return
+            event = selected
         self.service.note(event)
         if isinstance(event, Answered | Judged | NotAnswered | NotJudged):
             self._note_trial(event, offset)
+        elif isinstance(event, OtherVerdict):
+            # First: it refuses a judge that the plan does not name.
+            self.states.apply_event(event)
+            index, slot = self._find_slot(event.trial, event.at)
+            index.others[event.judge][slot] = offset
         else:
+            self._course.append(offset)
             self._note_course(event)
         self.ended = event.at
 
-    def _note_trial(self, event: Answered | Judged | NotAnswered | NotJudged, offset: int) -> None:
-        trial = event.trial
+    def _find_slot(self, trial: Trial, at: datetime) -> tuple[_TrialIndex, int]:
+        """Find the slot of a trial that had an event at this time."""
         index, row = self._find_place(trial.scenario, trial.checkpoint)
         standing = index.states
         number = standing.index.get(trial.item, _NOWHERE)
         slot = standing.compute_slot(row, trial.repeat, number)
         if number == _NOWHERE or not 0 <= trial.repeat < standing.repeats or not index.owed[slot]:
             raise ValueError(f"{trial} is not a trial this run owes")
-        index.last_times[row] = event.at
+        index.last_times[row] = at
+        return index, slot
+
+    def _note_trial(self, event: Answered | Judged | NotAnswered | NotJudged, offset: int) -> None:
+        trial = event.trial
+        index, slot = self._find_slot(trial, event.at)
         index.fault[slot] = 0
         if isinstance(event, Answered):
             index.answered[slot], index.outcome[slot] = offset, _NOWHERE
+            for offsets in index.others:
+                offsets[slot] = _NOWHERE
         else:
             index.outcome[slot] = offset
         match event:
@@ -468,6 +521,37 @@ class RunFolder:
         if name not in self._faults:
             self._faults.append(name)
         return self._faults.index(name)
+
+
+def _select_judge(first: RunStarted, judge: int | None) -> RunStarted:
+    """The start of the run with one of the other judges alone; unchanged for the first judge."""
+    if judge is None:
+        return first
+    plan = first.plan
+    if not 0 <= judge < len(plan.other_judges):
+        raise UsageError(f"the run has {len(plan.other_judges)} other judges; {judge} is not one")
+    alone = plan.replace(judge=plan.other_judges[judge], other_judges=(), appellate=None)
+    return first.replace(plan=alone)
+
+
+def _select_event(event: Event, judge: int) -> Event | None:
+    """The event in a run with one of the other judges alone; None if it is not part of that."""
+    match event:
+        case OtherVerdict():
+            return event.to_outcome() if event.judge == judge else None
+        case Paid():
+            return event.replace(judge=None) if event.judge == judge else None
+        case Judged():
+            return event if event.judge == PEOPLE else None
+        case NotJudged() | BoundsComputed():
+            return None
+    return event
+
+
+def _require_length(found: _Sized, length: int) -> _Sized:
+    if len(found) != length:
+        raise ValueError("it is of another run")
+    return found
 
 
 def _describe_executor(event: RunStarted | RunResumed) -> str:

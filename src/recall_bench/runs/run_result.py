@@ -50,11 +50,14 @@ class RunResult:
         owed = overall.owed if part is None else part.owed
         if overall.not_answered > self.summary.plan.error_budget * owed:
             return 5
-        if overall.not_judged:
+        reviews, others = self.summary.reviews, self.summary.other_verdicts
+        if (
+            overall.not_judged
+            or are_reviews_over_budget(reviews, self.summary.plan.error_budget)
+            or any(each.failed for each in others)
+        ):
             return 6
-        if are_reviews_over_budget(self.summary.reviews, self.summary.plan.error_budget):
-            return 6
-        return 4 if self.summary.reviews.open else 0
+        return 4 if reviews.open or any(each.open for each in others) else 0
 
     def __repr__(self) -> str:
         status, system = self.summary.validity.status.value, self.folder.plan.system.name

@@ -14,7 +14,7 @@ from recall_bench.core.event import FeedFailed
 from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, DIFFICULTIES, Item
 from recall_bench.core.schedule import is_in_plan
-from recall_bench.core.trial_states import CheckpointTimes, ScenarioStates, TrialStatus
+from recall_bench.core.trial_states import CheckpointTimes, ScenarioStates, TrialState, TrialStatus
 from recall_bench.core.usage import JudgingCosts
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.marks import (
@@ -55,6 +55,17 @@ class Validity:
 
     status: RunStatus
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherVerdictCounts:
+    """How far one of the other judges is with the answers that it has to judge."""
+
+    judged: int
+    failed: int
+    """Answers that it failed to judge; the same command asks it again."""
+    open: int
+    """Answers that it was not asked about yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +136,8 @@ class Summary:
     """How many trials ended in each kind of fault."""
     reviews: ReviewCounts
     costs: JudgingCosts
+    other_verdicts: tuple[OtherVerdictCounts, ...] = ()
+    """For each other judge of the plan, in their order."""
 
     def __repr__(self) -> str:
         overall, status = self.overall, self.validity.status.value
@@ -185,7 +198,28 @@ def _count_run(folder: RunFolder) -> Summary:
         categories=_list_categories(folder),
         faults=folder.count_faults(),
         reviews=reviews,
-        costs=JudgingCosts(total=folder.states.usage, reviewing=folder.states.review_usage),
+        costs=JudgingCosts(
+            total=folder.states.usage,
+            reviewing=folder.states.review_usage,
+            others=tuple(folder.states.other_usage),
+        ),
+        other_verdicts=count_other_verdicts(folder),
+    )
+
+
+def count_other_verdicts(folder: RunFolder) -> tuple[OtherVerdictCounts, ...]:
+    """Count the verdicts of each other judge."""
+    counts = [Counter[str]() for _ in folder.plan.other_judges]
+    for standing in folder.states.scenarios.values():
+        due = standing.find_due_verdicts()
+        for judge, grid in enumerate(standing.others):
+            counts[judge]["judged"] += sum(byte & 7 >= TrialState.JUDGED for byte in grid)
+        for slot, judge in due:
+            state = standing.get_other_status(judge, slot).state
+            counts[judge]["failed" if state is TrialState.NOT_JUDGED else "open"] += 1
+    return tuple(
+        OtherVerdictCounts(judged=each["judged"], failed=each["failed"], open=each["open"])
+        for each in counts
     )
 
 
@@ -284,16 +318,18 @@ def _get_cell(item: Item) -> _CellKey:
 def _merge_by_place(
     tallies: Mapping[_CellKey, TrialTally], eligible: Mapping[_CellKey, int], place: int
 ) -> dict[str, TrialTally]:
-    merged: dict[str, TrialTally] = {}
+    parts: dict[str, list[TrialTally]] = {}
+    counts: Counter[str] = Counter()
     for cell, count in eligible.items():
-        name = cell[place]
-        if name is not None:
-            merged[name] = merged.get(name, TrialTally()) + TrialTally(eligible=count)
+        if (name := cell[place]) is not None:
+            counts[name] += count
+            parts.setdefault(name, [])
     for cell, tally in tallies.items():
-        name = cell[place]
-        if name is not None:
-            merged[name] = merged.get(name, TrialTally()) + tally
-    return merged
+        if (name := cell[place]) is not None:
+            parts.setdefault(name, []).append(tally)
+    return {
+        name: replace(sum_tallies(found), eligible=counts[name]) for name, found in parts.items()
+    }
 
 
 def _summarise_persona(folder: RunFolder, scenario: str) -> PersonaSummary:

@@ -14,7 +14,7 @@ from recall_bench.core.memory import Delivery
 from recall_bench.core.plan import Trial
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import FULL_MARKS, Finding
+from recall_bench.core.verdict import FULL_MARKS, PEOPLE, Finding
 from recall_bench.metrics.leaks import is_confidential
 from recall_bench.runs.evidence import NO_PASSAGES, FoundPassages
 from recall_bench.runs.journal import read_lines
@@ -51,7 +51,7 @@ class _LogLine(msgspec.Struct, gc=False):
     delivery: Delivery | None = None
     verdict: _VerdictLine | None = None
     primary: _VerdictLine | None = None
-    judge: str | None = None
+    judge: str | int | None = None
     fault: str | None = None
     scenario: str | None = None
     checkpoint: str | None = None
@@ -128,7 +128,11 @@ class TrialLog:
             case "not_answered":
                 self._store_entry(line.trial, TrialEntry(seconds=line.seconds, fault=line.fault))
             case "judged" | "not_judged":
-                self._note_verdict(line.trial, line)
+                if self._folder.other_judge is None or line.judge == PEOPLE:
+                    self._note_verdict(line.trial, line)
+            case "other_verdict":
+                if self._folder.other_judge == line.judge:
+                    self._note_verdict(line.trial, line)
 
     def _store_entry(self, trial: Trial, heard: TrialEntry) -> None:
         self._entries[trial.scenario][self._standings[trial.scenario].find_slot(trial)] = heard
@@ -203,7 +207,9 @@ class TrialLog:
         heard.score = heard.findings = None
         if line.verdict is not None:
             heard.findings = self._folder.select_findings(
-                line.verdict.findings, judge=line.judge, is_reviewed=line.primary is not None
+                line.verdict.findings,
+                is_by_people=line.judge == PEOPLE,
+                is_reviewed=line.primary is not None,
             )
             heard.score = line.verdict.score
 

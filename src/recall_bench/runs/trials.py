@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,7 +24,9 @@ from recall_bench.metrics.bootstrap import TemplateNames
 from recall_bench.metrics.leaks import GuardedAnswer, count_leaks, count_refusals
 from recall_bench.runs.evidence import UNKNOWN_TRAIL, EvidenceTrail, trace_evidence
 from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.run_cache import is_worth_caching, load_columns, write_cache
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.trial_columns import make_columns
 from recall_bench.runs.trial_log import TrialEntry, TrialLog
 
 
@@ -134,6 +137,8 @@ class ScoreScale(Record, frozen=True, kw_only=True):
     """The methodology that has it, such as `locomo/strict`."""
     is_retrieval: bool = False
     """Whether it is about what was found, and not about the answer."""
+    is_stored: bool = False
+    """Whether it is about what the memory lists, so that no answer can be invented."""
     full: float = 1.0
     """The best score on its own scale, which begins at 0. Analyses hold it in points of 6 and print
     it of 100, as marks: a mean of 3 is half of this."""
@@ -168,6 +173,8 @@ class TrialTable:
     @cached_property
     def hallucinations(self) -> dict[Trial, float]:
         """1 for every ungrounded judged answer, 0 for every other."""
+        if self.scale is not None and self.scale.is_stored:
+            return {}
         return {
             row.trial: float(row.is_hallucination)
             for row in self.rows
@@ -177,6 +184,8 @@ class TrialTable:
     @cached_property
     def inventions(self) -> dict[Trial, float]:
         """1 for every judged answer that is invented, 0 for every other."""
+        if self.scale is not None and self.scale.is_stored:
+            return {}
         return {
             row.trial: float(row.is_invention) for row in self.rows if row.is_invention is not None
         }
@@ -203,72 +212,123 @@ def map_templates(items: Mapping[str, Iterable[Item]]) -> TemplateNames:
 
 
 def read_trials(folder: RunFolder) -> TrialTable:
-    """Read one row for every owed trial of the scenarios that were started."""
+    """Read one row for every owed trial of the scenarios that were started.
+
+    They come from the cache if the folder does; a large run without one gets it.
+    """
+    rows = _load_rows(folder)
+    if rows is None:
+        rows = _read_rows(folder)
+        if is_worth_caching(folder):
+            write_cache(folder, make_columns(rows))
+    standings = folder.states.scenarios
+    return TrialTable(
+        plan=folder.plan,
+        rows=rows,
+        items={name: standings[name].items for name in folder.scenarios},
+    )
+
+
+def _load_rows(folder: RunFolder) -> tuple[TrialRow, ...] | None:
+    columns = load_columns(folder)
+    if columns is None:
+        return None
+    try:
+        return tuple(_make_rows(folder, columns.iterate_values()))
+    except (LookupError, ValueError):
+        # It is not whole: the journal is.
+        return None
+
+
+def _read_rows(folder: RunFolder) -> tuple[TrialRow, ...]:
     words = TrialLog(folder)
     path = folder.path / JOURNAL
     try:
         words.read(path)
     except (msgspec.DecodeError, LookupError, ValueError, OSError) as error:
         raise DataError(f"{path}: changed while it was read ({error})") from error
-    standings = folder.states.scenarios
-    return TrialTable(
-        plan=folder.plan,
-        rows=tuple(_RowBuilder(folder, words)),
-        items={name: standings[name].items for name in folder.scenarios},
-    )
+    return tuple(_make_rows(folder, iter(_RowReader(folder, words))))
 
 
-class _RowBuilder:
+class _Place(NamedTuple):
+    """A trial within the states of its scenario."""
+
+    scenario: str
+    row: int
+    repeat: int
+    number: int
+
+
+def _list_places(folder: RunFolder) -> Iterator[_Place]:
+    """Every owed trial, by scenario, checkpoint, repeat and asked order."""
+    for scenario in folder.scenarios:
+        standing = folder.states.scenarios[scenario]
+        for row in range(len(standing.checkpoint_plans)):
+            for repeat, number in standing.list_owed_trials(row):
+                yield _Place(scenario, row, repeat, number)
+
+
+def _make_rows(folder: RunFolder, values: Iterator[Mapping[str, Any]]) -> Iterator[TrialRow]:
+    """Make the row of each trial, given the values that are read from the journal."""
+    for (scenario, row, repeat, number), read in zip(_list_places(folder), values, strict=True):
+        standing = folder.states.scenarios[scenario]
+        sheet, bounds, item = (
+            standing.checkpoint_plans[row],
+            standing.bounds,
+            standing.items[number],
+        )
+        yield TrialRow(
+            trial=Trial(
+                scenario=scenario,
+                item=item.id,
+                checkpoint=sheet.checkpoint.label,
+                repeat=repeat,
+            ),
+            item=item,
+            days=sheet.checkpoint.days,
+            cutoff=sheet.cutoff,
+            standing=standing.get_status(row, repeat, number),
+            floor=None if bounds is None else bounds.get_floor(item.id),
+            ceiling=None if bounds is None else bounds.get_ceiling(item.id),
+            **read,
+        )
+
+
+class _RowReader:
+    """The values of each trial that are read from the journal, by the names of a row."""
+
     def __init__(self, folder: RunFolder, words: TrialLog) -> None:
         self._folder = folder
         self._words = words
         self._standings = folder.states.scenarios
         self._unfed = {name: _find_unfed_days(each) for name, each in self._standings.items()}
 
-    def __iter__(self) -> Iterator[TrialRow]:
-        for scenario in self._folder.scenarios:
-            for row in range(len(self._standings[scenario].checkpoint_plans)):
-                yield from self._build_rows(scenario, row)
-
-    def _build_rows(self, scenario: str, row: int) -> Iterator[TrialRow]:
-        standing = self._standings[scenario]
-        sheet, bounds = standing.checkpoint_plans[row], standing.bounds
-        place = (scenario, sheet.checkpoint.label)
-        for repeat, number in standing.list_owed_trials(row):
-            item = standing.items[number]
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        for scenario, row, repeat, number in _list_places(self._folder):
+            standing = self._standings[scenario]
+            item, sheet = standing.items[number], standing.checkpoint_plans[row]
             word = self._words.get_entry(scenario, standing.compute_slot(row, repeat, number))
+            place = (scenario, sheet.checkpoint.label)
             trail = self._build_trail(place, item, word, sheet.cutoff)
-            yield TrialRow(
-                trial=Trial(
-                    scenario=scenario,
-                    item=item.id,
-                    checkpoint=sheet.checkpoint.label,
-                    repeat=repeat,
-                ),
-                item=item,
-                days=sheet.checkpoint.days,
-                cutoff=sheet.cutoff,
-                standing=standing.get_status(row, repeat, number),
-                seconds=word.seconds,
-                reading_s=word.reading_s,
-                usage=word.usage,
-                delivery=word.delivery,
-                evidence_found=self._count_found_days(item, word),
-                evidence_missing=trail.missing,
-                evidence_cut=trail.cut,
-                evidence_lost=trail.lost,
-                is_evidence_exact=trail.is_exact,
-                is_silent=word.is_silent,
-                tells_stale=word.tells_stale,
-                tells_others=word.tells_others,
-                tells_other_people=word.tells_other_people,
-                findings=word.findings,
-                score=word.score,
-                leaked=_check_leak(item, word),
-                floor=None if bounds is None else bounds.get_floor(item.id),
-                ceiling=None if bounds is None else bounds.get_ceiling(item.id),
-                fault=word.fault,
-            )
+            yield {
+                "seconds": word.seconds,
+                "reading_s": word.reading_s,
+                "usage": word.usage,
+                "delivery": word.delivery,
+                "evidence_found": self._count_found_days(item, word),
+                "evidence_missing": trail.missing,
+                "evidence_cut": trail.cut,
+                "evidence_lost": trail.lost,
+                "is_evidence_exact": trail.is_exact,
+                "is_silent": word.is_silent,
+                "tells_stale": word.tells_stale,
+                "tells_others": word.tells_others,
+                "tells_other_people": word.tells_other_people,
+                "findings": word.findings,
+                "score": word.score,
+                "leaked": _check_leak(item, word),
+                "fault": word.fault,
+            }
 
     def _build_trail(
         self, place: tuple[str, str], item: Item, word: TrialEntry, until: int

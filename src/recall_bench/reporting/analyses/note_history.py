@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from recall_bench.core.event import NeededValue
-from recall_bench.core.tool_call import AgentCall, FoundNote, ToolRole
+from recall_bench.core.tool_call import AgentCall, CallProblem, FoundNote, ToolRole
 from recall_bench.core.words import WordSequence
 
 
@@ -35,6 +35,10 @@ class NoteText:
         """Whether the text holds the value, and was not written before the value was known."""
         return self.day >= needed.day and self.words.contains(WordSequence(needed.value))
 
+    def has_part(self, words: WordSequence, plain: str) -> bool:
+        """Whether these words, or this text that may be cut within a word, stand in it."""
+        return self.words.contains(words) or bool(plain and plain in self.plain)
+
 
 def flatten(text: str) -> str:
     """The text in lower case, with single blanks."""
@@ -50,6 +54,8 @@ class NoteHistory:
         self._removed: list[NoteText] = []
         self._by_words: dict[str, NoteText] = {}
         """The standing texts by their words: most results are a whole note."""
+        self.unmatched = 0
+        """Updates and deletes of notes that are not known here."""
 
     @property
     def standing(self) -> tuple[NoteText, ...]:
@@ -61,14 +67,35 @@ class NoteHistory:
         if call.problem is not None or call.role in (None, ToolRole.SEARCH):
             return
         role = ToolRole.DELETE if call.role is ToolRole.DELETE else ToolRole.UPDATE
+        is_matched = False
         for write in call.writes:
-            if write.note is not None and write.note in self._standing:
-                self._remove(write.note, role)
+            name = self._find_name(write.note, call.role)
+            if name is not None:
+                self._remove(name, role)
+                is_matched = True
             if write.text is not None:
                 text = NoteText(write.note, write.text, day)
                 self.texts.append(text)
                 self._standing[write.note or f"unnamed {len(self.texts)}"] = text
                 self._by_words[text.words.all_words] = text
+        self.unmatched += call.role is not ToolRole.SAVE and not is_matched
+
+    def _find_name(self, note: str | None, role: ToolRole | None) -> str | None:
+        """The key of the standing text that a call means: by its id, or a delete by its words."""
+        if note is None or note in self._standing:
+            return note
+        if role is not ToolRole.DELETE:
+            return None
+        text = self._by_words.get(WordSequence(note).all_words)
+        return next((name for name, each in self._standing.items() if each is text), None)
+
+    def _learn_name(self, found: FoundNote, text: NoteText) -> None:
+        """Take over the id under which a search returned a note that was saved without one."""
+        if text.note is None and found.note is not None and found.note not in self._standing:
+            name = next(name for name, each in self._standing.items() if each is text)
+            del self._standing[name]
+            text.note = found.note
+            self._standing[found.note] = text
 
     def _remove(self, name: str, role: ToolRole) -> None:
         text = self._standing.pop(name)
@@ -87,31 +114,33 @@ class NoteHistory:
         exact = self._by_words.get(words.all_words)
         if exact is not None:
             exact.returned = exact.returned_whole = True
+            self._learn_name(found, exact)
             return
         inside = [text for text in self._standing.values() if words.contains(text.words)]
         for text in inside:
             text.returned = text.returned_whole = True
-        # A new text may repeat the old one, which has not come back then.
+        # A text that stands may repeat an old one, whole or in the part that was returned: only
+        # what no standing text explains has come back.
         old = [
             text
             for text in self._removed
             if words.contains(text.words)
-            and not any(new.words.contains(text.words) for new in inside)
+            and not any(new.words.contains(text.words) for new in self._standing.values())
         ]
         for text in old:
             text.came_back = True
         if not inside and not old:
-            self._note_part(found)
+            self._note_part(found, words)
 
-    def _note_part(self, found: FoundNote) -> None:
+    def _note_part(self, found: FoundNote, words: WordSequence) -> None:
         """Note a result that is a part of a note."""
-        plain = flatten(found.text)
+        plain = flatten(found.text).rstrip(".… ")
         named = self._standing.get(found.note or "")
-        if named is not None and named.plain.startswith(plain.rstrip(".… ")):
+        if named is not None and named.plain.startswith(plain):
             named.returned = True
-        elif part := next((text for text in self.standing if plain in text.plain), None):
+        elif part := next((each for each in self.standing if each.has_part(words, plain)), None):
             part.returned = True
-        elif gone := next((text for text in self._removed if plain in text.plain), None):
+        elif gone := next((each for each in self._removed if each.has_part(words, plain)), None):
             gone.came_back = True
 
 
@@ -126,5 +155,14 @@ def format_query(arguments: Mapping[str, object]) -> str:
 
 
 def list_searches(calls: Iterable[AgentCall]) -> Iterator[AgentCall]:
-    """The calls that searched and were not refused."""
+    """The searches that the memory answered."""
     return (each for each in calls if each.role is ToolRole.SEARCH and each.problem is None)
+
+
+def list_failed_searches(calls: Iterable[AgentCall]) -> list[AgentCall]:
+    """The searches that the memory answered with an error."""
+    return [
+        each
+        for each in calls
+        if each.role is ToolRole.SEARCH and each.problem is CallProblem.FAILED
+    ]

@@ -29,6 +29,7 @@ from recall_bench.reporting.analyses.note_history import (
     find_holders,
     flatten,
     format_query,
+    list_failed_searches,
     list_searches,
 )
 from recall_bench.runs.agent_log import AgentLog, RecordedSession, read_agent_log
@@ -43,6 +44,7 @@ class FactStage(StrEnum):
     OVERWRITTEN = "overwritten"
     DELETED = "deleted"
     NOT_LOOKED_FOR = "never-looked-for"
+    SEARCH_FAILED = "search-failed"
     MISSED = "looked-for-and-missed"
     IN_PART = "returned-in-part"
     FOUND = "found"
@@ -54,6 +56,7 @@ STAGE_MEANINGS: Final = {
     FactStage.OVERWRITTEN: "a note held them, and the agent updated it to a text without them",
     FactStage.DELETED: "a note held them, and the agent deleted it",
     FactStage.NOT_LOOKED_FOR: "notes held them, and the agent answered without a search",
+    FactStage.SEARCH_FAILED: "notes held them, and the memory failed every search",
     FactStage.MISSED: "notes held them, and no search returned them",
     FactStage.IN_PART: "a search returned such a note without the part that holds them",
     FactStage.FOUND: "a search returned them; a wrong answer did not use them",
@@ -106,6 +109,8 @@ class MemoryChecks(Record, frozen=True, kw_only=True):
     saved: int
     updated: int
     deleted: int
+    unmatched: int
+    """Updates and deletes of notes whose id neither a save nor a search on a day had named."""
     old_texts_returned: int
     """Updated notes whose old text came back after the update."""
     deleted_texts_returned: int
@@ -118,6 +123,10 @@ class MemoryChecks(Record, frozen=True, kw_only=True):
     """Searches on questions, while the memory held more notes than it returned."""
     empty_searches: int
     """Those of them that returned nothing."""
+    served_searches: int
+    """Searches on questions that the memory answered, whatever with."""
+    failed_searches: int
+    """Searches on questions that it answered with an error."""
     queries: int
     """Different queries of one memory at one checkpoint, summed up, where it had several."""
     results: int
@@ -164,7 +173,7 @@ def build_tool_loop(log: AgentLog, rows: Sequence[TrialRow]) -> ToolLoopReport:
         else:
             stages[follower.find_stage(row, session)].append((row, missed))
     checks = follower.check_memories(rows)
-    on_days = [session for sessions in log.days.values() for session in sessions]
+    on_days = [session for memory in follower.list_memories(rows) for session in log.days[memory]]
     on_questions = [log.trials[row.trial] for row in rows if row.trial in log.trials]
     return ToolLoopReport(
         days=_count_sessions(on_days),
@@ -217,23 +226,36 @@ class _FactFollower:
         if lost := [need for need in left if not find_holders(history.standing, need)]:
             return _explain_loss(find_holders(history.texts, need) for need in lost)
         if not searches:
-            return FactStage.NOT_LOOKED_FOR
+            is_failed = bool(list_failed_searches(session.calls))
+            return FactStage.SEARCH_FAILED if is_failed else FactStage.NOT_LOOKED_FOR
         holders = [text for need in left for text in find_holders(history.standing, need)]
         return FactStage.IN_PART if _is_in_part(holders, searches) else FactStage.MISSED
 
-    def check_memories(self, rows: Iterable[TrialRow]) -> MemoryChecks:
+    def list_memories(self, rows: Iterable[TrialRow]) -> list[str]:
+        """The memories that these trials were asked of, in the order in which they were fed.
+
+        One that was given up before, such as that of a killed process, is none of them.
+        """
+        asked = {
+            self.log.trials[row.trial].ended.memory for row in rows if row.trial in self.log.trials
+        }
+        return [memory for memory in self.log.days if memory in asked]
+
+    def check_memories(self, rows: Sequence[TrialRow]) -> MemoryChecks:
         """What the searches of all questions show about the memories."""
         queries: dict[tuple[str, int], set[str]] = defaultdict(set)
         results: dict[tuple[str, int], set[tuple[str, ...]]] = defaultdict(set)
-        searches = empty = 0
+        searches = empty = served = failed = 0
         for row in rows:
             session = self.log.trials.get(row.trial)
             if session is None:
                 continue
             key = session.ended.memory, row.cutoff
             history = self.replay(*key)
+            failed += len(list_failed_searches(session.calls))
             for call in list_searches(session.calls):
                 history.note_results(call.found)
+                served += 1
                 if len(history.standing) > len(call.found):
                     searches += 1
                     empty += not call.found
@@ -241,21 +263,24 @@ class _FactFollower:
                     results[key].add(tuple(each.text for each in call.found))
         compared = [key for key, asked in queries.items() if len(asked) > 1]
         return MemoryChecks(
-            **self._count_texts(),
+            **self._count_texts(self.list_memories(rows)),
             searches=searches,
             empty_searches=empty,
+            served_searches=served,
+            failed_searches=failed,
             queries=sum(len(queries[key]) for key in compared),
             results=sum(len(results[key]) for key in compared),
             compared=len(compared),
         )
 
-    def _count_texts(self) -> dict[str, int]:
+    def _count_texts(self, memories: Sequence[str]) -> dict[str, int]:
         """Count notes by what was done to them, and by what came back at any checkpoint."""
         last = {
-            memory: max(session.ended.day or 0 for session in sessions)
-            for memory, sessions in self.log.days.items()
+            memory: max(session.ended.day or 0 for session in self.log.days[memory])
+            for memory in memories
         }
-        texts = [text for key in last.items() for text in self.replay(*key).texts]
+        histories = [self.replay(*key) for key in last.items()]
+        texts = [text for history in histories for text in history.texts]
         removed = Counter(text.removed_by for text in texts)
         seen: dict[tuple[str, int], list[NoteText]] = defaultdict(list)
         for (memory, _), history in self._replays.items():
@@ -271,6 +296,7 @@ class _FactFollower:
             "saved": len(texts) - removed[ToolRole.UPDATE],
             "updated": removed[ToolRole.UPDATE],
             "deleted": removed[ToolRole.DELETE],
+            "unmatched": sum(history.unmatched for history in histories),
             "old_texts_returned": back.count(ToolRole.UPDATE),
             "deleted_texts_returned": back.count(ToolRole.DELETE),
             "notes_returned": len(returned),
@@ -318,6 +344,8 @@ def describe_faults(checks: MemoryChecks) -> Iterator[str]:
             f"notes come back cut: {checks.returned_in_part:,} of {checks.notes_returned:,} "
             "returned notes never came back whole"
         )
+    if checks.failed_searches and not checks.served_searches:
+        yield f"search fails: all {checks.failed_searches:,} searches ended with an error"
     if checks.searches and checks.empty_searches == checks.searches:
         yield f"search finds nothing: all {checks.searches:,} searches returned no note"
     elif checks.compared and checks.results == checks.compared:

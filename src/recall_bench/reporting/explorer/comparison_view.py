@@ -189,6 +189,8 @@ def _list_tables(report: ComparisonReport) -> list[ContrastTables]:
 
 def _list_notes(report: ComparisonReport, contrast: Contrast) -> list[str]:
     notes = ["A judge was the stub, which grades nothing."] if report.is_stub else []
+    if contrast.order_said is not None:
+        notes.append(format_sentence(contrast.order_said))
     notes += [f"The runs differ in {each}." for each in contrast.unlike]
     notes += [
         f"Left out: {each.first:,} trials of A and {each.second:,} of {contrast.letter} "
@@ -202,6 +204,7 @@ def _list_overall(contrast: Contrast) -> list[DifferenceRow]:
     rates = (contrast.inventions, contrast.leaks)
     return [
         _describe_part(contrast.overall),
+        *(_describe_part(part.replace(name=f"by {part.name}")) for part in contrast.judges[1:]),
         *(_describe_part(part, _PERCENT, " %") for part in rates if part is not None),
     ]
 

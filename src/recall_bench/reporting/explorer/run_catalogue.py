@@ -34,6 +34,7 @@ from recall_bench.reporting.run_facts import format_price
 from recall_bench.reporting.run_pairs import list_settings
 from recall_bench.reporting.trial_scores import estimate_run
 from recall_bench.runs.journal import JOURNAL, find_run_folders, is_busy, read_events
+from recall_bench.runs.run_cache import open_run_folder
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 
@@ -184,7 +185,7 @@ class RunCatalogue:
         """The folder of a run, read once for each stamp; the last ones are kept."""
         with run.lock:
             if run.opened is None or run.opened[0] != stamp:
-                run.opened = stamp, RunFolder.open(run.path)
+                run.opened = stamp, open_run_folder(run.path)
             folder = run.opened[1]
         with self._lock:
             self._kept[run.id] = run
@@ -282,7 +283,8 @@ def _describe_judge(plan: Plan) -> str:
     if plan.behaviour is not None:
         return NO_DATA
     people = "" if plan.labels is None else f", {plan.labels.answers:,} by people"
-    return describe_judge(plan) + people
+    others = f" and {len(plan.other_judges)} more" if plan.other_judges else ""
+    return describe_judge(plan) + others + people
 
 
 def _describe_dataset(plan: Plan) -> str:

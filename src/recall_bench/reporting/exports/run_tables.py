@@ -99,7 +99,7 @@ class ExportedRun:
     def read(cls, folder: RunFolder, score: str | None = None) -> "ExportedRun":
         """With the score that all analyses go by, or the figure that `score` names."""
         table = read_scored_trials(folder, score)
-        means = RunEstimates.get(folder) if table.scale is None else RunEstimates(folder, table)
+        means = RunEstimates.get(folder, table)
         return cls(folder, table, means)
 
     @property

@@ -65,6 +65,13 @@ class GateCheck(ComputedRecord, frozen=True, kw_only=True):
     to give one for a run that lost nothing. None if unknown, because no question differs."""
     even_power: float | None = None
     """The power if every question loses the same."""
+    judge: str | None = None
+    """The judge it goes by, where every judge of the run is checked."""
+
+    @property
+    def subject(self) -> str:
+        """What it is about, and by which judge, if that must be told."""
+        return self.of if self.judge is None else f"{self.of}, {self.judge}"
 
 
 class GateRun(Record, frozen=True, kw_only=True):
@@ -102,6 +109,8 @@ class GateReport(Record, frozen=True, kw_only=True):
     seed: int
     unit: str = PERSONA
     """What one history of the run is called."""
+    judges: Mapping[str, CheckOutcome] = {}
+    """The verdict by each judge of the run; empty if it has one."""
 
     def __repr__(self) -> str:
         return f"<GateReport: {self.verdict.value}, {self.sentence}>"
@@ -157,7 +166,7 @@ def describe_verdict(checks: tuple[GateCheck, ...]) -> str:
         if any(map(is_insignificant, checks)):
             return f"none of {len(checks)} checks failed"
         return f"all {len(checks)} checks passed"
-    named = [f"{each.rule} ({each.of})" for each in checks if each.outcome is verdict]
+    named = [f"{each.rule} ({each.subject})" for each in checks if each.outcome is verdict]
     shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
     word = "failed" if verdict is CheckOutcome.FAILED else "could not be decided"
     return f"{len(named)} of {len(checks)} checks {word}: {shown}"

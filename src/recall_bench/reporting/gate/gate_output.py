@@ -108,6 +108,9 @@ def render_gate(gate: GateReport) -> str:
     lines += format_fact("Run", " · ".join(describe_run(gate.run)))
     if gate.baseline is not None:
         lines += format_fact("Baseline", " · ".join(describe_run(gate.baseline)))
+    if gate.judges:
+        said = ", ".join(f"{name} {each.value}" for name, each in gate.judges.items())
+        lines += format_fact("By judge", said)
     if gate.strength is not None:
         lines += format_fact("Strength", gate.strength)
     for warning in gate.warnings:
@@ -135,7 +138,7 @@ def _render_checks(gate: GateReport) -> list[str]:
         (
             NOT_SIGNIFICANT if is_insignificant(check) else _TEXT_MARKS[check.outcome],
             check.rule,
-            clean_text(check.of)[: _NAME_WIDTH - 1],
+            clean_text(check.subject)[: _NAME_WIDTH - 1],
             *_list_figures(check),
         )
         for check in gate.checks
@@ -159,7 +162,7 @@ def _explain_failures(gate: GateReport) -> Iterator[str]:
         yield ""
     for check in not_passed:
         yield from wrap_text(
-            f"{_TEXT_MARKS[check.outcome]} {check.rule} ({check.of}): {check.said}.",
+            f"{_TEXT_MARKS[check.outcome]} {check.rule} ({check.subject}): {check.said}.",
             subsequent="    ",
         )
 
@@ -241,7 +244,7 @@ def _render_rules(checks: Sequence[GateCheck]) -> str:
         (
             _mark_check(check),
             _format_code(check.rule),
-            _format_code(check.of),
+            _format_code(check.subject),
             *_escape_figures(check),
         )
         for check in checks
@@ -254,7 +257,7 @@ def _render_categories(checks: Sequence[GateCheck]) -> str:
     rows = [
         (
             _mark_check(check),
-            _format_code(check.of),
+            _format_code(check.subject),
             NO_DATA if check.questions is None else f"{check.questions:,}",
             *_escape_figures(check),
             NO_DATA if check.noticed is None else format_number(check.noticed, 1),
@@ -328,7 +331,7 @@ def _list_properties(gate: GateReport) -> dict[str, str]:
 
 
 def _add_case(suite: ElementTree.Element, check: GateCheck) -> None:
-    name = " ".join(clip_text(f"{check.rule} {check.of}").split())
+    name = " ".join(clip_text(f"{check.rule} {check.subject}").split())
     case = ElementTree.SubElement(suite, "testcase", name=name, classname=_JUNIT_CLASS, time="0")
     kind = {CheckOutcome.FAILED: "failure", CheckOutcome.UNDECIDED: "error"}.get(check.outcome)
     if kind is not None:

@@ -36,6 +36,8 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
     """The least that they may be."""
     score: str | None = None
     """The figure of a dataset's protocol that is the score; by default the first it has."""
+    judge: str | None = None
+    """The judge to go by, by its name, or `every` for all of them; by default the first one."""
     confident: bool = False
     """Whether the worse end of the 95 % interval must meet these limits, not only the value. Leaks
     are counted, not estimated."""

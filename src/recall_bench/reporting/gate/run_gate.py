@@ -1,6 +1,6 @@
 """Whether a run passes: checks of its status, of its values, and against a baseline."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
@@ -44,7 +44,12 @@ from recall_bench.reporting.run_pairs import (
     list_differences,
     pair_trials,
 )
-from recall_bench.reporting.trial_scores import explain_missing_scores, read_scored_trials
+from recall_bench.reporting.trial_scores import (
+    explain_missing_scores,
+    read_figure,
+    read_scored_trials,
+)
+from recall_bench.runs.judge_sensitivity import find_judge_view, open_judge_views
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import estimate_row_range
 from recall_bench.runs.summary import STUB, RunStatus, summarise
@@ -251,14 +256,67 @@ def _format_power(power: float) -> str:
     )
 
 
+EVERY_JUDGE = "every"
+"""The name that stands for all judges of a run."""
+
+
 def check_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> GateReport:
     """Check a run, against a baseline if there is one.
 
     A run that is not valid, or not comparable with its baseline, does not pass. UsageError if there
-    is no rule, or nothing to check.
+    is no rule, or nothing to check. Of several judges the first decides, or the one that the rules
+    name; by `every` all of them have to pass the run.
     """
     if run.plan.behaviour is not None:
         return check_suite_run(run, baseline, rules)
+    if rules.judge not in (None, EVERY_JUDGE):
+        find_judge_view(run, rules.judge)
+    if not run.plan.other_judges:
+        return _check_by_judge(run, baseline, rules)
+    found = {
+        name: _check_by_judge(view, _find_same_judge(view, baseline), rules)
+        for name, view in zip(run.plan.judge_names, open_judge_views(run), strict=True)
+    }
+    verdicts = {name: each.verdict for name, each in found.items()}
+    if rules.judge == EVERY_JUDGE:
+        return _combine_judges(found).replace(judges=verdicts)
+    chosen = rules.judge or run.plan.judge_names[0]
+    report = found[chosen].replace(judges=verdicts)
+    others = [name for name, each in verdicts.items() if each is not report.verdict]
+    if not others:
+        return report
+    said = ", ".join(f"{name}: {verdicts[name].value}" for name in others)
+    warning = f"the verdict depends on the judge; this is by {chosen}, and by others it is {said}"
+    return report.replace(warnings=(*report.warnings, warning))
+
+
+def _find_same_judge(view: RunFolder, baseline: RunFolder | None) -> RunFolder | None:
+    """The baseline by the judge of the view; by its first one if that judge did not judge it."""
+    if baseline is None:
+        return None
+    views = open_judge_views(baseline)
+    return next((each for each in views if each.plan.judge == view.plan.judge), baseline)
+
+
+def _combine_judges(found: Mapping[str, GateReport]) -> GateReport:
+    """One report with the checks of all judges."""
+    first = next(iter(found.values()))
+    checks = tuple(
+        check.replace(judge=name) for name, each in found.items() for check in each.checks
+    )
+    warnings = dict.fromkeys(
+        f"{name}: {warning}" for name, each in found.items() for warning in each.warnings
+    )
+    return first.replace(
+        verdict=decide_verdict(checks),
+        sentence=describe_verdict(checks),
+        checks=checks,
+        warnings=tuple(warnings),
+    )
+
+
+def _check_by_judge(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> GateReport:
+    """Check a run by the judge that it was opened for."""
     if rules.has_figure_rules and run.plan.dataset is None:
         raise UsageError(
             f"--max-figure, --min-figure: {run.path} is not a run of a behaviour suite and has no "
@@ -372,10 +430,7 @@ class _GateSide:
         """The checks of figures of the dataset's protocol."""
         for rule, limits in (("max-figure", rules.max_figure), ("min-figure", rules.min_figure)):
             for name, limit in limits.items():
-                try:
-                    table = read_scored_trials(self.folder, name)
-                except UsageError as error:
-                    raise UsageError(str(error).replace("--score", f"--{rule}", 1)) from error
+                table = read_figure(self.folder, name, f"--{rule}")
                 yield check_figure(rule, name, limit, table, rules)
 
     def list_warnings(self) -> Iterator[str]:

@@ -25,6 +25,11 @@ from recall_bench.reporting.headlines import (
     describe_doubt,
     describe_place,
 )
+from recall_bench.reporting.pages.judge_section import (
+    describe_judge_range,
+    render_corrected,
+    render_judges,
+)
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 from recall_bench.reporting.pages.page_sections import (
     render_canaries,
@@ -106,6 +111,7 @@ def render_header(report: RunReport, links: PageLinks = ()) -> Markup:
         *_render_notices(header),
         make_element(
             "div",
+            *render_corrected(header.corrected),
             _render_score(report),
             *(_render_rates(header) if report.no_marks is None else _render_figures(report)),
             class_="headlines",
@@ -117,7 +123,8 @@ def render_header(report: RunReport, links: PageLinks = ()) -> Markup:
 
 def _describe_scoring(report: RunReport) -> tuple[str, ...]:
     """What judged the answers, or the protocol that scored them."""
-    judge = make_element("span", report.header.judge, class_="untrusted-text")
+    others = "" if report.judges is None else f" and {len(report.judges.judges) - 1} more"
+    judge = make_element("span", f"{report.header.judge}{others}", class_="untrusted-text")
     scored = "" if report.score is None else f"scored by {report.score.protocol}"
     is_judged = report.header.judge != NO_JUDGE
     return (scored, *((" · " if scored else "", "judged by ", judge) if is_judged else ()))
@@ -221,18 +228,30 @@ def _render_score(report: RunReport) -> Markup:
             header.overall,
             unit="of 100",
             scale=OF_100,
-            below=format_sentence(f"{score.name}, by {score.protocol}"),
+            below=" ".join(
+                filter(
+                    None,
+                    (
+                        format_sentence(f"{score.name}, by {score.protocol}"),
+                        describe_judge_range(report.judges),
+                    ),
+                )
+            ),
             note=_describe_method(report),
         )
     if bounds is None:
         words = "" if header.is_stub else f"Silence and ceiling: {NO_BOUNDS}."
+        words = " ".join(filter(None, (words, describe_judge_range(report.judges))))
         return _render_headline("Score", header.overall, unit="of 100", scale=OF_100, below=words)
     marks = [("silence", bounds.floor), ("ceiling", bounds.ceiling)]
     ticks = [(name, value * OF_100) for name, value in marks if value is not None]
     place = describe_place(bounds)
     where = "" if place == NO_DATA else _describe_way(place)
     words = " · ".join(
-        [*(f"{name} {format_number(value, 0)}" for name, value in ticks), *filter(None, [where])]
+        [
+            *(f"{name} {format_number(value, 0)}" for name, value in ticks),
+            *filter(None, [where, describe_judge_range(report.judges)]),
+        ]
     )
     return _render_headline(
         "Score", header.overall, unit="of 100", scale=OF_100, ticks=ticks, below=words
@@ -351,6 +370,7 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, links: PageLinks 
             render_noscript(report),
             make_element("p", id="script-error", class_="notice loud", hidden=True, role="alert"),
             _render_section("scores", "Scores", _render_scores(report), charts, "categories"),
+            *_render_judge_section(report, charts),
             _render_section(
                 "hallucination",
                 "Invented and leaked",
@@ -380,14 +400,24 @@ def render_body(report: RunReport, charts: Sequence[Chart], *, links: PageLinks 
 
 
 def _list_sections(report: RunReport) -> PageLinks:
-    """The sections of the page; that of a tool loop stands before the costs."""
-    if report.tool_loop is None:
-        return _PAGE_SECTIONS
-    place = [name for name, _ in _PAGE_SECTIONS].index("costs")
-    return (*_PAGE_SECTIONS[:place], _LOOP_SECTION, *_PAGE_SECTIONS[place:])
+    """The sections of the page, with those that only some runs have."""
+    sections = list(_PAGE_SECTIONS)
+    if report.tool_loop is not None:
+        sections.insert([name for name, _ in sections].index("costs"), _LOOP_SECTION)
+    if report.judges is not None:
+        sections.insert(1, _JUDGE_SECTION)
+    return sections
 
 
 _LOOP_SECTION = ("tool-loop", "Tool loop")
+_JUDGE_SECTION = ("judges", "Judges")
+
+
+def _render_judge_section(report: RunReport, charts: Sequence[Chart]) -> tuple[Markup, ...]:
+    """How much the score depends on the judge; nothing for a run with one judge."""
+    if report.judges is None:
+        return ()
+    return (_render_section(*_JUDGE_SECTION, render_judges(report.judges), charts),)
 
 
 def _render_loop_section(report: RunReport, charts: Sequence[Chart]) -> tuple[Markup, ...]:

@@ -7,9 +7,10 @@ Long texts are stored once.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from recall_bench.core.event import Judged, NotAnswered, NotJudged, TrialResult
+from recall_bench.core.event import Judged, NotAnswered, NotJudged, OtherVerdict, TrialResult
 from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Evidence, Expects, Item
+from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.verdict import Verdict
 from recall_bench.reporting.analyses.attribution import FailureLeaf
 from recall_bench.reporting.formats import OF_100, format_score
@@ -17,7 +18,7 @@ from recall_bench.reporting.headlines import INVENTED, LEAKED, format_ceiling
 from recall_bench.runs.estimates import Heatmap, HeatmapCell
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange
-from recall_bench.runs.trials import TrialTable
+from recall_bench.runs.trials import TrialRow, TrialTable
 
 NO_PLACE = -1
 """Stands for None in a column of indices."""
@@ -71,6 +72,7 @@ def build_trial_columns(
     table: TrialTable,
     questions: PageQuestions,
     leaves: Mapping[Trial, FailureLeaf],
+    states: TrialStates,
 ) -> dict[str, object]:
     """One entry a trial in each column, in the order of the table."""
     labels = {each.label: place for place, each in enumerate(table.plan.checkpoints)}
@@ -90,7 +92,21 @@ def build_trial_columns(
         "score": [row.score for row in rows]
         if any(row.score is not None for row in rows)
         else None,
+        "split": [_encode(_is_split(row, states)) for row in rows]
+        if table.plan.other_judges
+        else None,
     }
+
+
+def _is_split(row: TrialRow, states: TrialStates) -> bool | None:
+    """Whether some judges pass the answer and others fail it; None unless all gave marks."""
+    scenario = states.scenarios[row.trial.scenario]
+    slot = scenario.find_slot(row.trial)
+    others = [scenario.get_other_status(judge, slot) for judge in range(len(scenario.others))]
+    found = [row.standing, *others]
+    if any(each.state is not TrialState.JUDGED for each in found):
+        return None
+    return len({each.is_pass for each in found}) > 1
 
 
 def _encode(number: int | None) -> int:
@@ -271,7 +287,7 @@ def _describe_trial(
             details["verdict"] = _describe_verdict(
                 judged.verdict,
                 tells=folder.get_findings(judged) is not None,
-                judge=judged.judge,
+                judge=judged.judge or (folder.plan.judge_names[0] if result.others else None),
             )
             if judged.primary is not None:
                 details["primary"] = _describe_verdict(
@@ -285,7 +301,22 @@ def _describe_trial(
             details |= {"fault": fault, "message": truncate_text(message)}
         case None:
             pass
-    return details
+    return details | _describe_others(folder, result)
+
+
+def _describe_others(folder: RunFolder, result: TrialResult) -> dict[str, object]:
+    """What the other judges of the plan say; nothing for a run with one judge."""
+    if not result.others:
+        return {}
+    said = zip(folder.plan.judge_names[1:], result.others, strict=True)
+    return {"others": [_describe_other(name, each) for name, each in said if each is not None]}
+
+
+def _describe_other(name: str, said: OtherVerdict) -> dict[str, object]:
+    """What another judge says, or why it failed."""
+    if said.verdict is None:
+        return {"judge": name, "fault": said.fault, "message": truncate_text(said.message or "")}
+    return _describe_verdict(said.verdict, tells=bool(said.verdict.findings), judge=name)
 
 
 def _describe_verdict(

@@ -39,8 +39,8 @@ from recall_bench.reporting.headlines import (
 )
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 from recall_bench.reporting.report_text import describe_forecasts
-from recall_bench.reporting.run_text import has_low_ceilings
-from recall_bench.reporting.tool_loop_text import describe_sessions
+from recall_bench.reporting.score_tables import has_low_ceilings
+from recall_bench.reporting.tool_loop_text import describe_sessions, describe_unmatched
 from recall_bench.reporting.trial_scores import ProtocolFigure
 from recall_bench.runs.estimates import Heatmap, HeatmapTotal
 
@@ -53,9 +53,9 @@ def render_categories(heatmap: Heatmap) -> Iterator[Markup]:
     head = ("category", "score", "silence", "ceiling", "of the way", "questions")
     if heatmap.total.bounds is None:
         cut = [(*row[:2], row[-1]) for row in cells]
-        yield _render_table((*head[:2], head[-1]), cut, (2,), is_whole=True)
+        yield render_table((*head[:2], head[-1]), cut, (2,), is_whole=True)
         return
-    yield _render_table(head, cells, (2, 3, 5), is_whole=True)
+    yield render_table(head, cells, (2, 3, 5), is_whole=True)
     notes = [WAY_NOTE]
     if has_low_ceilings(heatmap):
         notes.append(LOW_CEILING_NOTE)
@@ -89,7 +89,7 @@ def render_figures(figures: Sequence[ProtocolFigure], names: Sequence[str]) -> I
     yield make_element(
         "p", "On their own scale, from 0 to 1, with 95 % intervals.", class_="quiet note"
     )
-    yield _render_table(head, rows, is_whole=True)
+    yield render_table(head, rows, is_whole=True)
 
 
 def render_failures(found: Attribution) -> Iterator[Markup]:
@@ -176,7 +176,7 @@ def render_hallucination(views: HallucinationViews) -> Iterator[Markup]:
     yield make_element("p", format_sentence(INVENTION_NOTE), class_="quiet")
     if views.personas:
         head = ("persona", "invented", "leaked", "pattern")
-        yield _render_table(head, [_list_persona_cells(each) for each in views.personas])
+        yield render_table(head, [_list_persona_cells(each) for each in views.personas])
 
 
 def render_degradation(found: Degradation) -> Iterator[Markup]:
@@ -200,7 +200,7 @@ def render_degradation(found: Degradation) -> Iterator[Markup]:
         yield make_element("p", format_sentence(found.reason), class_="missing")
     if found.survivals:
         head = ("facts, once known", "facts", "lost", "half-life in days")
-        yield _render_table(
+        yield render_table(
             head, [_list_survival_cells(each) for each in found.survivals], numbers=(1, 2)
         )
         yield make_element(
@@ -257,7 +257,7 @@ def render_canaries(watch: CanaryWatch) -> Iterator[Markup]:
         yield make_element("p", "There is none.", class_="missing")
         return
     head = ("", "question", "here", "in all")
-    yield _render_table(head, [_list_canary_cells(each) for each in watch.watched])
+    yield render_table(head, [_list_canary_cells(each) for each in watch.watched])
 
 
 def _list_persona_cells(course: RateCourse) -> tuple[str, ...]:
@@ -305,6 +305,9 @@ def render_tool_loop(found: ToolLoopReport) -> Iterator[Markup]:
     yield make_element("p", notes, class_="lead")
     for fault in found.faults:
         yield make_element("p", format_sentence(fault), class_="missing")
+    if checks.unmatched:
+        note = format_sentence(describe_unmatched(checks.unmatched))
+        yield make_element("p", note, class_="quiet note")
     stages: list[tuple[str, ...]] = [
         (
             format_slug(each.stage),
@@ -317,17 +320,17 @@ def render_tool_loop(found: ToolLoopReport) -> Iterator[Markup]:
         if each.right + each.wrong
     ]
     head = ("the fact was", "trials", "right", "wrong", "")
-    yield _render_table(head, stages, (1, 2, 3), is_whole=True)
+    yield render_table(head, stages, (1, 2, 3), is_whole=True)
     tools: list[tuple[str, ...]] = [
         (each.tool, each.role or "", f"{each.on_days:,}", f"{each.on_questions:,}")
         for each in found.tools
     ]
-    yield _render_table(("tool", "role", "on days", "on questions"), tools, (2, 3))
+    yield render_table(("tool", "role", "on days", "on questions"), tools, (2, 3))
     for name, counts in (("Days", found.days), ("Questions", found.questions)):
         yield make_element("p", f"{name}: {describe_sessions(counts)}.", class_="quiet note")
 
 
-def _render_table(
+def render_table(
     head: tuple[str, ...],
     rows: list[tuple[str, ...]],
     numbers: tuple[int, ...] = (),

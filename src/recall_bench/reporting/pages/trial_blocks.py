@@ -84,7 +84,7 @@ class TrialBlocks:
         return (
             {**page, **self._describe_trials(), "hasDays": any(self.stories.values())},
             self.questions.build_columns(),
-            build_trial_columns(self.table, self.questions, leaves),
+            build_trial_columns(self.table, self.questions, leaves, self.folder.states),
         )
 
     def _list_places(self) -> dict[str, dict[str, object]]:

@@ -1,7 +1,7 @@
 // What is looked at, in the address: `#questions?category=synthesis&open=...` leads back to it.
 
 const address = (() => {
-  const KEYS = ["runs", "run", "with", "show", "whose", "day", "fact", "who", "part", "scope", "q", "persona", "category", "at", "result", "invented", "leaked", "leaf", "sort", "open"];
+  const KEYS = ["runs", "run", "with", "show", "whose", "day", "fact", "who", "part", "scope", "q", "persona", "category", "at", "result", "invented", "leaked", "split", "leaf", "sort", "open"];
   const listeners = [];
   let section = "";
   let state = {};

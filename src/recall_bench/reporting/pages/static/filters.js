@@ -69,6 +69,7 @@ const filters = (() => {
     bar.push(choice("result", "Result", named(RESULTS, results)));
     bar.push(choice("invented", "Invented", named([["no", "no"], ["yes", "yes"]], invented)));
     if (leaked[0] + leaked[1]) bar.push(choice("leaked", "Leaked", named([["no", "no"], ["yes", "yes"]], leaked)));
+    if (columns.split) bar.push(choice("split", "Judges", named([["no", "agree"], ["yes", "split"]], tally(2, (row) => columns.split[row]))));
     if (misses) {
       bar.push(choice("leaf", "Cause", [["any", "any miss", misses], ...named(page.leaves.map(([name, title]) => [name, title]), leaves)]));
     }
@@ -78,7 +79,7 @@ const filters = (() => {
   const start = (given, root) => {
     trials = given;
     const clear = make("button", { type: "button", class: "clear" }, "Clear");
-    const nothing = Object.fromEntries([...["q", "persona", "category", "at", "result", "invented", "leaked", "leaf"]].map((key) => [key, ""]));
+    const nothing = Object.fromEntries([...["q", "persona", "category", "at", "result", "invented", "leaked", "split", "leaf"]].map((key) => [key, ""]));
     clear.addEventListener("click", () => address.go(nothing, { at: "questions" }));
     root.append(make("div", { class: "filters", role: "search" }, search(), ...listed(), clear));
     const follow = (state) => {

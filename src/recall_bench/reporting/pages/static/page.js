@@ -37,7 +37,7 @@ const openers = (trials) => {
     const opener = event.target.closest?.(".opener, .leaf-name");
     if (!opener) return;
     if (opener.dataset.leaf) {
-      address.go({ q: "", persona: "", category: "", at: "", result: "", invented: "", leaked: "", leaf: opener.dataset.leaf }, { at: "questions", isStep: true });
+      address.go({ q: "", persona: "", category: "", at: "", result: "", invented: "", leaked: "", split: "", leaf: opener.dataset.leaf }, { at: "questions", isStep: true });
       byId("questions").scrollIntoView({ behavior: motion() });
       table.focus();
       return;

@@ -107,8 +107,8 @@ const table = (() => {
   };
 
   const show = (state) => {
-    const { q, persona, category, at, result, invented, leaked, leaf, sort } = state;
-    const wanted = JSON.stringify([q, persona, category, at, result, invented, leaked, leaf, sort].map((each) => each ?? ""));
+    const { q, persona, category, at, result, invented, leaked, split, leaf, sort } = state;
+    const wanted = JSON.stringify([q, persona, category, at, result, invented, leaked, split, leaf, sort].map((each) => each ?? ""));
     if (wanted === selected) return;
     selected = wanted;
     rows = trials.select(state);

@@ -88,6 +88,15 @@ const parts = (() => {
       );
     }
     if (told.review_fault) shown.push(make("p", { class: "missing" }, `A review was due and failed: ${told.review_fault}`));
+    for (const other of told.others ?? []) {
+      if (other.fault) {
+        shown.push(make("p", { class: "missing" }, `${other.judge} failed to judge it: ${other.message}`));
+        continue;
+      }
+      const sum = other.marks === null ? other.score : Object.values(other.marks).reduce((a, b) => a + b, 0);
+      const said = other.marks === null ? `${fixed(other.score, 2)} of 1` : `${sum} of ${page.best}`;
+      shown.push(make("details", {}, make("summary", {}, `By ${other.judge}: ${said}`), marks(trials, other), make("p", { class: "reason prose" }, other.reason || "No reason was given.")));
+    }
     const leaf = columns.leaf[row];
     if (leaf >= 0) {
       const [, title, meaning] = page.leaves[leaf];

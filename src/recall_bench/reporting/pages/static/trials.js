@@ -178,6 +178,10 @@ class Trials {
       const is = wanted.invented === "yes" ? 1 : 0;
       tests.push((row) => invented[row] === is);
     }
+    if (wanted.split && this.columns.split) {
+      const is = wanted.split === "yes" ? 1 : 0;
+      tests.push((row) => this.columns.split[row] === is);
+    }
     if (wanted.leaked) {
       const is = wanted.leaked === "yes" ? 1 : 0;
       tests.push((row) => leaked[row] === is);

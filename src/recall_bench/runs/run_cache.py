@@ -1,0 +1,145 @@
+"""A cache beside the journal, so that reports of a large run do not read all of it again.
+
+It holds what the events of the trials come to, in columns. The journal remains the only source: a
+cache of another journal, of other code, or that is not whole is passed over and written anew, and a
+folder that cannot be written to has none. It may be deleted at any time. What must not be believed
+(`verify`, bundles, continuing a run) opens the journal itself, with `RunFolder.open`.
+"""
+
+import os
+import sys
+import time
+from contextlib import suppress
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from recall_bench.core.atomic_file import write_shared_file
+from recall_bench.core.errors import BenchError
+from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.runs.journal import JOURNAL, is_busy
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.run_snapshot import FolderSnapshot
+from recall_bench.runs.trial_columns import TrialColumns
+
+CACHE = ".journal.cache"
+
+MIN_BYTES = 4 << 20
+"""A smaller journal is read in less time than anybody notices."""
+
+_MAGIC = b"recall-bench journal cache\n"
+_DIGEST_BYTES = 16
+_SETTLED_S = 2.0
+"""A file that changed more recently may change again within one tick of its clock."""
+_TAIL = 4096
+"""How much of the end of a journal identifies it: its last link covers all lines."""
+
+
+class _JournalState(msgspec.Struct, frozen=True):
+    """What a cache is of."""
+
+    code: str
+    size: int
+    mtime_ns: int
+    tail: bytes
+
+
+class _CacheContent(msgspec.Struct):
+    state: _JournalState
+    folder: msgspec.Raw
+    trials: msgspec.Raw
+
+
+_COLUMNS: WeakKeyDictionary[RunFolder, tuple[int, msgspec.Raw]] = WeakKeyDictionary()
+"""Of each folder that comes from a cache, how much of its journal the columns are of, and they."""
+
+_DAMAGE = (msgspec.DecodeError, ValueError, LookupError, OSError, BenchError)
+"""What a cache that is not whole, or of another journal, can raise."""
+
+
+def open_run_folder(path: Path) -> RunFolder:
+    """Open a run to read it, from its cache where that is of the journal as it is.
+
+    Raises as `RunFolder.open`.
+    """
+    with suppress(*_DAMAGE):
+        content = _read_cache(path)
+        if content is not None:
+            found = msgspec.msgpack.decode(content.folder, type=FolderSnapshot)
+            folder = RunFolder.restore(path, found)
+            _COLUMNS[folder] = folder.read_bytes, content.trials
+            return folder
+    return RunFolder.open(path)
+
+
+def load_columns(folder: RunFolder) -> TrialColumns | None:
+    """Return the columns of the run's trials from the cache that it was opened from."""
+    size, columns = _COLUMNS.get(folder, (0, None))
+    if columns is None or size != folder.read_bytes:
+        return None
+    with suppress(*_DAMAGE):
+        return msgspec.msgpack.decode(columns, type=TrialColumns)
+    return None
+
+
+def is_worth_caching(folder: RunFolder) -> bool:
+    """Whether the journal is large, at rest and read to its end."""
+    if folder.read_bytes < MIN_BYTES:
+        return False
+    with suppress(OSError):
+        journal = folder.path / JOURNAL
+        found = journal.stat()
+        is_old = time.time() - found.st_mtime > _SETTLED_S
+        return is_old and found.st_size == folder.read_bytes and not is_busy(journal)
+    return False
+
+
+def write_cache(folder: RunFolder, columns: TrialColumns) -> None:
+    """Write the cache of a run; nothing where its folder cannot be written to."""
+    snapshot = folder.take_snapshot()
+    if snapshot is None:
+        return
+    with suppress(OSError):
+        content = msgspec.msgpack.encode(
+            _CacheContent(
+                state=_describe_journal(folder.path),
+                folder=msgspec.Raw(msgspec.msgpack.encode(snapshot)),
+                trials=msgspec.Raw(msgspec.msgpack.encode(columns)),
+            )
+        )
+        write_shared_file(folder.path / CACHE, _MAGIC + _digest(content) + content)
+
+
+def _read_cache(path: Path) -> _CacheContent | None:
+    whole = read_regular_file(path / CACHE)
+    start = len(_MAGIC) + _DIGEST_BYTES
+    content = memoryview(whole)[start:]
+    if whole[:start] != _MAGIC + _digest(content):
+        return None
+    found = msgspec.msgpack.decode(content, type=_CacheContent)
+    return found if found.state == _describe_journal(path) else None
+
+
+def _describe_journal(path: Path) -> _JournalState:
+    with (path / JOURNAL).open("rb") as file:
+        found = os.fstat(file.fileno())
+        file.seek(max(0, found.st_size - _TAIL))
+        return _JournalState(_digest_code(), found.st_size, found.st_mtime_ns, file.read())
+
+
+@cache
+def _digest_code() -> str:
+    """Digest the code that reads journals: other code may make something else of them."""
+    total = blake2b(sys.byteorder.encode(), digest_size=_DIGEST_BYTES)
+    package = Path(__file__).parents[1]
+    for name in ("core", "metrics", "runs"):
+        for file in sorted((package / name).glob("*.py")):
+            total.update(file.name.encode() + file.read_bytes())
+    return total.hexdigest()
+
+
+def _digest(content: bytes | memoryview) -> bytes:
+    return blake2b(content, digest_size=_DIGEST_BYTES).digest()
