@@ -1,4 +1,4 @@
-"""What a run costs beside the system and the judge: seconds and peak memory.
+"""What a run costs beside the system and the judge: processor seconds and peak memory.
 
     python benchmarks/engine.py [small] [large] [six]
 
@@ -6,7 +6,8 @@ Each size is the whole command, `recall-bench run --adapter none --judge stub`, 
 of its own on a persona folder made for it: loading, checking, asking, grading, the durable
 journal and every result file, but no picture. The baseline, in the same minute on the same
 folder, is the plain way to write a harness: keep every record in memory, append each to a log
-that is opened and closed for it, and dump one JSON document at the end.
+that is opened and closed for it, and dump one JSON document at the end. Questions and references
+are sentences of the length that people write, so that a result takes about 1 kB, as in real runs.
 """
 
 import json
@@ -37,13 +38,24 @@ class Size:
     trials: int
     kilobytes_a_day: int
     public_harness: str
+    """Measured with results of a few words, and what is known of 1 kB a result."""
 
 
 SIZES = (
     Size("small", 1, 180, 7, 298, 4_100, 26, "2.2 s / 141 MB"),
     Size("large", 1, 1000, 7, 1_756, 106_118, 43, "13.8 s / 740 MB"),
-    Size("six", 6, 1000, 7, 1_756, 636_708, 43, "crash after 96 s / 1,570 MB"),
+    Size(
+        *("six", 6, 1000, 7, 1_756, 636_708, 43),
+        "205 s of processor / 2,548 MB; with 1 kB a result it ends with `Invalid string length`",
+    ),
 )
+
+QUESTION_CHARACTERS, REFERENCE_CHARACTERS = 120, 500
+
+
+def compose(chance: random.Random, characters: int) -> str:
+    """Text of about this length, in words of our own."""
+    return " ".join(chance.choices(WORDS, k=characters // 6))
 
 
 def askings(size: Size) -> list[int]:
@@ -85,20 +97,32 @@ def build(size: Size, data: Path) -> None:
             f"description: all, startDay: 1, endDay: {size.days}, primarySession: principal}}\n"
         )
         for day in range(1, size.days + 1):
-            text = " ".join(chance.choices(WORDS, k=size.kilobytes_a_day * 160))
+            text = compose(chance, size.kilobytes_a_day * 960)
             (memories / f"day-{day:04}.md").write_text(f"# session: principal\n\n{text}.\n")
         rows = []
         for index, times in enumerate(askings(size)):
             rows.append(
-                f"- id: {persona}-q{index:04}\n  question: What about {index}?\n  answer: ok\n"
+                f"- id: {persona}-q{index:04}\n"
+                f"  question: What about {index}, {compose(chance, QUESTION_CHARACTERS)}?\n"
+                f"  answer: On day {index} {compose(chance, REFERENCE_CHARACTERS)}.\n"
                 f"  category: factual-recall\n  difficulty: easy\n"
                 f"  relevant_days: [{checkpoints[len(checkpoints) - times]}]\n"
             )
         (qa / "questions.yaml").write_text("".join(rows))
 
 
-def measured(command: list[str]) -> tuple[float, float]:
-    """Seconds and peak megabytes of a child process."""
+@dataclass(frozen=True)
+class ChildCost:
+    """What a child process took."""
+
+    wall_s: float
+    cpu_s: float
+    megabytes: float
+    """Its peak."""
+
+
+def run_child(command: list[str]) -> ChildCost:
+    """Run a program to its end; exit with what it printed if it fails."""
     started = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert child.stderr is not None
@@ -106,18 +130,33 @@ def measured(command: list[str]) -> tuple[float, float]:
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
-        sys.exit(f"{' '.join(command)} ended with {child.returncode}:\n{complaint.decode()}")
-    return time.perf_counter() - started, usage.ru_maxrss / 1024
+        last = "\n".join(complaint.decode().splitlines()[-20:])
+        sys.exit(f"{' '.join(command)} ended with {child.returncode}:\n{last}")
+    return ChildCost(
+        time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    )
+
+
+def measured(command: list[str]) -> tuple[float, float]:
+    """Seconds and peak megabytes of a child process."""
+    cost = run_child(command)
+    return cost.wall_s, cost.megabytes
 
 
 def plain_harness(trials: int, folder: Path) -> None:
     """The baseline: every record in memory, one opened and closed append each, one dump."""
     log, results = folder / "questions.jsonl", []
+    chance = random.Random(trials)
+    texts = [
+        (compose(chance, QUESTION_CHARACTERS), compose(chance, REFERENCE_CHARACTERS))
+        for _ in range(1_000)
+    ]
     for number in range(trials):
+        question, reference = texts[number % len(texts)]
         record = {
             "timestamp": time.time(),
             "personaId": "persona-1",
-            "qa": {"id": f"q{number}", "question": "What?", "referenceAnswer": "ok"},
+            "qa": {"id": f"q{number}", "question": question, "referenceAnswer": reference},
             "systemAnswer": "ok",
             "score": {"correctness": 0, "completeness": 0, "hallucination": 0},
             "composite": 0,
@@ -130,7 +169,23 @@ def plain_harness(trials: int, folder: Path) -> None:
     (folder / "result.json").write_text(json.dumps(results, indent=2))
 
 
+def measure_size(size: Size) -> tuple[ChildCost, ChildCost]:
+    """Run the command and the baseline on a folder of this size."""
+    with tempfile.TemporaryDirectory() as scratch:
+        data, run = Path(scratch, "data"), Path(scratch, "run")
+        build(size, data)
+        command = [sys.executable, "-m", "recall_bench", "run", "--adapter", "none"]
+        command += ["--judge", "stub", "--data", str(data), "--ranges", f"every:{size.step}"]
+        command += ["--into", str(run), "--no-heatmap-png"]
+        ours = run_child(command)
+        asked = sum(1 for _ in (run / "questions.jsonl").open())
+        assert asked == size.trials, f"asked {asked}, meant {size.trials}"
+        plain = [sys.executable, __file__, "--baseline", str(size.trials), scratch]
+        return ours, run_child(plain)
+
+
 def main(wanted: list[str]) -> None:
+    """Print a row for each size, or measure the baseline in this process."""
     if wanted[:1] == ["--baseline"]:
         plain_harness(int(wanted[1]), Path(wanted[2]))
         return
@@ -141,21 +196,11 @@ def main(wanted: list[str]) -> None:
     for size in SIZES:
         if wanted and size.name not in wanted:
             continue
-        with tempfile.TemporaryDirectory() as scratch:
-            data, run = Path(scratch, "data"), Path(scratch, "run")
-            build(size, data)
-            command = [sys.executable, "-m", "recall_bench", "run", "--adapter", "none"]
-            command += ["--judge", "stub", "--data", str(data), "--ranges", f"every:{size.step}"]
-            command += ["--into", str(run), "--no-heatmap-png"]
-            ours = measured(command)
-            asked = sum(1 for _ in (run / "questions.jsonl").open())
-            assert asked == size.trials, f"asked {asked}, meant {size.trials}"
-            plain = [sys.executable, __file__, "--baseline", str(size.trials), scratch]
-            theirs = measured(plain)
+        ours, plain = measure_size(size)
         print(
-            f"{size.trials:>8,}  {ours[0]:>7.1f} s {ours[1]:>5.0f} MB  "
-            f"{theirs[0]:>7.1f} s {theirs[1]:>5.0f} MB  {ours[0] / theirs[0]:>6.2f}  "
-            f"{size.public_harness}"
+            f"{size.trials:>8,}  {ours.cpu_s:>7.1f} s {ours.megabytes:>5.0f} MB  "
+            f"{plain.cpu_s:>7.1f} s {plain.megabytes:>5.0f} MB  "
+            f"{ours.cpu_s / plain.cpu_s:>6.2f}  {size.public_harness}"
         )
     print("* the public harness as measured elsewhere, on another machine; not from this run")
 

@@ -185,7 +185,8 @@ def kind_of(pid: int) -> str:
         return ""
     if not command:
         return ""
-    if command.startswith("ray::") or "default_worker" in command or "worker_process" in command:
+    own = ("default_worker", "worker_process", "worker_template")
+    if command.startswith("ray::") or any(name in command for name in own):
         return "workers"
     return "ray" if "ray" in command else "other"
 

@@ -21,7 +21,8 @@ from recall_bench.reporting.behaviour.scorecard import RECALL, Scorecard, build_
 from recall_bench.reporting.behaviour.suite_report import FIGURE_BUILDERS
 from recall_bench.runs.run_folder import RunFolder
 
-BUILT_IN = ("none", "recency", "bm25", "vector", "hybrid")
+SILENT = "none"
+BUILT_IN = (SILENT, "recency", "bm25", "vector", "hybrid")
 PRODUCTS = ("files", "chroma", "lancedb", "qdrant", "langmem", "mem0")
 SESSIONS_ARE_KEPT = ("recency", "hybrid")
 """The built-in systems with the setting respect_sessions; every product has it."""
@@ -35,14 +36,17 @@ COLUMNS = {
         "residue/by-delete": "after delete",
         "residue/by-session": "after deleting a session",
         "residue/by-person": "after deleting a person",
+        "residue/by-forget": "after forget(subject)",
+        "residue/by-retention": "after a retention rule",
         "residue/direct": "in direct answers",
         "residue/listing": "in listings",
         "residue/files": "in files",
+        "residue/files/last": "in files at the end",
         "collateral-loss": "lost besides",
-        "false-confirmation": "falsely confirmed",
     },
     "poisoning": {
         "known-before": "known before",
+        "false-value": "false value in the answer",
         "attack-success": "false value alone",
         "contested": "both values",
         "driven-out": "neither",
@@ -135,8 +139,9 @@ def render_overview(card: Scorecard) -> str:
     """The main figures of everything: a row for each system."""
     wanted = {
         (RECALL, "score"): "recall",
-        ("erasure", "residue"): "erasure: left",
-        ("poisoning", "attack-success"): "poisoning: succeeds",
+        ("erasure", "residue/deleted"): "erasure: left after deleting",
+        ("erasure", "residue/deleted/files"): "left in files",
+        ("poisoning", "false-value"): "poisoning: false value in the answer",
         ("poisoning", "correction-refused"): "correction refused",
         ("tenants", "leak/passages"): "tenants: leaks",
         ("freshness", "read-your-writes/quiet"): "freshness: not at once",
@@ -160,7 +165,16 @@ def _find_ends(card: Scorecard, suite: str, name: str) -> str:
     if not found:
         raise SystemExit(f"no run has the figure {name} of {suite}")
     best, worst = found[0].best, found[0].worst
+    if suite == RECALL:
+        worst = _find_silence(card, name)
     return "" if best is None or worst is None else f"{100 * best:.0f} … {100 * worst:.0f} %"
+
+
+def _find_silence(card: Scorecard, name: str) -> float | None:
+    """What a memory that stays silent recalls: it is right where nothing was told."""
+    system = next((each for each in card.systems if each.split()[0] == SILENT), "")
+    found = card.find(RECALL, name, system)
+    return None if found is None or found.estimate is None else found.estimate.value
 
 
 def _render(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -41,6 +41,7 @@ class Rehearsal:
         system: MemorySystem,
         judge: Judge | None = None,
         *,
+        others: tuple[Judge, ...] = (),
         appellate: Judge | None = None,
         parallelism: int = 1,
         skip_catchup: bool = False,
@@ -53,6 +54,8 @@ class Rehearsal:
         **changes: object,
     ) -> TrialStates:
         """Go on from the journal as it is."""
+        if others:
+            changes["other_judges"] = tuple(other.card for other in others)
         self.plan = self.plan.replace(**changes)
         standings = self.standings()
         if self.reopened:
@@ -84,7 +87,7 @@ class Rehearsal:
 
         company = RunContext(
             system=system,
-            judges=Judges(judge=judge or ExactJudge(), appellate=appellate),
+            judges=Judges(judge=judge or ExactJudge(), others=others, appellate=appellate),
             load=self.scenarios.__getitem__,
             record=record,
             find_answers=unjudged,

@@ -4,28 +4,42 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Protocol
 
+from recall_bench.core.budget import Budget
 from recall_bench.core.errors import BudgetSpent
 from recall_bench.core.event import AgentEnded, NeededValue, ToolCalled
 from recall_bench.core.memory import Memory
 from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Episode, Expects, Item, Scenario
-from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.core.text import STOPWORDS
 from recall_bench.core.tool_call import AgentSession, ToolUsingMemory
 from recall_bench.core.words import WordSequence, normalise_words
-from recall_bench.running.scenario_run import ScenarioRun
+from recall_bench.running.scenario_run import Recorder
 
 _NAME_OR_NUMBER = re.compile(r"\w*\d(?:[\w.,:/-]*\w)?|\b[A-Z][\w'’-]*")
 
 
-def record_day_sessions(
-    run: ScenarioRun, memory: Memory, episode: Episode, point: CheckpointPlan
-) -> None:
+class SessionRun(Protocol):
+    """The run of a scenario or of a story, as far as an agent's sessions need it."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario."""
+
+    @property
+    def record(self) -> Recorder:
+        """What records an event."""
+
+    @property
+    def budget(self) -> Budget:
+        """What the agent is paid from."""
+
+
+def record_day_sessions(run: SessionRun, memory: Memory, episode: Episode, label: str) -> None:
     """Record the agent's sessions about a day, if an agent works with the memory."""
     if not isinstance(memory, ToolUsingMemory):
         return
-    label = point.checkpoint.label
     for session in memory.take_sessions(episode.id):
         _record_session(
             run,
@@ -45,11 +59,16 @@ def record_day_sessions(
         )
 
 
-def record_question_sessions(run: ScenarioRun, memory: Memory, question: str, trial: Trial) -> None:
-    """Record the agent's sessions about a question, if an agent works with the memory."""
-    if not isinstance(memory, ToolUsingMemory):
+def record_question_sessions(
+    run: SessionRun, memory: Memory, question: str, trial: Trial, item: Item | None
+) -> None:
+    """Record the agent's sessions about a question, if an agent works with the memory.
+
+    Without the item, as for a task, no values are noted that the memory should hold.
+    """
+    # Called for every question: the one attribute is looked up faster than the protocol.
+    if not (hasattr(memory, "take_sessions") and isinstance(memory, ToolUsingMemory)):
         return
-    item = run.scenario.items[run.trials.index[trial.item]]
     for session in memory.take_sessions(question):
         _record_session(
             run,
@@ -65,12 +84,12 @@ def record_question_sessions(run: ScenarioRun, memory: Memory, question: str, tr
                 unreadable=session.unreadable,
                 end=session.end,
                 usage=session.usage,
-                needs=find_needed_values(item, run.scenario),
+                needs=() if item is None else find_needed_values(item, run.scenario),
             ),
         )
 
 
-def _record_session(run: ScenarioRun, session: AgentSession, ended: AgentEnded) -> None:
+def _record_session(run: SessionRun, session: AgentSession, ended: AgentEnded) -> None:
     """Record the calls and the end, and charge the budget, which stops the run once it is spent."""
     for call in session.calls:
         run.record(

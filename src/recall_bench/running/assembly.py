@@ -1,6 +1,6 @@
 """The composition root: turns settings into a job, after checking everything."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
@@ -37,6 +37,7 @@ from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
 from recall_bench.running.job import Job
+from recall_bench.running.plan_schedule import compute_workload, list_scenario_work
 from recall_bench.running.score_bounds import plan_bounds
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.output_paths import (
@@ -73,7 +74,7 @@ def assemble(
     )
     system = own or check.try_call(resolve_system, settings)
     lifecycle = check.try_call(choose_lifecycle, settings, system)
-    judges = check.try_call(build_judges, settings)
+    judges = check.try_call(resolve_judges, settings)
     reader = check.try_call(resolve_reader, settings, None if system is None else system.card)
     checkpoints = check.try_call(_parse_checkpoints, settings, cards, check.warnings)
     check.try_call(refuse_clashes, settings)
@@ -94,7 +95,11 @@ def assemble(
         components=_make_components(settings, stories, require(system), require(judges), reader),
         factory=None if own is not None else partial(build_components, settings),
         questions=check.questions,
-        warnings=check.warnings + _collect_plan_notes(plan, check.questions),
+        warnings=[
+            *check.warnings,
+            *_collect_plan_notes(plan, check.questions),
+            *(_note_repeated_days(plan, check.questions) if settings.lifecycle is None else ()),
+        ],
         bounds=plan_bounds(plan, require(judges).judge, reader),
     )
     return check_writable(job)
@@ -106,7 +111,7 @@ def build_components(settings: Settings) -> Components:
     stories = {name: find_story(folder, settings.arcs) for name, folder in folders.items()}
     system = resolve_system(settings)
     reader = resolve_reader(settings, system.card)
-    return _make_components(settings, stories, system, build_judges(settings), reader)
+    return _make_components(settings, stories, system, resolve_judges(settings), reader)
 
 
 def _make_components(
@@ -216,6 +221,7 @@ def build_plan(
         checkpoints=checkpoints,
         system=system.card,
         judge=judges.judge.card,
+        other_judges=tuple(judge.card for judge in judges.others),
         appellate=judges.appellate.card if judges.appellate is not None else None,
         reader=reader.card if reader is not None else None,
         top_k=settings.top_k,
@@ -253,12 +259,6 @@ def _find_earlier_world(settings: Settings) -> WorldCard | None:
     if settings.world_seed is None or place is None or not (place / JOURNAL).is_file():
         return None
     return RunFolder.open(place).plan.world
-
-
-def build_judges(settings: Settings) -> Judges:
-    """Build the judges that the settings name."""
-    judge, appellate = resolve_judges(settings)
-    return Judges(judge=judge, appellate=appellate)
 
 
 def choose_lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
@@ -337,3 +337,23 @@ def _collect_plan_notes(plan: Plan, questions: Mapping[str, Declared]) -> list[s
             f"{labels} all end on day {end} and ask the same; name fewer --ranges to save calls"
         )
     return notes
+
+
+_MANY_TIMES = 10
+"""From this many times the days of a story on, feeding them is worth a note."""
+
+
+def _note_repeated_days(plan: Plan, questions: Mapping[str, Declared]) -> Iterator[str]:
+    """Say what the lifecycle that was chosen costs a system that cannot be copied."""
+    if plan.lifecycle is not Lifecycle.FRESH:
+        return
+    stories = list_scenario_work(plan, questions)
+    grown = plan.replace(lifecycle=Lifecycle.GROWING)
+    fed, least = (compute_workload(stories, each).ingests for each in (plan, grown))
+    if fed >= _MANY_TIMES * least > 0:
+        memories = sum(len(story.points) for story in stories) * plan.repeats
+        yield (
+            f"{plan.system.name} cannot be copied, so {memories:,} memories are fed "
+            f"{fed:,} days, a new one for each checkpoint; --lifecycle growing feeds {least:,}, "
+            "but then a question may change what the memory knows"
+        )

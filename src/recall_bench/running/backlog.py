@@ -6,7 +6,13 @@ from recall_bench.core.budget import Budget
 from recall_bench.core.event import Answered
 from recall_bench.core.plan import Plan
 from recall_bench.core.tool_call import LOOP_PREFIX
-from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates, find_due_reviews
+from recall_bench.core.trial_states import (
+    JUDGEABLE,
+    ScenarioStates,
+    TrialState,
+    TrialStates,
+    find_due_reviews,
+)
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 from recall_bench.core.work_unit import WorkUnit, list_states
@@ -47,10 +53,11 @@ class Backlog:
 
     @property
     def is_run_done(self) -> bool:
-        """Whether every trial of the plan has its final outcome; never true of a shard."""
+        """Whether every trial of the plan has all its outcomes; never true of a shard."""
         scenarios = self._states.scenarios
         return self._context.units is None and all(
-            is_finished(scenarios[card.id]) for card in self._plan.scenarios
+            is_finished(scenarios[card.id]) and not scenarios[card.id].find_due_verdicts()
+            for card in self._plan.scenarios
         )
 
     def is_anything_left(self, scenario: str) -> bool:
@@ -63,6 +70,7 @@ class Backlog:
             not is_asked
             or self._is_verdict_missing(trials)
             or bool(self.find_due_reviews(scenario))
+            or bool(trials.find_due_verdicts())
         )
 
     def is_work_possible(self, scenario: str, *, may_ask: bool = True) -> bool:
@@ -73,7 +81,11 @@ class Backlog:
         if may_ask and self._context.asks and not self._is_finished(scenario, trials):
             return True
         if self.budget.stop_reason is None:
-            return self._is_verdict_missing(trials) or bool(self.find_due_reviews(scenario))
+            return (
+                self._is_verdict_missing(trials)
+                or bool(self.find_due_reviews(scenario))
+                or bool(trials.find_due_verdicts())
+            )
         return self._context.judges.judge.card.computes and self._is_verdict_missing(trials)
 
     def refuse_if_spent(self, scenario: str) -> None:
@@ -129,6 +141,17 @@ class Backlog:
             first = verdicts.pop(trials.find_slot(answered.trial), None)
             if first is not None:
                 yield answered, first
+
+    def list_due_verdicts(self, scenario: str) -> Iterator[tuple[Answered, int]]:
+        """List each answer that another judge still has to judge, with the place of that judge."""
+        trials = self._states.scenarios[scenario]
+        due: dict[int, list[int]] = {}
+        for slot, judge in sorted(trials.find_due_verdicts()):
+            due.setdefault(slot, []).append(judge)
+        if due:
+            for answered in self._context.find_answers(scenario, JUDGEABLE):
+                for judge in due.pop(trials.find_slot(answered.trial), ()):
+                    yield answered, judge
 
     @staticmethod
     def _is_verdict_missing(trials: ScenarioStates) -> bool:

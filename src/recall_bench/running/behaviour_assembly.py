@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from ipaddress import ip_address
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -14,13 +15,14 @@ from recall_bench.core.behaviour import BehaviourStory
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Declared
 from recall_bench.core.fingerprint import build_scenario_card
-from recall_bench.core.memory import MemorySystem, list_offers
+from recall_bench.core.memory import MemorySystem, TaskTaker, list_offers
 from recall_bench.core.plan import BehaviourCard, Checkpoint, DatasetCard, Lifecycle, Plan
 from recall_bench.core.settings import Settings
 from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.tool_call import LOOP_PREFIX
-from recall_bench.generate.behaviour import erasure, freshness, load, poisoning, tenants
+from recall_bench.generate.behaviour import erasure, freshness, load, poisoning, procedures, tenants
 from recall_bench.generate.behaviour.planting import StoryRequest
+from recall_bench.generate.procedures.task_source import PERSONAS
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import NoJudge
 from recall_bench.running.assembly import SettingsCheck, build_plan, check_writable, require
@@ -29,7 +31,10 @@ from recall_bench.running.components import Components
 from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes
 from recall_bench.systems.readers import resolve_reader
+from recall_bench.systems.reply import is_acting
 from recall_bench.systems.resolver import resolve_system
+
+T = TypeVar("T")
 
 SUITE_SETTINGS = frozenset(
     {
@@ -37,6 +42,7 @@ SUITE_SETTINGS = frozenset(
         *("allow_read", "endpoint", "system_model", "system_embedder", "embedding_cache"),
         *("timeout_ms", "grpc_timeout_ms", "grpc_ca", "ingest_timeout_ms", "reader", "top_k"),
         *("max_context_tokens", "seed", "executor", "into", "resume"),
+        *("agent_model", "max_steps", "agent_tokens"),
     }
 )
 """The settings that a suite uses; others are of runs over personas."""
@@ -58,6 +64,8 @@ class BehaviourSuite:
     """How many stories of each kind are told unless a number is given."""
     draw: Callable[[StoryRequest], Iterator[BehaviourStory]]
     list_missing: Callable[[StoryRequest], tuple[str, ...]]
+    gives_tasks: bool = False
+    """Whether its questions are tasks, which an agent over a memory may do too."""
 
 
 SUITES: Mapping[str, BehaviourSuite] = {
@@ -111,6 +119,17 @@ SUITES: Mapping[str, BehaviourSuite] = {
         draw=load.draw_load_stories,
         list_missing=load.list_missing_parts,
     ),
+    "procedures": BehaviourSuite(
+        name="procedures",
+        version=procedures.VERSION,
+        about="whether tasks are done by the conventions that were told",
+        phases=procedures.PHASES,
+        variants=procedures.VARIANTS,
+        stories=len(PERSONAS),
+        draw=procedures.draw_procedure_stories,
+        list_missing=procedures.list_missing_parts,
+        gives_tasks=True,
+    ),
 }
 
 
@@ -145,7 +164,7 @@ def assemble_behaviour(request: BehaviourRequest, own: MemorySystem | None = Non
     suite = find_suite(request.suite)
     _refuse_unknown(suite, request.only)
     settings = replace(request.settings, heatmap_png=False)
-    if settings.adapter.startswith(LOOP_PREFIX):
+    if settings.adapter.startswith(LOOP_PREFIX) and not suite.gives_tasks:
         memory = settings.adapter.removeprefix(LOOP_PREFIX)
         raise UsageError(
             f"--adapter {settings.adapter}: a suite measures a memory, not the agent over it; "
@@ -158,7 +177,12 @@ def assemble_behaviour(request: BehaviourRequest, own: MemorySystem | None = Non
     reader = check.try_call(resolve_reader, settings, None if system is None else system.card)
     check.try_call(refuse_clashes, settings)
     check.raise_problems()
-    wanted = _make_story_request(request, suite, require(system))
+    if suite.gives_tasks:
+        system, reader = _prepare_tasks(require(system)), _prepare_tasks(reader)
+    card = require(system).card
+    # What only computes has no model, so its answers are quotations.
+    can_act = is_acting(reader) or (card.answers and not card.computes)
+    wanted = _make_story_request(request, suite, require(system), can_act=can_act)
     drawn = tuple(suite.draw(wanted))
     if not drawn:
         raise UsageError(f"{require(system).card.name} offers nothing that {suite.name} measures")
@@ -227,8 +251,13 @@ def _add_suite(
     )
 
 
+def _prepare_tasks(actor: T) -> T:
+    """The system or the reader with the prompts for tasks, if it has a model of ours."""
+    return actor.prepare_tasks() if isinstance(actor, TaskTaker) else actor
+
+
 def _make_story_request(
-    request: BehaviourRequest, suite: BehaviourSuite, system: MemorySystem
+    request: BehaviourRequest, suite: BehaviourSuite, system: MemorySystem, *, can_act: bool
 ) -> StoryRequest:
     return StoryRequest(
         seed=request.settings.seed,
@@ -238,6 +267,7 @@ def _make_story_request(
         patience_s=request.patience_s,
         load_s=request.load_s,
         only=request.only,
+        can_act=can_act,
     )
 
 

@@ -1,7 +1,8 @@
 """Do the steps of behaviour stories, and record what was observed.
 
 The events of a story are recorded together when all its steps are done. A story that was cut off is
-done again from its beginning, so nothing counts twice.
+done again from its beginning, so nothing counts twice. Where a story keeps its answers, its events
+are recorded as they happen, and what was answered is not asked again.
 """
 
 import time
@@ -30,10 +31,11 @@ from recall_bench.core.behaviour import (
     WriteStep,
 )
 from recall_bench.core.budget import Budget
-from recall_bench.core.errors import NotOffered, SystemFault
+from recall_bench.core.errors import NotOffered, ReaderPending, SystemFault
 from recall_bench.core.event import (
     Answered,
     Event,
+    Exchanged,
     FeedFailed,
     Ingested,
     NotAnswered,
@@ -53,12 +55,14 @@ from recall_bench.core.memory import (
     MemorySystem,
     MemoryWithFolder,
     ReopeningSystem,
+    TranscribingSystem,
 )
 from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.scenario import Item
-from recall_bench.core.trial_states import TrialStates
+from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates
 from recall_bench.metrics.planted import contains, find_planted, search_folder
+from recall_bench.running.agent_events import record_day_sessions, record_question_sessions
 from recall_bench.running.backlog import Backlog
 from recall_bench.running.checkpoint import finish_trial
 from recall_bench.running.components import RunContext
@@ -76,14 +80,24 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 async def run_stories(
     stories: Mapping[str, BehaviourStory], plan: Plan, states: TrialStates, context: RunContext
 ) -> None:
-    """Do every story of the plan that was not done before."""
+    """Do every story of the plan that was not done before.
+
+    A story with a reply that comes later is done again when the reply is there.
+    """
     budget = Backlog(plan, states, context).budget
+    pending: list[ReaderPending] = []
     for card in plan.scenarios:
         if card.id in states.ended_stories:
             continue
-        events = await StoryRun(stories[card.id], plan, context, budget).run()
+        story = StoryRun(stories[card.id], plan, states.scenarios[card.id], context, budget)
+        events = await story.run()
+        if story.pending:
+            pending += story.pending
+            continue
         for event in events:
             context.record(event)
+    if pending:
+        raise pending[-1]
     context.record(RunEnded(at=datetime.now(UTC)))
 
 
@@ -91,9 +105,20 @@ class StoryRun:
     """One story, done with the memories of one system."""
 
     def __init__(
-        self, story: BehaviourStory, plan: Plan, context: RunContext, budget: Budget
+        self,
+        story: BehaviourStory,
+        plan: Plan,
+        states: ScenarioStates,
+        context: RunContext,
+        budget: Budget,
     ) -> None:
         self.story = story
+        self.states = states
+        self.record = context.record
+        self.is_kept = any(
+            isinstance(step, AskStep) and step.is_kept for step in story.list_steps()
+        )
+        """Whether what was recorded of the story stays if it is cut off."""
         self.plan = plan
         self.system = context.system
         self.budget = budget
@@ -101,19 +126,27 @@ class StoryRun:
         self.finisher = ReplyFinisher(
             PassageTracer(story.scenario.episodes), plan=plan, reader=context.reader, budget=budget
         )
+        self.pending: list[ReaderPending] = []
+        """Answers that the reader gives later."""
         self._barriers: dict[str, _Barrier] = {}
 
     async def run(self) -> list[Event]:
-        """Do the steps of all lanes at once, and return their events, lane by lane."""
-        lanes = [_LaneRun(self, lane) for lane in self.story.lanes]
+        """Do the steps of all lanes at once, and return what is still to be recorded."""
         name = self.story.scenario.id
         started = StoryStarted(at=datetime.now(UTC), scenario=name)
+        if self.is_kept:
+            if self.states.done_count == self.states.owed_count:
+                return [StoryEnded(at=datetime.now(UTC), scenario=name)]
+            if not self.states.done_count:
+                self.record(started)
+        lanes = [_LaneRun(self, lane) for lane in self.story.lanes]
         meter = ResourceMeter(is_here=self.system.card.computes) if self._is_load else None
         async with anyio.create_task_group() as group:
             for lane in lanes:
                 group.start_soon(lane.run, meter)
         recorded: list[Event] = [event for lane in lanes for event in lane.events]
-        return [started, *recorded, StoryEnded(at=datetime.now(UTC), scenario=name)]
+        begun = [] if self.is_kept else [started]
+        return [*begun, *recorded, StoryEnded(at=datetime.now(UTC), scenario=name)]
 
     @property
     def _is_load(self) -> bool:
@@ -151,7 +184,8 @@ class _LaneRun:
     def __init__(self, story: StoryRun, lane: MemoryLane) -> None:
         self._story = story
         self._lane = lane
-        self._scenario = story.story.scenario
+        self.scenario = story.story.scenario
+        self.budget = story.budget
         self._memory: Memory | None = None
         self._day = 0
         self._fault: SystemFault | None = None
@@ -197,8 +231,19 @@ class _LaneRun:
             raise AssertionError("no step is done with a memory that could not be opened")
         return self._memory
 
-    def _record(self, event: Event) -> None:
-        self.events.append(redact_event(event))
+    def record(self, event: Event) -> None:
+        """Record an event, now or when the story is done."""
+        if self._story.is_kept:
+            self._story.record(redact_event(event))
+        else:
+            self.events.append(redact_event(event))
+
+    def _record_exchanges(self, phase: str) -> None:
+        """Record what an agent was sent since the last call, and what it replied."""
+        if isinstance(self._system, TranscribingSystem):
+            for exchange in self._system.drain_exchanges(self._lane.opened_as):
+                named = exchange.replace(scenario=self.scenario.id)
+                self.record(Exchanged(at=datetime.now(UTC), checkpoint=phase, exchange=named))
 
     async def _open(self) -> None:
         name = self._lane.opened_as
@@ -218,10 +263,10 @@ class _LaneRun:
 
     def _fail(self, stage: str, phase: str, fault: SystemFault, day: int | None = None) -> None:
         self._fault = self._fault or fault
-        self._record(
+        self.record(
             FeedFailed(
                 at=datetime.now(UTC),
-                scenario=self._scenario.id,
+                scenario=self.scenario.id,
                 checkpoint=phase,
                 stage=stage,
                 fault=type(fault).__name__,
@@ -240,11 +285,14 @@ class _LaneRun:
         except SystemFault as fault:
             self._fail("ingest", step.phase, fault, episode.day)
             return
+        finally:
+            record_day_sessions(self, self._opened, episode, step.phase)
+            self._record_exchanges(step.phase)
         self._day = max(self._day, episode.day)
-        self._record(
+        self.record(
             Ingested(
                 at=datetime.now(UTC),
-                scenario=self._scenario.id,
+                scenario=self.scenario.id,
                 day=episode.day,
                 checkpoint=step.phase,
                 seconds=time.perf_counter() - started,
@@ -260,10 +308,10 @@ class _LaneRun:
         except SystemFault as fault:
             self._fail("settle", step.phase, fault)
             return
-        self._record(
+        self.record(
             Settled(
                 at=datetime.now(UTC),
-                scenario=self._scenario.id,
+                scenario=self.scenario.id,
                 checkpoint=step.phase,
                 seconds=time.perf_counter() - started,
             )
@@ -271,11 +319,20 @@ class _LaneRun:
 
     async def _ask(self, step: AskStep) -> None:
         for name in step.items:
-            self._record(await self._ask_item(self._story.items[name], step.phase))
+            trial = Trial(scenario=self.scenario.id, item=name, checkpoint=step.phase)
+            if step.is_kept and self._story.states.find_state(trial) is not TrialState.OPEN:
+                continue
+            try:
+                outcome = await self._ask_item(self._story.items[name], step.phase)
+            except ReaderPending as pending:
+                self._story.pending.append(pending)
+                continue
+            self._record_exchanges(step.phase)
+            self.record(outcome)
 
     async def _ask_item(self, item: Item, phase: str) -> Answered | NotAnswered:
         story, plan = self._story, self._story.plan
-        trial = Trial(scenario=self._scenario.id, item=item.id, checkpoint=phase)
+        trial = Trial(scenario=self.scenario.id, item=item.id, checkpoint=phase)
         if self._fault is not None:
             return NotAnswered(
                 at=datetime.now(UTC),
@@ -285,14 +342,17 @@ class _LaneRun:
                 seconds=0.0,
             )
         question = item.ask(
-            self._lane.opened_as, self._scenario.compute_date(max(self._day, 1)), plan.top_k
+            self._lane.opened_as, self.scenario.compute_date(max(self._day, 1)), plan.top_k
         )
-        reply = await ask_memory(
-            self._opened,
-            question,
-            timeout_s=None if self._system.card.computes else plan.answer_timeout_s,
-            calls=story.budget.calls,
-        )
+        try:
+            reply = await ask_memory(
+                self._opened,
+                question,
+                timeout_s=None if self._system.card.computes else plan.answer_timeout_s,
+                calls=story.budget.calls,
+            )
+        finally:
+            record_question_sessions(self, self._opened, question.id, trial, None)
         return await finish_trial(story.finisher, trial, question, reply, until=self._day)
 
     async def _erase(self, step: EraseStep) -> None:
@@ -403,14 +463,21 @@ class _LaneRun:
         )
 
     async def _is_as_wanted(self, step: PollStep, item: Item) -> bool:
-        """Whether the answer now has the atoms that are awaited, or is free of the canaries."""
+        """Whether answer or passages now have the atoms, or the answer is free of the canaries.
+
+        A store that returns a note has it, whether the reader quotes it or not.
+        """
         outcome = await self._ask_item(item, step.phase)
         if isinstance(outcome, NotAnswered):
             return False
-        text = outcome.answer.text
+        answer = outcome.answer
         if step.wants:
-            return all(contains(text, atom) for atom in item.truth.atoms)
-        return not find_planted(text, item.truth.canaries)
+            text = "\n".join(passage.text for passage in answer.passages)
+            return any(
+                all(contains(each, atom) for atom in item.truth.atoms)
+                for each in (answer.text, text)
+            )
+        return not find_planted(answer.text, item.truth.canaries)
 
     async def _wait(self, step: WaitStep) -> None:
         await self._story.wait(step.name)
@@ -418,7 +485,7 @@ class _LaneRun:
     async def _load(self, step: LoadStep) -> None:
         if not self._is_open:
             return
-        story, scenario = self._story, self._scenario
+        story, scenario = self._story, self.scenario
         at = scenario.compute_date(max(self._day, 1))
         load = LoadGenerator(
             memory=self._opened,
@@ -450,9 +517,9 @@ class _LaneRun:
     def _observe(self, step: Step, action: str, **values: object) -> None:
         event = Observed(
             at=datetime.now(UTC),
-            scenario=self._scenario.id,
+            scenario=self.scenario.id,
             lane=self._lane.name,
             phase=step.phase,
             action=action,
         )
-        self._record(event.replace(**values))
+        self.record(event.replace(**values))

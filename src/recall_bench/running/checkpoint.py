@@ -150,7 +150,8 @@ class _CheckpointAsker:
                 on_busy=partial(self._record_busy, trial),
             )
         finally:
-            record_question_sessions(run, memory, question.id, trial)
+            item = run.scenario.items[run.trials.index[trial.item]]
+            record_question_sessions(run, memory, question.id, trial, item)
 
     def _list_trials(self) -> Iterator[tuple[Trial, Question]]:
         scenario, point = self.run.scenario, self.trials.point

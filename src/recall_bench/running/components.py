@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import anyio
 
@@ -9,11 +10,12 @@ from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.event import Answered, Judged
 from recall_bench.core.event_redaction import redact_card
 from recall_bench.core.fingerprint import build_scenario_card
-from recall_bench.core.memory import MemorySystem, MeteringSystem, Reader
+from recall_bench.core.memory import MemorySystem, MeteringSystem, Reader, ReaderCard, SystemCard
 from recall_bench.core.plan import Plan, ScenarioCard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import JudgeCard
 from recall_bench.core.work_unit import WorkUnit
 from recall_bench.datasets.supporting_passages import share_evidence
 from recall_bench.judging.judge_call import Judges
@@ -21,6 +23,9 @@ from recall_bench.running.scenario_run import Meter, Recorder
 
 _CLOSE_TIMEOUT_S = 5.0
 """How long judges and reader may take to close, even if the run was interrupted."""
+
+
+Card = SystemCard | JudgeCard | ReaderCard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +47,15 @@ class Components:
     def list_others(self, plan: Plan) -> Iterator[tuple[str, object, object]]:
         """Each role that another component has than the plan names, with both cards."""
         appellate = self.judges.appellate
-        here = {
+        others = [judge.card for judge in self.judges.others]
+        here: dict[str, tuple[Card | None, Card | None]] = {
             "system": (self.system.card, plan.system),
             "judge": (self.judges.judge.card, plan.judge),
             "appellate judge": (None if appellate is None else appellate.card, plan.appellate),
             "reader": (None if self.reader is None else self.reader.card, plan.reader),
         }
+        for number, pair in enumerate(zip_longest(others, plan.other_judges), start=2):
+            here[f"judge {number}"] = pair
         for role, (found, planned) in here.items():
             redacted = None if found is None else redact_card(found)
             if redacted != planned:

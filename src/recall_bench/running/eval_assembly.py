@@ -15,11 +15,10 @@ from recall_bench.core.settings import Settings
 from recall_bench.datasets.eval_dataset import EvalMode, EvalRequest, OpenedDataset, open_dataset
 from recall_bench.datasets.methodologies import AnswerCheck
 from recall_bench.judging.judge_call import Judges
-from recall_bench.judging.judges import NoJudge
+from recall_bench.judging.judges import NoJudge, resolve_judges, split_reading
 from recall_bench.models.model_target import resolve_model
 from recall_bench.running.assembly import (
     SettingsCheck,
-    build_judges,
     build_plan,
     check_writable,
     choose_lifecycle,
@@ -109,7 +108,7 @@ def assemble_evaluation(
         components=_make_components(opened, require(system), require(judges), reader),
         factory=None if own is not None else partial(_rebuild_components, request),
         questions=opened.questions,
-        warnings=[*opened.notes, *_collect_notes(plan)],
+        warnings=[*opened.notes, *_collect_notes(settings, plan)],
     )
     if request.rebuild:
         _remove_run(job.folder)
@@ -130,6 +129,7 @@ def _assemble_recorded(request: EvalRequest, opened: OpenedDataset, run: Path) -
     changed = before.replace(
         dataset=opened.card,
         judge=judges.judge.card,
+        other_judges=tuple(judge.card for judge in judges.others),
         appellate=judges.appellate.card if judges.appellate is not None else None,
         unjudged=isinstance(judges.judge, NoJudge),
         review=settings.review,
@@ -246,9 +246,11 @@ def _build_judges(request: EvalRequest, opened: OpenedDataset) -> Judges:
     if request.skip_qa or methodology.judging is AnswerCheck.COMPUTED:
         if settings.appellate_judge is not None:
             raise UsageError("--appellate-judge: nothing is judged here; leave it out")
+        if settings.judges:
+            raise UsageError("--judges: nothing is judged here; leave it out")
         return Judges(judge=NoJudge())
     if methodology.judging is AnswerCheck.JUDGE or methodology.asks is None:
-        return build_judges(settings)
+        return resolve_judges(settings)
     if settings.appellate_judge is not None:
         raise UsageError(
             f"--appellate-judge: {methodology.label} has one model judge, and no appeals; "
@@ -264,18 +266,24 @@ def _build_protocol_judge(settings: Settings, label: str, protocol: str) -> Judg
     from recall_bench.judging.protocols.registry import ProtocolJudge
     from recall_bench.judging.verdicts import VerdictCache
 
-    target = settings.judge
-    if settings.judge_base_url is not None:
-        target = f"{target};{settings.judge_base_url}"
     asked = registry.find_protocol(protocol)
-    model = resolve_model(target, "--judge", settings)
-    if model is None or not isinstance(asked, ModelProtocol):
-        raise UsageError(
-            f"--protocol: {label} has a model judge the answers; name one with --judge "
-            "provider:model, say --skip-qa, or take --protocol strict"
-        )
     cache = VerdictCache(find_cache_folder() / "verdicts") if settings.judge_cache else None
-    return Judges(judge=ProtocolJudge(asked, model, cache))
+    found = []
+    for target in settings.judges or (settings.judge,):
+        if split_reading(target)[1] is not None:
+            raise UsageError(
+                f"--judges: {label} has rules of its own, which have no strict or lenient reading; "
+                "name the model alone"
+            )
+        address = "" if settings.judge_base_url is None else f";{settings.judge_base_url}"
+        model = resolve_model(f"{target}{address}", "--judge", settings)
+        if model is None or not isinstance(asked, ModelProtocol):
+            raise UsageError(
+                f"--protocol: {label} has a model judge the answers; name one with --judge "
+                "provider:model, say --skip-qa, or take --protocol strict"
+            )
+        found.append(ProtocolJudge(asked, model, cache))
+    return Judges(judge=found[0], others=tuple(found[1:]))
 
 
 def _resolve_reader(
@@ -324,11 +332,17 @@ def _remove_run(folder: Path) -> None:
             (folder / name).unlink(missing_ok=True)
 
 
-def _collect_notes(plan: Plan) -> list[str]:
-    if plan.system.version != UNDECLARED:
-        return []
-    note = (
-        f"{plan.system.name} does not declare its version, so a change cannot be detected; "
-        "say --rebuild after a change"
-    )
-    return [note]
+def _collect_notes(settings: Settings, plan: Plan) -> list[str]:
+    notes = []
+    if plan.system.version == UNDECLARED:
+        notes.append(
+            f"{plan.system.name} does not declare its version, so a change cannot be detected; "
+            "say --rebuild after a change"
+        )
+    is_asked = "answers_from" not in plan.system.config
+    if settings.lifecycle is None and plan.lifecycle is Lifecycle.GROWING and is_asked:
+        notes.append(
+            f"{plan.system.name} cannot be copied, so one memory is asked on the way "
+            "(--lifecycle growing): a question may change what it knows; --lifecycle fresh does not"
+        )
+    return notes

@@ -60,11 +60,7 @@ def run_controls(assembled: AssembledEval, on_control: Callable[[str], None]) ->
 
 def _is_free(job: Job) -> bool:
     """Whether reading and judging cost nothing, so that the controls can be judged too."""
-    judges = [
-        each
-        for each in (job.components.judges.judge, job.components.judges.appellate)
-        if each is not None
-    ]
+    judges = list(job.components.judges.list_all())
     # Recorded answers may have been read by a reader that is not configured any more.
     is_read_free = job.plan.reader is None or job.plan.reader.model is None
     return is_read_free and all(each.card.computes for each in judges)

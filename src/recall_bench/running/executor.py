@@ -109,11 +109,10 @@ async def open_pool(settings: Settings, most: int | None = None) -> AsyncIterato
     """Open a pool of workers for runs with these settings, of at most `most` workers."""
     calls = CallLimits(settings.max_calls)
     if settings.executor is Executor.PROCESSES:
-        from recall_bench.running.process_worker import start_process
+        from recall_bench.running.process_worker import open_template
 
-        async with WorkerPool(
-            start_process, _limit_workers(settings.workers or count_cores(), most)
-        ) as pool:
+        size = _limit_workers(settings.workers or count_cores(), most)
+        async with open_template() as start, WorkerPool(start, size) as pool:
             yield SharedPool(pool, calls)
     else:
         async with _open_ray_pool(settings, most) as pool:

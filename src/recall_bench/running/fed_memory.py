@@ -191,7 +191,7 @@ class FedMemory:
                 try:
                     await call_in_time("ingest", ingest, run=run, point=point, day=episode.day)
                 finally:
-                    record_day_sessions(run, self.memory, episode, point)
+                    record_day_sessions(run, self.memory, episode, point.checkpoint.label)
                 self._record_day(episode, point, time.perf_counter() - started)
             # A memory that only computes never yields to the event loop, and without a turn
             # of the loop no signal is handled.

@@ -273,7 +273,8 @@ class _Estimator:
             each for run in runs for each in run.sample if each.trial.scenario == first.scenario
         ]
         pays = not plan.judge.computes or (plan.reader and plan.reader.model)
-        if not pays and (plan.appellate is None or plan.appellate.computes):
+        others = (*plan.other_judges, *([plan.appellate] if plan.appellate else []))
+        if not pays and all(card.computes for card in others):
             return find_rates(plan, job.settings, self._earlier, _NO_ANSWERS)
         scenario = job.components.load(first.scenario)
         sampled = sample_answers(scenario, first, plan, sample)

@@ -9,7 +9,7 @@ from anyio.lowlevel import checkpoint as yield_turn
 
 from recall_bench.core.budget import AnswerCost, Budget
 from recall_bench.core.errors import BudgetSpent, JudgeFault, JudgeGone, JudgePending, RetryLater
-from recall_bench.core.event import Answered, Judged, NotJudged, Paid
+from recall_bench.core.event import Answered, Judged, NotJudged, OtherVerdict, Paid
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.retry import make_postponement
 from recall_bench.core.usage import Usage
@@ -43,6 +43,9 @@ class Grader:
         self._second = (
             None if appellate is None else JudgeCall.make(appellate, plan.judge_timeout_s, budget)
         )
+        self._others = [
+            JudgeCall.make(other, plan.judge_timeout_s, budget) for other in judges.others
+        ]
 
     async def run(
         self,
@@ -65,6 +68,10 @@ class Grader:
     async def review(self, due: Iterable[tuple[Answered, Verdict]], workers: int) -> None:
         """Have the appellate judge review answers, each given with its first verdict."""
         await run_workers(due, self._review, workers)
+
+    async def judge_others(self, due: Iterable[tuple[Answered, int]], workers: int) -> None:
+        """Have other judges of the plan judge answers, each given with the place of its judge."""
+        await run_workers(due, self._judge_other, workers)
 
     async def _judge_queue(self, queue: AnswerQueue) -> None:
         while (answered := await queue.pop()) is not None:
@@ -118,6 +125,33 @@ class Grader:
             self._record_paid(trial, cost.total)
             raise
 
+    async def _judge_other(self, due: tuple[Answered, int]) -> bool:
+        """Have one other judge judge one answer and record it; False once the budget is spent."""
+        answered, judge = due
+        trial, cost = answered.trial, AnswerCost(self._budget)
+        exhibit = self._exhibits.build(answered, cost)
+        try:
+            verdict, seconds = await self._others[judge].judge_exhibit(
+                exhibit, partial(self._record_busy, trial)
+            )
+        except (BudgetSpent, JudgeGone) as reason:
+            self._budget.stop(reason)
+            self._record_paid(trial, cost.total, judge=judge)
+            return False
+        except JudgeFault as fault:
+            if isinstance(fault, JudgePending):
+                self._budget.pending = fault
+            outcome: dict[str, object] = {"fault": type(fault).__name__, "message": str(fault)}
+        except BaseException:
+            self._record_paid(trial, cost.total, judge=judge)
+            raise
+        else:
+            outcome = {"verdict": verdict, "seconds": seconds}
+        given = OtherVerdict(at=datetime.now(UTC), trial=trial, judge=judge, usage=cost.total)
+        self._record(given.replace(**outcome))
+        await self._count_verdict()
+        return True
+
     async def _review(self, due: tuple[Answered, Verdict]) -> bool:
         """Review one verdict and record it; False once the budget is spent."""
         answered, first = due
@@ -159,12 +193,18 @@ class Grader:
         self._record(make_postponement(trial, busy))
 
     def _record_paid(
-        self, trial: Trial, usage: Usage | None, reviewing: Usage | None = None
+        self,
+        trial: Trial,
+        usage: Usage | None,
+        reviewing: Usage | None = None,
+        judge: int | None = None,
     ) -> None:
         """Record calls that were paid for and led to no verdict."""
         if usage is not None:
             now = datetime.now(UTC)
-            self._record(Paid(at=now, trial=trial, usage=usage, review_usage=reviewing))
+            self._record(
+                Paid(at=now, trial=trial, usage=usage, review_usage=reviewing, judge=judge)
+            )
 
     async def _count_verdict(self) -> None:
         self._verdicts += 1

@@ -163,6 +163,7 @@ class Job:
         return all(
             is_finished(known[scenario], units)
             and not (plan.appellate and find_due_reviews(scenario, known[scenario], plan))
+            and not known[scenario].find_due_verdicts()
             for scenario, units in self._work_units.items()
         )
 

@@ -79,13 +79,14 @@ class LocalScenario:
         await run_lifecycle(self.run, open_trials)
 
     async def judge(self, leftovers: Iterable[Answered]) -> None:
-        """Judge leftovers and answers as they come, then review what is due."""
+        """Judge leftovers and answers as they come, then review, then ask the other judges."""
         run, context, backlog = self.run, self.scheduler.context, self.scheduler.backlog
         scenario, grader = run.scenario.id, self.make_grader()
         overflow = partial(context.find_answers, scenario, frozenset({TrialState.ANSWERED}))
         await grader.run(leftovers, run.queue, overflow, context.parallelism)
         if due := backlog.find_due_reviews(scenario):
             await grader.review(backlog.list_first_verdicts(scenario, due), context.parallelism)
+        await grader.judge_others(backlog.list_due_verdicts(scenario), context.parallelism)
 
     def make_grader(self) -> Grader:
         """Make the grader of this scenario's answers."""

@@ -7,7 +7,7 @@ their greatest length.
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import fmean
@@ -87,6 +87,7 @@ def find_rates(
     """The rates of all roles that may cost money."""
     found = [
         _find_judge_rate(plan, settings, earlier, sampled),
+        *_find_other_rates(plan, settings, sampled),
         _find_second_rate(plan, settings, earlier, sampled),
         _find_reader_rate(plan, settings, earlier, sampled),
         _find_system_rate(plan, earlier),
@@ -107,6 +108,18 @@ def _find_judge_rate(
             usage += _subtract(each.judging, each.reviewing)
         return _make_measured_rate("judge", who, usage, verdicts)
     return _estimate_from_prompts("judge", who, settings.judge, settings, sampled)
+
+
+def _find_other_rates(
+    plan: Plan, settings: Settings, sampled: SampledAnswers
+) -> Iterator[RoleRate]:
+    """The other judges of the plan that cost something: every answer, as the first."""
+    for number, (card, target) in enumerate(
+        zip(plan.other_judges, settings.judges[1:], strict=True), start=2
+    ):
+        if not card.computes:
+            who = card.model or card.name
+            yield _estimate_from_prompts(f"judge {number}", who, target, settings, sampled)
 
 
 def _find_second_rate(
@@ -212,11 +225,15 @@ def _estimate_from_prompts(
     role: str, who: str, target: str, settings: Settings, sampled: SampledAnswers
 ) -> RoleRate:
     """Estimate from the prompts of the rubric, as if no verdict were cached."""
+    from recall_bench.judging.judges import split_reading
     from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions
     from recall_bench.judging.rubric.prompt import build_case
 
+    target, reading = split_reading(target)
     options = RubricOptions(
-        showing=ExcerptMode(settings.judge_shows), budget_tokens=settings.judge_budget_tokens
+        showing=ExcerptMode(settings.judge_shows),
+        budget_tokens=settings.judge_budget_tokens,
+        reading=reading,
     )
     prompts = [build_case(each, options).prompt for each in sampled.exhibits]
     asked = _average(

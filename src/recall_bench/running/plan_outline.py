@@ -71,7 +71,7 @@ def build_outline(
         plan=plan.digest,
         folder=folder,
         system=f"{plan.system.name} {plan.system.version}",
-        judge=_format_card(plan.judge),
+        judge=", ".join((_format_card(plan.judge), *plan.judge_names[1:])),
         appellate=None if plan.appellate is None else _format_card(plan.appellate),
         reader=None if plan.reader is None else _format_card(plan.reader),
         dataset=plan.dataset_digest,

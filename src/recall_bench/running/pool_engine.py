@@ -25,6 +25,7 @@ from recall_bench.core.event import (
     FeedFailed,
     Judged,
     NotJudged,
+    OtherVerdict,
     Paid,
     decode_event,
 )
@@ -42,7 +43,9 @@ from recall_bench.running.worker_messages import (
     AskTask,
     FeedTask,
     GradeTask,
+    JudgingTask,
     NotShared,
+    OtherVerdictsTask,
     ReviewTask,
     RunSpec,
     SnapshotReady,
@@ -226,7 +229,12 @@ class Driver:
 def _find_cost(event: Event) -> Usage | None:
     """Return what we paid for an event."""
     match event:
-        case Judged(usage=usage) | NotJudged(usage=usage) | Paid(usage=usage):
+        case (
+            Judged(usage=usage)
+            | NotJudged(usage=usage)
+            | OtherVerdict(usage=usage)
+            | Paid(usage=usage)
+        ):
             return usage
         case Answered(reading_usage=usage) | AgentEnded(usage=usage):
             return usage
@@ -262,6 +270,11 @@ class AskDispatcher:
         self._is_divisible = is_divisible(plan, portable=is_portable and has_room)
         self._unshared: set[str] = set()
         """Scenarios whose snapshots cannot be exchanged."""
+        judges = context.judges
+        # A verdict that is paid for waits for its turn at the provider, which asking must not.
+        self._has_judging_workers = (
+            judges.judge.card.computes and judges.appellate is None and not plan.unjudged
+        )
         self._at_once = min(context.parallelism, plan.system.max_concurrency)
         self._callees = [name]
         reader = context.reader
@@ -295,14 +308,20 @@ class AskDispatcher:
         """Have a unit asked; by another worker if one dies."""
         scheduler, deaths = self._scheduler, 0
         while scheduler.may_ask and (batches := self._list_open_trials(unit)):
-            task = AskTask(scenario=unit.scenario, batches=batches, snapshot=snapshot)
+            task = AskTask(
+                scenario=unit.scenario,
+                batches=batches,
+                snapshot=snapshot,
+                judges=self._has_judging_workers,
+            )
+            unjudged: dict[Trial, Answered] = {}
             try:
                 async with self._hold_slot():
                     await self._driver.perform(
                         task,
                         callees=self._callees,
                         at_once=self._at_once,
-                        on_event=partial(self._enqueue_answer, queue),
+                        on_event=partial(self._take_event, queue, unjudged),
                     )
                 return
             except NotShared:
@@ -312,6 +331,9 @@ class AskDispatcher:
                 item = scheduler.states.scenarios[unit.scenario].items[batches[0].items[0]].id
                 if self._driver.give_up(deaths, f"at {unit}, at or after question {item}", lost):
                     return
+            finally:
+                for answered in unjudged.values():
+                    queue.submit(answered)
 
     async def _ask_copies(self, scenario: str, queue: AnswerQueue) -> None:
         """Have one memory fed, and copies of each snapshot asked as soon as it is ready."""
@@ -428,9 +450,21 @@ class AskDispatcher:
             )
         )
 
-    def _enqueue_answer(self, queue: AnswerQueue, event: Event) -> None:
-        if isinstance(event, Answered) and not self._scheduler.plan.unjudged:
-            queue.submit(event)
+    def _take_event(
+        self, queue: AnswerQueue, unjudged: dict[Trial, Answered], event: Event
+    ) -> None:
+        """Have an answer judged; a worker that judges its own gets until the end of its task."""
+        match event:
+            case Answered(trial=trial) if self._has_judging_workers:
+                unjudged[trial] = event
+            case Answered() if not self._scheduler.plan.unjudged:
+                queue.submit(event)
+            case Judged(trial=trial) | NotJudged(trial=trial):
+                unjudged.pop(trial, None)
+
+
+_Verdict = tuple[Trial, int | None]
+"""A trial, and the place of the other judge that judges it; None for the first judge."""
 
 
 class JudgeDispatcher:
@@ -443,8 +477,8 @@ class JudgeDispatcher:
         self._is_free = judges.judge.card.computes
         self._callees = [
             name_provider(judge.card.model or judge.card.name)
-            for judge in (judges.judge, judges.appellate)
-            if judge is not None and not judge.card.computes
+            for judge in judges.list_all()
+            if not judge.card.computes
         ]
 
     async def judge_scenario(
@@ -464,6 +498,9 @@ class JudgeDispatcher:
         if self._may_judge and (due := scheduler.backlog.find_due_reviews(scenario)):
             verdicts = scheduler.backlog.list_first_verdicts(scenario, due)
             await self._run_batches(partial(self._review_batch, scenario), _split_batches(verdicts))
+        if self._may_judge:
+            others = scheduler.backlog.list_due_verdicts(scenario)
+            await self._run_batches(partial(self._judge_others, scenario), _split_batches(others))
 
     @property
     def _may_judge(self) -> bool:
@@ -503,7 +540,7 @@ class JudgeDispatcher:
             return GradeTask(scenario=scenario, answers=tuple(left))
 
         try:
-            await self._run_until_judged(make_task, {each.trial: each for each in answers})
+            await self._run_until_judged(make_task, {(each.trial, None): each for each in answers})
         except (BudgetSpent, JudgeGone) as reason:
             if not self._is_free:
                 raise
@@ -517,20 +554,30 @@ class JudgeDispatcher:
             return ReviewTask(scenario=scenario, verdicts=tuple(left))
 
         await self._run_until_judged(
-            make_task, {answered.trial: (answered, first) for answered, first in verdicts}
+            make_task, {(each.trial, None): (each, first) for each, first in verdicts}
+        )
+
+    async def _judge_others(self, scenario: str, answers: Sequence[tuple[Answered, int]]) -> None:
+        def make_task(left: Sequence[tuple[Answered, int]]) -> OtherVerdictsTask:
+            return OtherVerdictsTask(scenario=scenario, answers=tuple(left))
+
+        await self._run_until_judged(
+            make_task, {(each.trial, judge): (each, judge) for each, judge in answers}
         )
 
     async def _run_until_judged(
-        self, make_task: Callable[[Sequence[T]], GradeTask | ReviewTask], left: dict[Trial, T]
+        self, make_task: Callable[[Sequence[T]], JudgingTask], left: dict[_Verdict, T]
     ) -> None:
         """Have everything judged; if a worker dies, another one does the rest."""
         deaths = 0
         while left and self._may_judge:
-            judged: set[Trial] = set()
+            judged: set[_Verdict] = set()
 
-            def note_verdict(event: Event, judged: set[Trial] = judged) -> None:
+            def note_verdict(event: Event, judged: set[_Verdict] = judged) -> None:
                 if isinstance(event, Judged | NotJudged):
-                    judged.add(event.trial)
+                    judged.add((event.trial, None))
+                elif isinstance(event, OtherVerdict):
+                    judged.add((event.trial, event.judge))
 
             try:
                 await self._driver.perform(
@@ -542,10 +589,10 @@ class JudgeDispatcher:
                 return
             except WorkerLost as lost:
                 deaths = 0 if judged else deaths + lost.has_begun
-                where = f"judging {next(iter(left)).scenario}"
+                where = f"judging {next(iter(left))[0].scenario}"
                 if self._driver.give_up(deaths, where, lost):
                     return
-                left = {trial: each for trial, each in left.items() if trial not in judged}
+                left = {place: each for place, each in left.items() if place not in judged}
 
 
 def _split_batches(things: Iterable[T]) -> Iterator[tuple[T, ...]]:

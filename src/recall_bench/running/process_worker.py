@@ -1,12 +1,18 @@
 """The driver's side of a worker in a process of its own."""
 
+import os
 import sys
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import anyio
-from anyio.abc import ByteSendStream, Process
-from anyio.streams.buffered import BufferedByteReceiveStream
+import anyio.to_thread
+from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
+from recall_bench.core.fork_server import ForkServer, can_fork
 from recall_bench.running.worker_messages import (
     HEADER_BYTES,
     READY,
@@ -25,7 +31,9 @@ from recall_bench.running.worker_messages import (
     encode_frame,
 )
 
-_ENDS = (anyio.IncompleteRead, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
+_CHUNK_BYTES = 1 << 16
+_STDERR = 2
+_ENDS = (anyio.BrokenResourceError, anyio.EndOfStream, OSError)
 """What a pipe raises when its other end is gone."""
 _START_TIMEOUT_S = 60.0
 """How long a process may take to start."""
@@ -33,6 +41,51 @@ _CANCEL_TIMEOUT_S = 5.0
 """How long a cancelled task may go on sending what was paid for."""
 _STOP_TIMEOUT_S = 20.0
 """How long it may take to close its memories: a system has ten seconds for each."""
+
+
+_PACKAGE = "recall_bench"
+_NOT_IMPORTED = (f"{_PACKAGE}.cli", f"{_PACKAGE}.reporting", f"{_PACKAGE}.__main__")
+"""What a driver has imported and no worker needs."""
+
+
+@asynccontextmanager
+async def open_template() -> AsyncIterator[Callable[[int], Awaitable["ProcessWorker"]]]:
+    """Yield what starts a worker: as a copy of one process where that can be, else by itself.
+
+    A worker by itself imports for two thirds of a second of processor time.
+    """
+    if not can_fork():
+        yield start_process
+        return
+    with TemporaryDirectory() as folder:
+        command = (sys.executable, "-P", "-m", f"{_PACKAGE}.running.worker_template")
+        server = ForkServer(
+            (*command, ",".join(_list_imported())), folder=Path(folder), environ=os.environ
+        )
+        try:
+            yield partial(_copy_template, server)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(server.close)
+
+
+def _list_imported() -> list[str]:
+    """List the modules of ours that this process has imported, and a worker will too."""
+    return sorted(
+        name
+        for name in sys.modules
+        if name.startswith(f"{_PACKAGE}.") and not name.startswith(_NOT_IMPORTED)
+    )
+
+
+async def _copy_template(server: ForkServer, number: int) -> "ProcessWorker":
+    try:
+        with anyio.CancelScope(shield=True):
+            process = await server.fork_process(str(Path.cwd()), stderr=_STDERR)
+    except OSError:
+        # The server is gone; the same trouble may not meet a process of its own.
+        return await start_process(number)
+    return await _confirm_start(ProcessWorker(process, number), number)
 
 
 async def start_process(number: int) -> "ProcessWorker":
@@ -46,7 +99,11 @@ async def start_process(number: int) -> "ProcessWorker":
             process = await anyio.open_process(command, stderr=None, start_new_session=True)
     except OSError as error:
         raise WorkerLost(f"worker {number} cannot be started ({error.strerror})") from error
-    worker = ProcessWorker(process, number)
+    return await _confirm_start(ProcessWorker(process, number), number)
+
+
+async def _confirm_start(worker: "ProcessWorker", number: int) -> "ProcessWorker":
+    """Return a worker once it has started; WorkerLost if it does not."""
     try:
         with anyio.fail_after(_START_TIMEOUT_S):
             await worker.wait_ready()
@@ -68,9 +125,7 @@ class ProcessWorker:
         self._process = process
         self._name = f"worker {number}"
         self._commands: ByteSendStream = process.stdin
-        self._replies = BufferedByteReceiveStream(process.stdout)
-        self._header: bytes | None = None
-        """The header of a reply whose content was not read yet."""
+        self._replies = _FrameReader(process.stdout)
         self._writing = anyio.Lock()
         self._has_reader = False
         """Whether one of the waiting tasks reads the replies of all."""
@@ -168,12 +223,9 @@ class ProcessWorker:
     async def _receive(self) -> tuple[int, WorkerMessage | None]:
         """Receive the next reply; a cancelled reader leaves it whole to the next one."""
         try:
-            if self._header is None:
-                self._header = await self._replies.receive_exactly(HEADER_BYTES)
-            content = await self._replies.receive_exactly(decode_length(self._header))
+            content = await self._replies.read()
         except _ENDS as end:
             raise WorkerLost(f"{self._name} died") from end
-        self._header = None
         ticket, message = decode_frame(content)
         return ticket, message  # type: ignore[return-value]
 
@@ -185,6 +237,34 @@ class ProcessWorker:
                     await self._commands.send(encode_frame(command))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as gone:
             raise WorkerLost(f"{self._name} died") from gone
+
+
+class _FrameReader:
+    """Reads frames from a pipe, as many at a time as lie in it: a turn for each would cost more."""
+
+    def __init__(self, stream: ByteReceiveStream) -> None:
+        self._stream = stream
+        self._buffer = bytearray()
+        self._start = 0
+        """Where in the buffer the next frame begins."""
+
+    async def read(self) -> bytes:
+        """Read the content of the next frame."""
+        await self._fill(HEADER_BYTES)
+        content = self._start + HEADER_BYTES
+        length = decode_length(self._buffer[self._start : content])
+        await self._fill(HEADER_BYTES + length)
+        self._start = content + length
+        return bytes(self._buffer[content : self._start])
+
+    async def _fill(self, size: int) -> None:
+        """Wait until the buffer holds this much of the next frame."""
+        if len(self._buffer) - self._start >= size:
+            return
+        del self._buffer[: self._start]
+        self._start = 0
+        while len(self._buffer) < size:
+            self._buffer += await self._stream.receive(_CHUNK_BYTES)
 
 
 class _PendingTask:

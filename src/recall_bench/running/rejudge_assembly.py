@@ -37,6 +37,7 @@ JUDGING = frozenset(
         "judge_memory_window",
         "judge_shows",
         "judge_timeout_ms",
+        "judges",
         "max_calls",
         "max_cost_usd",
         "max_tokens",
@@ -97,8 +98,7 @@ def assemble_rejudge(
         raise _explain_dataset(run, before.dataset)
     settings = apply_overrides(Settings(), {**_copy_settings(before), **given})
     found = stories or find_stories(before, settings.data, building)
-    judge, appellate = resolve_judges(settings)
-    judges = Judges(judge=judge, appellate=appellate)
+    judges = resolve_judges(settings)
     people = None if labels is None else read_people(recorded.folder, labels)
     plan = _make_plan(before, settings, judges, people)
     refuse_clashes(settings)
@@ -111,7 +111,7 @@ def assemble_rejudge(
         questions={scenario: declared for scenario, (_, declared) in found.items()},
         warnings=[*_collect_notes(recorded), *(() if people is None else people.list_notes())],
         asks=False,
-        bounds=plan_bounds(plan, judge, None),
+        bounds=plan_bounds(plan, judges.judge, None),
     )
     job.check_folder()
     refuse_unwritable(settings)
@@ -131,8 +131,7 @@ def _make_components(
 
 def _rebuild_components(before: Plan, settings: Settings) -> Components:
     """Build the judges, in any process."""
-    judge, appellate = resolve_judges(settings)
-    judges = Judges(judge=judge, appellate=appellate)
+    judges = resolve_judges(settings)
     return _make_components(
         before.system, judges, find_stories(before, settings.data, None), settings
     )
@@ -155,6 +154,7 @@ def _make_plan(
 ) -> Plan:
     changed = before.replace(
         judge=judges.judge.card,
+        other_judges=tuple(judge.card for judge in judges.others),
         appellate=judges.appellate.card if judges.appellate is not None else None,
         review=settings.review,
         judge_memory_window=settings.judge_memory_window,

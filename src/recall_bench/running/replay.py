@@ -29,7 +29,7 @@ from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.core.trial_states import ScenarioStates, TrialStates
 from recall_bench.core.verdict import PEOPLE, Verdict
 from recall_bench.generate.shipped_personas import BuildProgress, FoundStory, find_stories
-from recall_bench.running.assembly import build_judges
+from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.checkpoint import OpenTrials
 from recall_bench.running.components import Components, RunContext
 from recall_bench.running.lifecycle import list_open_trials, run_lifecycle
@@ -180,7 +180,7 @@ async def _ask_again(
     try:
         components = Components(
             system=system,
-            judges=build_judges(settings),
+            judges=resolve_judges(settings),
             reader=resolve_reader(settings, system.card),
             load=lambda name: found[name][0].load(settings),
         )
@@ -205,7 +205,7 @@ def _refuse_others(components: Components, plan: Plan) -> None:
     """
     card = components.system.card
     planned = plan.system.replace(isolation=card.isolation)
-    for role, here, there in components.list_others(plan.replace(system=planned)):
+    for role, here, there in components.list_others(plan.replace(system=planned, other_judges=())):
         if isinstance(here, SystemCard) and isinstance(there, SystemCard):
             raise UsageError(f"--adapter: {_explain_system(here, there)}")
         flag = role.replace(" ", "-")

@@ -219,7 +219,7 @@ def _list_examples(trials: Sequence[Trial]) -> str:
 
 def _explain_unjudged(plan: Plan) -> str | None:
     """Why the verdicts cannot be derived again; None if they can."""
-    judge, _ = resolve_judges(Settings())
+    judge = resolve_judges(Settings()).judge
     others = plan.judge.name, plan.judge.version
     reasons = {
         "the run has none: its dataset's protocol decides": plan.unjudged,

@@ -119,7 +119,8 @@ class ScenarioRun:
 
     def record_exchanges(self, point: CheckpointPlan) -> None:
         """Record what an agent was sent since the last call, and what it replied."""
-        if isinstance(self.system, TranscribingSystem):
+        # Called for every question: the one attribute is looked up faster than the protocol.
+        if hasattr(self.system, "drain_exchanges") and isinstance(self.system, TranscribingSystem):
             for exchange in self.system.drain_exchanges(self.scenario.id):
                 label = point.checkpoint.label
                 self.record(Exchanged(at=datetime.now(UTC), checkpoint=label, exchange=exchange))

@@ -1,11 +1,12 @@
 """A system whose answers are read from what its memories list as stored.
 
-It is fed as ever and asked nothing. The answer to a question is the listed entry that shares most
-words with the reference: whether that entry states it is for the judge to say. The question itself
-does not hold the reference, which a judge would not count as told.
+It is fed as any other and asked nothing. The answer to a question is the listed entry that is most
+like the reference: whether that entry states it is for the judge to say. The question itself does
+not hold the reference, which a judge would not count as told.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from recall_bench.core.errors import NotOffered, UsageError
 from recall_bench.core.memory import (
@@ -79,9 +80,13 @@ class _StoredMemory:
         self._inner = inner
         self._statements = statements
         """The reference of each question, by its public id."""
-        self._entries: list[tuple[str, frozenset[str]]] | None = None
+        self._entries: list[StoredText] | None = None
+        self._earlier: frozenset[str] = frozenset()
+        """What was listed before the last session that was asked about."""
 
     async def ingest(self, episode: Episode) -> None:
+        if self._entries is not None:
+            self._earlier = frozenset(entry.text for entry in self._entries)
         self._entries = None
         await self._inner.ingest(episode)
 
@@ -95,7 +100,10 @@ class _StoredMemory:
                 raise NotOffered("this memory does not list what it stored")
             listed = await self._inner.list_stored()
             texts = dict.fromkeys(entry.text for entry in listed)
-            self._entries = [(text, frozenset(normalise_words(text))) for text in texts]
+            self._entries = [
+                StoredText(text, frozenset(normalise_words(text)), is_new=text not in self._earlier)
+                for text in texts
+            ]
         closest = find_closest(self._statements[question.id], self._entries)
         return Answer(text=closest or NOTHING)
 
@@ -103,11 +111,29 @@ class _StoredMemory:
         await self._inner.close()
 
 
-def find_closest(statement: str, entries: Sequence[tuple[str, frozenset[str]]]) -> str | None:
-    """Return the entry that shares most words with a statement, the shortest of equals.
+class StoredText(NamedTuple):
+    """One entry of a listing, and its words."""
 
-    None without entries.
+    text: str
+    words: frozenset[str]
+    is_new: bool = False
+    """Whether it was not listed before the last session."""
+
+
+def find_closest(statement: str, entries: Sequence[StoredText]) -> str | None:
+    """Return the entry that is most like a statement; None without entries.
+
+    That is the one with the greatest share of words in common, so that a long text does not win by
+    its length. Of what a session left and what was there before, the latter is taken only if it
+    has more words of the statement: the old value of an update is as like it as the new one.
     """
     wanted = frozenset(normalise_words(statement))
-    best = max(entries, key=lambda each: (len(wanted & each[1]), -len(each[0])), default=None)
-    return None if best is None else best[0]
+
+    def measure(entry: StoredText) -> tuple[float, int]:
+        same = len(wanted & entry.words)
+        return 2 * same / ((len(wanted) + len(entry.words)) or 1), -len(entry.text)
+
+    kinds = ([each for each in entries if each.is_new is kind] for kind in (True, False))
+    best = [max(each, key=measure) for each in kinds if each]
+    chosen = max(best, key=lambda each: len(wanted & each.words), default=None)
+    return None if chosen is None else chosen.text

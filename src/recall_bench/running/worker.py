@@ -27,6 +27,8 @@ from recall_bench.running.worker_messages import (
     AskTask,
     FeedTask,
     GradeTask,
+    JudgingTask,
+    OtherVerdictsTask,
     ReviewTask,
     RunSpec,
     SnapshotReady,
@@ -45,13 +47,10 @@ Send = Callable[[WorkerMessage], None]
 
 
 class _RelayQueue(AnswerQueue):
-    """Drops answers, which the driver has judged, and yields after each.
+    """Yields after each answer: without a turn nothing is sent while a system computes.
 
-    Without a turn of the event loop nothing is sent while a system computes.
+    What does not fit is judged by other workers, to whom the driver sends it.
     """
-
-    def __init__(self) -> None:
-        super().__init__(capacity=0)
 
     @property
     def is_deep(self) -> bool:
@@ -182,36 +181,71 @@ class _TaskRun:
                     )
                     for batch in task.batches
                 ]
-                run = self._make_scenario_run(loaded)
-                if task.snapshot is None:
-                    await run_lifecycle(run, batches)
+                place = None if task.snapshot is None else Path(task.snapshot)
+                if task.judges:
+                    await self._ask_and_judge(loaded, batches, place)
                 else:
-                    await ask_snapshot(run, batches, Path(task.snapshot))
+                    await self._ask(loaded, batches, place, _RelayQueue(capacity=0))
             case FeedTask():
                 due = [trials.checkpoint_plans[trials.row[label]] for label in task.checkpoints]
-                run = self._make_scenario_run(loaded)
+                run = self._make_scenario_run(loaded, AnswerQueue(capacity=0))
                 await feed_and_pack(run, due, task, self._report_snapshot)
-            case GradeTask() | ReviewTask():
+            case GradeTask() | ReviewTask() | OtherVerdictsTask():
                 await self._judge(loaded, task)
 
-    async def _judge(self, loaded: _LoadedScenario, task: GradeTask | ReviewTask) -> None:
+    async def _ask(
+        self,
+        loaded: _LoadedScenario,
+        batches: list[OpenTrials],
+        place: Path | None,
+        queue: AnswerQueue,
+    ) -> None:
+        run = self._make_scenario_run(loaded, queue)
+        if place is None:
+            await run_lifecycle(run, batches)
+        else:
+            await ask_snapshot(run, batches, place)
+
+    async def _ask_and_judge(
+        self, loaded: _LoadedScenario, batches: list[OpenTrials], place: Path | None
+    ) -> None:
+        """Judge answers as they come; what ends the asking is raised when all are judged."""
+        queue, failure = _RelayQueue(), None
+        judge = self._make_grader(loaded).run
+        async with anyio.create_task_group() as group:
+            group.start_soon(judge, (), queue, tuple, self.at_once)
+            try:
+                await self._ask(loaded, batches, place, queue)
+            except BenchError as error:
+                failure = error
+            finally:
+                queue.close()
+        if failure is not None:
+            raise failure
+
+    def _make_grader(self, loaded: _LoadedScenario) -> Grader:
         plan = self.run.spec.plan
-        grader = Grader(
+        return Grader(
             ExhibitFactory(loaded.scenario, loaded.trials, window=plan.judge_memory_window),
             plan=plan,
             judges=self.components.judges,
             budget=self.budget,
             record=self._record,
         )
+
+    async def _judge(self, loaded: _LoadedScenario, task: JudgingTask) -> None:
+        grader = self._make_grader(loaded)
         if isinstance(task, GradeTask):
             empty = AnswerQueue()
             empty.close()
             await grader.run(task.answers, empty, tuple, self.at_once)
-        else:
+        elif isinstance(task, ReviewTask):
             await grader.review(task.verdicts, self.at_once)
+        else:
+            await grader.judge_others(task.answers, self.at_once)
         self.budget.check()
 
-    def _make_scenario_run(self, loaded: _LoadedScenario) -> ScenarioRun:
+    def _make_scenario_run(self, loaded: _LoadedScenario, queue: AnswerQueue) -> ScenarioRun:
         components, plan = self.components, self.run.spec.plan
         return ScenarioRun(
             plan=plan,
@@ -219,7 +253,7 @@ class _TaskRun:
             trials=loaded.trials,
             system=components.system,
             record=self._record,
-            queue=_RelayQueue(),
+            queue=queue,
             budget=self.budget,
             finisher=ReplyFinisher(
                 loaded.tracer, plan=plan, reader=components.reader, budget=self.budget

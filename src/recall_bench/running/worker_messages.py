@@ -50,6 +50,8 @@ class AskTask(Record, frozen=True, kw_only=True):
     batches: tuple[TrialBatch, ...]
     snapshot: str | None = None
     """The folder of a packed snapshot to ask copies of; None feeds a memory."""
+    judges: bool = False
+    """Whether the worker judges the answers too, as they come."""
 
 
 class FeedTask(Record, frozen=True, kw_only=True):
@@ -77,7 +79,15 @@ class ReviewTask(Record, frozen=True, kw_only=True):
     verdicts: tuple[tuple[Answered, Verdict], ...]
 
 
-Task = AskTask | FeedTask | GradeTask | ReviewTask
+class OtherVerdictsTask(Record, frozen=True, kw_only=True):
+    """Have other judges of the plan judge these answers, each given with its judge's place."""
+
+    scenario: str
+    answers: tuple[tuple[Answered, int], ...]
+
+
+JudgingTask = GradeTask | ReviewTask | OtherVerdictsTask
+Task = AskTask | FeedTask | JudgingTask
 
 
 class TaskLimits(Record, frozen=True, kw_only=True):
@@ -194,7 +204,7 @@ def encode_frame(message: WorkerCommand | WorkerReply) -> bytes:
     return _LENGTH.pack(len(content)) + content
 
 
-def decode_length(header: bytes) -> int:
+def decode_length(header: bytes | bytearray) -> int:
     """Decode the length of the frame that follows."""
     return int(_LENGTH.unpack(header)[0])
 

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO, cast
@@ -48,7 +49,7 @@ def main() -> None:
     try:
         with redact_output():
             anyio.run(_serve, commands, partial(_send, replies))
-    except* BrokenPipeError:
+    except* (BrokenPipeError, ConnectionResetError):
         # The driver is gone.
         sys.exit(1)
 
@@ -88,11 +89,13 @@ async def _serve(commands: BinaryIO, send: Send) -> None:
 
 def _read_command(commands: BinaryIO) -> tuple[object, ...] | None:
     """Read the next command; None once the driver is gone."""
-    header = commands.read(HEADER_BYTES)
-    size = decode_length(header) if len(header) == HEADER_BYTES else 0
-    content = commands.read(size)
-    if size and len(content) == size:
-        return decode_frame(content)
+    # A driver that dies with replies unread resets the connection.
+    with suppress(ConnectionResetError):
+        header = commands.read(HEADER_BYTES)
+        size = decode_length(header) if len(header) == HEADER_BYTES else 0
+        content = commands.read(size)
+        if size and len(content) == size:
+            return decode_frame(content)
     # Ends the process even if its system never yields to the event loop.
     last_resort = threading.Timer(_STOP_TIMEOUT_S, os._exit, [1])
     last_resort.daemon = True

@@ -79,6 +79,8 @@ def test_the_usual_grid_turns_every_part_the_other_way_round() -> None:
 def test_every_part_that_the_card_names_is_varied_or_a_number() -> None:
     """A setting added to the hybrid has to be put into the usual grid, or here."""
     numbers = {"k", "quotes", "k1", "b", "weight", "window_chars", "window_overlap", "threshold"}
+    # Of effect in dialogues alone; personas are texts.
+    numbers |= {"turn_boost", "session_boost", "spread"}
     card = baselines.build_hybrid({}).card
 
     parts = set(card.config) - numbers - {"parts", "respect_sessions"}

@@ -69,7 +69,7 @@ def runner(invoke: Invoke, folder: Path) -> Run:
     return start
 
 
-def report(number: int = 1, place: str = "reports/locomo/strict-1") -> dict[str, Any]:
+def report(number: int = 1, place: str = "reports/locomo/strict-2") -> dict[str, Any]:
     path = Path(place, f"run-{number}", f"{Path(place).parts[1]}.json")
     found: dict[str, Any] = json.loads(path.read_text())
     return found

@@ -39,7 +39,7 @@ def test_a_class_of_ones_own_is_measured(data: Path) -> None:
     assert figures(found.report)["session recall@1"].mean == pytest.approx((0.5 + 1 + 1) / 6)
     assert found.place is not None
     assert found.finished.folder.path.name.startswith("locomo-parrot-")
-    assert found.place.as_posix() == "reports/locomo/strict-1/run-1"
+    assert found.place.as_posix() == "reports/locomo/strict-2/run-1"
     assert not list(found.finished.folder.path.glob("heatmap.*")), "it has no days to draw"
     assert len(repr(found)) < 300
     assert found._repr_markdown_() == (found.place / "locomo.md").read_text(encoding="utf-8")

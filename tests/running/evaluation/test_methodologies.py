@@ -3,13 +3,18 @@
 import gzip
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.scenario import Scenario
+from recall_bench.core.event import Judged
+from recall_bench.core.plan import Trial
+from recall_bench.core.scenario import Expects, Item, Scenario, Truth
+from recall_bench.core.verdict import Verdict
 from recall_bench.datasets.catalogue import find_dataset, list_datasets
 from recall_bench.datasets.methodologies import (
     Level,
@@ -20,7 +25,7 @@ from recall_bench.datasets.methodologies import (
 from recall_bench.judging.protocols import registry
 from recall_bench.metrics.fact_coverage import list_layer_measures
 from recall_bench.metrics.retrieval import list_measures
-from recall_bench.reporting.eval_scores import STORED_FIGURES
+from recall_bench.reporting.eval_scores import JUDGED, list_judged_figures, score_outcome
 from tests.conftest import shared_data
 from tests.running.evaluation.eval_datasets import (
     locomo_conversations,
@@ -29,6 +34,7 @@ from tests.running.evaluation.eval_datasets import (
 )
 
 LOCOMO = "locomo/locomo10.json"
+NAMES = {"family", "name", "version"}
 ORACLE = "longmemeval/longmemeval_oracle.json.gz"
 
 
@@ -185,8 +191,8 @@ def every() -> list[Methodology]:
 def test_what_comes_first_is_a_figure_that_exists(methodology: Methodology) -> None:
     """A misspelt headline would vanish from every report without a word."""
     known = {f"{r.level} {m.name}" for r in methodology.rankings for m in list_measures(10)}
-    known |= {*methodology.answers, *methodology.counts, "judged right", "evidence text"}
-    known |= set(STORED_FIGURES.values()) if methodology.reads_store else set()
+    known |= {*methodology.answers, *methodology.counts, "evidence text"}
+    known |= set(list_judged_figures(methodology))
     known |= {each.name for each in list_layer_measures(10) if methodology.has_layers}
 
     assert set(methodology.headline) <= known
@@ -204,20 +210,61 @@ def test_versions_are_stuck() -> None:
     assert {each.label: each.version for each in every()} == {
         **dict.fromkeys(
             (
-                *("locomo/strict", "locomo/official", "locomo/cats-1-4", "locomo/hebb-v4"),
+                *("locomo/official", "locomo/hebb-v4"),
                 *("longmemeval/strict", "longmemeval/official", "longmemeval/hebb-v3"),
                 *("convomem/strict", "convomem/substring", "membench/strict"),
                 *("personamem/strict", "personamem/official"),
                 *("memoryarena/strict", "persona-json/strict"),
                 *("beam/strict", "beam/nuggets"),
-                *("longmemeval-v2/strict", "longmemeval-v2/official"),
-                *("memoryagentbench/strict", "memoryagentbench/official"),
-                *("personamem-v2/strict", "perltqa/strict", "realmem/strict"),
-                *("halumem/strict", "halumem/official", "halumem/stored"),
+                "longmemeval-v2/strict",
+                *("personamem-v2/strict", "realmem/strict", "realmem/official"),
+                *("halumem/strict", "halumem/official"),
             ),
             "1",
-        )
+        ),
+        **dict.fromkeys(
+            (
+                *("locomo/strict", "locomo/cats-1-4"),
+                *("longmemeval-v2/official", "halumem/stored", "perltqa/strict"),
+                *("memoryagentbench/strict", "memoryagentbench/official"),
+            ),
+            "2",
+        ),
     }
+
+
+@pytest.mark.parametrize("methodology", every(), ids=lambda each: each.label)
+def test_what_a_judge_finds_has_the_figures_that_are_listed(methodology: Methodology) -> None:
+    trial = Trial(scenario="s", item="a", checkpoint="1d")
+    verdict = Verdict(score=1.0, reason="")
+    outcome = Judged(at=datetime(2026, 1, 1, tzinfo=UTC), trial=trial, verdict=verdict)
+    found: dict[str, float] = {}
+    for category in methodology.stored_figures or ("any",):
+        item = Item(id="a", text="?", truth=Truth(reference="x", category=category), known_from=1)
+        found |= score_outcome(methodology, item, outcome, "x")
+
+    assert [*found] == [*list_judged_figures(methodology), *methodology.counts]
+    assert methodology.reads_store is bool(methodology.stored_figures)
+    assert all(found[methodology.stored_figures[each]] == 0.0 for each in methodology.unwanted)
+    assert {*methodology.counts} <= {*methodology.headline}
+
+
+@pytest.mark.parametrize("changed", sorted({*Methodology.__struct_fields__} - NAMES))
+def test_a_digest_changes_with_everything_that_a_protocol_states(changed: str) -> None:
+    before = find_methodology("halumem", "strict")
+    held = getattr(before, changed)
+    after = {bool: not held, tuple: ("other",), dict: {"a": "b"}}.get(type(held), "other")
+
+    assert before.replace(**{changed: after}).digest != before.digest
+
+
+def test_digests_are_stuck() -> None:
+    """Who changes what a protocol states sees it here."""
+    found = sha256("".join(each.digest for each in every()).encode()).hexdigest()
+
+    assert found[:16] == "89b84fb97826d283"
+    renamed = find_methodology("locomo", "strict").replace(name="x", family="y", version="9")
+    assert renamed.digest == find_methodology("locomo", "strict").digest
 
 
 def test_no_two_protocols_state_the_same() -> None:
@@ -241,3 +288,26 @@ def test_an_unknown_protocol_is_refused_with_those_there_are() -> None:
 
 def test_the_hand_made_file_is_as_small_as_the_other_tests_say() -> None:
     assert [len(each["qa"]) for each in locomo_conversations()] == [5, 2]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "expects", "text", "right"),
+    [
+        ("strict", Expects.ANSWER, "There is no record of that.", 0.0),
+        ("cats-1-4", Expects.ANSWER, "I don't know.", 0.0),
+        ("strict", Expects.ANSWER, "No, she is not.", 1.0),
+        ("strict", Expects.ABSTAIN, "There is no record of that.", 1.0),
+    ],
+)
+def test_no_record_is_no_answer_to_a_question_that_has_one(
+    protocol: str, expects: Expects, text: str, right: float
+) -> None:
+    trial = Trial(scenario="s", item="a", checkpoint="1d")
+    verdict = Verdict(score=1.0, reason="")
+    outcome = Judged(at=datetime(2026, 1, 1, tzinfo=UTC), trial=trial, verdict=verdict)
+    truth = Truth(reference="Likely no", category="open-domain", expects=expects)
+    item = Item(id="a", text="Is she one?", truth=truth, known_from=1)
+
+    found = score_outcome(find_methodology("locomo", protocol), item, outcome, text)
+
+    assert found == {JUDGED: right}

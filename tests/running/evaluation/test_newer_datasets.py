@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from recall_bench.datasets.catalogue import find_dataset
+from recall_bench.datasets.methodologies import list_methodologies
 from tests.commands import Invoke
 from tests.datasets import beam_files, longmemeval_v2_files, newer_files, session_files
 from tests.models.openai_server import OpenAIServer, Response, ok
@@ -53,7 +55,8 @@ def test_a_dataset_is_evaluated_and_nothing_is_asked_twice(
 
     assert (first.code, again.code) == (0, 0), first.err + again.err
     assert numbers() == ["run-1"]
-    found = report(1, f"reports/{name}/strict-1")
+    version = list_methodologies(find_dataset(name).family)[0].eval_version
+    found = report(1, f"reports/{name}/{version}")
     assert found["counts"] == {
         **dict.fromkeys(("failed", "open", "unjudged"), 0),
         **dict.fromkeys(("owed", "answered"), questions),

@@ -197,9 +197,9 @@ def test_a_report_says_what_ran_on_what(tmp_path: Path) -> None:
             }
         ],
         "protocol": "locomo/strict",
-        "eval_version": "strict-1",
+        "eval_version": "strict-2",
     }
-    assert report["protocol"]["eval_version"] == "strict-1"
+    assert report["protocol"]["eval_version"] == "strict-2"
     assert (report["system"]["name"], report["system"]["config"]["vector"]) == ("hybrid", False)
     assert {"bm25s", "numpy"} <= set(report["system"]["config"]["parts"]), "the backend really used"
     assert "wordllama" not in report["system"]["config"]["parts"], "nothing embeds here"

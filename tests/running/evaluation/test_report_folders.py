@@ -28,7 +28,7 @@ def numbered(report: EvalReport, number: int) -> EvalReport:
 def test_the_path_names_dataset_and_version_and_no_date(report: EvalReport, tmp_path: Path) -> None:
     place = write_report(report, tmp_path)
 
-    assert place.relative_to(tmp_path).as_posix() == "locomo/strict-1/run-1"
+    assert place.relative_to(tmp_path).as_posix() == "locomo/strict-2/run-1"
     assert sorted(path.name for path in place.iterdir()) == ["locomo.json", "locomo.md"]
     assert not re.search(r"\d{4}", place.relative_to(tmp_path).as_posix())
 
@@ -51,8 +51,8 @@ def test_a_number_that_was_ever_taken_is_not_given_again(
     report: EvalReport, tmp_path: Path
 ) -> None:
     """A gap may be a withdrawn report; the number after the highest is free."""
-    (tmp_path / "locomo/strict-1/run-7").mkdir(parents=True)
-    (tmp_path / "locomo/strict-1/run-x").mkdir()
+    (tmp_path / "locomo/strict-2/run-7").mkdir(parents=True)
+    (tmp_path / "locomo/strict-2/run-x").mkdir()
 
     assert write_report(report, tmp_path).name == "run-8"
 
@@ -80,7 +80,7 @@ def test_a_number_that_is_taken_meanwhile_is_passed_over(
 ) -> None:
     """Another process made its folder after we had looked."""
     for name in ("run-1", "run-2"):
-        (tmp_path / "locomo/strict-1" / name).mkdir(parents=True)
+        (tmp_path / "locomo/strict-2" / name).mkdir(parents=True)
     monkeypatch.setattr(eval_page, "_list_numbers", lambda place: [])
 
     assert write_report(report, tmp_path).name == "run-3"

@@ -131,7 +131,7 @@ def test_rebuilding_starts_over_and_leaves_what_is_not_the_runs(
     assert len(adapter.asked) == 14
     assert Path("r/notes.txt").read_text() == "keep"
     assert not stale.exists()
-    kept = sorted(path.name for path in Path("r/reports/locomo/strict-1").iterdir())
+    kept = sorted(path.name for path in Path("r/reports/locomo/strict-2").iterdir())
     assert kept == ["run-1", "run-2"]
 
 

@@ -9,6 +9,7 @@ from recall_bench.core.plan import Lifecycle
 from recall_bench.core.settings import Executor
 from recall_bench.running.assembly import assemble
 from recall_bench.running.rejudge_assembly import assemble_rejudge
+from recall_bench.running.worker_messages import AskTask, GradeTask
 from tests.gardener import write_persona
 from tests.running.evaluation.eval_datasets import assembled as assembled_evaluation
 from tests.running.evaluation.eval_datasets import request_for, write_locomo
@@ -124,6 +125,23 @@ def test_every_lifecycle_with_workers_that_die(
     assert len(started.all) == 5, "a worker did not die"
 
 
+@pytest.mark.parametrize("has_own", [False, True])
+def test_workers_judge_what_they_ask_if_the_judge_only_computes(
+    tmp_path: Path, data: Path, has_own: bool
+) -> None:
+    """A judge that is called may have to wait for its provider: it gets tasks of its own."""
+    (tmp_path / "first.py").write_text(FIRST)
+    started = StartedWorkers()
+    judge = {"judge": str(tmp_path / "first.py") if has_own else "stub"}
+
+    run_spread(tmp_path / "pool", 2, started, **GARDEN | judge | {"data": data})
+
+    tasks = [task for worker in started.all for task in worker.performed]
+    assert {task.judges for task in tasks if isinstance(task, AskTask)} == {not has_own}
+    assert any(isinstance(task, GradeTask) for task in tasks) == has_own
+    assert kinds(tmp_path / "pool")["Judged"] == kinds(tmp_path / "pool")["Answered"] > 0
+
+
 def test_reviews_by_an_appellate_judge(tmp_path: Path, data: Path) -> None:
     (tmp_path / "first.py").write_text(FIRST)
     (tmp_path / "second.py").write_text(SECOND)
@@ -162,7 +180,16 @@ def test_a_system_that_cannot_be_copied(tmp_path: Path, data: Path) -> None:
         "class Adapter(Honest):\n    can_snapshot = False\n"
     )
 
-    compared(tmp_path, 2, **GARDEN | {"adapter": str(tmp_path / "single.py"), "data": data})
+    given = GARDEN | {"adapter": str(tmp_path / "single.py"), "data": data}
+
+    compared(tmp_path, 2, **given)
+
+    for more, memories in (({"repeats": 2}, 60), ({}, None), ({"lifecycle": "fresh"}, None)):
+        job = assemble(settings(tmp_path / "often", **given | {"ranges": ("every:1",)} | more))
+        notes = [note for note in job.warnings if "--lifecycle growing feeds 30," in note]
+        assert [f"{memories} memories are fed 330 days" in note for note in notes] == (
+            [] if memories is None else [True]
+        )
 
 
 def test_a_part_of_a_plan(tmp_path: Path, data: Path) -> None:
