@@ -29,7 +29,7 @@ help:
 	@echo "make format      format the source"
 	@echo "make package     build what people install, and run it from an empty environment"
 	@echo "make fuzz        20,000 changed files, replies and requests, and what became of them"
-	@echo "make benchmarks  what the engine costs, measured here"
+	@echo "make benchmarks  claims on cost and whether they are met, measured here"
 	@echo "make soak        a day of runs in ten minutes, killed and disturbed at random"
 	@echo "make audit       known weaknesses of the locked dependencies"
 	@echo "make lock        write the lock anew, with the hashes of all files"
@@ -72,7 +72,7 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz
 
 benchmarks: $(VENV)/.dev
-	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/all.py
 	$(BIN)/python benchmarks/transports.py
 
 # Ten minutes of disturbed runs after 30 kills of each writing command, which take longer.

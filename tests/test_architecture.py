@@ -88,6 +88,28 @@ def test_systems_cannot_see_the_truth() -> None:
     assert {name: found & forbidden for name, found in seen.items() if found & forbidden} == {}
 
 
+def test_no_other_memory_sees_the_truth_than_the_two_that_are_named() -> None:
+    """One looks through a listing for it, the other is a fake for tests of adapters."""
+    named = {"running.stored_answers", "testing.fakes"}
+    found = {
+        module
+        for module, path in MODULES.items()
+        if any(isinstance(node, ast.Attribute) and node.attr == "truth" for node in parse(path))
+        and any(is_memory(node) for node in parse(path))
+    }
+
+    assert found == named
+    assert "stored_answers.py" in (ROOT.parents[1] / "docs/design/architecture.md").read_text()
+
+
+def is_memory(node: ast.AST) -> bool:
+    """Whether this is a class that is asked."""
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    return isinstance(node, ast.ClassDef) and any(
+        isinstance(each, functions) and each.name == "answer" for each in node.body
+    )
+
+
 def test_the_simulator_and_its_verification_share_nothing() -> None:
     pairs = (
         ("generate.world.", "generate.verification."),

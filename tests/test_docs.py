@@ -54,7 +54,7 @@ def test_every_worked_example_gives_what_the_page_says() -> None:
 
 def test_every_page_of_formulas_has_worked_examples() -> None:
     formulas = "attribution costs degradation gate hallucination statistics".split()
-    formulas += "erasure poisoning tenants freshness load tool-loop".split()
+    formulas += "erasure poisoning tenants freshness load procedures tool-loop".split()
 
     for name in formulas:
         path = ROOT / f"docs/explanation/{name}.md"

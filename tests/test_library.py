@@ -89,6 +89,7 @@ def test_the_public_names() -> None:
         "summarise",
         "text_report",
         "verdict_changes",
+        "wait_for_batches",
     ]
 
 

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from recall_bench.library import run_suite as run_suite
     from recall_bench.library import text_report as text_report
     from recall_bench.library import verdict_changes as verdict_changes
+    from recall_bench.library import wait_for_batches as wait_for_batches
     from recall_bench.runs.run_folder import RunFolder as RunFolder
     from recall_bench.runs.summary import Summary as Summary
     from recall_bench.runs.summary import heatmap_grid as heatmap_grid
@@ -81,7 +82,7 @@ _HOMES = {
         "Finished arun compare compare_suites draw_heatmap estimate evaluate export export_run "
         "gate heatmap_json import_run load_persona merge open_run questions_in_range read_result "
         "read_settings rejudge report result_json run run_matrix run_suite text_report "
-        "verdict_changes"
+        "verdict_changes wait_for_batches"
     ),
     "core.settings": "Settings",
     "generate.persona_list": "list_personas",

@@ -1,7 +1,7 @@
 """The Python twin of the command line: every command as a function."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
 from os import PathLike
@@ -357,9 +357,10 @@ def report(
     the personas, unless they are shipped. `score` names a figure of a dataset's protocol to go by.
     """
     from recall_bench.reporting.publication import publish_report
+    from recall_bench.runs.run_cache import open_run_folder
 
     return publish_report(
-        Path(run_folder),
+        open_run_folder(Path(run_folder)),
         into=None if into is None else Path(into),
         beside=[Path(each) for each in beside],
         canaries=None if canaries is None else Path(canaries),
@@ -370,16 +371,21 @@ def report(
 
 
 def compare(
-    baseline: str | Path, *others: str | Path, intersect: bool = False, score: str | None = None
+    baseline: str | Path,
+    *others: str | Path,
+    intersect: bool = False,
+    score: str | None = None,
+    judge: str | None = None,
 ) -> "ComparisonReport":
     """Compare the other runs with the first: differences, intervals, p-values.
 
     UsageError if they are not comparable, unless `intersect` allows common trials only. `score`
-    names a figure of a dataset's protocol to compare by.
+    names a figure of a dataset's protocol to compare by, `judge` one of several judges of the runs.
     """
     from recall_bench.reporting.run_comparison import compare_runs
+    from recall_bench.runs.judge_sensitivity import find_judge_view
 
-    folders = [open_run(path) for path in (baseline, *others)]
+    folders = [find_judge_view(open_run(path), judge) for path in (baseline, *others)]
     return compare_runs(folders, intersect=intersect, score=score)
 
 
@@ -512,6 +518,16 @@ def merge(*folders: str | Path, into: str | Path) -> "MergedRun":
     done = merge_runs([Path(each) for each in folders], Path(into))
     write_views(Settings(into=Path(into)), done.finished.folder, done.finished.summary)
     return done
+
+
+def wait_for_batches(say: Callable[[str], None] = lambda _: None) -> bool:
+    """Send the batches that calls of this process wait for, and wait until they have ended.
+
+    True if there were any: then the same call as before goes on. `say` receives sentences.
+    """
+    from recall_bench.models.batch_wait import deliver_batches
+
+    return deliver_batches(say, say)
 
 
 def open_run(path: str | Path) -> RunFolder:

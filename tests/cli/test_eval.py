@@ -36,8 +36,8 @@ def test_a_report_is_printed_and_numbered(run: Run) -> None:
     assert shown.code == 0, shown.err
     assert shown.out.startswith("# LoCoMo, ten long chats between two friends: bm25")
     assert "for comparison: oracle" in shown.err
-    assert "report: reports/locomo/strict-1/run-1" in shown.err
-    written = Path("reports/locomo/strict-1/run-1/locomo.md").read_text()
+    assert "report: reports/locomo/strict-2/run-1" in shown.err
+    written = Path("reports/locomo/strict-2/run-1/locomo.md").read_text()
     assert written.strip() == shown.out.strip()
 
 
@@ -52,7 +52,7 @@ def test_a_short_table_is_printed_unless_all_is_asked_for(run: Run) -> None:
     assert not any(mark in shown.out for mark in ("|", "**", "##", "`"))
     assert any(line.startswith("turn recall@10 ") for line in lines)
     assert any(line.startswith("multi-hop (") for line in lines)
-    assert "report: reports/locomo/strict-1/run-1" in shown.err
+    assert "report: reports/locomo/strict-2/run-1" in shown.err
 
 
 def test_the_report_comes_as_json_too(run: Run) -> None:

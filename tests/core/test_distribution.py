@@ -2,12 +2,10 @@
 
 import re
 import tomllib
-from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
-from recall_bench.core import distribution
 from recall_bench.core.distribution import (
     DISTRIBUTION,
     FOREIGN,
@@ -52,16 +50,17 @@ def test_the_search_finds_such_a_text(command: str) -> None:
     assert not INSTALLS.search(f"pip install '{DISTRIBUTION}[http] @ git+…'")
 
 
-def test_the_other_project_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distribution, "version", lambda name: "0.2.1")
+def test_the_other_project_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = tmp_path / "recall_bench-0.2.1.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: recall-bench\nVersion: 0.2.1\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
     warning = find_foreign_package()
     assert warning is not None
     assert "recall-bench 0.2.1 is installed beside agent-recall-bench" in warning
 
 
-def test_there_is_no_warning_if_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def find(name: str) -> str:
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr(distribution, "version", find)
+def test_there_is_no_warning_if_it_is_not_installed() -> None:
     assert find_foreign_package() is None

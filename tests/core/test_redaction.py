@@ -207,6 +207,15 @@ def test_a_text_that_may_hold_no_keys_holds_none(text: str) -> None:
         assert redaction._replace_shapes(text, redaction._KEY_SHAPES) == text
 
 
+@pytest.mark.parametrize("times", [1, 100])
+def test_a_text_without_a_key_holds_one_as_soon_as_the_key_is_known(times: int) -> None:
+    """What is known of a text belongs to one redactor: another knows other secrets."""
+    text = "The gate opens with harbour 77 lantern. " * times
+    for secrets in ([], ["harbour 77 lantern"]):
+        redactor = Redactor(secrets)
+        assert redactor.holds_keys(text) == redactor.holds_keys(text) == bool(secrets)
+
+
 SHORT_STORIES = [
     (persona, arcs)
     for persona, stories in load_catalogue().items()

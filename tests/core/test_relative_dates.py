@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from recall_bench.core import relative_dates
 from recall_bench.core.relative_dates import expand_relative_dates
 
 THURSDAY = date(2025, 3, 20)
@@ -31,3 +32,28 @@ def test_one_day_is_written_out(text: str, expected: str) -> None:
 @pytest.mark.parametrize("text", ["three months ago", "some days ago", "for 4 days", "on Monday"])
 def test_a_phrase_that_names_no_single_day_is_unchanged(text: str) -> None:
     assert expand_relative_dates(text, THURSDAY) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the day before yesterday", "tonight", "the day after tomorrow", "two weeks and 3 days ago",
+        "in 3 weeks' time", "in one day", "this coming sunday", "the following Friday",
+        "nine days later", "5 weeks before", "the third monday of this month", "last Friday in May",
+        "the last day of April", "the twenty-first of June", "3rd day of Sept. 2024", "May the 4th",
+        "Oct. the thirtieth, 2024", "by Monday, the 6th", "on the 11th", "it was the nineteenth.",
+    ],
+)  # fmt: skip
+def test_a_hint_is_part_of_what_it_hints_at(text: str) -> None:
+    for spelled in (text, text.upper(), f"They said\t{text}!"):
+        found = [each for each in relative_dates._PATTERNS if each.search(spelled)]
+        assert found
+        assert set(found) <= set(relative_dates._list_hinted(spelled.lower()))
+
+
+def test_most_lines_have_no_hint() -> None:
+    assert relative_dates._list_hinted("on monday, the second time, he waited all day.") == [
+        relative_dates._SPELLED_NTH,
+        relative_dates._NAMED_DATE,
+    ]
+    assert not relative_dates._list_hinted("on monday he was the one who read the 4 files.")

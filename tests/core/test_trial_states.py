@@ -1,6 +1,6 @@
 """Where a trial stands is the last word on it, and nothing is counted twice."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -103,6 +103,20 @@ def test_seconds_are_kept_by_checkpoint(standings: TrialStates) -> None:
 
     first, second = standings.scenarios["ada"].times
     assert (first.query_s, second.query_s) == (1.0, 0.0)
+
+
+def test_questions_at_the_same_time_count_once_and_pauses_do_not(standings: TrialStates) -> None:
+    """What the public files call the time of the queries: that on the wall."""
+    clock = standings.scenarios["ada"].times[0]
+    for end, seconds, in_all in [(4, 4, 4), (5, 4, 5), (5, 1, 5), (9, 1, 6), (8, 0.5, 6)]:
+        at = NOW + timedelta(seconds=end)
+        standings.apply_event(ANSWERED.replace(at=at, seconds=seconds))
+        assert clock.query_s == pytest.approx(in_all)
+
+    read = ANSWERED.replace(at=NOW + timedelta(seconds=30), seconds=1.0, reading_s=10.0)
+    standings.apply_event(read)
+    standings.apply_event(FAILED.replace(at=NOW + timedelta(seconds=21)))
+    assert clock.query_s == pytest.approx(6 + 1 + 1)
 
 
 CALL = Usage(calls=1, cost_usd=0.5)

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from recall_bench.core.errors import SystemFault, UsageError
+from recall_bench.core.errors import SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import SystemCard
 from recall_bench.systems.agents.a2a_agent import (
     V1_0,
@@ -31,7 +31,11 @@ _CHAT = {
 }
 _CHAT_EVENTS = (
     {"choices": [{"delta": {"content": [{"type": "text", "text": "14 "}]}}]},
-    {"choices": [{"delta": {"content": "degrees", "tool_calls": [_CALL]}}]},
+    {
+        "choices": [
+            {"delta": {"content": "degrees", "tool_calls": [_CALL]}, "finish_reason": "stop"}
+        ]
+    },
     {"choices": [], "usage": {"prompt_tokens": 7}},
 )
 _PARTS = [{"text": "14 degrees"}]
@@ -53,7 +57,7 @@ class _CannedClient(AgentClient):
     """Replies to the first request with this body."""
 
     def __init__(self, content: bytes) -> None:
-        super().__init__("http://127.0.0.1:9", None)
+        super().__init__("http://127.0.0.1:9", None, {})
         self._content = content
         self._is_used = False
 
@@ -124,7 +128,9 @@ def _open_card(_: Path) -> ContentReader:
 def list_agent_targets() -> Sequence[FuzzTarget]:
     """One target for each protocol, and one for cards."""
     return [
-        FuzzTarget(name="reply of a chat agent", open=_open_chat, refusals=(SystemFault,)),
+        FuzzTarget(
+            name="reply of a chat agent", open=_open_chat, refusals=(SystemFault, SystemGone)
+        ),
         FuzzTarget(name="reply of an A2A agent", open=_open_peer, refusals=(SystemFault,)),
         FuzzTarget(name="card of an A2A agent", open=_open_card, refusals=(UsageError,)),
     ]

@@ -8,6 +8,7 @@ and a reply that is cut off is never one.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -16,6 +17,8 @@ import httpx
 import msgspec
 
 from recall_bench.core.errors import BenchError
+from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.redaction import Redactor
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, Verdict
 from recall_bench.generate.checks.verify_pass import parse_opinion
@@ -27,18 +30,24 @@ from recall_bench.generate.creation.persona_reply import (
 )
 from recall_bench.generate.day_log import StoryDay
 from recall_bench.generate.model_reply import RejectedReply
+from recall_bench.generate.procedures.task_source import PERSONAS, load_tasks
 from recall_bench.generate.questions.question_prompt import read_questions
 from recall_bench.generate.suites.model_writer import parse_written
 from recall_bench.generate.tool_calls import parse_calls
 from recall_bench.judging.rubric.prompt import UnusableReply, parse_verdict
 from recall_bench.judging.verdicts import VerdictCache, parse_strict
+from recall_bench.metrics.outcome_checks import find_failures, read_outcome
+from recall_bench.models.batch_delivery import ResultLines
 from recall_bench.models.batch_files import BatchFiles
+from recall_bench.models.batch_formats import BatchFormat, ChatFormat, MessageFormat
 from recall_bench.models.batch_model import BatchModel
+from recall_bench.models.batch_service import ChatBatches, MessageBatches
 from recall_bench.models.compatible_server import resolve_server
 from recall_bench.models.embedders import ServedEmbedder
 from recall_bench.models.model import Reply
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.systems.selectors.agent_prompt import parse_names
+from tests.fuzz.mutator import Format
 from tests.fuzz.target import (
     ContentReader,
     FuzzTarget,
@@ -128,7 +137,7 @@ _QUESTIONS = {
     ]
 }
 _NAMES = frozenset({"memory/kiln.md", "memory/glaze.md"})
-_RESULTS = [
+_RESULTS: list[object] = [
     {
         "id": "batch_1",
         "custom_id": "k1",
@@ -149,6 +158,38 @@ _RESULTS = [
     },
     {"id": "batch_3", "custom_id": "k3", "error": {"code": "batch_expired", "message": "late"}},
 ]
+_MESSAGES: list[object] = [
+    {
+        "custom_id": "k1",
+        "result": {
+            "type": "succeeded",
+            "message": {
+                "model": "claude-opus-4-8",
+                "content": [{"type": "text", "text": "Hi"}],
+                "stop_reason": "end_turn",
+                "usage": {"input_tokens": 3, "output_tokens": 1},
+            },
+        },
+    },
+    {
+        "custom_id": "k2",
+        "result": {"type": "errored", "error": {"error": {"type": "api_error", "message": "y"}}},
+    },
+    {"custom_id": "k3", "result": {"type": "expired"}},
+]
+_STATUS = {
+    "id": "batch_1",
+    "status": "completed",
+    "output_file_id": "file-1",
+    "request_counts": {"total": 3, "completed": 3, "failed": 0},
+    "errors": {"data": [{"line": 1, "message": "no such model"}]},
+}
+_MESSAGE_STATUS = {
+    "id": "batch_1",
+    "processing_status": "ended",
+    "results_url": "https://host/results",
+    "request_counts": {"processing": 0, "succeeded": 3},
+}
 
 
 def _write_batch(folder: Path) -> None:
@@ -158,15 +199,40 @@ def _write_batch(folder: Path) -> None:
     (folder / "batch-0001.jsonl").write_text(requests)
 
 
-def _look_at_batch(folder: Path) -> Reading:
+def _write_messages(folder: Path) -> None:
+    (folder / "results.jsonl").write_text("".join(json.dumps(e) + "\n" for e in _MESSAGES))
+
+
+def _look_at_batch(folder: Path, kind: BatchFormat | None = None) -> Reading:
     files = BatchFiles(folder, str(folder))
     files.read_new()
     spec = parse_spec("openai:gpt-5-mini")
-    model = mock.Mock(spec=BatchModel, _spec=spec, _path="batch")
+    model = mock.Mock(spec=BatchModel, _spec=spec, _path="batch", _format=kind or ChatFormat())
     model.name = "m"
+    model._direct = mock.Mock(redact_reply=str)
     replies = [BatchModel._read_body(model, body) for body in files.bodies.values()]
     found = (files.bodies, dict(files.failures), files.torn, replies)
     return Reading(str(found), str(found))
+
+
+def _take_results(content: bytes) -> Reading:
+    """Whatever a service sends, each request has one line that can be read."""
+    lines = ResultLines(("k1", "k2", "k3"))
+    lines.add(content)
+    rendered = lines.render("no_result", "none came")
+    assert [json.loads(line)["custom_id"] for line in rendered.splitlines()] == ["k1", "k2", "k3"]
+    found = (rendered, str(lines.describe("f", asks_again=True)))
+    return Reading(str(found), str(found))
+
+
+def _read_status(service: type[ChatBatches | MessageBatches]) -> Callable[[bytes], Reading]:
+    def read(content: bytes) -> Reading:
+        client = service("http://127.0.0.1:9", {}, "m", Redactor(()))
+        with mock.patch.object(client, "fetch", mock.AsyncMock(return_value=content)):
+            found = run_to_end(client.fetch_status, "batch_1")
+        return Reading(str(found), str(found))
+
+    return read
 
 
 def _write_cache(folder: Path) -> None:
@@ -223,6 +289,7 @@ def list_model_targets() -> Sequence[FuzzTarget]:
     }
     verdict = json.dumps(_MARKS | {"reason": "It is there."})
     return (
+        make_content_target("reply to a task", _list_outcomes(), _read_outcome),
         make_content_target("verdict", (verdict, f"```json\n{verdict}\n```"), _read_verdict),
         make_content_target("verdict of a program", (json.dumps(_MARKS), verdict), _read_strict),
         make_content_target(
@@ -234,9 +301,43 @@ def list_model_targets() -> Sequence[FuzzTarget]:
             for name, (seed, parse) in parsers.items()
         ),
         make_file_target("batch of replies", _write_batch, _look_at_batch),
+        make_file_target(
+            "batch of messages", _write_messages, partial(_look_at_batch, kind=MessageFormat())
+        ),
+        *(
+            make_content_target(
+                f"results of a batch of {name}",
+                ("".join(json.dumps(each) + "\n" for each in lines),),
+                _take_results,
+                kind=Format.TEXT,
+            )
+            for name, lines in (("replies", _RESULTS), ("messages", _MESSAGES))
+        ),
+        make_content_target("status of a batch", (json.dumps(_STATUS),), _read_status(ChatBatches)),
+        make_content_target(
+            "status of a batch of messages",
+            (json.dumps(_MESSAGE_STATUS),),
+            _read_status(MessageBatches),
+        ),
         make_file_target("cached verdict", _write_cache, _look_at_cache, files=("*.json",)),
         FuzzTarget(name="reply with embeddings", open=_open_embeddings),
     )
+
+
+def _list_outcomes() -> tuple[str, ...]:
+    tasks = load_tasks(PERSONAS[0]).tasks
+    return tuple(task.outcomes[0].reply for task in tasks[:8])
+
+
+def _read_outcome(content: bytes) -> Reading:
+    """Check a reply as the outcome of every task; whatever it is, it is graded."""
+    reply = content.decode(errors="replace")
+    graded = {
+        task.id: find_failures(outcome, (*task.checks, *task.old), task.form)
+        for task in load_tasks(PERSONAS[0]).tasks
+        if (outcome := read_outcome(reply, task.form)) is not None
+    }
+    return Reading(graded, reply)
 
 
 def _spell(content: object) -> str:

@@ -161,7 +161,9 @@ class GroupedCommand(MultiValueCommand):
         records = {
             param.name: record
             for param in self.get_params(ctx)
-            if (record := param.get_help_record(ctx)) is not None
+            # An argument stands in the usage line, and its words in the text.
+            if isinstance(param, click.Option)
+            and (record := param.get_help_record(ctx)) is not None
         }
         is_complete = ctx.meta.get(_COMPLETE, False)
         for position, (title, names) in enumerate(self.option_groups.items()):

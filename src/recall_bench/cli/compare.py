@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     help="Compare common trials even if the runs differ, are unfinished or invalid.",
 )
 @SCORE
+@option("--judge", metavar="NAME", help="Judge of the runs to go by [the first of each].")
 @add_json_option("Print everything as JSON.")
 def compare_command(
     baseline: Path,
@@ -30,13 +31,15 @@ def compare_command(
     *,
     intersect: bool,
     score: str | None,
+    judge: str | None,
     as_json: bool,
 ) -> None:
     """Compare runs with BASELINE, paired by trial: OTHERS are the folders of one run or more.
 
     Prints differences with intervals by category, checkpoint and persona, and the smallest
     difference that the runs could have shown. Runs of `eval` are compared by their protocol's
-    score, runs of one behaviour suite with one seed figure by figure.
+    score, runs of one behaviour suite with one seed figure by figure. Runs with several judges are
+    compared by each, and told if the order depends on the judge.
     """
     from recall_bench.reporting.behaviour.suite_comparison import (
         compare_suites,
@@ -44,13 +47,15 @@ def compare_command(
     )
     from recall_bench.reporting.comparison_text import render_comparison
     from recall_bench.reporting.run_comparison import compare_runs
-    from recall_bench.runs.run_folder import RunFolder
+    from recall_bench.runs.judge_sensitivity import find_judge_view
+    from recall_bench.runs.run_cache import open_run_folder
 
-    folders = [RunFolder.open(path) for path in (baseline, *others)]
+    folders = [open_run_folder(path) for path in (baseline, *others)]
     if any(folder.plan.behaviour is not None for folder in folders):
         found = compare_suites(folders, intersect=intersect)
         click.echo(format_json(found) if as_json else render_suite_comparison(found))
         return
+    folders = [find_judge_view(folder, judge) for folder in folders]
     report = compare_runs(folders, intersect=intersect, score=score)
     click.echo(format_json(report) if as_json else render_comparison(report))
 
@@ -153,9 +158,9 @@ def _measure_runs(
 ) -> "PowerBasis":
     from recall_bench.reporting.power_plan import measure_pilot
     from recall_bench.reporting.trial_scores import read_scored_trials
-    from recall_bench.runs.run_folder import RunFolder
+    from recall_bench.runs.run_cache import open_run_folder
 
     if sd is not None or correlation is not None:
         raise UsageError("--sd and --correlation are measured from --runs; give one or the other")
-    tables = [read_scored_trials(RunFolder.open(path)) for path in runs]
+    tables = [read_scored_trials(open_run_folder(path)) for path in runs]
     return measure_pilot(tables, [str(path) for path in runs], asks)

@@ -48,6 +48,11 @@ if TYPE_CHECKING:
 )
 @SCORE
 @option(
+    "--judge",
+    metavar="NAME",
+    help="Judge of RUN to go by, or every: all of them have to pass it [the first].",
+)
+@option(
     "--confident/--no-confident",
     help="Require these of the whole interval, not only of the value [no].",
 )

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from recall_bench.core.scenario import Scenario
     from recall_bench.core.verdict import Judge
     from recall_bench.judging.lab.calibration_fit import TrainedCalibration
-    from recall_bench.judging.lab.correction import JudgedRun
 
 
 AUDITED = "executive-assistant"
@@ -217,11 +216,13 @@ def correct_command(
     all three. Where an appellate judge reviewed verdicts, those of the first judge are corrected.
     """
     from recall_bench.judging.lab.correction import correct_run, load_agreement, load_audit
+    from recall_bench.judging.lab.label_correction import read_judged_run
     from recall_bench.reporting.judge_tables import render_correction
+    from recall_bench.runs.run_folder import RunFolder
 
     if (agreement is None) == (audit is None):
         raise UsageError("give either --agreement or --audit, the file with the judge's errors")
-    judged = _read_judged_run(run)
+    judged = read_judged_run(RunFolder.open(run))
     measured = (
         load_audit(audit, judged.judge)
         if audit is not None
@@ -277,39 +278,6 @@ def _show_progress(judge: "Judge", answers: int) -> Iterator[Callable[[int], Non
         return
     with click.progressbar(length=answers, label=judge.card.name, file=sys.stderr) as bar:
         yield lambda judged: bar.update(judged - bar.pos)
-
-
-def _read_judged_run(path: Path) -> "JudgedRun":
-    """The outcomes of a run by its first judge."""
-    from recall_bench.core.event import Judged, NotAnswered
-    from recall_bench.judging.lab.correction import JudgedRun, RunTrial
-    from recall_bench.runs.run_folder import RunFolder
-
-    folder = RunFolder.open(path)
-    if folder.plan.labels is not None:
-        raise UsageError(
-            f"{path}: people gave some of its verdicts, and the judge's errors say nothing about "
-            "those; correct the run that was judged again"
-        )
-    trials: list[RunTrial] = []
-    missing = 0
-    for result in (result for name in folder.scenarios for result in folder.results(name)):
-        question = f"{result.trial.scenario}/{result.trial.item}"
-        match result.outcome:
-            case Judged(verdict=verdict, primary=primary):
-                marks: dict[str, int] | None = (primary or verdict).marks
-            case NotAnswered():
-                marks = None
-            case _:
-                missing += 1
-                continue
-        trials.append(RunTrial(question=question, category=result.item.truth.category, marks=marks))
-    return JudgedRun(
-        judge=folder.plan.judge,
-        trials=trials,
-        missing=missing,
-        memory_window=folder.plan.judge_memory_window,
-    )
 
 
 @judge_lab_command.command("calibrate")

@@ -5,10 +5,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from recall_bench.cli.batch_repetition import print_fault, repeat_while_pending
 from recall_bench.cli.command_kinds import MAX_WIDTH, HelpContext, colour_help
 from recall_bench.cli.console import paint
 from recall_bench.core.distribution import DISTRIBUTION, find_foreign_package
@@ -175,13 +176,13 @@ _BY_SIGPIPE = 128 + 13
 def main() -> None:
     """Run the command; print expected errors as one line, without a traceback and secrets."""
     own_process()
-    with redact_output():
-        _run_command()
+    with redact_output() as stdout:
+        if (foreign := find_foreign_package()) is not None:
+            click.echo(f"warning: {foreign}", err=True)
+        sys.exit(repeat_while_pending(_run_command, stdout, _print_error))
 
 
-def _run_command() -> None:
-    if (foreign := find_foreign_package()) is not None:
-        click.echo(f"warning: {foreign}", err=True)
+def _run_command() -> NoReturn:
     try:
         code = cli(prog_name="recall-bench", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -194,10 +195,7 @@ def _run_command() -> None:
         click.echo("interrupted", err=True)
         sys.exit(130)
     except BenchError as error:
-        from recall_bench.core.plain_text import clean_text
-
-        for line in str(error).splitlines():
-            _print_error(clean_text(line))
+        print_fault(error, _print_error)
         sys.exit(error.exit_code)
     except OutputClosed:
         # What is still in the buffer has no reader, and would be complained about at the exit.

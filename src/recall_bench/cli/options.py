@@ -59,7 +59,7 @@ JUDGE_CALLS = (
 )
 """Settings of the calls to a judge's model."""
 JUDGES = (
-    *("judge", "appellate_judge", "review", "judge_memory_window", "appellate_base_url"),
+    *("judge", "judges", "appellate_judge", "review", "judge_memory_window", "appellate_base_url"),
     *JUDGE_CALLS,
     "max_tokens",
 )

@@ -72,6 +72,8 @@ def rejudge_command(
 
         # `into` of the profile is the folder of RUN.
         said = {name: value for name, value in read_profile(profile).items() if name != "into"}
+        if wanted.keys() & {"judge", "judges"}:
+            said = {name: value for name, value in said.items() if name not in ("judge", "judges")}
         wanted = {name: said[name] for name in said.keys() & JUDGING} | wanted
     if no_heatmap_png:
         wanted["heatmap_png"] = False

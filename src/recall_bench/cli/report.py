@@ -1,12 +1,16 @@
 """The commands `report` and `heatmap`: a run as a page, pictures, text and figures."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import PATH, SCORE, add_json_option, option
 from recall_bench.core.garbage_collector import pause_collector
+
+if TYPE_CHECKING:
+    from recall_bench.runs.run_folder import RunFolder
 
 
 @click.command("report")
@@ -22,6 +26,14 @@ from recall_bench.core.garbage_collector import pause_collector
 @option("--canaries", type=PATH, help="File of canaries; see `recall-bench canaries`.")
 @option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
 @SCORE
+@click.option(
+    "--agreement",
+    type=PATH,
+    multiple=True,
+    metavar="FILE",
+    help="What `judge-lab agreement --json` printed of a judge of the run, to correct the share of "
+    "right answers by. Can be repeated [labels.jsonl of RUN].",
+)
 @click.option("--pictures", is_flag=True, help="Write the charts and heatmaps as PNG and SVG too.")
 @add_json_option("Print the figures as JSON.")
 def report_command(
@@ -32,6 +44,7 @@ def report_command(
     data: Path | None,
     *,
     score: str | None,
+    agreement: tuple[Path, ...],
     pictures: bool,
     as_json: bool,
 ) -> None:
@@ -43,22 +56,25 @@ def report_command(
     from recall_bench.cli.console import show_build
     from recall_bench.core.plain_text import clean_text
     from recall_bench.reporting.publication import publish_report
-    from recall_bench.runs.run_folder import RunFolder
+    from recall_bench.runs.run_cache import open_run_folder
 
-    if RunFolder.open(run).plan.behaviour is not None:
-        _report_suite(run, into, beside, as_json=as_json)
+    with pause_collector():
+        folder = open_run_folder(run)
+    if folder.plan.behaviour is not None:
+        _report_suite(folder, into, beside, as_json=as_json)
         return
     from recall_bench.reporting.report_text import render_report
 
     with pause_collector():
         done = publish_report(
-            run,
+            folder,
             into=into,
             beside=beside,
             canaries=canaries,
             data=data,
             pictures=pictures,
             score=score,
+            agreements=agreement,
             building=show_build,
         )
     for note in done.notes:
@@ -71,19 +87,21 @@ def report_command(
     click.echo(clean_text(f"files: {len(done.files)} in {done.files[0].parent}"))
 
 
-def _report_suite(run: Path, into: Path | None, beside: tuple[Path, ...], *, as_json: bool) -> None:
+def _report_suite(
+    folder: "RunFolder", into: Path | None, beside: tuple[Path, ...], *, as_json: bool
+) -> None:
     """Print all figures of a behaviour suite, and write its page."""
     from recall_bench.reporting.behaviour.report_text import render_behaviour
     from recall_bench.reporting.behaviour.scorecard import build_scorecard, write_scorecard
     from recall_bench.reporting.behaviour.suite_report import build_behaviour_report
     from recall_bench.runs.run_folder import RunFolder
 
-    folders = [RunFolder.open(path) for path in (run, *beside)]
-    report = build_behaviour_report(folders[0])
+    folders = [folder, *(RunFolder.open(path) for path in beside)]
+    report = build_behaviour_report(folder)
     files = write_scorecard(
         build_scorecard(folders),
-        run / "report" if into is None else into,
-        stories=None if beside else folders[0],
+        folder.path / "report" if into is None else into,
+        stories=None if beside else folder,
     )
     click.echo(format_json(report) if as_json else render_behaviour(report, is_verbose=True))
     click.echo(f"page: {files[0]}", err=True)

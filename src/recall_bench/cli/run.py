@@ -217,21 +217,34 @@ def find_problem(finished: "RunResult") -> str | None:
             return _describe_missing_verdicts(finished)
     if finished.stopped_by is not None:
         return str(finished.stopped_by)
-    if finished.summary.reviews.open and not (finished.part or overall).open:
-        return (
-            f"{finished.summary.reviews.open} verdicts are still to be reviewed; "
-            "the same command reviews them"
-        )
+    unasked = (finished.part or overall).open
+    if not unasked and (unjudged := _describe_open_verdicts(finished)):
+        return unjudged
     failures = (each for persona in finished.summary.personas for each in persona.feed_failures)
     first = next(failures, None)
     why = "" if first is None else f" ({first.stage} failed: {first.message})"
-    unasked = (finished.part or overall).open
     return f"{unasked} questions could not be asked{why}; the same command tries again"
+
+
+def _describe_open_verdicts(finished: "RunResult") -> str | None:
+    """What is left to review, or to be judged by other judges; None if nothing."""
+    if reviews := finished.summary.reviews.open:
+        return f"{reviews} verdicts are still to be reviewed; the same command reviews them"
+    if others := sum(each.open for each in finished.summary.other_verdicts):
+        return f"{others} verdicts of other judges are missing; the same command asks for them"
+    return None
 
 
 def _describe_missing_verdicts(finished: "RunResult") -> str:
     if count := finished.summary.overall.not_judged:
         return f"{count} answers could not be judged; the same command judges them"
+    plan, others = finished.summary.plan, finished.summary.other_verdicts
+    for name, counts in zip(plan.judge_names[1:], others, strict=True):
+        if counts.failed:
+            return (
+                f"{clean_text(name)} failed to judge {counts.failed} answers; the same command "
+                "asks it again; the score is not affected"
+            )
     total = finished.summary.reviews.total
     return (
         f"{total.failed} of {total.attempted} reviews by the appellate judge failed; "
@@ -278,13 +291,13 @@ def write_page(
     """Write the report page if it is wanted, or by default if it costs little; return its path."""
     from recall_bench.reporting.publication import publish_report
 
-    overall, place = finished.summary.overall, finished.folder.path
+    overall = finished.summary.overall
     is_cheap = overall.owed <= MAX_PAGE_TRIALS
     is_complete = finished.part is None and finished.stopped_by is None and overall.judged > 0
     if is_wanted is False or not is_complete or not (is_cheap or is_wanted):
         return None
     try:
-        done = publish_report(place, data=settings.data)
+        done = publish_report(finished.folder, data=settings.data)
     except BenchError as error:
         click.echo(f"note: no report page: {clean_text(str(error))}", err=True)
         return None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
+from recall_bench.core.errors import JudgePending
 from recall_bench.core.event import (
     Answered,
     Event,
@@ -90,6 +91,9 @@ class RunWatch:
                 self._count_outcome(trial, states)
             case Postponed(trial=trial, fault=fault, message=message):
                 self._print_first(fault, f"{trial}: asked again after a pause, {fault}: {message}")
+            case NotJudged(fault=JudgePending.__name__):
+                # The command ends with what all of them wait for.
+                pass
             case NotJudged(trial=trial, fault=fault, message=message):
                 self._print_first(fault, f"{trial}: not judged, {fault}: {message}")
             case FeedFailed(scenario=scenario, stage=stage, fault=fault, message=message):
@@ -175,9 +179,9 @@ class RunWatch:
             started = monotonic()
             write_progress_file(self._job)
             self._refreshed = monotonic()
-            # Reading the journal takes longer as it grows: at most a twentieth of the time
+            # Reading the journal takes longer as it grows: at most a fiftieth of the time
             # goes into rewriting the file.
-            self._pause_s = max(_REFRESH_S, 20 * (self._refreshed - started))
+            self._pause_s = max(_REFRESH_S, 50 * (self._refreshed - started))
 
 
 class LineDisplay:

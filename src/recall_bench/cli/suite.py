@@ -5,9 +5,10 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.command_kinds import Duration
+from recall_bench.cli.command_kinds import Duration, GroupedCommand
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import (
+    AGENT,
     COUNT,
     PATH,
     QUIET,
@@ -20,12 +21,20 @@ from recall_bench.cli.options import (
 )
 
 _SCORECARD = Path("scorecard")
-_NAMES = ("erasure", "poisoning", "tenants", "freshness", "load")
+_NAMES = ("erasure", "poisoning", "tenants", "freshness", "load", "procedures")
+_COMMON = ("adapter", "config", "reader", "agent_model", "only", "stories", "seed", "into")
+_GROUPS = {
+    "Common options": _COMMON,
+    "System": tuple(name for name in (*SYSTEM, *AGENT) if name not in _COMMON),
+    "Stories": ("top_k", "patience_s", "load_s", "is_owned"),
+    "Folder": ("resume",),
+}
+"""The options of `suite` by title."""
 
 
-@click.command("suite")
+@click.command("suite", cls=GroupedCommand, option_groups=_GROUPS)
 @click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
-@setting_options(*SYSTEM)
+@setting_options(*SYSTEM, *AGENT)
 @setting_options("reader", "top_k", "seed", seed="Seed of the stories")
 @option("--stories", type=COUNT, help="Stories of each kind [as the suite has].")
 @click.option(
@@ -68,14 +77,15 @@ def suite_command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
-    """Run a suite of behaviour stories: erasure, poisoning, tenants, freshness or load.
+    """Run a suite of behaviour stories, such as erasure or procedures.
 
     \b
-    erasure    what remains of facts that were to be forgotten, and what is lost besides
-    poisoning  whether hostile content replaces what is true, and for how long
-    tenants    whether one user's facts reach another
-    freshness  how soon a write can be read, and whether it stays
-    load       times, errors and recall at rising rates of arrivals
+    erasure     what remains of facts that were to be forgotten, and what is lost besides
+    poisoning   whether hostile content replaces what is true, and for how long
+    tenants     whether one user's facts reach another
+    freshness   how soon a write can be read, and whether it stays
+    load        times, errors and recall at rising rates of arrivals
+    procedures  whether tasks are done by the conventions that were told
 
     What a system does not offer is reported as not offered. The same command continues a run that
     was interrupted.

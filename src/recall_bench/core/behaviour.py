@@ -32,6 +32,9 @@ class AskStep(_Step, frozen=True, kw_only=True, tag="ask"):
     """Ask questions, one after the other."""
 
     items: tuple[str, ...]
+    is_kept: bool = False
+    """Whether each answer is recorded at once, and stays if the story is cut off: the memory is fed
+    again, and asked what is still open. Asking must not change what is asked later."""
 
 
 class EraseStep(_Step, frozen=True, kw_only=True, tag="erase"):
@@ -64,7 +67,8 @@ class PollStep(_Step, frozen=True, kw_only=True, tag="poll"):
 
     item: str
     wants: bool
-    """Whether the atoms of the question are awaited; otherwise the absence of its canaries."""
+    """Whether the atoms of the question are awaited in answer or passages; otherwise the absence of
+    its canaries from the answer."""
     patience_s: float
     again: int = 0
     """How often it is asked again afterwards: once seen, it must stay."""

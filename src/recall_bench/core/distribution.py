@@ -4,8 +4,11 @@ The command is `recall-bench` and the import `recall_bench`, but on PyPI the nam
 belongs to another project.
 """
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 
 DISTRIBUTION = "agent-recall-bench"
 FOREIGN = "recall-bench"
@@ -20,6 +23,8 @@ def get_version() -> str:
 @cache
 def get_part_version(name: str) -> str:
     """Return the version of an installed package; its metadata are read once."""
+    from importlib.metadata import version
+
     return version(name)
 
 
@@ -30,11 +35,25 @@ def format_install(extra: str) -> str:
 
 def find_foreign_package() -> str | None:
     """Say what to do if the other project is installed too; None if it is not."""
-    try:
-        found = version(FOREIGN)
-    except PackageNotFoundError:
+    if not any(map(_is_foreign, _list_installed())):
         return None
+    found = get_part_version(FOREIGN)
     return (
         f"the package {FOREIGN} {found} is installed beside {DISTRIBUTION}, and both provide the "
         f"module recall_bench; pip uninstall {FOREIGN}, then install {DISTRIBUTION} again"
     )
+
+
+def _list_installed() -> Iterator[str]:
+    """The names of all metadata; modules that read these take longer than most commands."""
+    for folder in sys.path:
+        with suppress(OSError), os.scandir(folder or ".") as entries:
+            yield from (entry.name for entry in entries)
+
+
+def _is_foreign(name: str) -> bool:
+    plain = name.lower().replace("-", "_")
+    return plain.startswith(f"{_FOREIGN_MODULE}_") and plain.endswith((".dist_info", ".egg_info"))
+
+
+_FOREIGN_MODULE = FOREIGN.replace("-", "_")

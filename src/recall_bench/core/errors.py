@@ -51,7 +51,8 @@ A run that ends without one of these still has an exit code that says how it wen
    10  some of what was to be generated is missing; the command that is printed fills it
    11  `gate`: a rule was broken, or the run is invalid
    12  `gate`: undecided, because a run is unfinished, unlike its baseline, or not measured
-   13  requests to a model wait in files for their replies; the same command takes them
+   13  requests to a model wait for their replies, in files or at a batch service; the same
+       command takes them
   130  interrupted (143 by SIGTERM, 129 by SIGHUP); the same command continues
   141  the reader of the output, such as `head`, had enough; a run was finished before
 

@@ -267,6 +267,39 @@ class NotJudged(_JournalEvent, frozen=True, kw_only=True, tag="not_judged"):
     """What the failed attempt cost."""
 
 
+class OtherVerdict(_JournalEvent, frozen=True, kw_only=True, tag="other_verdict"):
+    """One of the plan's other judges graded the answer, or failed to. The score stays as it is."""
+
+    trial: Trial
+    judge: int
+    """Its place in `other_judges` of the plan, from 0."""
+    verdict: Verdict | None = None
+    """None where it failed."""
+    fault: str | None = None
+    message: str | None = None
+    usage: Usage | None = None
+    """What the verdict, or the failed attempt, cost."""
+    seconds: float | None = None
+
+    def to_outcome(self) -> Judged | NotJudged:
+        """Convert it to the outcome of the trial in a run with this judge alone."""
+        if self.verdict is not None:
+            return Judged(
+                at=self.at,
+                trial=self.trial,
+                verdict=self.verdict,
+                usage=self.usage,
+                seconds=self.seconds,
+            )
+        return NotJudged(
+            at=self.at,
+            trial=self.trial,
+            fault=self.fault or "",
+            message=self.message or "",
+            usage=self.usage,
+        )
+
+
 class Paid(_JournalEvent, frozen=True, kw_only=True, tag="paid"):
     """Judging cost something and was stopped before there was a verdict."""
 
@@ -274,6 +307,9 @@ class Paid(_JournalEvent, frozen=True, kw_only=True, tag="paid"):
     usage: Usage
     review_usage: Usage | None = None
     """The part of it that a review cost."""
+    judge: int | None = None
+    """The place in `other_judges` of the judge that was paid; None for the first and for a
+    review."""
 
 
 class StoryStarted(_JournalEvent, frozen=True, kw_only=True, tag="story_started"):
@@ -337,6 +373,7 @@ Event = (
     | Postponed
     | Judged
     | NotJudged
+    | OtherVerdict
     | Paid
     | StoryStarted
     | Observed
@@ -371,3 +408,5 @@ class TrialResult:
     answered: Answered | None = None
     outcome: Outcome | None = None
     """None while the trial is still to do."""
+    others: tuple[OtherVerdict | None, ...] = ()
+    """What each other judge of the plan says, in their order; None for one that was not asked."""

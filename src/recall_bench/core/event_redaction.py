@@ -14,6 +14,7 @@ from recall_bench.core.event import (
     Judged,
     NotAnswered,
     NotJudged,
+    OtherVerdict,
     Postponed,
     RunStarted,
     ToolCalled,
@@ -21,6 +22,7 @@ from recall_bench.core.event import (
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan
 from recall_bench.core.redaction import TreeRedactor, get_redactor
+from recall_bench.core.verdict import Verdict
 
 E = TypeVar("E", bound=Event)
 R = TypeVar("R", bound=msgspec.Struct)
@@ -40,6 +42,7 @@ def redact_plan(plan: Plan) -> Plan:
     return plan.replace(
         system=redact_card(plan.system),
         judge=redact_card(plan.judge),
+        other_judges=tuple(map(redact_card, plan.other_judges)),
         appellate=None if plan.appellate is None else redact_card(plan.appellate),
         reader=None if plan.reader is None else redact_card(plan.reader),
     )
@@ -71,7 +74,11 @@ def redact_event(event: E) -> E:
             return _redact_record(event, _EVENTS)
         case Answered() if event.answer.tool_calls or _hold_keys(_list_texts(event.answer)):
             return _redact_record(event, _EVENTS)
-        case Judged() if event.review_fault or _hold_keys(_list_reasons(event)):
+        case OtherVerdict() if event.fault or _hold_keys(_list_reasons(event.verdict)):
+            return _redact_record(event, _EVENTS)
+        case Judged() if event.review_fault or _hold_keys(
+            _list_reasons(event.verdict, event.primary)
+        ):
             return _redact_record(event, _EVENTS)
         case _:
             return event
@@ -85,19 +92,16 @@ def _list_texts(answer: Answer) -> Iterator[str]:
             yield passage.source
 
 
-def _list_reasons(event: Judged) -> Iterator[str]:
-    for verdict in (event.verdict, event.primary):
+def _list_reasons(*verdicts: Verdict | None) -> Iterator[str]:
+    for verdict in verdicts:
         if verdict is not None:
             yield verdict.reason
             yield verdict.reply or ""
 
 
 def _hold_keys(texts: Iterable[str]) -> bool:
-    """Whether one of the texts loses something; one look at all of them spares most a second."""
-    redactor, listed = get_redactor(), list(texts)
-    return redactor.may_hold_keys("\n".join(listed)) and any(
-        redactor.redact_keys(text) != text for text in listed
-    )
+    """Whether one of the texts loses something."""
+    return any(map(get_redactor().holds_keys, texts))
 
 
 def _redact_record(record: R, redactor: TreeRedactor) -> R:

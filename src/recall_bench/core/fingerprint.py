@@ -7,7 +7,7 @@ from hashlib import sha256
 import msgspec
 
 from recall_bench.core.memory import ReaderCard, SystemCard
-from recall_bench.core.plan import DatasetCard, Plan, ScenarioCard
+from recall_bench.core.plan import BehaviourCard, DatasetCard, Plan, ScenarioCard
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.verdict import JudgeCard
 
@@ -80,6 +80,8 @@ def _describe_value(value: object) -> str:
     match value:
         case SystemCard() | JudgeCard() | ReaderCard():
             return f"{value.name} {value.version}"
+        case BehaviourCard():
+            return f"{value.suite} {value.version}"
         case DatasetCard():
             return f"{value.name} ({value.protocol}, {len(value.files)} files)"
         case tuple():

@@ -66,18 +66,25 @@ class ForkServer:
         """Start a child that is given this text; OSError if the server has ended."""
         with guard_group() as guard:
             with anyio.CancelScope(shield=True):
-                process = await self._fork_process(text)
+                process = await self.fork_process(text)
             guard.watch(process.pid)
         return ChildProcess(process, guard)
 
-    async def _fork_process(self, text: str) -> "_ForkedProcess":
+    async def fork_process(self, text: str, *, stderr: int | None = None) -> Process:
+        """Start a child that ends by itself when its standard input is closed.
+
+        It writes its errors to a descriptor of ours if one is given. The caller has to shield this:
+        cancelled before the reply comes, it would leave a child that nobody ends.
+        """
         with ExitStack() as ours, ExitStack() as theirs:
             pairs = []
-            for _ in range(3):
+            for _ in range(3 if stderr is None else 2):
                 own, other = socket.socketpair()
                 pairs.append((ours.enter_context(own), theirs.enter_context(other)))
             message = FORK + text.encode()
             descriptors = [other.fileno() for _, other in pairs]
+            if stderr is not None:
+                descriptors.append(stderr)
             pid = await anyio.to_thread.run_sync(self._exchange, message, descriptors)
             if pid < 0:
                 raise OSError(-pid, os.strerror(-pid))
@@ -164,7 +171,8 @@ class _ForkedProcess(Process):
     def __init__(self, server: ForkServer, pid: int, streams: Sequence[_SocketEnd]) -> None:
         self._server = server
         self._pid = pid
-        self._stdin, self._stdout, self._stderr = streams
+        self._stdin, self._stdout = streams[:2]
+        self._stderr = streams[2] if len(streams) > 2 else None
         self._end: int | None = os.pidfd_open(pid)
         """Names the process, and no other one, until `aclose`."""
         self._code: int | None = None
@@ -194,7 +202,8 @@ class _ForkedProcess(Process):
     async def aclose(self) -> None:
         """Close the streams, wait for its end, and let go of its number."""
         for stream in (self._stdin, self._stdout, self._stderr):
-            await stream.aclose()
+            if stream is not None:
+                await stream.aclose()
         await self.wait()
         if self._end is not None:
             end, self._end = self._end, None
@@ -236,8 +245,8 @@ class _ForkedProcess(Process):
         return self._stdout
 
     @property
-    def stderr(self) -> _SocketEnd:
-        """Its standard error."""
+    def stderr(self) -> _SocketEnd | None:
+        """Its standard error; None if it writes to a descriptor of ours."""
         return self._stderr
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 from msgspec import field
 
@@ -336,6 +336,14 @@ def list_offers(system: MemorySystem) -> frozenset[Offer]:
 
 
 @runtime_checkable
+class TaskTaker(Protocol):
+    """A system or a reader whose model can do tasks instead of answering questions."""
+
+    def prepare_tasks(self) -> Self:
+        """The same with the prompts for tasks."""
+
+
+@runtime_checkable
 class ErasingMemory(Protocol):
     """A memory that can be told to erase."""
 
@@ -496,6 +504,15 @@ class Reader(Protocol):
 
     async def close(self) -> None:
         """Release connections."""
+
+
+@runtime_checkable
+class ActingReader(Protocol):
+    """A reader that does tasks, and also where a system found nothing for them."""
+
+    @property
+    def acts(self) -> bool:
+        """Whether it does."""
 
 
 class Delivery(Record, frozen=True, kw_only=True, omit_defaults=True):

@@ -10,7 +10,7 @@ from typing import Self
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.record import Record
-from recall_bench.core.verdict import JudgeCard
+from recall_bench.core.verdict import JudgeCard, name_judges
 
 
 class Checkpoint(Record, frozen=True, kw_only=True):
@@ -218,6 +218,8 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     """How many of the passages a system returns are used."""
     max_context_tokens: int | None = None
     """About how many tokens of them are used; None for no limit."""
+    other_judges: tuple[JudgeCard, ...] = ()
+    """Judges that grade the same answers beside the first one; no score is made of their marks."""
     appellate: JudgeCard | None = None
     review: ReviewMode = ReviewMode.BALANCED
     """Which verdicts the appellate judge reviews, if there is one."""
@@ -260,6 +262,11 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     def dataset_digest(self) -> str:
         """The digest of all histories and questions."""
         return sha256("".join(card.digest for card in self.scenarios).encode()).hexdigest()
+
+    @property
+    def judge_names(self) -> tuple[str, ...]:
+        """Short names of the judge and of the other judges, in their order."""
+        return name_judges((self.judge, *self.other_judges))
 
     def list_left_out(self, scenario: str) -> frozenset[str]:
         """The ids of the questions of a scenario that are left out as bad."""

@@ -33,6 +33,7 @@ class _ModelsSection(_ProfileSection):
     system: str | None = None
     system_embedder: str | None = None
     judge: str | None = None
+    judges: list[str] | str | None = None
     judge_base_url: str | None = None
     appellate_judge: str | None = None
     appellate_base_url: str | None = None
@@ -172,6 +173,7 @@ def extract_settings(profile: Profile, base: Path) -> dict[str, Any]:
             "system_model": profile.models.system,
             "system_embedder": profile.models.system_embedder,
             "judge": resolve_code_path(profile.models.judge, base),
+            "judges": _resolve_judge_paths(profile.models.judges, base),
             "judge_base_url": profile.models.judge_base_url,
             "appellate_judge": resolve_code_path(profile.models.appellate_judge, base),
             "appellate_base_url": profile.models.appellate_base_url,
@@ -185,6 +187,14 @@ def extract_settings(profile: Profile, base: Path) -> dict[str, Any]:
     if profile.run is not None:
         given |= _extract_run_settings(profile.run, base)
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _resolve_judge_paths(judges: list[str] | str | None, base: Path) -> tuple[str, ...] | None:
+    if judges is None:
+        return None
+    words = [judges] if isinstance(judges, str) else judges
+    names = [name.strip() for word in words for name in word.split(",")]
+    return tuple(resolve_code_path(name, base) or "" for name in names)
 
 
 _FOLDER_OF_MODEL = re.compile(r"(?:^folder:|;\s*batch\s*=)\s*([^;~\s][^;]*)")

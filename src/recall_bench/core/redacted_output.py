@@ -22,6 +22,7 @@ class RedactedStream:
         self._stream = stream
         self._is_prose = is_prose
         """Standard output holds the result, so that a failure matters; progress must not."""
+        self._held: list[str] | None = None
 
     def write(self, text: str) -> int:
         """Write the text without secrets; TypeError for bytes, as other text streams have it."""
@@ -30,9 +31,23 @@ class RedactedStream:
             text = redact.redact_keys(text) if self._is_prose else redact(text)
         # click tests streams with empty texts, and swallows what goes wrong.
         if text != "":
+            if self._held is not None and isinstance(text, str):
+                self._held.append(text)
+                return len(text)
             with self._note_failure():
                 self._stream.write(text)
         return len(text)
+
+    def hold(self) -> None:
+        """Keep what is written from here on until `release`."""
+        self._held = []
+
+    def release(self, *, is_dropped: bool = False) -> None:
+        """Write what was held, or drop it; nothing is held any more."""
+        held, self._held = self._held or [], None
+        if held and not is_dropped:
+            with self._note_failure():
+                self._stream.write("".join(held))
 
     def flush(self) -> None:
         """Hand what was written to the operating system."""
@@ -83,18 +98,19 @@ def _open_standard_streams() -> None:
 
 
 @contextmanager
-def redact_output() -> Iterator[None]:
-    """Remove secrets from what this process prints and logs within the context.
+def redact_output() -> Iterator[RedactedStream]:
+    """Remove secrets from what this process prints and logs; yields standard output.
 
     Results go to standard output: they lose known values and unmistakable keys. Messages go to
     standard error, and lose what looks like a key too.
     """
     _open_standard_streams()
     before = sys.stdout, sys.stderr
-    sys.stdout = cast("TextIO", RedactedStream(sys.stdout, is_prose=True))
+    stdout = RedactedStream(sys.stdout, is_prose=True)
+    sys.stdout = cast("TextIO", stdout)
     sys.stderr = cast("TextIO", RedactedStream(sys.stderr, is_prose=False))
     filter_logs()
     try:
-        yield
+        yield stdout
     finally:
         sys.stdout, sys.stderr = before

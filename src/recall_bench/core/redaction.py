@@ -15,7 +15,7 @@ import re
 import shlex
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from traceback import format_exception
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -123,12 +123,17 @@ _RUN_TABLE = bytes(
     for code in range(256)
 )
 
+_SHORT = 1000
+"""The characters of a text that is worth keeping to know that it holds no key."""
+_KEPT_TEXTS = 8192
+
 
 class Redactor:
     """Removes the given secrets, and everything shaped like a key, from texts."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._secrets = tuple(dict.fromkeys(filter(None, secrets)))
+        self._short_texts = lru_cache(maxsize=_KEPT_TEXTS)(self._changes_keys)
 
     def __call__(self, text: str) -> str:
         """Return a message without secrets and without anything that looks like one."""
@@ -145,6 +150,13 @@ class Redactor:
         if self._keys is not None:
             text = self._keys.sub(REDACTED, text)
         return _replace_shapes(text, _KEY_SHAPES)
+
+    def holds_keys(self, text: str) -> bool:
+        """Whether `redact_keys` changes the text; a passage is found for many questions."""
+        return self._short_texts(text) if len(text) <= _SHORT else self._changes_keys(text)
+
+    def _changes_keys(self, text: str) -> bool:
+        return self.redact_keys(text) != text
 
     def may_hold_keys(self, text: str) -> bool:
         """Whether `redact_keys` could change the text; False is certain, and found fast."""

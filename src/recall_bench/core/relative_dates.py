@@ -104,8 +104,43 @@ def expand_relative_dates(text: str, today: date) -> str:
 @lru_cache(maxsize=16384)
 def _has_relative_date(line: str) -> bool:
     """Whether there is something to write out; the same line is read on many days."""
-    patterns = (_NAMED_DATE, _RELATIVE_DATE, _SPELLED_NTH, _BARE_NTH)
-    return any(pattern.search(line) for pattern in patterns)
+    # In other letters upper case is more than the lower case that the hints are written in.
+    hinted = _list_hinted(line.lower()) if line.isascii() else _PATTERNS
+    return any(pattern.search(line) for pattern in hinted)
+
+
+_PATTERNS = (_NAMED_DATE, _RELATIVE_DATE, _SPELLED_NTH, _BARE_NTH)
+
+_NEAR_DAY = re.compile(
+    r"yesterday|today|tonight|tomorrow"
+    r"|(?:day|week)s?\s(?:ago|from|hence|later|earlier|after|before|and)\b"
+    r"|\bin\s[a-z\d,\s-]*?\s(?:day|week)"
+    rf"|(?:last|past|next|coming|following)\s(?:{_WEEKDAY.lower()})"
+)
+_NEAR_WORDS = ("day", "week", "tonight", "tomorrow")
+"""One of them is part of every match of the pattern above."""
+_NUMBERED_DAY = re.compile(r"\d(?:st|nd|rd|th)\b")
+_DAY_OF = re.compile(rf"day\s(?:of|in)\s|of\s(?:{MONTH_PATTERN.lower()})")
+_THE_NTH = re.compile(rf"the\s(?:{_ORDINAL})")
+
+
+def _list_hinted(line: str) -> list[re.Pattern[str]]:
+    """The patterns that may be found in a line of lower case; those left out are certainly not.
+
+    A hint is part of every match of its pattern and takes a fraction of its time.
+    """
+    hinted: list[re.Pattern[str]] = []
+    if any(word in line for word in _NEAR_WORDS) and _NEAR_DAY.search(line):
+        hinted.append(_RELATIVE_DATE)
+    is_numbered = _NUMBERED_DAY.search(line) is not None
+    if is_numbered:
+        hinted.append(_BARE_NTH)
+    is_spelled = _THE_NTH.search(line) is not None
+    if is_spelled:
+        hinted.append(_SPELLED_NTH)
+    if is_numbered or is_spelled or _DAY_OF.search(line):
+        hinted.append(_NAMED_DATE)
+    return hinted
 
 
 @lru_cache(maxsize=16384)

@@ -9,6 +9,7 @@ every shuffle, so that an order depends on nothing but the seed and the list.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import sha256
 from heapq import nsmallest
 from math import floor
@@ -35,13 +36,19 @@ def generate_numbers(seed: int) -> Iterator[float]:
 
 def shuffle(things: Sequence[T], seed: int) -> list[T]:
     """Shuffle by seed. Seed 0 keeps the order."""
-    order = list(things)
     if seed == 0:
-        return order
-    for i, u in zip(range(len(order) - 1, 0, -1), generate_numbers(seed), strict=False):
+        return list(things)
+    return [things[place] for place in _shuffle_places(len(things), seed)]
+
+
+@lru_cache(maxsize=1024)
+def _shuffle_places(count: int, seed: int) -> tuple[int, ...]:
+    """Shuffle the first whole numbers. Samples of hundreds of checkpoints are of few sizes."""
+    order = list(range(count))
+    for i, u in zip(range(count - 1, 0, -1), generate_numbers(seed), strict=False):
         j = int(u * (i + 1))
         order[i], order[j] = order[j], order[i]
-    return order
+    return tuple(order)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

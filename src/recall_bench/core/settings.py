@@ -158,7 +158,7 @@ class Settings:
     reader: Annotated[
         str | None,
         Help(
-            "Writes the answer from what the system returns: extractive or provider:model",
+            "Writes the answer from what the system returns: extractive, provider:model or file.py",
             "extractive, for systems that do not answer themselves",
             is_run_key=False,
         ),
@@ -206,6 +206,16 @@ class Settings:
             is_run_key=False,
         ),
     ] = "offline"
+    judges: Annotated[
+        tuple[str, ...],
+        Help(
+            "Several judges, separated by commas. The first gives the score, the others the "
+            "range; @strict or @lenient after a name reads its rules so",
+            "--judge alone",
+            metavar="A,B,…",
+            is_run_key=False,
+        ),
+    ] = ()
     appellate_judge: Annotated[
         str | None,
         Help("Second judge that reviews verdicts of the first", "none", is_run_key=False),
@@ -391,6 +401,11 @@ class Settings:
                 raise UsageError(f"{about.flag}: {value} is too small; use at least {least}")
             if value is not None and most is not None and value > most:
                 raise UsageError(f"{about.flag}: {value} is too large; use at most {most}")
+        if self.judges and self.judges[0] != self.judge:
+            raise UsageError(
+                f"judge: is {self.judge}, and the first of judges is {self.judges[0]}; the first "
+                "gives the score, so leave out judge or name it first"
+            )
 
     def learn_secrets(self) -> None:
         """Keep the secrets of these settings out of everything that this process writes."""
@@ -473,10 +488,12 @@ def apply_overrides(settings: Settings, given: Mapping[str, Any]) -> Settings:
     """The settings with the given ones replaced; texts become paths, choices and lists.
 
     None leaves a setting that cannot be None. `into` and `resume` both name the run folder, so
-    either one replaces both. UsageError names a setting that is unknown or of another type.
+    either one replaces both; so do `judge` and `judges`. UsageError names a setting that is unknown
+    or of another type.
     """
     if "into" in given or "resume" in given:
         settings = replace(settings, into=None, resume=None)
+    given = _combine_judges(given)
     known = describe_settings()
     converted = {}
     for name, value in given.items():
@@ -488,6 +505,20 @@ def apply_overrides(settings: Settings, given: Mapping[str, Any]) -> Settings:
         if value is not None or known[name].is_optional:
             converted[name] = _convert(known[name], value)
     return replace(settings, **converted)
+
+
+def _combine_judges(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The given settings, where the first of `judges` is the judge."""
+    if not given.get("judges"):
+        return {**given, "judges": ()} if given.get("judge") is not None else given
+    words = given["judges"]
+    listed = (words,) if isinstance(words, str) else words
+    names = [name.strip() for word in listed for name in str(word).split(",") if name.strip()]
+    if len(names) < 2:
+        raise UsageError("judges: name two or more, separated by commas; for one use judge")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"judges: {twice} is named twice; name each judge once")
+    return {"judge": names[0], **given, "judges": tuple(names)}
 
 
 _WORDS = {

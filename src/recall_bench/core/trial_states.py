@@ -23,6 +23,7 @@ from recall_bench.core.event import (
     Judged,
     NotAnswered,
     NotJudged,
+    OtherVerdict,
     Paid,
     RunEnded,
     RunResumed,
@@ -34,7 +35,7 @@ from recall_bench.core.plan import Plan, ReviewMode, Trial
 from recall_bench.core.scenario import Item
 from recall_bench.core.schedule import AskedIds, CheckpointPlan, plan_checkpoints
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import PEOPLE, SCALES, Verdict
+from recall_bench.core.verdict import PEOPLE, SCALES, Verdict, is_failure
 
 
 class TrialState(IntEnum):
@@ -62,6 +63,13 @@ class TrialStatus:
     def composite(self) -> int:
         """Points of six; 0 unless judged."""
         return self.correctness + self.completeness + self.grounded
+
+    @property
+    def is_pass(self) -> bool:
+        """Whether it is judged, and not a failure."""
+        return self.state is TrialState.JUDGED and not is_failure(
+            self.correctness, self.completeness, self.grounded
+        )
 
 
 def _pack_verdict(verdict: Verdict) -> int:
@@ -92,6 +100,8 @@ _FAILING_BYTES = frozenset(
 
 _UNFINISHED_BYTES = bytes(byte for byte in range(256) if byte & 7 < TrialState.NOT_ANSWERED)
 _WITHOUT_ANSWER = (TrialState.OPEN, TrialState.NOT_ANSWERED)
+JUDGEABLE = frozenset({TrialState.NOT_JUDGED, TrialState.JUDGED, TrialState.MEASURED})
+"""The states of a trial that other judges may judge: the first one has done its part."""
 
 _BYTES_WITHOUT_ERROR = bytes(
     byte for byte in range(256) if byte & 7 not in (TrialState.NOT_JUDGED, TrialState.NOT_ANSWERED)
@@ -115,8 +125,16 @@ class CheckpointTimes:
     ingest_s: float = 0.0
     settle_s: float = 0.0
     query_s: float = 0.0
+    """How long the system was being asked: questions at the same time count once."""
     reading_s: float = 0.0
     days_fed: int = 0
+    asked_until: float = 0.0
+    """When the last question ended, in seconds since 1970."""
+
+    def add_question(self, end: float, seconds: float) -> None:
+        """Count the time of a question that ended at `end`, but for what was counted already."""
+        self.query_s += min(seconds, max(0.0, end - self.asked_until))
+        self.asked_until = max(end, self.asked_until)
 
     @property
     def feeding_s(self) -> float:
@@ -146,6 +164,9 @@ class ScenarioStates:
     """The last story day the system ingested."""
     bounds: BoundsComputed | None = None
     """What silence and the evidence itself score; None where that was not computed."""
+    others: tuple[bytearray, ...] = ()
+    """For each other judge of the plan, a grid of its verdicts; a trial that it did not judge is
+    open in it."""
 
     def __post_init__(self) -> None:
         self.index = {item.id: i for i, item in enumerate(self.items)}
@@ -186,6 +207,26 @@ class ScenarioStates:
     def get_status(self, row: int, repeat: int, item: int) -> TrialStatus:
         """Return the trial's state and marks."""
         return _STATUS_OF_BYTE[self.grid[self.compute_slot(row, repeat, item)]]
+
+    def get_other_status(self, judge: int, slot: int) -> TrialStatus:
+        """Return what one of the other judges says about the trial in this slot."""
+        return _STATUS_OF_BYTE[self.others[judge][slot]]
+
+    def find_due_verdicts(self) -> frozenset[tuple[int, int]]:
+        """Find slot and judge of each verdict that another judge still has to give.
+
+        Every answer is judged by all judges once the first one has judged it, or failed to. Labels
+        of people take the place of all judges.
+        """
+        return frozenset(
+            (slot, judge)
+            for row in range(len(self.checkpoint_plans) if self.others else 0)
+            for repeat, item in self.list_owed_trials(row)
+            if self.grid[slot := self.compute_slot(row, repeat, item)] & 7 in JUDGEABLE
+            and slot not in self.labelled
+            for judge, grid in enumerate(self.others)
+            if grid[slot] & 7 < TrialState.JUDGED
+        )
 
     def is_first_verdict_failure(self, slot: int) -> bool | None:
         """Whether the first verdict on the trial in this slot was a failure; None without one."""
@@ -257,6 +298,8 @@ class TrialStates:
         """The cost of all judging, in every process of the run."""
         self.review_usage = Usage()
         """The part of it that reviews cost."""
+        self.other_usage = [Usage() for _ in plan.other_judges]
+        """The part of it that each of the other judges cost."""
         self.reading_usage = Usage()
         """The cost of the reader and of our agent, in every process of the run."""
         self._items = 0
@@ -284,6 +327,7 @@ class TrialStates:
                 left_out=self.plan.list_left_out(scenario),
             )
             found = ScenarioStates(tuple(items), owed, self.plan.repeats)
+            found.others = tuple(bytearray(len(found.grid)) for _ in self.plan.other_judges)
             self.scenarios[scenario] = found
         return found
 
@@ -299,13 +343,13 @@ class TrialStates:
     def apply_event(self, event: Event) -> None:
         """Apply one event. A later event of a trial supersedes an earlier one."""
         match event:
-            case Judged():
+            case Judged() | OtherVerdict():
                 self._apply_verdict(event)
             case Answered():
                 self._apply_answer(event)
-            case NotAnswered(trial=trial, seconds=seconds):
+            case NotAnswered(trial=trial):
                 self._set(trial, TrialState.NOT_ANSWERED)
-                self._find_times(trial.scenario, trial.checkpoint).query_s += seconds
+                self._time_question(event)
             case NotJudged(trial=trial, usage=usage):
                 self._require_answer(trial)
                 self._set(trial, TrialState.NOT_JUDGED)
@@ -327,7 +371,7 @@ class TrialStates:
 
     def _apply_payment(self, event: Paid | AgentEnded) -> None:
         if isinstance(event, Paid):
-            self._add_cost(event.usage, event.review_usage)
+            self._add_cost(event.usage, event.review_usage, event.judge)
         elif event.usage is not None:
             self.reading_usage += event.usage
 
@@ -359,14 +403,31 @@ class TrialStates:
 
     def _apply_answer(self, event: Answered) -> None:
         trial = event.trial
-        self._set(trial, TrialState.MEASURED if self.plan.unjudged else TrialState.ANSWERED)
-        clock = self._find_times(trial.scenario, trial.checkpoint)
-        clock.query_s += event.seconds
+        scenario, slot = self._set(
+            trial, TrialState.MEASURED if self.plan.unjudged else TrialState.ANSWERED
+        )
+        for grid in scenario.others:
+            grid[slot] = TrialState.OPEN
+        clock = self._time_question(event, event.reading_s or 0.0)
         if event.reading_s is not None:
             clock.reading_s += event.reading_s
             self.reading_usage = self.reading_usage + (event.reading_usage or Usage())
 
-    def _apply_verdict(self, event: Judged) -> None:
+    def _time_question(
+        self, event: Answered | NotAnswered, reading_s: float = 0.0
+    ) -> CheckpointTimes:
+        clock = self._find_times(event.trial.scenario, event.trial.checkpoint)
+        if self.plan.imported is None:
+            clock.add_question(event.at.timestamp() - reading_s, event.seconds)
+        else:
+            # The files of others rarely say when a question ended.
+            clock.query_s += event.seconds
+        return clock
+
+    def _apply_verdict(self, event: Judged | OtherVerdict) -> None:
+        if isinstance(event, OtherVerdict):
+            self._apply_other_verdict(event)
+            return
         verdict, primary = event.verdict, event.primary
         self._require_answer(event.trial)
         scenario, slot = self._set(event.trial, _pack_verdict(verdict))
@@ -381,13 +442,27 @@ class TrialStates:
             scenario.reviews[slot] = ReviewChange(verdict.is_failure, None)
         self._add_cost(event.usage, event.review_usage)
 
+    def _apply_other_verdict(self, event: OtherVerdict) -> None:
+        if not 0 <= event.judge < len(self.plan.other_judges):
+            raise ValueError(f"{event.trial} is judged by a judge that the plan does not name")
+        self._require_answer(event.trial)
+        scenario = self._find_scenario(event.trial.scenario)
+        verdict = event.verdict
+        packed = TrialState.NOT_JUDGED if verdict is None else _pack_verdict(verdict)
+        scenario.others[event.judge][scenario.find_slot(event.trial)] = packed
+        self._add_cost(event.usage, judge=event.judge)
+
     def _require_answer(self, trial: Trial) -> None:
         if self._find_scenario(trial.scenario).find_state(trial) in _WITHOUT_ANSWER:
             raise ValueError(f"{trial} is judged before it was answered")
 
-    def _add_cost(self, usage: Usage | None, reviewing: Usage | None = None) -> None:
+    def _add_cost(
+        self, usage: Usage | None, reviewing: Usage | None = None, judge: int | None = None
+    ) -> None:
         if usage is not None:
             self.usage = self.usage + usage
+            if judge is not None:
+                self.other_usage[judge] += usage
         if reviewing is not None:
             self.review_usage = self.review_usage + reviewing
 

@@ -66,11 +66,13 @@ class JudgingCosts:
     total: Usage
     reviewing: Usage
     """The part of it that went to the appellate judge."""
+    others: tuple[Usage, ...] = ()
+    """The parts that went to the other judges of the plan, in their order."""
 
     @property
     def first(self) -> Usage:
         """The part that went to the first judge."""
-        total, reviewing = self.total, self.reviewing
+        total, reviewing = self.total, sum(self.others, self.reviewing)
         return Usage(
             calls=total.calls - reviewing.calls,
             input_tokens=total.input_tokens - reviewing.input_tokens,

@@ -1,6 +1,6 @@
 """Verdicts, and the judges that give them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, Self, runtime_checkable
@@ -106,12 +106,23 @@ class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
         """Whether an appellate judge should review it."""
         if self.score is not None:
             return self.score < 1.0
-        marks = self.marks
-        return self.composite < 4 or marks["grounded"] == 0 or marks["correctness"] == 0
+        return is_failure(**self.marks)
+
+
+def is_failure(correctness: int, completeness: int, grounded: int) -> bool:
+    """Whether a verdict with these marks is a failure: under 4 points, not grounded, or wrong."""
+    return correctness + completeness + grounded < 4 or grounded == 0 or correctness == 0
 
 
 PEOPLE = "people"
 """The judge of a verdict that follows from labels of people."""
+
+
+class Strictness(StrEnum):
+    """How a judge reads its rules where they leave room."""
+
+    STRICT = "strict"
+    LENIENT = "lenient"
 
 
 class RubricCard(Record, frozen=True, kw_only=True):
@@ -133,6 +144,20 @@ class JudgeCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The rubrics of a language model judge."""
     computes: bool = False
     """Whether it only computes: it never waits, so it needs no timeout."""
+    reading: Strictness | None = None
+    """How it reads its rules where they leave room; None for as they are written."""
+
+
+def name_judges(cards: Iterable[JudgeCard]) -> tuple[str, ...]:
+    """Name each judge as a user would: its model or its own name, and its reading; none twice."""
+    names: list[str] = []
+    for card in cards:
+        name = (card.model or card.name).partition(";")[0]
+        if card.reading is not None:
+            name = f"{name}@{card.reading}"
+        count = sum(known.partition("#")[0] == name for known in names)
+        names.append(f"{name}#{count + 1}" if count else name)
+    return tuple(names)
 
 
 class Judge(Protocol):
@@ -165,7 +190,7 @@ class TrainedJudge(Protocol):
         """Whether it was trained on this question, so that its agreement there is flattered."""
 
 
-async def close_judge(judge: Judge | None) -> None:
-    """Close a judge, if there is one to close."""
+async def close_judge(judge: Judge) -> None:
+    """Close a judge, if it can be closed."""
     if isinstance(judge, ClosableJudge):
         await judge.close()
