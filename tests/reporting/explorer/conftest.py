@@ -12,7 +12,7 @@ import pytest
 
 from recall_bench.reporting.explorer.run_catalogue import RunCatalogue
 from tests.reporting.explorer.sample_runs import write_runs
-from tests.reporting.pages.conftest import Visit, browser, listen
+from tests.reporting.pages.conftest import PATIENCE_MS, Visit, browser, listen
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -32,7 +32,7 @@ class Explorer:
         self, browser: "Browser", hash_: str, *, width: int = 1280, **settings: object
     ) -> Visit:
         context = browser.new_context(viewport={"width": width, "height": 800}, **settings)  # type: ignore[arg-type]
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE_MS)
         visit = Visit(context.new_page())
         listen(visit, self.address)
         visit.page.goto(f"{self.address}#{hash_}")

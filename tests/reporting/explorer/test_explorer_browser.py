@@ -21,9 +21,9 @@ def test_runs_are_listed_chosen_and_compared_by_keyboard(
     seen.press("j", "x", "j", "j", "j", "x", "c")
     seen.page.wait_for_selector("#view .notice.loud")
 
-    assert "#compare?runs=" in seen.page.url
-    assert explorer.ids["a"] in seen.page.url
-    assert explorer.ids["nested/b"] in seen.page.url
+    seen.wait_for_address("#compare?runs=")
+    seen.wait_for_address(explorer.ids["a"])
+    seen.wait_for_address(explorer.ids["nested/b"])
     assert list_foreign(seen, explorer) == []
 
 
@@ -55,7 +55,7 @@ def test_runs_that_cannot_be_compared_say_why(explorer: Explorer, browser: "Brow
     seen.shows(".contrast", "B (second 2)")
     seen.shows(".differences", "Overall")
     seen.shows(".contrast", "by checkpoint")
-    assert "scope=common" in seen.page.url
+    seen.wait_for_address("scope=common")
 
 
 def test_questions_are_filtered_and_one_is_shown_side_by_side(
@@ -71,13 +71,13 @@ def test_questions_are_filtered_and_one_is_shown_side_by_side(
     for filtered, count in (("worse", 0), ("both-wrong", 0), ("only-second", 1), ("different", 2)):
         seen.page.locator("#pair-show").select_option(filtered)
         seen.shows(".count", f"{count} trial")
-        assert f"show={filtered}" in seen.page.url
+        seen.wait_for_address(f"show={filtered}")
 
     seen.page.locator("#pair-show").select_option("better")
     seen.shows(".count", "2 trials")
     seen.page.locator("#view").focus()
     seen.press("j", "j")
-    assert seen.value("document.activeElement.id") == "pairs"
+    seen.wait_for_focus("pairs")
     seen.page.wait_for_selector("#pairs-1.is-active[aria-selected=true]")
     seen.press("Enter")
     seen.open_trial()
@@ -86,14 +86,14 @@ def test_questions_are_filtered_and_one_is_shown_side_by_side(
     assert "gives Plum, not Fig" in sides.nth(0).inner_text()
     assert "Fig again." in sides.nth(1).inner_text()
     assert "The cat is called Fig." in sides.nth(1).inner_text()
-    assert "open=ada" in seen.page.url
+    seen.wait_for_address("open=ada")
 
     seen.press("p")
     seen.shows("#detail-title", "dog")
     seen.press("Escape")
     seen.page.wait_for_selector("dialog:not([open])", state="attached")
-    assert "open=" not in seen.page.url
-    assert seen.value("document.activeElement.id") == "pairs"
+    seen.wait_for_address("open=", is_there=False)
+    seen.wait_for_focus("pairs")
     rows.nth(1).click()
     seen.open_trial()
     assert list_foreign(seen, explorer) == []
@@ -151,7 +151,7 @@ def test_the_report_of_a_run_is_one_click_away(explorer: Explorer, browser: "Bro
 
     seen.page.get_by_role("link", name="Compare", exact=True).click()
     wait_until_ready(seen)
-    assert f"#compare?runs={explorer.ids['nested/b']}" in seen.page.url
+    seen.wait_for_address(f"#compare?runs={explorer.ids['nested/b']}")
     assert list_foreign(seen, explorer) == []
 
 
@@ -175,7 +175,7 @@ def test_the_life_of_a_question_is_a_strip(explorer: Explorer, browser: "Browser
 
     seen.press("ArrowRight", "ArrowRight", "ArrowRight")
     seen.shows(".asked-here h3", "Asked at 4d, after 4 days")
-    assert "day=4" in seen.page.url
+    seen.wait_for_address("day=4")
     seen.page.locator("#life").select_option("lost")
     seen.page.wait_for_function("document.querySelectorAll('.asked-here .pair-row').length === 1")
     seen.shows(".asked-here .pair-row", "cat")

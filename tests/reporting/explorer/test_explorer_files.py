@@ -20,7 +20,7 @@ from recall_bench.reporting.pages.markup import PageBlock
 from tests.reporting.explorer.conftest import wait_until_ready
 from tests.reporting.explorer.sample_runs import write_runs
 from tests.reporting.explorer.test_story_view import write_ledger
-from tests.reporting.pages.conftest import Visit, listen
+from tests.reporting.pages.conftest import PATIENCE_MS, Visit, listen
 from tests.reporting.pages.sample_pages import SENTENCE, STORIES
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, IDS]:
 def test_every_section_opens_from_disk(written: tuple[Path, IDS], browser: "Browser") -> None:
     folder, ids = written
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(PATIENCE_MS)
     seen = Visit(page)
     address = (folder / "index.html").as_uri()
     listen(seen, address)

@@ -12,6 +12,8 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
+PATIENCE_MS = 30_000
+"""How long a page may take on a busy machine. A test that passes does not wait for it."""
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -59,7 +61,21 @@ class Visit:
         """Wait until an element has this text."""
         from playwright.sync_api import expect
 
-        expect(self.page.locator(selector).first).to_contain_text(text)
+        expect(self.page.locator(selector).first).to_contain_text(text, timeout=PATIENCE_MS)
+
+    def wait_for_address(self, part: str, *, is_there: bool = True) -> None:
+        """Wait until the address has this part, or has lost it.
+
+        The page writes it after what it shows, and the browser reports it later still.
+        """
+        self.page.wait_for_function(
+            "([part, isThere]) => location.href.includes(part) === isThere",
+            arg=[part, is_there],
+        )
+
+    def wait_for_focus(self, id_: str) -> None:
+        """Wait until the element with this id has the focus."""
+        self.page.wait_for_function("id => document.activeElement.id === id", arg=id_)
 
     def open_trial(self) -> None:
         """Wait until a trial is open."""
@@ -88,7 +104,7 @@ def visit(browser: "Browser", window: "BrowserContext") -> Iterator[Visiting]:
 
     def visiting(path: Path, hash_: str = "", *, is_ready: bool = True, **settings: Any) -> Visit:
         context = browser.new_context(**(_VIEW | settings)) if settings else window
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         opened.append(context if settings else page)
         visit = Visit(page)

@@ -95,7 +95,7 @@ def test_the_keyboard_walks_the_heatmap_and_lists_a_cell(page: Path, visit: Visi
     seen.shows(".count", "1 of 6 trials · 1 question")
     assert seen.value("document.querySelector('#filter-category').value") == "temporal-reasoning"
     assert seen.value("document.querySelector('#filter-at').value") == "4d"
-    assert seen.value("document.activeElement.id") == "trials-grid"
+    seen.wait_for_focus("trials-grid")
 
 
 def test_a_question_is_found_and_opened_without_a_mouse(page: Path, visit: Visiting) -> None:
@@ -113,7 +113,7 @@ def test_a_question_is_found_and_opened_without_a_mouse(page: Path, visit: Visit
     seen.shows(".verdict", "contradicts")
     seen.press("Escape")
     assert seen.page.locator("dialog[open]").count() == 0
-    assert seen.value("document.activeElement.id") == "trials-grid"
+    seen.wait_for_focus("trials-grid")
     assert seen.page.input_value("#filter-q") == "PLUM"
     assert seen.heard == []
 
