@@ -85,7 +85,7 @@ def test_the_image_installs_a_whole_wheel_that_runs(
     assert sources - packed == set(), "in the checkout, not in the wheel"
     assert {name for name in packed - sources if ".dist-info/" not in name} == {COMPILED}
     [points] = [name for name in packed if name.endswith("entry_points.txt")]
-    assert "[pytest11]" in ZipFile(wheel).read(points).decode()
+    assert "recall_bench.cli.pytest_plugin" in ZipFile(wheel).read(points).decode()
 
     def command(*words: str) -> str:
         done = subprocess.run(

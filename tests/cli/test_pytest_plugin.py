@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,17 @@ from tests.gardener import ADAPTER, write_persona
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = ("-p", "recall_bench.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
+INSTALLED = "recall_bench.pytest_plugin"
+PLUGIN = tuple(
+    word
+    for name in (
+        f"no:{INSTALLED}",
+        "recall_bench.cli.pytest_plugin",
+        "no:cacheprovider",
+        "no:randomly",
+    )
+    for word in ("-p", name)
+)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -60,7 +72,7 @@ def test_a_check_that_does_not_apply_is_skipped_with_its_reason(project: pytest.
     assert "it offers no copies of a memory" in found.stdout.str()
 
 
-def test_a_broken_check_is_told_without_a_traceback(project: pytest.Pytester) -> None:
+def test_a_broken_check_is_shown_without_a_traceback(project: pytest.Pytester) -> None:
     found = run(project, "--recall-bench", "recall_bench.testing:RemembersQuestions")
     text = found.stdout.str()
 
@@ -175,13 +187,22 @@ def test_an_adapter_that_cannot_be_loaded_fails_with_its_reason(project: pytest.
     assert "Traceback" not in found.stdout.str()
 
 
+def test_the_installed_name_leads_to_the_plugin() -> None:
+    project = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text())
+    points = project["project"]["entry-points"]["pytest11"]
+    module = EntryPoint(INSTALLED, points[INSTALLED], "pytest11").load()
+
+    assert hasattr(module, "pytest_addoption")
+
+
 def test_it_imports_nothing_unless_it_is_used(tmp_path: Path) -> None:
     """Other people's sessions pay for one small module."""
     tmp_path.joinpath("test_own.py").write_text(
         "import sys\n"
         "def test_own():\n"
         "    ours = {name for name in sys.modules if name.startswith('recall_bench')}\n"
-        "    assert ours == {'recall_bench', 'recall_bench.pytest_plugin'}\n"
+        "    names = ('recall_bench', 'recall_bench.cli', 'recall_bench.cli.pytest_plugin')\n"
+        "    assert ours == set(names)\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", *PLUGIN, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
