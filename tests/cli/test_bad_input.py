@@ -252,6 +252,21 @@ def test_a_day_with_two_names_is_asked_once_with_a_word(invoke: Invoke, data: Pa
     assert [each["label"] for each in result["ranges"]] == ["1w", "10d"]
 
 
+def test_a_range_after_the_end_of_the_story_is_said_to_be_its_end(
+    invoke: Invoke, data: Path
+) -> None:
+    words = ("--data", data, "--adapter", "none", "--no-heatmap-png")
+
+    after = invoke("run", "--ranges", "7d,400d", *words, "--into", "after")
+    full = invoke("run", "--ranges", "7d,full", *words, "--into", "full")
+
+    end = re.search(r"note: --ranges: the story ends on day (\d+), so 400d is that day", after.err)
+    assert end is not None
+    assert "the story ends" not in full.err
+    exact = invoke("run", "--ranges", f"7d,{end[1]}d", *words, "--into", "exact")
+    assert "the story ends" not in exact.err
+
+
 def test_a_refused_command_leaves_no_folder_behind(invoke: Invoke, data: Path) -> None:
     invoke("run", "--data", data, "--personas", "nobody", "--into", "a/b", "--json-out", "c/x.json")
 

@@ -99,7 +99,9 @@ def _open_chat(_: Path) -> ContentReader:
 
 
 def _open_peer(_: Path) -> ContentReader:
-    card = PeerCard("peer", "1", "http://127.0.0.1:9", V1_0, streams=True)
+    card = PeerCard(
+        "peer", "1", "http://127.0.0.1:9", V1_0, streams=True, place="http://127.0.0.1:9"
+    )
 
     def wrap(result: object) -> dict[str, object]:
         return {"jsonrpc": "2.0", "id": "1", "result": result}

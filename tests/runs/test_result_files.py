@@ -248,6 +248,19 @@ def test_the_failure_log_holds_final_failures_only_each_once(story: Story) -> No
     assert invented["score"]["hallucination"] == 0
 
 
+def test_the_failure_log_says_why_questions_could_not_be_asked(story: Story) -> None:
+    story.both(trial("cat"), PERFECT)
+    story.both(trial("dog"), POOR)
+    story.feed_failed("ada", "4d", message="no luck")
+
+    poor, fed = exported(story).lines("failures.jsonl")
+
+    assert poor["qa"]["id"] == "dog"
+    assert (fed["personaId"], fed["checkpoint"], fed["stage"]) == ("ada", "4d", "ingest")
+    assert fed["error"]["message"] == "no luck"
+    assert fed["unasked"] == 3
+
+
 def test_a_failure_upheld_on_review_shows_both_scores(tmp_path: Path) -> None:
     story = ada_story(tmp_path, appellate=JudgeCard(name="senior", version="2"))
     story.answer(trial("cat"))

@@ -270,7 +270,7 @@ def test_a_run_that_could_not_be_fed_is_invalid_by_what_it_left_open(story: Stor
     assert validity.status is RunStatus.INVALID
     assert (
         validity.reason
-        == "3 of 5 trials failed, budget 5 %; 3 of them could not be put, because feeding failed"
+        == "3 of 5 trials failed, budget 5 %; 3 of them could not be asked, because feeding failed"
     )
 
 

@@ -223,7 +223,10 @@ def find_problem(finished: "RunResult") -> str | None:
     failures = (each for persona in finished.summary.personas for each in persona.feed_failures)
     first = next(failures, None)
     why = "" if first is None else f" ({first.stage} failed: {first.message})"
-    return f"{unasked} questions could not be asked{why}; the same command tries again"
+    return (
+        f"{unasked} questions could not be asked{why}; failures.jsonl has each failure; the same "
+        "command tries again; a changed system needs another folder, with --into"
+    )
 
 
 def _describe_open_verdicts(finished: "RunResult") -> str | None:

@@ -28,6 +28,8 @@ _SHOWN_FACTS = frozenset(
     ("Isolation", "Caveats", "Judges", "Personas", "Part", "Answers", "Reviews", "Cost", "Failures")
 ) | {"Feed failed"}
 """The facts that a reader must not miss; the others are in the tables and on the page."""
+_AGENT_FACTS = frozenset({"Messages", "Spent"})
+"""Facts of an agent behind messages: nothing else shows that it was reached, and what it cost."""
 
 
 class WeakCell(NamedTuple):
@@ -66,8 +68,9 @@ def _render_lines(folder: RunFolder, summary: Summary, width: int) -> Iterator[s
         yield STUB_WARNING
     yield from format_fact("System", format_card(folder.plan.system), width=width)
     yield from format_fact("Result", describe_result(folder, summary, means), width=width)
+    shown = _SHOWN_FACTS | _AGENT_FACTS if folder.service.messages else _SHOWN_FACTS
     for label, words in list_run_facts(folder, summary, means):
-        if label in _SHOWN_FACTS:
+        if label in shown:
             yield from format_fact(label, clean_text(words), width=width)
     if summary.validity.status is RunStatus.INVALID or means.estimate_overall() is None:
         return

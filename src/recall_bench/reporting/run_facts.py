@@ -94,11 +94,17 @@ def _describe_deliveries(found: DeliveryCounts, plan: Plan) -> str:
 
 def _describe_spending(service: ServiceStats) -> str:
     return " · ".join(
-        f"{stage}: {format_quantity(usage.calls, 'call')}, {usage.input_tokens:,} tokens in, "
-        f"{usage.output_tokens:,} out, {format_price(usage)}"
+        f"{stage}: {format_quantity(usage.calls, 'call')}, {_format_tokens(usage)}, "
+        f"{format_price(usage)}"
         for stage in (INGEST, QUERY)
         if (usage := service.metered.get(stage)) is not None
     )
+
+
+def _format_tokens(usage: Usage) -> str:
+    if usage.lacks_tokens:
+        return "tokens not reported"
+    return f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
 
 
 def _describe_health(diagnosis: Diagnosis | None) -> str:
@@ -123,8 +129,7 @@ def describe_costs(costs: JudgingCosts) -> str:
 
 def _describe_usage(usage: Usage) -> str:
     return (
-        f"{format_quantity(usage.calls, 'call')} · {usage.input_tokens:,} tokens in, "
-        f"{usage.output_tokens:,} out · {format_price(usage)}"
+        f"{format_quantity(usage.calls, 'call')} · {_format_tokens(usage)} · {format_price(usage)}"
     )
 
 

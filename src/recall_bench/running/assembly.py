@@ -11,6 +11,7 @@ from recall_bench.core.event_redaction import redact_plan
 from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader
 from recall_bench.core.output_folder import refuse_foreign_files
 from recall_bench.core.plan import (
+    FULL,
     Checkpoint,
     Lifecycle,
     Plan,
@@ -330,12 +331,15 @@ def _collect_plan_notes(plan: Plan, questions: Mapping[str, Declared]) -> list[s
             "choose another folder with --into after a change"
         )
     end = max(card.last_day for card in plan.scenarios)
-    beyond = [checkpoint.label for checkpoint in plan.checkpoints if checkpoint.days >= end]
+    beyond = [checkpoint for checkpoint in plan.checkpoints if checkpoint.days >= end]
+    labels = [checkpoint.label for checkpoint in beyond]
     if len(beyond) > 1 and not plan.dry_run:
-        labels = f"{', '.join(beyond[:-1])} and {beyond[-1]}"
+        joined = f"{', '.join(labels[:-1])} and {labels[-1]}"
         notes.append(
-            f"{labels} all end on day {end} and ask the same; name fewer --ranges to save calls"
+            f"{joined} all end on day {end} and ask the same; name fewer --ranges to save calls"
         )
+    elif len(beyond) == 1 and end < beyond[0].days < FULL:
+        notes.append(f"--ranges: the story ends on day {end}, so {labels[0]} is that day")
     return notes
 
 

@@ -68,7 +68,7 @@ def read_files(paths: Iterable[Path]) -> RunFiles:
         cards=tuple(_make_file_card(*found[kind]) for kind in RunFileKind if kind in found),
         result=_decode_result(*found[RunFileKind.RESULT]) if RunFileKind.RESULT in found else None,
         questions=_decode_rows(found.get(RunFileKind.QUESTIONS), _QUESTIONS),
-        failures=_decode_rows(found.get(RunFileKind.FAILURES), _FAILURES),
+        failures=_decode_rows(_drop_feed_failures(found.get(RunFileKind.FAILURES)), _FAILURES),
         progress=_decode_rows(found.get(RunFileKind.PROGRESS), _PROGRESS),
     )
 
@@ -131,7 +131,7 @@ def _detect_kind(path: Path, content: bytes, *, is_meant: bool) -> RunFileKind |
         return RunFileKind.PROGRESS
     if "qa" in keys:
         return RunFileKind.FAILURES if "appellateScore" in keys else RunFileKind.QUESTIONS
-    return None
+    return RunFileKind.FAILURES if keys >= {"stage", "unasked"} else None
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -178,6 +178,25 @@ def _decode_rows(file: tuple[Path, bytes] | None, decoder: msgspec.json.Decoder[
                 break
             raise DataError(f"{path}, line {number}: {clean_text(str(error))}") from error
     return rows
+
+
+def _drop_feed_failures(file: tuple[Path, bytes] | None) -> tuple[Path, bytes] | None:
+    """The failure log without the lines, always last, that say why nothing was asked."""
+    if file is None:
+        return None
+    path, content = file
+    lines = content.split(b"\n")
+    while len(lines) > 1 and _is_feed_failure(lines[-2]):
+        del lines[-2]
+    return path, b"\n".join(lines)
+
+
+def _is_feed_failure(line: bytes) -> bool:
+    try:
+        keys = decode_foreign_json(line, dict[str, msgspec.Raw]).keys()
+    except (msgspec.DecodeError, ValueError):
+        return False
+    return keys >= {"stage", "unasked"} and "qa" not in keys
 
 
 def _join_or(words: Iterable[str]) -> str:

@@ -25,6 +25,7 @@ from recall_bench.runs.result_records import (
     build_closing,
     build_difficulty_scores,
     build_disclosures,
+    build_feed_failure,
     build_header,
     build_metadata,
     build_range_result,
@@ -111,6 +112,21 @@ class _ResultWriter:
                 for number in range(len(persona.checkpoints)):
                     for _ in self._build_question_results(persona.id, number):
                         pass
+        if self._failures is not None:
+            for persona in self._summary.personas:
+                self._write_feed_failures(self._failures, persona)
+
+    def _write_feed_failures(self, file: AtomicFile, persona: PersonaSummary) -> None:
+        """Write why questions could not be asked; they have no line of their own."""
+        parts = {part.checkpoint.label: part for part in persona.checkpoints}
+        for failure in persona.feed_failures:
+            line: Fields = {
+                "timestamp": failure.at,
+                "plan": self._plan,
+                **build_feed_failure(failure),
+                "unasked": parts[failure.checkpoint].overall.open,
+            }
+            file.write(encode_compact(line) + b"\n")
 
     def _build_records(self) -> Iterator[Fields]:
         folder, summary = self._folder, self._summary

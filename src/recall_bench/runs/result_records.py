@@ -352,11 +352,12 @@ def _build_validity(summary: Summary) -> Fields:
     fields["errors"] = encode_row(summary.faults)
     failures = [part for persona in summary.personas for part in persona.feed_failures]
     if failures:
-        fields["feedFailures"] = [_build_feed_failure(failure) for failure in failures]
+        fields["feedFailures"] = [build_feed_failure(failure) for failure in failures]
     return fields
 
 
-def _build_feed_failure(failure: FeedFailed) -> Fields:
+def build_feed_failure(failure: FeedFailed) -> Fields:
+    """Where feeding failed, and why."""
     fields: Fields = {
         "personaId": failure.scenario,
         "checkpoint": failure.checkpoint,

@@ -455,7 +455,7 @@ def _decide_validity(
     if is_over and is_over_budget(overall, budget):
         reason = f"{overall.failed} of {overall.owed} trials failed, budget {budget * 100:.4g} %"
         if overall.open:
-            reason += f"; {overall.open} of them could not be put, because feeding failed"
+            reason += f"; {overall.open} of them could not be asked, because feeding failed"
         return Validity(status=RunStatus.INVALID, reason=reason)
     if is_over and are_reviews_over_budget(reviews, budget):
         total = reviews.total

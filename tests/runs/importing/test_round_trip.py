@@ -64,6 +64,18 @@ def test_each_cell_has_the_mean_it_had(
     assert (faults(found), found.disagreeing) == ({}, ())
 
 
+@pytest.mark.parametrize("is_only", [False, True])
+def test_lines_about_feeding_are_no_trials(original: Path, tmp_path: Path, is_only: bool) -> None:
+    line = b'{"personaId":"p","checkpoint":"20d","stage":"ingest","error":{},"unasked":3}\n'
+    files = original.parent / "files"
+    failures = b"" if is_only else (files / "failures.jsonl").read_bytes()
+    (tmp_path / "failures.jsonl").write_bytes(failures + line + line)
+
+    found = import_run([files / "result.json", tmp_path / "failures.jsonl"], tmp_path / "again")
+
+    assert (faults(found), found.disagreeing) == ({}, ())
+
+
 def test_with_the_log_a_trial_has_what_it_had(original: Path, tmp_path: Path) -> None:
     import_run([original.parent / "files"], tmp_path / "again")
 

@@ -66,7 +66,8 @@ def test_the_summary_says_what_was_sent_and_what_cannot_be_guaranteed(
     assert facts["Caveats"].startswith("memories are separated by a user id only")
     assert facts["Spent"].startswith("ingest: 6 calls, ")
     assert metadata["system"]["caveats"] == list(folder.plan.system.caveats)
-    assert "Caveats" in render_brief(folder, summarise(folder))
+    brief = render_brief(folder, summarise(folder))
+    assert all(f"\n{label}" in brief for label in ("Caveats", "Messages", "Spent"))
 
 
 @pytest.mark.skipif(not is_available(), reason="needs a kernel that can confine a program")

@@ -254,11 +254,48 @@ async def test_the_transcript_is_bounded_and_drained_once(agents: AgentServer) -
     assert system.drain_exchanges("s") == ()
 
 
+def test_a_number_is_a_text_where_a_text_is_wanted(agents: AgentServer) -> None:
+    system = open_agent(name_agent("openai", "notes", agents), version=2, model=3)
+
+    assert (system.card.version, system.card.config["model"]) == ("2", "3")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("{promt}", r"--adapter: nothing is filled in for \{promt\}; did you mean 'prompt'"),
+        ("--in={folder}", r"there are \{prompt\}, \{prompt_file\}, \{reply_file\}"),
+        ("{conversation}", r"there are none; add them, as in --config first="),
+        ("--with={conversation}", "put spaces around it"),
+    ],
+)
+def test_a_place_that_nothing_is_filled_in_for_is_refused(words: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        open_agent(f"agent:{PROGRAM} notes {words}")
+
+
+def test_other_braces_are_the_programs_own(tmp_path: Path) -> None:
+    words = """sh -c 'echo ${name} {A} {} {"a": 1} {1..3}'"""
+
+    assert open_agent(f"agent:{words}").card.name == "sh"
+
+
 @pytest.mark.parametrize(
     ("way", "config", "said"),
     [
-        ("openai", {"model": 3}, "model"),
-        ("openai", {"modle": "x"}, "no setting modle"),
+        ("openai", {"version": 1.1}, r"quotes, as in --config 'version=\"1.1\"'"),
+        ("openai", {"version": True}, "--config version: write a text, not True"),
+        ("openai", {"modle": "x"}, "no setting modle; did you mean 'model'"),
+        ("openai", {"stream": "yes"}, "--config stream: write true or false, not yes"),
+        ("openai", {"headers": {"X": 12}}, r"--config headers: write a mapping .*text\}$"),
+        ("openai", {"headers": {"X": "{memry}"}}, r"for \{memry\}; did you mean 'memory'"),
+        ("openai", {"user": "{promt}"}, r"there are \{memory\}, \{session\}"),
+        ("a2a", {"metadata": {"a": [{"b": "{sesion}"}]}}, "did you mean 'session'"),
+        ("a2a", {"conversation": "two"}, "--config conversation: write new or one, not two"),
+        ("agent", {"max_steps": 1.5}, "--config max_steps: write a whole number, not 1.5"),
+        ("agent", {"settle_s": "20s"}, "--config settle_s: write a number, not 20s"),
+        ("agent", {"first": "{conversation}"}, r"first: nothing .* \{conversation\}"),
+        ("agent", {"next": "--continue"}, r"--config next: --adapter has no \{conversation\}"),
         ("openai", {"max_steps": 0}, "max_steps is 0"),
         ("agent", {"project": "/nowhere/at/all"}, "no folder /nowhere/at/all"),
         ("agent", {"questions": "maybe"}, "copies or in-place"),

@@ -1,5 +1,6 @@
 """What comes back from agents behind an address: replies, errors, and things that are neither."""
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import datetime
@@ -407,6 +408,59 @@ def test_a_card_names_the_newest_address_that_we_speak() -> None:
 def test_a_card_that_is_none_is_refused(card: bytes) -> None:
     with pytest.raises(UsageError, match=r"http://a/card\.json"):
         parse_peer_card(card, "http://a/card.json")
+
+
+@pytest.mark.parametrize(
+    ("card", "said"),
+    [
+        ({"name": "n"}, "it has neither supportedInterfaces nor url"),
+        ({"url": ""}, "url has no url"),
+        ({"url": "http://a/rpc", "preferredTransport": "GRPC"}, "url is GRPC"),
+        ({"url": "http://a/rpc", "protocolVersion": "0.1.0"}, "url is A2A 0.1.0"),
+        ({"url": "http://a/rpc", "protocolVersion": "1.0"}, "has supportedInterfaces instead"),
+        ({"supportedInterfaces": [{"url": "/rpc"}]}, r"\[0\] has no protocolBinding"),
+        (
+            {"supportedInterfaces": [{"url": "/rpc", "protocolBinding": "JSONRPC"}]},
+            r"supportedInterfaces\[0\] has no protocolVersion",
+        ),
+        (
+            {"supportedInterfaces": [{"protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]},
+            r"supportedInterfaces\[0\] has no url",
+        ),
+        ({"additionalInterfaces": [{"url": "/rpc"}]}, r"\[0\] has no transport"),
+    ],
+)
+def test_what_is_missing_in_a_card_is_named(card: object, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse_peer_card(json.dumps(card).encode(), "http://a/card.json")
+
+
+@pytest.mark.parametrize(
+    ("version", "caveats"),
+    [
+        ("0.3.0", []),
+        ("0.2.0", ["its card says A2A 0.2.0; messages are sent as in 0.3"]),
+        (None, ["its card has no protocolVersion; messages are sent as in 0.3"]),
+    ],
+)
+def test_a_version_that_is_not_quite_ours_is_a_caveat(
+    canned: CannedAgent, version: str | None, caveats: list[str]
+) -> None:
+    canned.add({"name": "peer", "url": "/rpc", "protocolVersion": version})
+
+    system = resolve_system(Settings(adapter=f"a2a:{canned.url}"))
+
+    assert [each for each in system.card.caveats if "A2A" in each or "card" in each] == caveats
+
+
+async def test_an_address_from_a_card_is_named_as_such(canned: CannedAgent) -> None:
+    canned.add({"name": "peer", "url": "http://127.0.0.1:9/rpc", "protocolVersion": "0.3.0"})
+    system = resolve_system(Settings(adapter=f"a2a:{canned.url}"))
+    assert isinstance(system, AgentSystem)
+
+    card = re.escape(f"{canned.url}/.well-known/agent-card.json")
+    with pytest.raises(SystemGone, match=rf"9/rpc \(from the agent's card at {card}\): .*correct"):
+        await ask(system)
 
 
 async def test_credentials_are_not_sent_where_a_card_says(canned: CannedAgent) -> None:

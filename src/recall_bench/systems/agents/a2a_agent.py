@@ -5,9 +5,10 @@ The two versions name methods, roles and states differently, and 0.3 marks what 
 """
 
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 from urllib.parse import urljoin, urlsplit
 from uuid import uuid4
@@ -59,6 +60,8 @@ class PeerDialect:
     get_task: str
     role: str
     headers: dict[str, str]
+    spoken: tuple[str, ...]
+    """How versions begin that it is sent to; the first is its own."""
 
     def build_message(self, text: str) -> dict[str, object]:
         """A message of the user."""
@@ -74,9 +77,25 @@ class PeerDialect:
 
 
 V1_0 = PeerDialect(
-    "1.0", "SendMessage", "SendStreamingMessage", "GetTask", "ROLE_USER", {"A2A-Version": "1.0"}
+    version="1.0",
+    send="SendMessage",
+    stream="SendStreamingMessage",
+    get_task="GetTask",
+    role="ROLE_USER",
+    headers={"A2A-Version": "1.0"},
+    spoken=("1.",),
 )
-V0_3 = PeerDialect("0.3", "message/send", "message/stream", "tasks/get", "user", {})
+V0_3 = PeerDialect(
+    version="0.3",
+    send="message/send",
+    stream="message/stream",
+    get_task="tasks/get",
+    role="user",
+    headers={},
+    # 0.2 has the same methods and messages; before it they had other names.
+    spoken=("0.3", "0.2"),
+)
+_JSON_RPC = "JSONRPC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +108,10 @@ class PeerCard:
     """Where messages are sent."""
     dialect: PeerDialect
     streams: bool
+    place: str
+    """Where the card was found."""
+    said_version: str | None = None
+    """The version of the protocol that the card states; None if it states none."""
 
 
 async def connect_a2a_agent(
@@ -116,13 +139,19 @@ async def connect_a2a_agent(
             "protocol": found.dialect.version,
             **list_changed(settings),
         },
-        caveats=tuple(_list_caveats(settings, is_alone=is_alone)),
+        caveats=tuple(_list_caveats(settings, found, is_alone=is_alone)),
     )
+    client.note_origin(found.url, f"the agent's card at {found.place}")
     channel = PeerChannel(client, settings, found)
     return AgentSystem(channel, settings, card, copies=False, max_shards=1)
 
 
-def _list_caveats(settings: PeerSettings, *, is_alone: bool) -> Iterator[str]:
+def _list_caveats(settings: PeerSettings, card: PeerCard, *, is_alone: bool) -> Iterator[str]:
+    said = card.said_version
+    if said is None:
+        yield f"its card has no protocolVersion; messages are sent as in {card.dialect.version}"
+    elif not said.startswith(card.dialect.spoken[0]):
+        yield f"its card says A2A {said}; messages are sent as in {card.dialect.version}"
     if not is_alone:
         yield "memories are separated by contexts and metadata only, if the agent heeds them"
     if settings.conversation is Talk.ONE:
@@ -149,47 +178,114 @@ def parse_peer_card(body: bytes, place: str) -> PeerCard:
         card = parse_object(body)
     except NotAnAnswer as error:
         raise UsageError(f"{place} is no agent card: {error}") from error
-    url, dialect = _choose_interface(card, place)
+    chosen = _choose_interface(card, place)
     capabilities = card.get("capabilities")
     return PeerCard(
         name=str(card.get("name") or place)[:100],
         version=str(card.get("version") or UNDECLARED)[:100],
-        url=urljoin(place, url),
-        dialect=dialect,
+        url=urljoin(place, chosen.url),
+        dialect=chosen.dialect,
         streams=isinstance(capabilities, dict) and capabilities.get("streaming") is True,
+        place=place,
+        said_version=chosen.said_version,
     )
 
 
-def _choose_interface(card: dict[str, Any], place: str) -> tuple[str, PeerDialect]:
+@dataclass(frozen=True, slots=True)
+class _PeerInterface:
+    """An address for JSON-RPC that a card names."""
+
+    url: str
+    dialect: PeerDialect
+    said_version: str | None
+
+
+class _InterfaceProblem(Exception):
+    """Why an interface of a card cannot be used."""
+
+
+def _choose_interface(card: dict[str, Any], place: str) -> _PeerInterface:
     """The address for JSON-RPC, of the newest version that we speak."""
-    found: list[tuple[str, PeerDialect]] = []
-    for each in list_objects(card.get("supportedInterfaces")):
-        if each.get("protocolBinding") == "JSONRPC":
-            version = str(each.get("protocolVersion", ""))
-            if version.startswith(("1.", "0.3")):
-                found.append((str(each.get("url")), V1_0 if version[0] == "1" else V0_3))
+    found: list[_PeerInterface] = []
+    problems: list[str] = []
+    for where, reading in _list_interfaces(card):
+        try:
+            found.append(reading())
+        except _InterfaceProblem as problem:
+            problems.append(f"{where} {problem}")
     if not found:
-        others = list_objects(card.get("additionalInterfaces"))
-        if isinstance(card.get("url"), str):
-            binding = card.get("preferredTransport", "JSONRPC")
-            others.insert(0, {"url": card["url"], "transport": binding})
-        found = [
-            (each["url"], V0_3)
-            for each in others
-            if each.get("transport") == "JSONRPC" and isinstance(each.get("url"), str)
-        ]
-    if not found:
+        why = "; ".join(problems) or "it has neither supportedInterfaces nor url"
         raise UsageError(
-            f"{place} offers no JSON-RPC of A2A 1.0 or 0.3; let the agent serve that too"
+            f"{place} offers no JSON-RPC of A2A 1.0 or 0.3: {why}; let the agent serve that too, "
+            "or correct the card"
         )
-    url, dialect = max(found, key=lambda each: each[1].version)
+    chosen = max(found, key=lambda each: each.dialect.version)
     try:
-        is_web = urlsplit(urljoin(place, url)).scheme in ("http", "https")
+        is_web = urlsplit(urljoin(place, chosen.url)).scheme in ("http", "https")
     except ValueError:
         is_web = False
     if not is_web:
-        raise UsageError(f"{place} names {url[:200]!r}, which is no address; correct the card")
-    return url, dialect
+        url = chosen.url[:200]
+        raise UsageError(f"{place} names {url!r}, which is no address; correct the card")
+    return chosen
+
+
+def _list_interfaces(
+    card: dict[str, Any],
+) -> Iterator[tuple[str, Callable[[], _PeerInterface]]]:
+    """Each interface: its place in the card, and what reads it."""
+    for number, each in enumerate(list_objects(card.get("supportedInterfaces"))):
+        yield f"supportedInterfaces[{number}]", partial(_read_interface, each)
+    # Before 1.0 the version stands once, and the first address at the top.
+    version = card.get("protocolVersion")
+    if "url" in card:
+        first = {"url": card["url"], "transport": card.get("preferredTransport", _JSON_RPC)}
+        yield "url", partial(_read_old_interface, first, version)
+    for number, each in enumerate(list_objects(card.get("additionalInterfaces"))):
+        where = f"additionalInterfaces[{number}]"
+        yield where, partial(_read_old_interface, each, version)
+
+
+def _read_interface(each: dict[str, Any]) -> _PeerInterface:
+    """An interface of a card of 1.0, which states binding and version."""
+    _require_json_rpc(each, "protocolBinding")
+    if "protocolVersion" not in each:
+        raise _InterfaceProblem("has no protocolVersion")
+    said = str(each["protocolVersion"])[:20]
+    return _PeerInterface(_require_url(each), _find_dialect(said), said)
+
+
+def _read_old_interface(each: dict[str, Any], version: object) -> _PeerInterface:
+    """An interface of an older card, which may not state its version."""
+    _require_json_rpc(each, "transport")
+    url = _require_url(each)
+    if version is None:
+        return _PeerInterface(url, V0_3, None)
+    said = str(version)[:20]
+    if (dialect := _find_dialect(said)) is V1_0:
+        raise _InterfaceProblem(f"is A2A {said}, which has supportedInterfaces instead")
+    return _PeerInterface(url, dialect, said)
+
+
+def _require_json_rpc(each: dict[str, Any], key: str) -> None:
+    if key not in each:
+        raise _InterfaceProblem(f"has no {key}")
+    if each[key] != _JSON_RPC:
+        raise _InterfaceProblem(f"is {str(each[key])[:50]}")
+
+
+def _require_url(each: dict[str, Any]) -> str:
+    url = each.get("url")
+    if not isinstance(url, str) or not url:
+        raise _InterfaceProblem("has no url")
+    return url
+
+
+def _find_dialect(said: str) -> PeerDialect:
+    for dialect in (V1_0, V0_3):
+        if said.startswith(dialect.spoken):
+            return dialect
+    raise _InterfaceProblem(f"is A2A {said}")
 
 
 class PeerChannel:

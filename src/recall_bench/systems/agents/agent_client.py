@@ -65,6 +65,15 @@ class AgentClient:
             map(is_private, headers.values())
         )
         self._client: httpx.AsyncClient | None = None
+        self._origins: dict[str, str] = {}
+
+    def note_origin(self, url: str, origin: str) -> None:
+        """Name where an address comes from in messages about it: the user has not written it."""
+        self._origins[url] = origin
+
+    def _describe_address(self, url: str) -> str:
+        origin = self._origins.get(url)
+        return f"{strip_credentials(url)}{'' if origin is None else f' (from {origin})'}"
 
     async def get(self, url: str) -> tuple[int, bytes]:
         """The status and the body of what is at an address; SystemGone if there is no server."""
@@ -113,22 +122,23 @@ class AgentClient:
                 yield response
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise SystemGone(
-                f"nothing can be reached at {strip_credentials(url)} "
-                f"({explain_transport_error(error)}); start the agent and run the same command "
-                "again"
+                f"nothing can be reached at {self._describe_address(url)}: "
+                f"{explain_transport_error(error)}; "
+                f"{'correct that address, or ' * (url in self._origins)}"
+                "start the agent and run the same command again"
             ) from error
         except httpx.TransportError as error:
             raise SystemGone(
-                f"{strip_credentials(url)} did not answer to the end "
-                f"({explain_transport_error(error)}); see that the agent runs, then run the same "
+                f"{self._describe_address(url)} did not answer to the end: "
+                f"{explain_transport_error(error)}; see that the agent runs, then run the same "
                 "command again"
             ) from error
         except (httpx.DecodingError, httpx.InvalidURL) as error:
-            raise SystemFault(f"{strip_credentials(url)}: {error}") from error
+            raise SystemFault(f"{self._describe_address(url)}: {error}") from error
 
     def _refuse(self, url: str, response: "httpx.Response", body: bytes) -> None:
         status = response.status_code
-        where = strip_credentials(url)
+        where = self._describe_address(url)
         said = self.redact(f"{where} answers {status}: {read_error(body)}")
         if status < 400:
             raise UsageError(f"{where} is redirected; give the address that it leads to")

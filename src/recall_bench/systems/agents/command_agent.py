@@ -36,6 +36,7 @@ from recall_bench.systems.agents.talk_settings import (
     fill_places,
     list_changed,
     read_talk_settings,
+    refuse_unknown_places,
 )
 from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
 from recall_bench.systems.transports.child_sandbox import ProgramSandbox, build_program_sandbox
@@ -47,12 +48,16 @@ from recall_bench.systems.transports.command_program import (
 
 HOME, PROJECT, LAUNCH = "home", "project", "launch"
 """The folders of a memory; the last is for one call and is never copied."""
+PLACES = ("prompt", "prompt_file", "reply_file", HOME, PROJECT, "session", "memory", "conversation")
+"""What can stand in braces among the program's words."""
+CONVERSATION = "{conversation}"
 
 
 def build_command_agent(settings: Settings) -> AgentSystem:
     """The agent behind `agent:PROGRAM ARGS…`; UsageError if there is no such program."""
     program = find_program(settings.adapter)
     own = read_talk_settings(settings.config, ProgramSettings)
+    _check_places(program, own)
     for key in (HOME, PROJECT):
         folder = getattr(own, key)
         if folder is not None and not Path(folder).is_dir():
@@ -72,6 +77,30 @@ def build_command_agent(settings: Settings) -> AgentSystem:
         caveats=tuple(_list_caveats(program, own, confined)),
     )
     return AgentSystem(channel, own, card, copies=True, max_shards=None)
+
+
+def _check_places(program: CommandProgram, settings: ProgramSettings) -> None:
+    """UsageError if something stands in braces that would reach the program as it is."""
+    words = program.spelled[1:]
+    refuse_unknown_places("--adapter", list(words), PLACES)
+    for key in ("first", "next"):
+        inner = [name for name in PLACES if name != "conversation"]
+        refuse_unknown_places(f"--config {key}", getattr(settings, key), inner)
+    is_named = any(CONVERSATION in word for word in words)
+    is_given = bool(settings.first or settings.next)
+    if is_named and CONVERSATION not in words:
+        raise UsageError(f"--adapter: {CONVERSATION} becomes several words; put spaces around it")
+    if is_named and not is_given:
+        raise UsageError(
+            f"--adapter: {CONVERSATION} becomes the words of first and next, and there are none; "
+            "add them, as in --config first='--session-id {session}' "
+            "--config next='--resume {session}'"
+        )
+    if is_given and not is_named:
+        key = "first" if settings.first else "next"
+        raise UsageError(
+            f"--config {key}: --adapter has no {CONVERSATION} for these words; put it where they go"
+        )
 
 
 def _find_shared_link(folder: Path) -> Path | None:
@@ -210,7 +239,7 @@ class CommandChannel:
         talk = self._settings.first if conversation.is_new else self._settings.next
         words: list[str] = []
         for word in self._program.command[1:]:
-            words += shlex.split(talk) if word == "{conversation}" else [word]
+            words += shlex.split(talk) if word == CONVERSATION else [word]
         is_given = any("{prompt}" in word or "{prompt_file}" in word for word in words)
         if any("{prompt_file}" in word for word in words):
             prompt_file.write_text(text, encoding="utf-8", errors="surrogatepass", newline="")

@@ -1,14 +1,19 @@
 """The settings of an agent, from `--config`."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.redaction import REDACTED
+from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.systems.agents.agent_wording import Telling
+
+SERVER_PLACES = ("memory", "session")
+"""What can be filled into a request: the ids of the memory and of the conversation."""
 
 
 class Talk(StrEnum):
@@ -52,6 +57,12 @@ class ServerSettings(TalkSettings, frozen=True, kw_only=True, forbid_unknown_fie
     """The environment variable with the bearer token."""
     headers: dict[str, str] = msgspec.field(default_factory=dict)
     """Headers of every message, with `{memory}` and `{session}` filled in."""
+
+    def __post_init__(self) -> None:
+        TalkSettings.__post_init__(self)
+        # The body is left alone: what stands there may be a template of the agent's.
+        for key in ("headers", "metadata", "user"):
+            refuse_unknown_places(f"--config {key}", getattr(self, key, None), SERVER_PLACES)
 
 
 class ChatSettings(ServerSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -112,16 +123,48 @@ S = TypeVar("S", bound=TalkSettings)
 
 def read_talk_settings(config: Mapping[str, object], kind: type[S]) -> S:
     """The settings of this kind; UsageError names what is unknown or of another type."""
-    known = {field.name for field in msgspec.structs.fields(kind)}
-    if unknown := sorted(set(config) - known):
+    types = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    for name in config:
+        if name not in types:
+            there_are = f"it has {', '.join(sorted(types))}"
+            hint = suggest_or_list(name, types, there_are)
+            raise UsageError(f"--config: an agent has no setting {name}; {hint}")
+    given = {name: _read_value(name, value, types[name]) for name, value in config.items()}
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"--config: {str(error).removesuffix(' - at `$`')}") from error
+
+
+def _read_value(name: str, value: object, wanted: Any) -> object:  # noqa: ANN401 - a type expression
+    """The value of one setting, as text if that is wanted: `version=2` comes as a number.
+
+    A number with a point is refused there, because 1.10 comes as 1.1.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and wanted in (str, str | None):
+        if isinstance(value, int):
+            return str(value)
         raise UsageError(
-            f"--config: an agent has no setting {', '.join(unknown)}; "
-            f"it has {', '.join(sorted(known))}"
+            f"--config {name}: {value} comes as a number, and 1.10 would come as 1.1; put it in "
+            f"quotes, as in --config '{name}=\"{value}\"'"
         )
     try:
-        return msgspec.convert(dict(config), kind)
+        msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
-        raise UsageError(f"--config: {error}") from error
+        # A mapping may hold credentials.
+        shown = f", not {value}" if isinstance(value, str | int | float) else ""
+        raise UsageError(f"--config {name}: write {_describe_type(wanted)}{shown}") from error
+    return value
+
+
+def _describe_type(wanted: Any) -> str:  # noqa: ANN401 - a type expression
+    kind = next(each for each in (*get_args(wanted), wanted) if each is not type(None))
+    if get_origin(wanted) is dict:
+        return "a mapping whose values are texts, such as {name: text}"
+    if issubclass(kind, StrEnum):
+        return " or ".join(kind)
+    return {bool: "true or false", int: "a whole number", float: "a number"}.get(kind, "a text")
 
 
 def list_changed(settings: TalkSettings) -> dict[str, object]:
@@ -145,6 +188,23 @@ def is_private(header: str) -> bool:
     (True, False)
     """
     return not any(place in header for place in ("{memory}", "{session}"))
+
+
+_PLACE = re.compile(r"(?<!\$)\{([a-z_]+)\}")
+"""A place in braces, and no variable of a shell such as ${name}."""
+
+
+def refuse_unknown_places(where: str, value: object, known: Collection[str]) -> None:
+    """UsageError if a text in the value has a place in braces that nothing is filled in for."""
+    if isinstance(value, str):
+        for name in _PLACE.findall(value):
+            if name not in known:
+                there_are = f"there are {', '.join(f'{{{each}}}' for each in known)}"
+                hint = suggest_or_list(name, known, there_are)
+                raise UsageError(f"{where}: nothing is filled in for {{{name}}}; {hint}")
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            refuse_unknown_places(where, each, known)
 
 
 def fill_places(value: object, places: Mapping[str, str]) -> object:

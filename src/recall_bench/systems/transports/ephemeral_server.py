@@ -89,6 +89,8 @@ class EphemeralServer:
         self._choose_port = choose_port
         self._child: BlockingChildProcess | None = None
         self._last_reply = "it does not react"
+        self._replies = False
+        """Whether it ever answered the health check, with whatever status."""
         self.port = 0
 
     @property
@@ -226,9 +228,12 @@ class EphemeralServer:
             return True
         if time.monotonic() > self._deadline:
             why = f" ({self._health}: {self._last_reply})" if self._ready is None else ""
+            hint = ""
+            if self._ready is None and self._replies:
+                hint = "it replies, so let server.health name a path that it answers with 200; "
             raise SystemGone(
                 f"the server {self._command[0]!r} is not ready after {self._timeout_s:g} s{why}; "
-                f"{self.describe_end()}"
+                f"{hint}{self.describe_end()}"
             )
         return False
 
@@ -252,6 +257,7 @@ class EphemeralServer:
             return False
         finally:
             connection.close()
+        self._replies = True
         return 200 <= status < 300
 
     def _end(self) -> None:
