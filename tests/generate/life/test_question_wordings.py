@@ -11,8 +11,14 @@ import pytest
 from recall_bench.generate.life.build import build_life_folder
 from recall_bench.generate.life.edition import play_life
 from recall_bench.generate.life.sources import read_life
-from recall_bench.generate.life.wording_replies import iterate_wording_requests, render_templates
+from recall_bench.generate.life.wording_replies import (
+    iterate_wording_requests,
+    list_wording_faults,
+    render_templates,
+)
 from recall_bench.generate.verification.verifier import verify_world
+from recall_bench.generate.written.rendering import RenderedEdition
+from recall_bench.generate.written.sources import WrittenQuestion
 from tests.commands import Invoke, Shown
 
 SOURCES = Path(__file__).parent / "tool-library" / "life-200d"
@@ -24,8 +30,12 @@ def sources(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def requests() -> list[dict[str, Any]]:
-    edition = render_templates(read_life(SOURCES))
+def edition() -> RenderedEdition:
+    return render_templates(read_life(SOURCES))
+
+
+@pytest.fixture(scope="module")
+def requests(edition: RenderedEdition) -> list[dict[str, Any]]:
     return [dict(each) for each in iterate_wording_requests(edition, {})]
 
 
@@ -110,6 +120,37 @@ def test_what_loses_adds_or_tells_too_much_is_refused(
     assert "there is no such question" in found.out
     assert "ends with ? or ." in found.out
     assert (sources / "wordings.jsonl").read_text(encoding="utf-8") == ""
+
+
+@pytest.mark.parametrize(
+    ("ask", "new", "lost"),
+    [
+        ("Who should Orla Finnegan ring now?", "Who should I ring now?", ""),
+        ("Who should Orla Finnegan ring now?", "Who should be rung now?", "finnegan, orla"),
+        ("Who owns the Danish barn of Kingfisher?", "Who owns the barn of Kingfisher?", ""),
+        ("Who owns the Danish barn of Kingfisher?", "Who owns the barn?", "danish, kingfisher"),
+        ("Who bought the Kingfisher barn in May?", "Who bought the Kingfisher barn?", "may"),
+        ("Who sold Piet Verhoeven Kingfisher?", "Who sold Kingfisher?", "piet, verhoeven"),
+        ("Who let the Skagen barn of Kingfisher?", "Who let the barn of Kingfisher?", "skagen"),
+    ],
+)
+def test_a_wording_may_leave_out_the_asker_and_what_no_line_tells(
+    edition: RenderedEdition, ask: str, new: str, lost: str
+) -> None:
+    line = "Kingfisher is a barn in Skagen, and Tomasz Wilk has it."
+    evidence = [{"heading": "Kingfisher: the barn", "paragraph": line, "sentence": line}]
+    question = WrittenQuestion(
+        ask=ask,
+        kind="single-fact",
+        category="factual-recall",
+        derive="",
+        answer="Tomasz Wilk.",
+        difficulty="easy",
+    )
+
+    found = [*list_wording_faults(edition, {"evidence": evidence}, question, new)]
+
+    assert found == ([f"it does not say {lost} any more"] if lost else [])
 
 
 def test_a_wording_of_a_question_that_is_gone_is_found(invoke: Invoke, sources: Path) -> None:

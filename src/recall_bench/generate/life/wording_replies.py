@@ -9,6 +9,7 @@ from recall_bench.core.append_log import read_lines
 from recall_bench.core.errors import Malformed
 from recall_bench.core.record import Record
 from recall_bench.core.text_values import list_words
+from recall_bench.core.value_patterns import MONTHS
 from recall_bench.generate.life.drafts import NAMING_KINDS, gives_away
 from recall_bench.generate.life.edition import play_life
 from recall_bench.generate.life.question_wordings import (
@@ -28,6 +29,7 @@ from recall_bench.generate.written.sources import WrittenQuestion
 _MOST_WORDS = 45
 _SINGLED_OUT = re.compile(r"(?<!^)(?<![.?!:] )\b(?:[A-Z][\w’'-]*|\d[\d.,:-]*\d|\d)")
 """Names and figures within a sentence: they tell one question from the next."""
+_FIRST_PERSON = {"i", "me", "my", "mine"}
 _POSSESSIVE = re.compile(r"[’']s$|[’']$")
 
 
@@ -130,7 +132,7 @@ def accept_replies(
             taken[key] = QuestionWording(of=key, drop=reply.drop)
         if reply.ask is None or (key in taken and reply.ask == taken[key].ask):
             continue
-        found = [*list_wording_faults(requests[reply.id], question, reply.ask)]
+        found = [*list_wording_faults(edition, requests[reply.id], question, reply.ask)]
         if reply.ask != question.ask and (question.session, reply.ask.casefold()) in asked:
             found.append("another question is asked in these words already")
         faults += [Malformed(reply.id, f"“{reply.ask}”: {each}") for each in found]
@@ -141,7 +143,7 @@ def accept_replies(
 
 
 def list_wording_faults(
-    request: Mapping[str, Any], question: WrittenQuestion, ask: str
+    edition: RenderedEdition, request: Mapping[str, Any], question: WrittenQuestion, ask: str
 ) -> Iterator[str]:
     """What a new wording loses, adds or gives away."""
     words = ask.split()
@@ -154,13 +156,36 @@ def list_wording_faults(
     is_side = question.answer.split(maxsplit=1)[0].strip(".,:;").casefold() in ("yes", "no")
     if is_open and not is_side and gives_away(ask, question.answer):
         yield "the question holds the whole answer"
-    if lost := _list_marks(question.ask) - {*list_words(ask)}:
+    lost = _list_marks(question.ask) - {*list_words(ask)}
+    if lost := lost - _list_spare_words(edition, request, question, ask):
         yield f"it does not say {', '.join(sorted(lost))} any more"
     known = {*list_words(question.ask), *list_words(told)}
     if added := _list_marks(ask) - known:
         yield f"neither the question nor the evidence says {', '.join(sorted(added))}"
     if is_open and not is_side:
         yield from _list_given_away(question, ask)
+
+
+def _list_spare_words(
+    edition: RenderedEdition, request: Mapping[str, Any], question: WrittenQuestion, ask: str
+) -> set[str]:
+    """Words of names that a wording may leave out.
+
+    The name of the only person in the room, who says "I"; and what no paragraph of the evidence
+    tells, such as "Italian", where the wording names its matter as a heading does. Dates and people
+    stay.
+    """
+    spare, words = set[str](), {*list_words(ask)}
+    sessions = {each.id: each.participants for each in edition.sources.persona.sessions}
+    in_room = sessions[question.session]
+    if len(in_room) == 1 and words & _FIRST_PERSON:
+        spare |= {*list_words(in_room[0])}
+    headings = {word for each in request["evidence"] for word in list_words(each["heading"])}
+    if _list_marks(ask) & headings:
+        told = " ".join(each["paragraph"] for each in request["evidence"])
+        kept = {*list_words(told), *list_words(" ".join((*edition.sources.people, *MONTHS)))}
+        spare |= {word for word in _list_marks(question.ask) - kept if not word.isdigit()}
+    return spare
 
 
 def _list_given_away(question: WrittenQuestion, ask: str) -> Iterator[str]:
