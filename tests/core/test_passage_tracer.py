@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.core.memory import Passage
+from recall_bench.core.memory import DatedPassage, Passage
 from recall_bench.core.passage_tracer import PROBES, SHINGLE, PassageTracer
 from recall_bench.core.scenario import Episode, Turn, compute_story_date
 
@@ -347,3 +347,48 @@ def test_a_short_turn_or_line_is_of_the_day_that_is_named() -> None:
 
     assert day_of(tracer, Passage(text="Yes, it did.", day=2)) == 2
     assert day_of(tracer, Passage(text="Yes, it did.", id="day-0003")) == 3
+
+
+DAY = "# session: board\n\nThe loan is due.\n\n# session: crew\n\nThe crane is broken."
+
+
+@pytest.mark.parametrize(
+    ("passage", "dated"),
+    [
+        pytest.param(Passage(text=HARBOUR, id="day-0002"), ("2024-01-02", None), id="an id"),
+        pytest.param(Passage(text=HARBOUR, day=2), ("2024-01-02", None), id="a day"),
+        pytest.param(Passage(text=KITCHEN, day=2), ("2024-01-02", None), id="a wrong day"),
+        pytest.param(Passage(text="A summary.", day=1), ("2024-01-01", None), id="a summary"),
+        pytest.param(Passage(text=HARBOUR), None, id="nothing, though it can be traced"),
+        pytest.param(Passage(text=HARBOUR, claimed=2), None, id="nothing itself"),
+        pytest.param(Passage(text=RAIN, day=4), None, id="a day that was not fed"),
+        pytest.param(
+            Passage(text="The loan is due.", day=3, source="crew"),
+            ("2024-01-03", "crew"),
+            id="room",
+        ),
+        pytest.param(
+            Passage(text="The loan is due.", day=3, source="x" * 9), ("2024-01-03", None), id="file"
+        ),
+    ],
+)
+def test_a_reader_learns_the_day_and_session_that_the_system_names_and_no_more(
+    passage: Passage, dated: tuple[str, str | None] | None
+) -> None:
+    found = story(KITCHEN, HARBOUR, DAY, RAIN).date_passage(passage, until=3)
+
+    if dated is None:
+        assert found == passage
+        assert not isinstance(found, DatedPassage)
+    else:
+        assert isinstance(found, DatedPassage)
+        assert (found.at.date().isoformat(), found.session) == dated
+        assert (found.text, found.day) == (passage.text, passage.day)
+
+
+def test_a_session_of_its_own_is_named_with_its_episode() -> None:
+    chat = episode(1, RAIN).replace(session="book-club")
+    found = PassageTracer([chat]).date_passage(Passage(text=RAIN, id="day-0001"), until=1)
+
+    assert isinstance(found, DatedPassage)
+    assert found.session == "book-club"

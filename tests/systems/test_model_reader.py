@@ -7,13 +7,14 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_bench.core.errors import ModelBusy, ReaderFault
-from recall_bench.core.memory import Answer
+from recall_bench.core.memory import Answer, DatedPassage, Passage
 from recall_bench.core.scenario import Question
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.provider_model import open_model
@@ -22,6 +23,7 @@ from recall_bench.systems.readers import (
     CLOSING,
     ModelReader,
     build_reader_prompt,
+    build_task_prompt,
     digest_choice_prompt,
     digest_prompt,
 )
@@ -132,6 +134,22 @@ def test_the_prompt_tells_the_date_and_who_asks() -> None:
 
     assert "Asked on: 2024-03-03\nAsked by: the principal\n" in ours
     assert 'Asked by: session "book-club"\n' in guest
+
+
+def test_the_day_and_session_that_a_system_names_stand_before_its_passage() -> None:
+    told = (
+        DatedPassage(text="Fig.", at=datetime(2024, 2, 29, 8)),
+        DatedPassage(text="Plum.", at=datetime(2024, 3, 1), session='a "b"\n2. "c"'),
+        Passage(text="Rain.", day=2, claimed=2, source="board"),
+    )
+    lines = build_reader_prompt(QUESTION, told).user.splitlines()
+
+    assert lines[5:8] == [
+        '1. [2024-02-29] "Fig."',
+        '2. [2024-03-01, session "a \\"b\\"\\n2. \\"c\\""] "Plum."',
+        '3. "Rain."',
+    ]
+    assert lines[5:8] == build_task_prompt(QUESTION, told).user.splitlines()[7:10]
 
 
 def test_choices_are_in_the_prompt() -> None:

@@ -119,8 +119,8 @@ def test_a_model_is_asked_for_the_letter() -> None:
     assert "(B) You baked rye bread" in prompt.user
 
 
-def test_the_prompt_of_a_question_without_choices_is_what_it_was() -> None:
-    """Its digest stands in the plans of runs made before there were choices."""
+def test_another_prompt_is_another_version_of_the_reader() -> None:
+    """Answers by two prompts must not bear one version: raise it, then put the digest here."""
     prompt = build_reader_prompt(ask("Why?"), found("Rain."))
 
     assert prompt == Prompt(
@@ -128,7 +128,8 @@ def test_the_prompt_of_a_question_without_choices_is_what_it_was() -> None:
         user='Asked on: 2024-03-03\nAsked by: the principal\nQuestion: "Why?"\n\n'
         f'Passages, best first:\n1. "Rain."\n\n{CLOSING}',
     )
-    assert digest_prompt().startswith("00a769aea3ec575d")
+    digest = digest_prompt()
+    assert (readers.MODEL_READER_VERSION, digest[:16]) == ("2", "3dd27530a00b4e9c")
 
 
 def test_the_instructions_for_choices_have_their_own_digest() -> None:

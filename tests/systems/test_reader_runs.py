@@ -95,6 +95,24 @@ def test_a_model_reads_and_what_it_cost_is_recorded(bench: Bench) -> None:
     assert not any("usage" in event["answer"] for event in answered)
 
 
+@pytest.mark.parametrize("claims", [True, False])
+def test_a_model_is_told_the_days_that_the_system_names_and_no_others(
+    bench: Bench, claims: bool
+) -> None:
+    with OpenAIServer(lambda _: ok("Bed 7.")) as server:
+        shown = bench.run("--reader", f"openai:any;{server.base_url};price=0/0", claims=claims)
+        sent = [each.json["messages"][1]["content"] for each in server.requests]
+
+    assert shown.code == 0, shown.err
+    first = next(each for each in sent if "leeks" in each)
+    said = '"I planted leeks in bed number 7."'
+    origin = "[2025-04-01] " if claims else ""
+    assert f"\n1. {origin}{said}\n" in first
+    found = [event["answer"]["passages"][0] for event in bench.events("answered")]
+    assert all(each["day"] for each in found)
+    assert not any("at" in each for each in found)
+
+
 def test_a_lost_reader_ends_the_run_and_the_same_command_goes_on(bench: Bench) -> None:
     replies = iter([*(ok("Bed 7.") for _ in range(3)), error(401, "bad key")])
 

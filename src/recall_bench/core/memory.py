@@ -9,7 +9,7 @@ from msgspec import field
 
 from recall_bench.core.errors import NotOffered, UsageError
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import Episode, Question
+from recall_bench.core.scenario import Episode, Question, StoryTime
 from recall_bench.core.usage import Usage
 
 
@@ -30,6 +30,18 @@ class Passage(Record, frozen=True, kw_only=True, omit_defaults=True):
     score: float | None = None
     claimed: int | None = None
     """The story day that the system names for a text that stands in no day, such as a summary."""
+
+
+class DatedPassage(Passage, frozen=True, kw_only=True, omit_defaults=True):
+    """A passage as a reader sees it, with what the system itself named of its origin.
+
+    It is not recorded. A day that only the harness traced is not in it.
+    """
+
+    at: StoryTime
+    """When the episode happened that the system names."""
+    session: str | None = None
+    """The session of that episode, or the one in it that the system names as its source."""
 
 
 class Answer(Record, frozen=True, kw_only=True, omit_defaults=True):

@@ -17,8 +17,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
-from recall_bench.core.memory import Passage
+from recall_bench.core.memory import DatedPassage, Passage
 from recall_bench.core.scenario import Episode
+from recall_bench.core.sentences import read_sentences
 
 SHINGLE = 8
 """This many equal words in a row are no coincidence."""
@@ -51,6 +52,7 @@ class PassageTracer:
         self._likely: dict[tuple[str, _Place], _Place] = {}
         self._likely_fed = 0
         self._spans: dict[tuple[str, int], TextRange | None] = {}
+        self._sessions: dict[int, frozenset[str | None]] = {}
 
     def trace(self, passage: Passage, until: int) -> Passage:
         """Set the day and turn of a passage, or None where they are unknown.
@@ -73,6 +75,30 @@ class PassageTracer:
         if (day, turn, turns, claimed) == known:
             return passage
         return passage.replace(day=day, turn=turn, turns=turns, claimed=claimed)
+
+    def date_passage(self, passage: Passage, until: int) -> Passage:
+        """Add date and session of the episode that the system itself names, if it names one.
+
+        A reader may know them: the system was given both with the episode. What `trace` finds out
+        it may not, so this takes a passage as the system returned it.
+        """
+        claim = self._find_claim(passage, bisect_right(self._days, until))
+        if claim is None:
+            return passage
+        episode = self._episodes[claim]
+        own = passage.source if passage.source in self._list_sessions(claim) else None
+        return DatedPassage(
+            **{name: getattr(passage, name) for name in passage.__struct_fields__},
+            at=episode.at,
+            session=episode.session or own,
+        )
+
+    def _list_sessions(self, place: int) -> frozenset[str | None]:
+        """The sessions that the text of an episode names."""
+        if place not in self._sessions:
+            named = {sentence.session for sentence in read_sentences(self._episodes[place])}
+            self._sessions[place] = frozenset(named)
+        return self._sessions[place]
 
     def find_spans(self, passages: Sequence[Passage]) -> "tuple[TextRange | None, ...]":
         """Find the range of each traced passage in the text of its day; empty if none has one."""

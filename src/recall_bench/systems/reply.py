@@ -61,9 +61,8 @@ class ReplyFinisher:
         NotAnAnswer if an answer is missing and there is no reader, ReaderFault if reading fails.
         """
         offered = reply.passages
-        kept = tuple(
-            self._tracer.trace(passage, until) for passage in cut_to_budget(offered, self._plan)
-        )
+        returned = tuple(cut_to_budget(offered, self._plan))
+        kept = tuple(self._tracer.trace(passage, until) for passage in returned)
         delivery = self._describe_delivery(offered, kept, until)
         is_read = self._reader is not None and (bool(kept) or is_acting(self._reader))
         if isinstance(reply, Answer) and not is_read:
@@ -81,7 +80,7 @@ class ReplyFinisher:
         read = await read_passages(
             self._reader,
             question,
-            kept,
+            tuple(self._tracer.date_passage(passage, until) for passage in returned),
             timeout_s=self._plan.judge_timeout_s,
             budget=self._budget,
             on_busy=on_busy,

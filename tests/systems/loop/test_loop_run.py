@@ -217,7 +217,7 @@ def test_a_provider_s_model_is_offered_the_tools_by_its_interface(
 
     assert shown.code == 0, shown.err
     offered = [tool["function"]["name"] for tool in server.requests[0].json["tools"]]
-    assert offered == ["save", "search", "update", "delete"]
+    assert offered == ["save", "search", "open", "update", "delete"]
     assert count_found(Path("out")) == 5
     costs = list(map(json.loads, Path("out", JOURNAL).read_text().splitlines()))
     metered = [e["usage"] for e in costs if e["type"] == "metered"]

@@ -256,7 +256,7 @@ class _FactFollower:
             for call in list_searches(session.calls):
                 history.note_results(call.found)
                 served += 1
-                if len(history.standing) > len(call.found):
+                if len(history.standing) > len(call.found) and not _names_note(call, history):
                     searches += 1
                     empty += not call.found
                     queries[key].add(format_query(call.arguments))
@@ -304,6 +304,12 @@ class _FactFollower:
                 not any(text.returned_whole for text in each) for each in returned
             ),
         }
+
+
+def _names_note(call: AgentCall, history: NoteHistory) -> bool:
+    """Whether a call opens a note by its id: what it returns depends on no query."""
+    names = {text.note for text in history.standing}
+    return any(isinstance(each, str) and each in names for each in call.arguments.values())
 
 
 def _explain_loss(holders: Iterable[Sequence[NoteText]]) -> FactStage:

@@ -35,10 +35,10 @@ from recall_bench.models.model import Model
 from recall_bench.models.provider_conversation import open_conversation
 from recall_bench.systems.loop.loop_prompt import (
     AGAIN_NOTE,
-    DAY_INSTRUCTION,
     LAST_NOTE,
-    TASK_INSTRUCTION,
+    build_day_instruction,
     build_question_instruction,
+    build_task_instruction,
     describe_day,
     describe_question,
     describe_task,
@@ -88,7 +88,10 @@ class LoopAgent:
         """Let the model put a day into the memory, with every tool."""
         about = f"the agent's notes of day {episode.day}"
         conversation = open_conversation(
-            self.model, system=DAY_INSTRUCTION, user=describe_day(episode), about=about
+            self.model,
+            system=build_day_instruction(self.limits.max_steps),
+            user=describe_day(episode),
+            about=about,
         )
         session = _ToolLoop(conversation, tools, call, self.limits, log, owes_answer=False)
         await session.run()
@@ -98,10 +101,11 @@ class LoopAgent:
     ) -> str:
         """Let the model answer, with the tools that change nothing; NotAnAnswer if it does not."""
         reading = [tool for tool in tools if tool.role is ToolRole.SEARCH]
+        steps = self.limits.max_steps
         if self.for_tasks:
-            system, user = TASK_INSTRUCTION, describe_task(question)
+            system, user = build_task_instruction(steps), describe_task(question)
         else:
-            system, user = build_question_instruction(question), describe_question(question)
+            system, user = build_question_instruction(question, steps), describe_question(question)
         about = f"the agent's answer to question {question.id}"
         conversation = open_conversation(self.model, system=system, user=user, about=about)
         session = _ToolLoop(conversation, reading, call, self.limits, log, owes_answer=True)

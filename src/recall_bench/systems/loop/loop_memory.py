@@ -39,6 +39,8 @@ class LoopMemory:
     reports to have spent on its searches."""
     can_delete: bool = False
     """Whether the reference tools can delete a note."""
+    can_list: bool = False
+    """Whether the reference tools can open a note."""
     book: NoteBook = field(default_factory=NoteBook)
     _reference: ReferenceTools | None = None
     _sessions: dict[str, list[AgentSession]] = field(default_factory=lambda: defaultdict(list))
@@ -46,7 +48,12 @@ class LoopMemory:
     def __post_init__(self) -> None:
         if not isinstance(self.inner, MemoryWithTools):
             self._reference = ReferenceTools(
-                self.inner, self.scenario, self.can_delete, self.book, self.meter
+                self.inner,
+                self.scenario,
+                self.can_delete,
+                can_list=self.can_list,
+                book=self.book,
+                meter=self.meter,
             )
 
     @property

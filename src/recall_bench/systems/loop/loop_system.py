@@ -37,7 +37,7 @@ from recall_bench.systems.loop.loop_memory import LoopMemory
 from recall_bench.systems.loop.loop_prompt import PROMPT_VERSION, digest_prompts
 from recall_bench.systems.loop.reference_tools import NoteBook
 
-LOOP_VERSION = "1"
+LOOP_VERSION = "2"
 """Increase it when the agent acts differently with the same prompts."""
 
 
@@ -76,7 +76,7 @@ class LoopSystem:
         self._inner = inner
         self._agent = agent
         self._meter = UsageMeter()
-        self._can_delete = Offer.DELETE in list_offers(inner)
+        self._offers = list_offers(inner)
         self.snapshots: Snapshots | None = _wrap_snapshots(self, inner.snapshots)
 
     def prepare_tasks(self) -> "LoopSystem":
@@ -124,7 +124,8 @@ class LoopSystem:
             scenario,
             name,
             self._meter,
-            can_delete=self._can_delete,
+            can_delete=Offer.DELETE in self._offers,
+            can_list=Offer.STORED in self._offers,
             book=book or NoteBook(),
         )
 

@@ -1,7 +1,9 @@
-"""The reference tools: save, search, update and delete over any memory of our contract.
+"""The reference tools: save, search, open, update and delete over any memory of our contract.
 
 A note is an episode of its own, numbered in the order of writing. An update deletes the note and
-ingests the new text, so a memory that cannot delete an episode has neither update nor delete.
+ingests the new text, so a memory that cannot delete an episode has neither update nor delete. A
+search may return parts of a note; what is opened is what the memory itself lists of it, so a memory
+that cannot list what it holds has no `open`.
 """
 
 from collections.abc import Mapping
@@ -15,8 +17,10 @@ from recall_bench.core.memory import (
     Answer,
     EraseScope,
     ErasingMemory,
+    ListingMemory,
     Memory,
     Passage,
+    StoredEntry,
 )
 from recall_bench.core.record import Record
 from recall_bench.core.retry import retry
@@ -28,12 +32,14 @@ DEFAULT_RESULTS = 10
 """How many notes a search returns where the run sets no number."""
 
 
-def _make_tool(role: ToolRole, description: str, **arguments: str) -> MemoryTool:
+def _make_tool(
+    role: ToolRole, description: str, *, name: str | None = None, **arguments: str
+) -> MemoryTool:
     properties = {
-        name: {"type": "string", "description": about} for name, about in arguments.items()
+        each: {"type": "string", "description": about} for each, about in arguments.items()
     }
     return MemoryTool(
-        name=role.value,
+        name=name or role.value,
         role=role,
         description=description,
         schema={"type": "object", "properties": properties, "required": list(arguments)},
@@ -45,8 +51,15 @@ SAVE = _make_tool(
 )
 SEARCH = _make_tool(
     ToolRole.SEARCH,
-    "Search the notes by words and meaning. Returns the best ones with their ids and dates.",
+    "Search the notes by words and meaning. Returns the best ones, or parts of them, each after "
+    "its id and the date of writing.",
     query="What to look for.",
+)
+OPEN = _make_tool(
+    ToolRole.SEARCH,
+    "Show all that the memory holds of a note.",
+    name="open",
+    id="The id of the note, as a search returned it.",
 )
 UPDATE = _make_tool(
     ToolRole.UPDATE,
@@ -86,14 +99,16 @@ class ReferenceTools:
     memory: Memory
     scenario: str
     can_delete: bool
+    can_list: bool = False
     book: NoteBook = field(default_factory=NoteBook)
     meter: UsageMeter = field(default_factory=UsageMeter)
     """What the memory reports to have spent on searches."""
     _is_settled: bool = True
 
     def list_tools(self) -> tuple[MemoryTool, ...]:
-        """Search and save, and the other two if the memory can delete."""
-        return (SAVE, SEARCH, UPDATE, DELETE) if self.can_delete else (SAVE, SEARCH)
+        """Save and search; open if the memory can list; the other two if it can delete."""
+        opening = (OPEN,) if self.can_list else ()
+        return (SAVE, SEARCH, *opening, *((UPDATE, DELETE) if self.can_delete else ()))
 
     async def call_tool(
         self,
@@ -107,6 +122,8 @@ class ReferenceTools:
         """Call a tool at a time of the story; SystemFault for an unknown note or an empty text."""
         words = {name: str(value) for name, value in arguments.items()}
         match tool.role:
+            case ToolRole.SEARCH if tool.name == OPEN.name:
+                return await self._open(words["id"])
             case ToolRole.SAVE:
                 return await self._save(words["text"], at)
             case ToolRole.SEARCH:
@@ -182,7 +199,22 @@ class ReferenceTools:
         shown = "\n".join(map(self._show, found))
         return ToolResult(text=shown or "nothing was found", found=tuple(found))
 
-    def _identify(self, passage: Passage) -> FoundNote:
+    async def _open(self, name: str) -> ToolResult:
+        note = self.book.notes.get(name)
+        if note is None or not isinstance(self.memory, ListingMemory):
+            raise SystemFault(f"there is no note {name!r}")
+        await retry(self.settle)
+        held = [
+            entry.text
+            for entry in await retry(self.memory.list_stored)
+            if self._identify(entry).note == name
+        ]
+        if not held:
+            raise SystemFault(f"the memory lists nothing of {name}; search for it")
+        found = FoundNote(text="\n".join(dict.fromkeys(held)), note=name)
+        return ToolResult(text=self._show(found), found=(found,))
+
+    def _identify(self, passage: Passage | StoredEntry) -> FoundNote:
         """The note that a passage is of: by its episode, its number, or its text."""
         notes = self.book.notes
         for name, note in notes.items():
