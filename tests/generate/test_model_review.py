@@ -90,6 +90,16 @@ def test_what_everybody_knows_is_shown_too(folder: Path) -> None:
     assert all("The lock is on the east side" in each.user for each in model.asked)
 
 
+def test_a_model_is_never_shown_an_empty_log(tmp_path: Path) -> None:
+    """In another language, question and day may have no word in common."""
+    asked = question("¿Quién lo pagó?", "Nadie.", 20)
+    model = ScriptedModel(lambda _: reply())
+    verified(write(tmp_path, DAYS, (asked,)), model)
+
+    assert "Frost on the sluice." in model.asked[0].user
+    assert "[day 12," not in model.asked[0].user
+
+
 def test_a_question_that_goes_anyway_is_not_asked_about(tmp_path: Path) -> None:
     folder = write(tmp_path, DAYS, [WINCH, {**WINCH, "id": "lock-2"}])
     model = ScriptedModel(lambda _: reply())

@@ -6,16 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.persona_story import Arc, Session, read_persona
-from recall_bench.generate.conversations import build_conversation_prompt, parse_dialogue
+from recall_bench.datasets.persona_story import Arc, Directive, Session, read_persona
+from recall_bench.generate.conversations import (
+    build_conversation_prompt,
+    count_most_turns,
+    parse_dialogue,
+)
 from recall_bench.generate.day_log import StoryDay, count_coverage, list_known_values
-from recall_bench.generate.days.day_plan import DayDensity, SessionPlan
-from recall_bench.generate.days.entry_prompt import choose_length
+from recall_bench.generate.days.day_plan import DayDensity, DayKind, PlannedDay, SessionPlan
+from recall_bench.generate.days.entry_prompt import build_entry_prompt, choose_length
 from recall_bench.generate.days.ledger_days import DueFact, SessionNotes, check_ledger_entry
 from recall_bench.generate.model_reply import RejectedReply
 from recall_bench.generate.shipped_personas import SOURCES
-from recall_bench.generate.tool_calls import parse_calls
+from recall_bench.generate.tool_calls import build_tool_calls_prompt, count_calls, parse_calls
 from recall_bench.generate.world.day_text import DayBlock
+from tests.generate.told_persona import a_day
 
 NOTED = (
     "Yaw pulls the exhibits, 76 of them. Reminders at 06:55: 6, all read. There are twelve rooms."
@@ -127,8 +132,16 @@ def test_who_writes_a_dialogue_is_told_who_takes_part() -> None:
     assert f"{session.id}: {', '.join(session.participants)}" in prompt.user
 
 
-def make_arc(name: str) -> Arc:
-    return Arc(id=name, type="project", title=name, description=name, start_day=1, end_day=9)
+def make_arc(name: str, *days: int) -> Arc:
+    return Arc(
+        id=name,
+        type="project",
+        title=name,
+        description=name,
+        start_day=1,
+        end_day=9,
+        directives=tuple(Directive(day=day, event=f"{name} costs £{day}.") for day in days),
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,12 +151,86 @@ def test_a_full_day_of_one_thread_need_not_be_padded(threads: int, heard: int, f
     plan = SessionPlan(
         session=Session(id="crew", kind="group"),
         density=DayDensity.BUSY,
-        arcs=tuple(make_arc(f"a{number}") for number in range(threads)),
+        arcs=tuple(make_arc(f"a{number}", 3) for number in range(threads)),
         echoes=tuple(make_arc(f"e{number}") for number in range(heard)),
     )
 
-    assert choose_length(plan).fewest == fewest
-    assert choose_length(plan).most == 450
+    assert choose_length(plan, 3).fewest == fewest
+    assert choose_length(plan, 3).most == 450
+    # Nothing is given for the threads on another day, so nothing has to be told in depth.
+    assert choose_length(plan, 4).fewest == 25 * (threads + heard)
+
+
+CREW = Session(id="crew", kind="group")
+
+
+@pytest.mark.parametrize(
+    ("day", "depth", "empty"),
+    [(3, True, "thread 2"), (4, False, "thread 1 and thread 2"), (5, True, None)],
+)
+def test_a_writer_is_told_which_threads_have_nothing_today(
+    day: int, depth: bool, empty: str | None
+) -> None:
+    arcs = (make_arc("Kiln", 3, 5), make_arc("Clay", 5))
+    plan = SessionPlan(session=CREW, density=DayDensity.NORMAL, arcs=arcs)
+    planned = PlannedDay(
+        place=0,
+        day=day,
+        at=date(2026, 1, 12),
+        kind=DayKind.ARC,
+        density=DayDensity.NORMAL,
+        session_plans=(plan,),
+    )
+    blocks = {f"thread {number}": arc.title for number, arc in enumerate(arcs, start=1)}
+    task = build_entry_prompt(planned, plan, blocks).user.partition("\n\n")[0]
+
+    assert ("told in as much depth" in task) is depth
+    assert (f"For {empty} nothing is given for today" in task) is (empty is not None)
+    assert ("nothing is given" in task) is (empty is not None)
+
+
+@pytest.mark.parametrize(("sessions", "most"), [(1, 12), (3, 12), (4, 16), (6, 24)])
+def test_a_day_of_many_sessions_has_room_for_them(sessions: int, most: int) -> None:
+    day = a_day(sessions=sessions, topics=1)
+    persona = read_persona(SOURCES / "harbour-office")
+    begun = [f"[session: s{number}]\nAnd?" for number in range(sessions)]
+    said = [*begun, *["Well."] * (most - sessions)]
+
+    assert count_most_turns(day) == most
+    assert f"Write 4 to {most} turns" in build_conversation_prompt(persona, day).user
+    assert isinstance(parse_dialogue(make_turns(*said), day), tuple)
+    assert parse_dialogue(make_turns(*said, "More.", "More."), day) == RejectedReply(
+        (f"it has {most + 2} turns; write 4 to {most}",)
+    )
+
+
+def test_who_speaks_in_a_group_is_marked() -> None:
+    persona = read_persona(SOURCES / "harbour-office")
+    group = next(each for each in persona.sessions if len(each.participants) > 1)
+    alone = next(each for each in persona.sessions if len(each.participants) == 1)
+
+    asked = build_conversation_prompt(persona, make_day(**{alone.id: "x", group.id: NOTED})).user
+    assert f"as in `{group.participants[0]}: …`" in asked
+    asked = build_conversation_prompt(persona, make_day(**{alone.id: NOTED})).user
+    assert "as in `Name: …`" in asked
+
+
+@pytest.mark.parametrize(
+    ("sessions", "sentences", "asked"),
+    [(1, 0, (1, 1)), (1, 1, (1, 1)), (1, 7, (3, 7)), (3, 2, (3, 6)), (1, 21, (7, 18))],
+)
+def test_as_many_calls_are_asked_for_as_the_log_has_matter(
+    sessions: int, sentences: int, asked: tuple[int, int]
+) -> None:
+    day = make_day(**{f"s{number}": "It rained. " * sentences for number in range(sessions)})
+    prompt = build_tool_calls_prompt(read_persona(SOURCES / "harbour-office"), day)
+
+    assert count_calls(day) == asked
+    assert f"{asked[0]} to {asked[1]} for a log of this length" in prompt.user
+
+
+def test_a_full_day_is_asked_for_no_more_calls_than_before() -> None:
+    assert count_calls(make_day(crew="It rained. " * 100)) == (8, 18)
 
 
 def test_no_line_of_a_prompt_is_longer_than_what_its_file_says() -> None:

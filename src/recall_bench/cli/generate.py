@@ -177,7 +177,7 @@ def generate_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - one 
     help="Format of the files [markdown].",
 )
 def generate_conversations_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - one value for each option
-    """Write every day as a dialogue of four to twelve turns (pass 2).
+    """Write every day as a dialogue of four turns or more (pass 2).
 
     The same command continues an interrupted one. `run --ingest conversations` feeds the dialogues
     to a system. Exits with 10 if some are missing.

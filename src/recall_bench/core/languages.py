@@ -188,6 +188,13 @@ def is_denial(text: str, language: Language) -> bool:
     return first is not None and first[1].casefold() in language.denials
 
 
+def is_affirmation(text: str, language: Language) -> bool:
+    """Whether a sentence begins with a yes."""
+    start = re.sub(r"\A\W+", "", text).casefold()
+    end = r"\b" if language.is_spaced else ""
+    return any(re.match(re.escape(yes.casefold()) + end, start) for yes in language.yes)
+
+
 def count_words(text: str, language: Language) -> int:
     """The number of words; without blanks between words, two characters count as one."""
     if language.is_spaced:

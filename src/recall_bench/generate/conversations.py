@@ -1,4 +1,7 @@
-"""The pass `generate-conversations`: every day as a dialogue of four to twelve turns."""
+"""The pass `generate-conversations`: every day as a dialogue of four to twelve turns, or more.
+
+A day of more than three sessions may have four turns a session.
+"""
 
 import json
 import re
@@ -24,9 +27,16 @@ if TYPE_CHECKING:
 MIN_TURNS = 4
 MAX_TURNS = 12
 """The fewest and the most turns of a dialogue."""
+TURNS_A_SESSION = 4
+"""The most turns a session, where that is more."""
 
 _LABEL = re.compile(r"^\*\*(User|Assistant)(?::\*\*|\*\*:)[ \t]*$", re.MULTILINE)
 """A line that starts a turn; inside a turn it would start another."""
+
+
+def count_most_turns(day: StoryDay) -> int:
+    """The most turns of a day's dialogue: each session has room for two questions."""
+    return max(MAX_TURNS, TURNS_A_SESSION * len(day.sessions))
 
 
 def format_session_mark(session: str) -> str:
@@ -77,9 +87,17 @@ def build_conversation_prompt(persona: Persona, day: StoryDay) -> Prompt:
         blocks,
         date=day.date_text,
         example=example,
+        speaker=_name_speaker(persona, day),
         least=MIN_TURNS,
-        most=MAX_TURNS,
+        most=count_most_turns(day),
     )
+
+
+def _name_speaker(persona: Persona, day: StoryDay) -> str:
+    """Somebody of the day's first group, as the example of a speaker."""
+    groups = (each for each in persona.sessions if each.id in day.sessions)
+    named = (each.participants[0] for each in groups if len(each.participants) > 1)
+    return next(named, "Name")
 
 
 def parse_dialogue(
@@ -105,7 +123,7 @@ def parse_dialogue(
             return RejectedReply((f"turn {number} has no role user or assistant with a content",))
         turns.append(Turn(speaker=role, text=remove_unwritable(content)))
     problems = (
-        *_check_shape(turns),
+        *_check_shape(turns, count_most_turns(day)),
         *_check_sessions(turns, day),
         *_find_invented_values(turns, day),
         *_find_leaks(turns, day, isolated),
@@ -113,10 +131,10 @@ def parse_dialogue(
     return RejectedReply(problems) if problems else tuple(turns)
 
 
-def _check_shape(turns: list[Turn]) -> tuple[str, ...]:
+def _check_shape(turns: list[Turn], most: int) -> tuple[str, ...]:
     problems = []
-    if not MIN_TURNS <= len(turns) <= MAX_TURNS:
-        problems.append(f"it has {len(turns)} turns; write {MIN_TURNS} to {MAX_TURNS}")
+    if not MIN_TURNS <= len(turns) <= most:
+        problems.append(f"it has {len(turns)} turns; write {MIN_TURNS} to {most}")
     wanted = ["user", "assistant"] * len(turns)
     if [turn.speaker for turn in turns] != wanted[: len(turns)]:
         problems.append("the turns do not alternate, user first")

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recall_bench.core.sentences import split_sentences
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.datasets.persona_files import Layout
 from recall_bench.datasets.persona_story import Persona
@@ -49,6 +50,24 @@ def render_tool_calls(calls: Sequence[ToolCall], day: StoryDay, persona: str) ->
     )
 
 
+FULL_DAY = 8, 18
+"""The fewest and the most calls that are asked for of a full day."""
+MAX_SENTENCES = 3
+"""The most sentences of a call."""
+
+
+def count_calls(day: StoryDay) -> tuple[int, int]:
+    """The fewest and the most calls for a log of this length: one for each one to three sentences.
+
+    A full day has no more than is usual, and every session has one.
+    """
+    sentences = sum(
+        len(split_sentences(line)) for topic in day.topics for line in topic.text.splitlines()
+    )
+    fewest = max(1, len(day.sessions), min(FULL_DAY[0], -(-sentences // MAX_SENTENCES)))
+    return fewest, max(fewest, min(FULL_DAY[1], sentences))
+
+
 _NEAR_DAYS = 7
 """How far words such as "tomorrow" and names of weekdays reach."""
 _MAX_PROBLEMS = 8
@@ -68,9 +87,12 @@ def build_tool_calls_prompt(persona: Persona, day: StoryDay) -> Prompt:
         ensure_ascii=False,
     )
     blocks = fence_blocks({"people": people, "log": day.body})
+    least, most = count_calls(day)
     return build_task_prompt(
         "tool-calls",
         blocks,
+        least=least,
+        most=most,
         date=day.date_text,
         iso=day.date.isoformat(),
         save=SAVE,

@@ -8,9 +8,9 @@ from recall_bench.core.verdict import SCALES
 from recall_bench.judging.rubric.prompt import KEYS, RubricKind, load_rubrics
 
 PUBLISHED = {
-    RubricKind.REFERENCE: ("1", "228d16435c6a"),
-    RubricKind.GROUNDED: ("1", "ea93b04f899e"),
-    RubricKind.BOUNDARY: ("1", "389563ab8c46"),
+    RubricKind.REFERENCE: ("2", "2e4224e5683e"),
+    RubricKind.GROUNDED: ("2", "c2f5be00613d"),
+    RubricKind.BOUNDARY: ("2", "43f72f3c139a"),
 }
 """What each version says, by the beginning of its digest."""
 

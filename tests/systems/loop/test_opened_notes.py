@@ -1,5 +1,6 @@
 """A note that a search returns in part can be opened, as far as the memory itself holds it."""
 
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -111,10 +112,13 @@ async def test_a_note_that_is_not_there_cannot_be_opened() -> None:
 
 def open_at_once(prompt: Prompt) -> str:
     """Saves the day, and opens the first note for every question."""
-    if not has_begun(prompt):
-        told = next(line for line in prompt.user.splitlines() if "I planted" in line)
-        return calls(("save", {"text": told}) if is_day(prompt) else ("open", {"id": "n1"}))
-    return answer("done" if is_day(prompt) else read_results(prompt)[0])
+    if has_begun(prompt):
+        return answer("done" if is_day(prompt) else read_results(prompt)[0])
+    if not is_day(prompt):
+        return calls(("open", {"id": "n1"}))
+    told = re.search("I planted .*", prompt.user)
+    assert told is not None
+    return calls(("save", {"text": told[0]}))
 
 
 def test_an_agent_opens_notes_of_a_built_in_and_that_is_no_search_that_ignores_its_query(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from recall_bench.core.foreign_cues import OPENERS
 from recall_bench.core.scenario import (
     PRINCIPAL,
     Disclosure,
@@ -83,13 +84,17 @@ class LintQuestion:
 
     @property
     def denies(self) -> bool:
-        """Whether its answer begins with a no."""
-        return _DENIAL.match(self.reference) is not None
+        """Whether its answer begins with a no, in any language that is known."""
+        opener = OPENERS.match(self.reference)
+        is_foreign = opener is not None and opener["yes"] is None
+        return is_foreign or _DENIAL.match(self.reference) is not None
 
     @property
     def affirms(self) -> bool:
-        """Whether its answer begins with a yes."""
-        return _YES.match(self.reference) is not None
+        """Whether its answer begins with a yes, in any language that is known."""
+        opener = OPENERS.match(self.reference)
+        is_foreign = opener is not None and opener["yes"] is not None
+        return is_foreign or _YES.match(self.reference) is not None
 
     @cached_property
     def stems(self) -> frozenset[str]:

@@ -203,7 +203,8 @@ def select_passages(corpus: LintCorpus, changes: ChangeFinder, asked: LintQuesti
     """Sections of the relevant days, of the days around and of later ones, in story order.
 
     The last day that shares an exact value with the answer would show a change. Sections that share
-    most words with the question come first.
+    most words with the question come first; if none shares any, those of the relevant days are
+    shown in order, because a model cannot judge by an empty log.
     """
     relevant = set(asked.days)
     later = _find_later_days(corpus, changes, asked)
@@ -219,6 +220,8 @@ def select_passages(corpus: LintCorpus, changes: ChangeFinder, asked: LintQuesti
         taken = _take_sections(corpus, asked, days, min(left, int(MAX_CHARACTERS * share)))
         left -= sum(len(section.text) for section in taken)
         chosen += taken
+    if not chosen:
+        chosen = _take_sections(corpus, asked, relevant, left, is_any=True)
     return "\n\n".join(_render_sections(corpus, chosen))
 
 
@@ -230,7 +233,12 @@ def _find_later_days(corpus: LintCorpus, changes: ChangeFinder, asked: LintQuest
 
 
 def _take_sections(
-    corpus: LintCorpus, asked: LintQuestion, days: Iterable[int], budget: int
+    corpus: LintCorpus,
+    asked: LintQuestion,
+    days: Iterable[int],
+    budget: int,
+    *,
+    is_any: bool = False,
 ) -> list[_DaySection]:
     scored = [
         (-_score_section(asked, section.text), section.day, section.place, section)
@@ -239,7 +247,7 @@ def _take_sections(
     ]
     taken = []
     for score, _, _, section in sorted(scored, key=lambda each: each[:3]):
-        if score and len(section.text) <= budget:
+        if (score or is_any) and len(section.text) <= budget:
             budget -= len(section.text)
             taken.append(section)
     return taken

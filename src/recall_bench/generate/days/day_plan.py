@@ -113,6 +113,12 @@ def is_turning(arc: Arc, day: int) -> bool:
     return day in fixed or any(each.day == day for each in arc.directives)
 
 
+def has_news(arc: Arc, day: int) -> bool:
+    """Whether the story says what happens in the arc on that day."""
+    turns = {arc.wrong_day, arc.corrected_day}
+    return day in turns or any(each.day == day for each in arc.directives)
+
+
 def is_echo_day(arc: Arc, day: int) -> bool:
     """Whether other sessions mention the arc that day: at its events, and every two weeks."""
     if not arc.referenced_sessions:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
+from recall_bench.core.languages import get_language, join_list
 from recall_bench.core.text_values import NAME, TextValue, find_claims
 from recall_bench.datasets.lint.history_checks import CorrectionArc, read_correction
 from recall_bench.datasets.persona_story import Arc, Persona
@@ -13,6 +14,7 @@ from recall_bench.generate.days.day_plan import (
     DayKind,
     PlannedDay,
     SessionPlan,
+    has_news,
     is_secret,
 )
 from recall_bench.generate.days.diary import PastEntries
@@ -37,7 +39,7 @@ _LENGTHS = {
 }
 _HEARSAY = ("one topic", 30, 100)
 _FEWEST_BY_MATTER = 80, 25
-"""Words for a thread and for something heard of: a day of one thread is not padded."""
+"""Words for a thread with news, and for one without or something heard of: no day is padded."""
 _THREAD, _HEARD, _SINCE = "thread", "heard of", "since then"
 
 
@@ -49,14 +51,19 @@ class EntryLength:
     most: int
 
 
-def choose_length(session_plan: SessionPlan) -> EntryLength:
-    """The length of an entry; short if the session only mentions arcs of others."""
+def choose_length(session_plan: SessionPlan, day: int) -> EntryLength:
+    """The length of an entry; short if the session only mentions arcs of others.
+
+    At least so many words for each thread with news today, and fewer for one without.
+    """
     if session_plan.echoes and not session_plan.arcs:
         return EntryLength(*_HEARSAY[1:])
     fewest, most = _LENGTHS[session_plan.density][2:]
     if session_plan.arcs:
         thread, heard = _FEWEST_BY_MATTER
-        fewest = min(fewest, thread * len(session_plan.arcs) + heard * len(session_plan.echoes))
+        news = sum(has_news(arc, day) for arc in session_plan.arcs)
+        others = len(session_plan.arcs) - news + len(session_plan.echoes)
+        fewest = min(fewest, thread * news + heard * others)
     return EntryLength(fewest, most)
 
 
@@ -105,7 +112,7 @@ def build_entry_prompt(
 
 def _describe_task(planned: PlannedDay, session_plan: SessionPlan, blocks: dict[str, str]) -> str:
     mood, count, *_ = _LENGTHS[session_plan.density]
-    length = choose_length(session_plan)
+    length = choose_length(session_plan, planned.day)
     if session_plan.echoes and not session_plan.arcs:
         count = _HEARSAY[0]
     elif session_plan.arcs:
@@ -115,7 +122,8 @@ def _describe_task(planned: PlannedDay, session_plan: SessionPlan, blocks: dict[
     has_threads = any(name.startswith(_THREAD) for name in blocks)
     has_hearsay = any(name.startswith(_HEARD) for name in blocks)
     if has_threads:
-        said.append("The threads belong to this conversation and are told in some depth.")
+        said.append("The threads belong to this conversation.")
+        said += _describe_news(planned, session_plan, blocks)
     if has_hearsay:
         said.append("What is only heard of gets a sentence or two.")
     if planned.kind is DayKind.GAP or not (has_threads or has_hearsay):
@@ -128,6 +136,23 @@ def _describe_task(planned: PlannedDay, session_plan: SessionPlan, blocks: dict[
             "then”."
         )
     return " ".join(said)
+
+
+def _describe_news(
+    planned: PlannedDay, session_plan: SessionPlan, blocks: dict[str, str]
+) -> Iterator[str]:
+    """Say which threads have something to tell today, and what to do with the others."""
+    names = {f"{_THREAD} {number}": arc for number, arc in enumerate(session_plan.arcs, start=1)}
+    told = [name for name, arc in names.items() if name in blocks and has_news(arc, planned.day)]
+    others = [name for name in names if name in blocks and name not in told]
+    if told:
+        yield "What has news today is told in as much depth as the material allows."
+    if others:
+        yield (
+            f"For {join_list(others, get_language('en'))} nothing is given for today: a sentence "
+            "or two on the work that went on and on what is open, in general words and without a "
+            "result."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +205,7 @@ def collect_requirements(
         session=session_plan.session.id,
         day=day,
         at=planned.at,
-        length=choose_length(session_plan),
+        length=choose_length(session_plan, day),
         due=tuple(_find_due_values(session_plan.arcs, day)),
         stated=tuple(_find_due_beliefs(session_plan.arcs, day)),
         hidden=hidden,

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from recall_bench.core.languages import is_affirmation, is_denial
 from recall_bench.core.scenario import BOUNDARY, PRINCIPAL, Disclosure
 from recall_bench.datasets.persona_story import Session
 from recall_bench.generate.checks.check_result import ProblemKind, QuestionProblem
@@ -166,15 +167,18 @@ class ModelQuestionWriter:
                 make_format_problem("it has no twin about something that did not happen"),
             ]
             return [QuestionCandidate(entry, flaws=flaws)]
-        if not read_text(raw, "answer").lower().startswith("yes"):
-            flaws = [*flaws, make_format_problem("what happened is answered with Yes")]
+        language = self._view.language
+        if not is_affirmation(read_text(raw, "answer"), language):
+            problem = f"what happened is answered with {language.yes[0]}"
+            flaws = [*flaws, make_format_problem(problem)]
         others = [
             make_format_problem(f"it has no {key}")
             for key in ("question", "answer")
             if not read_text(twin, key)
         ]
-        if not read_text(twin, "answer").lower().startswith("no"):
-            others.append(make_format_problem("what did not happen is answered with No"))
+        if not is_denial(read_text(twin, "answer"), language):
+            no = language.denials[0].capitalize()
+            others.append(make_format_problem(f"what did not happen is answered with {no}"))
         told = [day.number for day in self._view.list_days(window)]
         denial = {
             **{key: entry[key] for key in ("category", "difficulty", "query_session")},

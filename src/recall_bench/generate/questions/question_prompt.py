@@ -24,7 +24,12 @@ from recall_bench.generate.prompt_text import load_prompt
 from recall_bench.generate.questions.candidates import read_text
 from recall_bench.generate.questions.quotation import VisibilityRule
 from recall_bench.generate.questions.story_view import StoryView, build_excerpts
-from recall_bench.generate.questions.window import NEGATIVE, RULES, QuestionWindow
+from recall_bench.generate.questions.window import (
+    NEGATIVE,
+    RULES,
+    QuestionWindow,
+    describe_category,
+)
 from recall_bench.models.model import FencedText, Prompt, fence_blocks
 
 DAY_TOKENS = 48_000
@@ -71,7 +76,10 @@ def build_questions_prompt(
     task = load_prompt("questions-task").format(
         today=telling.format_date(window.last),
         wanted=_describe_counts(categories),
-        rules="\n".join(f"- {name}: {RULES[name]}" for name in dict.fromkeys(categories)),
+        rules="\n".join(
+            f"- {name}: {describe_category(name, telling.language)}"
+            for name in dict.fromkeys(categories)
+        ),
         common=load_prompt("questions-rules"),
         negative=NEGATIVE,
     )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from recall_bench.core.languages import LANGUAGE_CODES, Language, get_language
 from recall_bench.core.scenario import PRINCIPAL, compute_story_date
 from recall_bench.core.words import CHARACTERS_A_TOKEN
 from recall_bench.datasets.lint.value_index import NO_SESSION
@@ -171,6 +172,12 @@ class StoryView:
     days: Mapping[int, StoryDay]
     """Every day with a log, in story order."""
     members: SessionMembers
+
+    @property
+    def language(self) -> Language:
+        """The language of the days; English for one that the program does not know."""
+        code = self.persona.language
+        return get_language(code if code in LANGUAGE_CODES else "en")
 
     def list_days(self, window: QuestionWindow) -> list[StoryDay]:
         """The days of a window."""

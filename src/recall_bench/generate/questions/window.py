@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from recall_bench.core.languages import Language
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES
 
 QuestionEntry = Mapping[str, object]
@@ -94,11 +95,13 @@ RULES = {
     "factual-recall": "one value that these days state in one place: a figure, a name, a date, a "
     "place. Nothing that is repeated on several days.",
     "temporal-reasoning": "the order of two or three events, the time between two, or the date of "
-    "one, worked out from dates and times that the text gives.",
+    "one, worked out from dates and times that the text gives. The dates of the days count; where "
+    "they and the text do not tell an order or a distance, there is none to ask.",
     "decision-tracking": "who proposed what, who objected, what was chosen and for what reason. "
     "Never the outcome alone.",
     "contradiction-resolution": "a value that was corrected or replaced: what holds as of a date "
-    "you name, after the change or before it. The evidence quotes the old and the new.",
+    "you name, after the change or before it. The evidence quotes the old and the new; where the "
+    "text does not hold both, there is none to ask.",
     CROSS_REFERENCE: "two matters told apart from each other that share a person, a cause or a "
     "thing. The answer names the link, which no single place spells out.",
     RECENCY: "a detail stated once, on the earliest day you are shown that holds one, and never "
@@ -106,13 +109,20 @@ RULES = {
     SYNTHESIS: "a count, a sum, a comparison, a list or a change over at least two days, with a "
     "quotation from each. Never what one day says by itself. requires_synthesis is true.",
     NEGATIVE: "whether something happened. The question itself is about something that did happen: "
-    "its answer begins with Yes and adds what happened. Its `twin` asks, as "
+    "its answer begins with {yes} and adds what happened. Its `twin` asks, as "
     "naturally, about something plausible that did not happen: its answer begins with "
-    "No and adds what is known instead. Both name the date or the occasion.",
+    "{no} and adds what is known instead. Both name the date or the occasion.",
     GROUP: "who in a conversation of several people said, asked for or opposed something. Say "
     "which conversation by its business, and do not name the person in the question.",
 }
-"""The instructions for each category. The tenth, boundary, has a mode of its own."""
+"""The instructions for each category. The tenth, boundary, has a mode of its own. The words for yes
+and no are those of the story's language."""
+
+
+def describe_category(name: str, language: Language) -> str:
+    """The instruction for a category, with the words for yes and no of the story's language."""
+    return RULES[name].format(yes=language.yes[0], no=language.denials[0].capitalize())
+
 
 _STANDARD = tuple(category for category in CATEGORIES if category != BOUNDARY)
 
