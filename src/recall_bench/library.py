@@ -477,12 +477,14 @@ def run_suite(
     only: Sequence[str] = (),
     patience_s: float = 5.0,
     load_s: float = 5.0,
+    is_owned: bool = False,
     **given: Any,  # noqa: ANN401 - the fields of Settings
 ) -> "BehaviourReport":
     """Run a behaviour suite and return its figures: `run_suite("erasure", adapter="bm25")`.
 
     The adapter may also be your class or object. `stories` is the number of each kind, `only` names
-    kinds. The same call continues a run that was interrupted.
+    kinds, and `is_owned` says that a server elsewhere is yours to put under load. The same call
+    continues a run that was interrupted.
     """
     from recall_bench.reporting.behaviour.suite_report import (
         build_behaviour_report,
@@ -502,6 +504,7 @@ def run_suite(
         only=tuple(only),
         patience_s=patience_s,
         load_s=load_s,
+        is_owned=is_owned,
     )
     done = execute(assemble_behaviour(request, own), observe)
     if done.stopped_by is not None:

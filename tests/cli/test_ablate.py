@@ -35,6 +35,28 @@ def test_one_table_on_stdout_and_the_rest_beside_it(ablate: Ablate) -> None:
     assert sorted(journals()) == ["base", "k=1", "k=2"]
 
 
+def test_several_judges_give_a_range_and_say_what_depends_on_them(
+    ablate: Ablate, tmp_path: Path
+) -> None:
+    (tmp_path / "harsh.py").write_text(
+        "def judge(exhibit):\n    return {'correctness': 0, 'completeness': 0, 'grounded': 1}\n"
+    )
+    judges = ("--judges", f"offline,{tmp_path / 'harsh.py'}")
+
+    shown = ablate("--adapter", "bm25", "--grid", "k=1", *judges, "--json")
+    table = ablate("--adapter", "bm25", "--grid", "k=1", *judges)
+
+    report = json.loads(shown.out)
+    for row in report["rows"]:
+        first, second = row["judges"]
+        assert first["mean"] == row["mean"]
+        assert second["mean"] == 1.0
+        assert f"16.7–{100 * row['mean'] / 6:.1f}" in table.out
+    assert len(report["orders"]) == 1
+    assert report["orders"][0] in table.out
+    assert "judges: the lowest and the highest score by offline, " in table.out
+
+
 def test_the_same_command_runs_nothing_again(ablate: Ablate) -> None:
     first = ablate("--adapter", "bm25", "--grid", "k=1")
     before = journals()

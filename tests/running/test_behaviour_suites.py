@@ -220,6 +220,9 @@ def test_kind_that_is_not_there_is_named() -> None:
     [
         ("http://192.0.2.7:8000", True),
         ("grpc://memory.example:1", True),
+        ("openai:http://192.0.2.7:8000/v1", True),
+        ("a2a:https://agent.example", True),
+        ("openai:http://127.0.0.1:8000/v1", False),
         ("http://127.0.0.1:8000", False),
         ("http://localhost:8000", False),
         ("http://[::1]:8000", False),

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 @setting_options("adapter", "data", adapter="The system, as for `run`")
 @option("--profile", type=PATH, help="YAML profile of the base variant; flags win over it.")
 @setting_options(
-    *("personas", "ranges", "arcs", "sample", "groups_enabled", "seed", "judge", "config"),
+    *("personas", "ranges", "arcs", "sample", "groups_enabled", "seed", "judge", "judges"),
+    "config",
     judge="The judge, as for `run`",
 )
 @click.option(

@@ -59,6 +59,8 @@ def build_command(paths: tuple[Path, ...], out: Path, title: str, signers: Path 
         click.echo(f"{suite.title}")
         for group in suite.groups:
             click.echo(f"  {group.number}. {', '.join(group.systems)}")
+        if (judges := suite.describe_judges()) is not None:
+            click.echo(f"  {judges}")
     click.echo(f"{count} files in {out}; open {out / 'index.html'}", err=True)
     return _REFUSED if found.refused else 0
 

@@ -27,6 +27,7 @@ _GROUPS = {
     "Common options": _COMMON,
     "System": tuple(name for name in (*SYSTEM, *AGENT) if name not in _COMMON),
     "Stories": ("top_k", "patience_s", "load_s", "is_owned"),
+    "Limits": ("max_cost_usd", "max_tokens"),
     "Folder": ("resume",),
 }
 """The options of `suite` by title."""
@@ -35,7 +36,13 @@ _GROUPS = {
 @click.command("suite", cls=GroupedCommand, option_groups=_GROUPS)
 @click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
 @setting_options(*SYSTEM, *AGENT)
-@setting_options("reader", "top_k", "seed", seed="Seed of the stories")
+@setting_options(
+    *("reader", "top_k", "seed", "max_cost_usd", "max_tokens"),
+    seed="Seed of the stories",
+    max_cost_usd="Stop when reader and our agent have cost this much; a higher limit continues",
+    max_tokens="Stop when reader and our agent have used this many tokens; "
+    "a higher limit continues",
+)
 @option("--stories", type=COUNT, help="Stories of each kind [as the suite has].")
 @click.option(
     "--patience",

@@ -9,11 +9,19 @@ from recall_bench.core.errors import BudgetSpent, JudgeGone, ReplyPending
 from recall_bench.core.usage import Usage, explain_missing_price, explain_missing_tokens
 
 SYSTEM = "system"
+PAYS_ONCE = "and pays for nothing twice"
+"""What a run does that is continued with more money."""
 
 
 def name_provider(model: str) -> str:
     """Name the provider of a model such as `openai:gpt-5-mini`."""
     return f"provider {model.partition(':')[0]}"
+
+
+def _join_work(names: list[str]) -> str:
+    """Name the work that is paid for, with its verb."""
+    *most, last = names or ["it"]
+    return f"{', '.join(most)} and {last} have" if most else f"{last} has"
 
 
 class CallLimiter:
@@ -48,6 +56,8 @@ class Budget:
         max_calls: int | None = None,
         pays_reader: bool = False,
         pays_agent: bool = False,
+        pays_judge: bool = True,
+        on_resume: str = PAYS_ONCE,
     ) -> None:
         self._places = anyio.Semaphore(places)
         self.calls = CallLimiter(max_calls)
@@ -56,9 +66,9 @@ class Budget:
         self._allowed_usd = allowed_usd
         self._allowed_tokens = allowed_tokens
         self._elsewhere = elsewhere
-        self._work = "reading and judging have" if pays_reader else "judging has"
-        if pays_agent:
-            self._work = f"our agent{', reading' if pays_reader else ''} and judging have"
+        paid = {"our agent": pays_agent, "reading": pays_reader, "judging": pays_judge}
+        self._work = _join_work([name for name, is_paid in paid.items() if is_paid])
+        self._on_resume = on_resume
         self.stop_reason: BudgetSpent | JudgeGone | None = None
         self.pending: ReplyPending | None = None
         """The last reply that comes later; it stops nothing."""
@@ -81,7 +91,7 @@ class Budget:
         if (limit := self._find_reached_limit()) is not None:
             spent = BudgetSpent(
                 f"{self._work} {limit}; "
-                "the same command with a higher one goes on, and pays for nothing twice"
+                f"the same command with a higher one goes on, {self._on_resume}"
             )
             self.stop(spent)
             raise spent

@@ -312,6 +312,16 @@ class Paid(_JournalEvent, frozen=True, kw_only=True, tag="paid"):
     review."""
 
 
+class ReadingPaid(_JournalEvent, frozen=True, kw_only=True, tag="reading_paid"):
+    """The reader or our agent cost something in a story that no other event states.
+
+    It was asked whether something is known by now, or the story was cut off.
+    """
+
+    scenario: str
+    usage: Usage
+
+
 class StoryStarted(_JournalEvent, frozen=True, kw_only=True, tag="story_started"):
     """A story of a behaviour suite begins; what an earlier attempt at it recorded is void."""
 
@@ -375,6 +385,7 @@ Event = (
     | NotJudged
     | OtherVerdict
     | Paid
+    | ReadingPaid
     | StoryStarted
     | Observed
     | StoryEnded

@@ -25,6 +25,7 @@ from recall_bench.core.event import (
     NotJudged,
     OtherVerdict,
     Paid,
+    ReadingPaid,
     RunEnded,
     RunResumed,
     Settled,
@@ -354,7 +355,7 @@ class TrialStates:
                 self._require_answer(trial)
                 self._set(trial, TrialState.NOT_JUDGED)
                 self._add_cost(usage)
-            case Paid() | AgentEnded():
+            case Paid() | AgentEnded() | ReadingPaid():
                 self._apply_payment(event)
             case Ingested() | Settled() | FeedFailed():
                 self._apply_feeding(event)
@@ -369,7 +370,7 @@ class TrialStates:
             case RunResumed():
                 self.has_ended = False
 
-    def _apply_payment(self, event: Paid | AgentEnded) -> None:
+    def _apply_payment(self, event: Paid | AgentEnded | ReadingPaid) -> None:
         if isinstance(event, Paid):
             self._add_cost(event.usage, event.review_usage, event.judge)
         elif event.usage is not None:

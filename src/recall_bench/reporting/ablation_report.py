@@ -11,7 +11,12 @@ from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import Expects
 from recall_bench.core.tables import escape_markdown, make_table
 from recall_bench.core.words import estimate_tokens
-from recall_bench.metrics.comparison import PairedComparison, adjust_p_values, compare
+from recall_bench.metrics.comparison import (
+    PairedComparison,
+    TrialMarks,
+    adjust_p_values,
+    compare,
+)
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.formats import (
@@ -21,9 +26,21 @@ from recall_bench.reporting.formats import (
     format_number,
     format_score,
 )
+from recall_bench.reporting.judge_scores import (
+    JUDGES_HEAD,
+    JudgedPair,
+    JudgeMean,
+    compare_by_judge,
+    describe_judge_column,
+    describe_orders,
+    format_judge_range,
+    list_judge_means,
+)
 from recall_bench.runs.estimates import POINTS
+from recall_bench.runs.judge_sensitivity import open_judge_views
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise
+from recall_bench.runs.trials import read_trials
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -72,6 +89,8 @@ class AblationRow(ComputedRecord, frozen=True, kw_only=True):
     """Delivered with an answer, on average and about."""
     query_ms: float | None
     """For an answer, on average."""
+    judges: tuple[JudgeMean, ...] = ()
+    """The score by each judge, the first one first; empty if there is one."""
     caveat: str | None = None
     """Why the scores may not be quoted, if they may not."""
 
@@ -91,6 +110,8 @@ class AblationReport(Record, frozen=True, kw_only=True):
     """Versions of the harness that worked on the runs, each once."""
     rows: tuple[AblationRow, ...]
     """The base first."""
+    orders: tuple[str, ...] = ()
+    """Which differences depend on the judge, in sentences; empty if there is one judge."""
 
 
 @dataclass(slots=True)
@@ -124,8 +145,11 @@ def compare_variants(
     base = folders[variants[0].name]
     measures = {each.name: _measure_run(folders[each.name]) for each in variants}
     compared = _compare_with_base(measures, variants[0].name)
+    judged = {each.name: _read_points(folders[each.name]) for each in variants}
     rows = [
-        _build_row(each, folders[each.name], measures[each.name], compared.get(each.name))
+        _build_row(each, folders[each.name], measures[each.name], compared.get(each.name)).replace(
+            judges=list_judge_means(judged[each.name])
+        )
         for each in variants
     ]
     return AblationReport(
@@ -140,7 +164,31 @@ def compare_variants(
         comparisons=len(variants) - 1,
         codes=tuple(dict.fromkeys(code for folder in folders.values() for code in folder.codes)),
         rows=tuple(rows),
+        orders=_describe_orders(judged, variants[0].name, measures),
     )
+
+
+def _read_points(folder: RunFolder) -> dict[str, TrialMarks]:
+    """The points of each trial by every judge of a run."""
+    views = zip(folder.plan.judge_names, open_judge_views(folder), strict=True)
+    return {name: read_trials(view).points for name, view in views}
+
+
+def _describe_orders(
+    judged: Mapping[str, Mapping[str, TrialMarks]],
+    base: str,
+    measures: Mapping[str, _VariantMeasures],
+) -> tuple[str, ...]:
+    templates = measures[base].templates
+    pairs = {
+        judge: {
+            name: JudgedPair(points, found[judge], templates)
+            for name, found in judged.items()
+            if name != base and judge in found
+        }
+        for judge, points in judged[base].items()
+    }
+    return describe_orders(compare_by_judge(pairs), base) if len(pairs) > 1 else ()
 
 
 def _build_row(
@@ -243,6 +291,11 @@ HEADS = (
 _NOTHING = "–"
 
 
+def list_heads(comparison: AblationReport) -> tuple[str, ...]:
+    """The heads of the table."""
+    return (*HEADS, JUDGES_HEAD) if any(row.judges for row in comparison.rows) else HEADS
+
+
 def format_cells(row: AblationRow) -> tuple[str, ...]:
     """A row as words, one for each head."""
     difference = row.difference
@@ -258,6 +311,7 @@ def format_cells(row: AblationRow) -> tuple[str, ...]:
         _NOTHING if row.hit_share is None else f"{format_number(100 * row.hit_share, 1)}%",
         _NOTHING if row.tokens is None else f"{row.tokens:,.0f}",
         _NOTHING if row.query_ms is None else format_number(row.query_ms, 1),
+        *filter(None, [format_judge_range(row.judges)]),
     )
 
 
@@ -295,6 +349,9 @@ def list_notes(comparison: AblationReport) -> Iterator[str]:
             f"{len(comparison.codes)} versions of the harness made these runs; "
             "for one version, start again in another folder."
         )
+    if names := [each.judge for each in comparison.rows[0].judges]:
+        yield describe_judge_column(names)
+    yield from comparison.orders
     for row in comparison.rows:
         if row.caveat:
             yield f"! {row.variant}: {row.caveat}; its scores may not be quoted"
@@ -323,7 +380,8 @@ def render_markdown(comparison: AblationReport) -> str:
 
 
 def _build_table(comparison: AblationReport) -> tables.Table:
-    return make_table(HEADS, [format_cells(row) for row in comparison.rows], text=(4,))
+    rows = [format_cells(row) for row in comparison.rows]
+    return make_table(list_heads(comparison), rows, text=(4,))
 
 
 def render_table(comparison: AblationReport) -> "Table":
@@ -332,7 +390,7 @@ def render_table(comparison: AblationReport) -> "Table":
     from rich.text import Text
 
     table = Table(title=format_title(comparison), title_justify="left", caption_justify="left")
-    for n, head in enumerate(HEADS):
+    for n, head in enumerate(list_heads(comparison)):
         table.add_column(head, justify="left" if n in (0, 4) else "right")
     for row in comparison.rows:
         words = [Text(word) for word in format_cells(row)]

@@ -6,15 +6,12 @@ trials, and a p-value flips the sign of whole questions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
 
-import msgspec
-
 from recall_bench.core.errors import BenchError, UsageError
-from recall_bench.core.plan import Plan
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.bootstrap import RESAMPLES
@@ -30,6 +27,15 @@ from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.analyses.costs import list_seconds
 from recall_bench.reporting.behaviour.scorecard import Scorecard, build_scorecard
 from recall_bench.reporting.groups import describe_judge, estimate_marks, find_quantile, group_by
+from recall_bench.reporting.judge_order import JudgedDifference
+from recall_bench.reporting.judge_scores import (
+    JudgedPair,
+    JudgeMean,
+    compare_by_judge,
+    describe_orders,
+    list_judge_means,
+)
+from recall_bench.reporting.matrix_runs import CellRun, SystemRuns
 from recall_bench.reporting.run_comparison import (
     Contrast,
     adjust_contrasts,
@@ -37,12 +43,12 @@ from recall_bench.reporting.run_comparison import (
     is_significant,
 )
 from recall_bench.reporting.run_pairs import explain_other_measure, find_differences, pair_trials
-from recall_bench.reporting.trial_scores import explain_missing_scores, read_scored_trials
+from recall_bench.reporting.trial_scores import explain_missing_scores
 from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE
 from recall_bench.runs.run_cache import open_run_folder
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange, estimate_row_range
-from recall_bench.runs.summary import RunStatus, Summary, summarise
+from recall_bench.runs.summary import RunStatus, summarise
 from recall_bench.runs.trials import ScoreScale, TrialRow, TrialTable
 
 
@@ -104,6 +110,8 @@ class SystemFigures(ComputedRecord, frozen=True, kw_only=True):
     not_judged: int
     categories: tuple[PlaceMean, ...]
     checkpoints: tuple[PlaceMean, ...]
+    judges: tuple[JudgeMean, ...] = ()
+    """The score by each judge, the first one first; empty if there is one."""
 
     @property
     def spread(self) -> float | None:
@@ -159,6 +167,9 @@ class SettingReport(Record, frozen=True, kw_only=True):
     """The public dataset that was asked; None for personas."""
     score: ScoreScale | None = None
     """What its protocol scores the systems by; None for marks."""
+    orders: tuple[str, ...] = ()
+    """Which orders with the baseline depend on the judge, in sentences; empty if there is one
+    judge."""
 
 
 class SettingContrast(Record, frozen=True, kw_only=True):
@@ -198,61 +209,8 @@ class MatrixReport(Record, frozen=True, kw_only=True):
     suites: tuple[SuiteScores, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellRun:
-    """A valid run of a cell, read."""
-
-    seed: int
-    folder: RunFolder
-    summary: Summary
-    table: TrialTable
-
-    @classmethod
-    def read(cls, seed: int, folder: RunFolder, summary: Summary) -> "CellRun":
-        """With all its trials."""
-        return cls(seed=seed, folder=folder, summary=summary, table=read_scored_trials(folder))
-
-    @property
-    def plan(self) -> Plan:
-        """What was run."""
-        return self.folder.plan
-
-    @property
-    def ingest_s(self) -> float:
-        """Seconds that feeding and settling took."""
-        return sum(part.clock.feeding_s for part in self.summary.checkpoints)
-
-
-def merge_seeds(runs: Mapping[int, CellRun], seeds: Sequence[int]) -> TrialTable:
-    """All trials of these runs; the repeats of each seed follow those of the seed before."""
-    first = next(iter(runs.values()))
-    if len(seeds) == 1:
-        return first.table
-    repeats = first.plan.repeats
-    rows = tuple(
-        msgspec.structs.replace(
-            row,
-            trial=row.trial.replace(repeat=row.trial.repeat + repeats * seeds.index(seed)),
-        )
-        for seed, run in runs.items()
-        for row in run.table.rows
-    )
-    # A plan has one seed: the first stands for all, in every table alike.
-    plan = first.plan.replace(repeats=repeats * len(seeds), seed=seeds[0])
-    return TrialTable(plan=plan, rows=rows, items=first.table.items, scale=first.table.scale)
-
-
 _WIDEST = 3
 """How many categories, and checkpoints, with the widest gap between systems are listed."""
-
-
-@dataclass(slots=True, kw_only=True)
-class _SystemRuns:
-    """One system under one setting."""
-
-    system: str
-    runs: dict[int, CellRun] = field(default_factory=dict)
-    table: TrialTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,7 +257,7 @@ def build_matrix_report(
             missing.append(found)
     seeds = tuple(dict.fromkeys(cell.seed for cell in cells))
     rows = {
-        (setting, system): _SystemRuns(system=system, runs=found, table=merge_seeds(found, seeds))
+        (setting, system): SystemRuns.merge(system, found, seeds)
         for (setting, system), found in runs.items()
     }
     compared = _MatrixComparison(baseline, systems, rows, resamples)
@@ -378,7 +336,7 @@ class _MatrixComparison:
         self,
         baseline: str,
         systems: Sequence[str],
-        rows: Mapping[tuple[str, str], _SystemRuns],
+        rows: Mapping[tuple[str, str], SystemRuns],
         resamples: int,
     ) -> None:
         self._baseline = baseline
@@ -395,6 +353,7 @@ class _MatrixComparison:
         )
         self._refusals = {key: each for key, each in found.items() if isinstance(each, str)}
         self._p_values = self._compare_others()
+        self._judged = self._compare_by_judge()
 
     @property
     def count(self) -> int:
@@ -422,6 +381,10 @@ class _MatrixComparison:
             widest=_find_widest(figures),
             dataset=None if not rows or (card := rows[0].table.plan.dataset) is None else card.name,
             score=rows[0].table.scale if rows else None,
+            orders=describe_orders(
+                {key[1]: found for key, found in self._judged.items() if key[0] == name},
+                self._baseline,
+            ),
         )
 
     def compare_settings(self, names: Sequence[str]) -> tuple[SettingContrast, ...]:
@@ -457,7 +420,7 @@ class _MatrixComparison:
             for key, each in found.items()
         )
 
-    def _compare_baseline(self, setting: str, row: _SystemRuns) -> Contrast | str:
+    def _compare_baseline(self, setting: str, row: SystemRuns) -> Contrast | str:
         base = self._rows.get((setting, self._baseline))
         if base is None:
             return f"the baseline {self._baseline} has no valid run under {setting}"
@@ -468,6 +431,22 @@ class _MatrixComparison:
             return compare_pair(row.system, base.table, row.table, pairs, resamples=self._resamples)
         except UsageError as error:
             return str(error)
+
+    def _compare_by_judge(self) -> dict[tuple[str, str], list[JudgedDifference]]:
+        """Each system against the baseline by every judge that both have, if these are several."""
+        pairs: dict[str, dict[tuple[str, str], JudgedPair]] = {}
+        for (setting, system), row in self._rows.items():
+            base = self._rows.get((setting, self._baseline))
+            if base is None or (setting, system) not in self._contrasts:
+                continue
+            for judge, table in row.judged.items():
+                if judge in base.judged and len(row.judged) > 1:
+                    first = base.judged[judge]
+                    found = pair_trials(first, table)
+                    marks = found.select_marks(first.points), found.select_marks(table.points)
+                    pair = JudgedPair(*marks, found.templates)
+                    pairs.setdefault(judge, {})[setting, system] = pair
+        return compare_by_judge(pairs, resamples=self._resamples)
 
     def _compare(self, first: TrialTable, second: TrialTable) -> PairedComparison | None:
         pairs = pair_trials(first, second)
@@ -516,7 +495,7 @@ class _MatrixComparison:
         return tuple(sorted(ranked, key=lambda each: -each.score.value))
 
 
-def _explain_refusal(first: _SystemRuns, second: _SystemRuns) -> str | None:
+def _explain_refusal(first: SystemRuns, second: SystemRuns) -> str | None:
     """Why two systems may not be compared: `compare` refuses the same with the same words."""
     shared = [seed for seed in first.runs if seed in second.runs]
     if not shared:
@@ -534,7 +513,7 @@ def _explain_refusal(first: _SystemRuns, second: _SystemRuns) -> str | None:
     return None
 
 
-def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
+def _summarise_system(row: SystemRuns, resamples: int) -> SystemFigures:
     table, runs = row.table, row.runs
     tally = sum_tallies(run.summary.overall for run in runs.values())
     estimate = partial(estimate_marks, templates=table.templates, resamples=resamples)
@@ -565,6 +544,7 @@ def _summarise_system(row: _SystemRuns, resamples: int) -> SystemFigures:
         not_judged=tally.not_judged,
         categories=_average_places(table, some.asked_categories, lambda each: each.category),
         checkpoints=_average_places(table, checkpoints, lambda each: each.trial.checkpoint),
+        judges=list_judge_means({name: each.points for name, each in row.judged.items()}),
     )
 
 

@@ -35,6 +35,11 @@ from recall_bench.reporting.headlines import (
     list_bound_notes,
     mark_doubt,
 )
+from recall_bench.reporting.judge_scores import (
+    JUDGES_HEAD,
+    describe_judge_column,
+    format_judge_range,
+)
 from recall_bench.reporting.matrix_report import (
     BaselineContrast,
     MatrixReport,
@@ -132,6 +137,8 @@ def list_notes(report: MatrixReport) -> Iterator[str]:
         "withhold, of those that could. errors: trials not answered or not judged, of all that "
         "are owed."
     )
+    if judged := next((each.judges for each in systems if each.judges), None):
+        yield describe_judge_column([each.judge for each in judged])
     if any(setting.dataset is None for setting in report.settings):
         yield from (f"{note}." for note in list_bound_notes([each.bounds for each in systems]))
     yield (
@@ -204,19 +211,22 @@ def _build_setting(report: MatrixReport, setting: SettingReport) -> Iterator[Mat
 
 
 def _build_scores(setting: SettingReport) -> Table:
+    has_judges = any(each.judges for each in setting.systems)
     heads = (
-        *("system", "score", "95 %", "silence", "ceiling", "of the way"),
-        *("invented", "leaked", "questions"),
+        *("system", "score", "95 %", *([JUDGES_HEAD] if has_judges else [])),
+        *("silence", "ceiling", "of the way", "invented", "leaked", "questions"),
     )
-    return _build_table(heads, [_make_score_row(each) for each in setting.systems])
+    rows = [_make_score_row(each, has_judges=has_judges) for each in setting.systems]
+    return _build_table(heads, rows)
 
 
-def _make_score_row(each: SystemFigures) -> tuple[str, ...]:
+def _make_score_row(each: SystemFigures, *, has_judges: bool) -> tuple[str, ...]:
     bounds = each.bounds
     return (
         each.system,
         format_score(each.score.value, 1) + mark_doubt(bounds),
         format_range(each.score, scale=OF_100) or NO_DATA,
+        *([format_judge_range(each.judges) or NO_DATA] if has_judges else []),
         NO_DATA if bounds is None else format_score(bounds.floor, 1),
         NO_DATA if bounds is None else format_ceiling(bounds, 1),
         NO_DATA if bounds is None else describe_place(bounds),
@@ -269,7 +279,7 @@ def _build_against(report: MatrixReport, setting: SettingReport) -> MatrixSectio
     return MatrixSection(
         title=f"{_name_setting(setting)}: against {report.baseline}",
         grid=_build_table(heads, rows),
-        notes=tuple(footnotes),
+        notes=(*footnotes, *setting.orders),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from recall_bench.core.budget import Budget
+from recall_bench.core.budget import PAYS_ONCE, Budget
 from recall_bench.core.event import Answered
 from recall_bench.core.plan import Plan
 from recall_bench.core.tool_call import LOOP_PREFIX
@@ -21,6 +21,7 @@ from recall_bench.running.components import RunContext
 from recall_bench.running.lifecycle import list_open_trials
 from recall_bench.systems.reply import is_paid
 
+_REDOES_STORY = "and does the story again that was cut off"
 WITHOUT_VERDICT = frozenset({TrialState.ANSWERED, TrialState.NOT_JUDGED})
 
 
@@ -49,6 +50,8 @@ class Backlog:
             max_calls=context.max_calls,
             pays_reader=is_paid(context.reader),
             pays_agent=plan.system.name.startswith(LOOP_PREFIX),
+            pays_judge=not plan.unjudged,
+            on_resume=PAYS_ONCE if plan.behaviour is None else _REDOES_STORY,
         )
 
     @property

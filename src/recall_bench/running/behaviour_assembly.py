@@ -42,7 +42,7 @@ SUITE_SETTINGS = frozenset(
         *("allow_read", "endpoint", "system_model", "system_embedder", "embedding_cache"),
         *("timeout_ms", "grpc_timeout_ms", "grpc_ca", "ingest_timeout_ms", "reader", "top_k"),
         *("max_context_tokens", "seed", "executor", "into", "resume"),
-        *("agent_model", "max_steps", "agent_tokens"),
+        *("agent_model", "max_steps", "agent_tokens", "max_cost_usd", "max_tokens"),
     }
 )
 """The settings that a suite uses; others are of runs over personas."""
@@ -215,7 +215,8 @@ def assemble_behaviour(request: BehaviourRequest, own: MemorySystem | None = Non
 
 def refuse_foreign_server(adapter: str) -> None:
     """UsageError if the target is an address that is not on this machine."""
-    host = urlsplit(adapter).hostname if "://" in adapter else None
+    address = adapter.removeprefix("openai:").removeprefix("a2a:")
+    host = urlsplit(address).hostname if "://" in address else None
     if host is None or host == "localhost":
         return
     try:
@@ -225,7 +226,7 @@ def refuse_foreign_server(adapter: str) -> None:
     if not is_here:
         raise UsageError(
             f"--adapter: {host} is not this machine; load is sent to a server of your own only, "
-            "so say --i-own-this-server if it is"
+            "so say --i-own-this-server if it is, or iOwnThisServer: true in a matrix"
         )
 
 

@@ -31,8 +31,9 @@ from recall_bench.core.behaviour import (
     WriteStep,
 )
 from recall_bench.core.budget import Budget
-from recall_bench.core.errors import NotOffered, ReaderPending, SystemFault
+from recall_bench.core.errors import BudgetSpent, NotOffered, ReaderPending, SystemFault
 from recall_bench.core.event import (
+    AgentEnded,
     Answered,
     Event,
     Exchanged,
@@ -40,6 +41,7 @@ from recall_bench.core.event import (
     Ingested,
     NotAnswered,
     Observed,
+    ReadingPaid,
     RunEnded,
     Settled,
     StoryEnded,
@@ -61,6 +63,7 @@ from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.scenario import Item
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates
+from recall_bench.core.usage import Usage
 from recall_bench.metrics.planted import contains, find_planted, search_folder
 from recall_bench.running.agent_events import record_day_sessions, record_question_sessions
 from recall_bench.running.backlog import Backlog
@@ -90,12 +93,18 @@ async def run_stories(
         if card.id in states.ended_stories:
             continue
         story = StoryRun(stories[card.id], plan, states.scenarios[card.id], context, budget)
-        events = await story.run()
+        try:
+            events = await story.run()
+        except BaseException:
+            # Paid for, though the story is done again.
+            story.record_payment(story.sum_unrecorded())
+            raise
         if story.pending:
             pending += story.pending
             continue
         for event in events:
             context.record(event)
+        story.record_payment(story.polling_usage)
     if pending:
         raise pending[-1]
     context.record(RunEnded(at=datetime.now(UTC)))
@@ -129,6 +138,11 @@ class StoryRun:
         self.pending: list[ReaderPending] = []
         """Answers that the reader gives later."""
         self._barriers: dict[str, _Barrier] = {}
+        self._lanes: list[_LaneRun] = []
+        self.polling_usage = Usage()
+        """What reading cost for answers that are compared and not recorded."""
+        self.stop_reason: BudgetSpent | None = None
+        """Why no lane begins anything new."""
 
     async def run(self) -> list[Event]:
         """Do the steps of all lanes at once, and return what is still to be recorded."""
@@ -139,14 +153,38 @@ class StoryRun:
                 return [StoryEnded(at=datetime.now(UTC), scenario=name)]
             if not self.states.done_count:
                 self.record(started)
-        lanes = [_LaneRun(self, lane) for lane in self.story.lanes]
+        lanes = self._lanes = [_LaneRun(self, lane) for lane in self.story.lanes]
         meter = ResourceMeter(is_here=self.system.card.computes) if self._is_load else None
         async with anyio.create_task_group() as group:
             for lane in lanes:
                 group.start_soon(lane.run, meter)
+        if self.stop_reason is not None:
+            raise self.stop_reason
         recorded: list[Event] = [event for lane in lanes for event in lane.events]
         begun = [] if self.is_kept else [started]
         return [*begun, *recorded, StoryEnded(at=datetime.now(UTC), scenario=name)]
+
+    def sum_unrecorded(self) -> Usage:
+        """Sum what reader and agent cost in a story that was cut off, as far as no event says."""
+        kept_back = (event for lane in self._lanes for event in lane.events)
+        total = self.polling_usage
+        for event in kept_back:
+            match event:
+                case Answered(reading_usage=Usage() as usage) | AgentEnded(usage=Usage() as usage):
+                    total += usage
+        return total
+
+    def record_payment(self, usage: Usage) -> None:
+        """Record what no other event states, if it is anything."""
+        if usage != Usage():
+            name = self.story.scenario.id
+            self.record(ReadingPaid(at=datetime.now(UTC), scenario=name, usage=usage))
+
+    def stop(self, reason: BudgetSpent) -> None:
+        """Let each lane end before its next step: what is being read is paid for."""
+        self.stop_reason = self.stop_reason or reason
+        for barrier in self._barriers.values():
+            barrier.open.set()
 
     @property
     def _is_load(self) -> bool:
@@ -154,8 +192,9 @@ class StoryRun:
 
     async def wait(self, name: str) -> None:
         """Wait until every lane has come to this step."""
-        barrier = self._barriers.setdefault(name, _Barrier(self._count_waiting(name)))
-        await barrier.wait()
+        if self.stop_reason is None:
+            barrier = self._barriers.setdefault(name, _Barrier(self._count_waiting(name)))
+            await barrier.wait()
 
     def _count_waiting(self, name: str) -> int:
         return sum(
@@ -211,7 +250,11 @@ class _LaneRun:
         try:
             await self._open()
             for step in self._lane.steps:
+                if self._story.stop_reason is not None:
+                    return
                 await self._do[type(step)](step)
+        except BudgetSpent as reason:
+            self._story.stop(reason)
         finally:
             if self._memory is not None:
                 with anyio.CancelScope(shield=True):
@@ -276,6 +319,7 @@ class _LaneRun:
         )
 
     async def _write(self, step: WriteStep) -> None:
+        self.budget.check()
         if not self._is_open:
             return
         episode = self._story.story.get_episode(step.episode)
@@ -341,6 +385,8 @@ class _LaneRun:
                 message=str(self._fault),
                 seconds=0.0,
             )
+        story.budget.check()
+        story.finisher.refuse_if_spent()
         question = item.ask(
             self._lane.opened_as, self.scenario.compute_date(max(self._day, 1)), plan.top_k
         )
@@ -470,6 +516,7 @@ class _LaneRun:
         outcome = await self._ask_item(item, step.phase)
         if isinstance(outcome, NotAnswered):
             return False
+        self._story.polling_usage += outcome.reading_usage or Usage()
         answer = outcome.answer
         if step.wants:
             text = "\n".join(passage.text for passage in answer.passages)

@@ -185,7 +185,12 @@ def _assemble_cell(cell: MatrixCell, building: BuildProgress | None) -> Job:
         return assemble_evaluation(cell.request, open_dataset(cell.request)).job
     if suite is None:
         return assemble(cell.settings, building=building)
-    request = BehaviourRequest(suite=suite.name, settings=cell.settings, stories=suite.stories)
+    request = BehaviourRequest(
+        suite=suite.name,
+        settings=cell.settings,
+        stories=suite.stories,
+        is_owned=suite.is_owned,
+    )
     if suite.patience_s is not None:
         request = replace(request, patience_s=suite.patience_s)
     if suite.load_s is not None:

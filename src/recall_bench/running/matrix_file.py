@@ -29,7 +29,8 @@ _TOP = (
     *("datasets", "suites", "recall"),
     *_WHERE_DONE,
 )
-_SUITE = ("name", "stories", "patience", "loadTime")
+_OWNED = "iOwnThisServer"
+_SUITE = ("name", "stories", "patience", "loadTime", _OWNED)
 _SYSTEM = ("name", "adapter", "factory", "config", "run", "models")
 _DATASET: Final = {
     "dataset": str,
@@ -75,6 +76,8 @@ class MatrixSuite:
     stories: int | None = None
     patience_s: float | None = None
     load_s: float | None = None
+    is_owned: bool = False
+    """Whether a server that is not on this machine may be put under load."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,11 +360,15 @@ class _MatrixReader:
             value = given.get(key)
             if value is not None and not (type(value) in (int, float) and value > 0):
                 self._add_problem(f"{value!r} is no time; say seconds as a number", *at, key)
+        is_owned = given.get(_OWNED, False)
+        if not isinstance(is_owned, bool):
+            self._add_problem(f"{is_owned!r} is neither true nor false", *at, _OWNED)
         return MatrixSuite(
             name=given["name"],
             stories=stories,
             patience_s=given.get("patience"),
             load_s=given.get("loadTime"),
+            is_owned=is_owned is True,
         )
 
     def _read_recall(self, raw: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from array import array
 from dataclasses import dataclass, field
 from math import ceil
 
-from recall_bench.core.event import Answered, Event, Exchanged, Metered
+from recall_bench.core.event import Answered, Event, Exchanged, Metered, ReadingPaid
 from recall_bench.core.usage import Usage
 
 
@@ -50,6 +50,8 @@ class ServiceStats:
         match event:
             case Answered():
                 self._note_answer(event)
+            case ReadingPaid(usage=usage):
+                self.reader_usage = self.reader_usage + usage
             case Metered(stage=stage, usage=usage):
                 self.metered[stage] = self.metered.get(stage, Usage()) + usage
             case Exchanged(exchange=exchange):

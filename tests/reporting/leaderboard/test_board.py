@@ -15,6 +15,7 @@ from recall_bench.reporting.leaderboard.board import (
     BoardRun,
     BoardSubmission,
     EntryCheck,
+    RankGroup,
     build_board,
     group_systems,
     read_run,
@@ -121,6 +122,45 @@ def test_the_command_names_stories_seed_and_checkpoints(board: Board) -> None:
         f"recall-bench run --adapter bm25 --personas bakery-de --arcs arcs-60d.yaml "
         f"--edition 2 --world-seed {entry.seed} --ranges 30d"
     )
+
+
+def test_runs_of_several_judges_show_their_range(tmp_path: Path) -> None:
+    import recall_bench
+
+    runs = []
+    for system in ("bm25", "recency", "none"):
+        into = tmp_path / system
+        recall_bench.run(
+            adapter=system,
+            personas=("bakery-de",),
+            ranges=("30d",),
+            judges="offline,offline@strict",
+            into=into,
+            heatmap_png=False,
+        )
+        runs.append(read_run(RunFolder.open(into), system, BoardSubmission(), (), ("verified",)))
+
+    (suite,) = (board := build_board(runs)).suites
+    pages = {file.name: file.content.decode() for file in list_files(board)}
+
+    (strict,) = suite.judge_groups
+    assert strict.judge == "offline@strict"
+    assert {name for group in strict.groups for name in group.systems} == {"bm25", "recency"}
+    said = suite.describe_judges()
+    assert said is not None
+    assert said in pages["index.html"]
+    for entry in suite.entries:
+        assert [each.judge for each in entry.judges] == ["offline", "offline@strict"]
+        assert entry.score is not None
+        assert entry.judges[0].mean == pytest.approx(entry.score.value)
+        assert "--judges offline,offline@strict" in entry.command
+        assert "over 2 judges" in pages[f"system/{entry.system}.html"]
+    turned = (
+        RankGroup(number=1, systems=("recency",)),
+        RankGroup(number=2, systems=("bm25",)),
+    )
+    unlike = suite.replace(judge_groups=(strict.replace(groups=turned),)).describe_judges()
+    assert unlike == "By offline@strict the groups are 1. recency; 2. bm25."
 
 
 class Links(HTMLParser):

@@ -13,6 +13,7 @@ from recall_bench.reporting.matrix_picture import CEILING, SILENCE, build_specif
 from recall_bench.reporting.matrix_report import MatrixReport
 from recall_bench.reporting.matrix_text import render_markdown, render_text
 from recall_bench.reporting.run_comparison import compare_runs
+from recall_bench.reporting.trial_scores import measure_judges
 from recall_bench.running.matrix_run import open_matrix, report_matrix
 from recall_bench.runs.estimates import estimate_hallucination, estimate_overall
 from recall_bench.runs.run_folder import RunFolder
@@ -52,6 +53,29 @@ def test_figures_are_those_of_compare_on_the_same_folders(three: Path, tmp_path:
     assert {each.system: each.score.value for each in setting.ranking} == {
         ranks[each.letter]: each.mean.value for each in expected.ranking
     }
+
+
+def test_with_several_judges_a_score_has_a_range(write: Write, invoke: Invoke) -> None:
+    judges = "models: {judges: [offline, offline@strict, offline@lenient]}"
+    path = write(f"{judges}\nsystems: [bm25, none]\nseeds: [42, 43]")
+    assert invoke("matrix", path).code == 0
+
+    (setting,) = (report := reported(path)).settings
+
+    assert len(setting.orders) == 1
+    text = render_text(report)
+    assert "judges: the lowest and the highest score by offline, offline@strict" in text
+    assert setting.orders[0] in text
+    for each in setting.systems:
+        names = [judge.judge for judge in each.judges]
+        assert names == ["offline", "offline@strict", "offline@lenient"]
+        assert each.judges[0].mean == pytest.approx(each.score.value)
+        folder = RunFolder.open(path.parent / "runs/default/42" / each.system)
+        found = measure_judges(folder)
+        assert found is not None
+        alone = [judge.score and judge.score.value for judge in found.judges]
+        # Both seeds ask all questions of this story, so they come to the same.
+        assert [judge.mean for judge in each.judges] == pytest.approx(alone)
 
 
 def test_scores_and_rates_are_those_of_each_run(three: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from recall_bench import run_matrix
 from recall_bench.cli.main import cli
 from recall_bench.core.errors import BenchError
 from recall_bench.reporting.matrix_text import render_markdown, render_text
+from recall_bench.running.matrix_cells import assemble_cells
 from recall_bench.running.matrix_run import open_matrix
 from tests.running.matrix.conftest import Write
 
@@ -97,6 +98,10 @@ def test_a_suite_that_was_cut_off_is_missing_and_goes_on(write: Write) -> None:
         ("suites: [{name: tenants, stories: 0}]", "0 is no number of stories"),
         ("suites: [{name: load, loadTime: 5s}]", "'5s' is no time; say seconds as a number"),
         ("suites: [{name: load, rate: 5}]", "unknown key 'rate'"),
+        (
+            "suites: [{name: load, iOwnThisServer: maybe}]",
+            "iOwnThisServer: 'maybe' is neither true nor false",
+        ),
         ("suites: [5]", "a suite is a name"),
         ("recall: false", "nothing is left to run"),
         ("recall: maybe\nsuites: [load]", "'maybe' is neither true nor false"),
@@ -107,6 +112,24 @@ def test_what_is_wrong_is_said_with_its_place(write: Write, text: str, problem: 
         open_matrix(write(f"systems: [none]\n{text}"))
 
     assert problem in str(raised.value)
+
+
+@pytest.mark.parametrize("is_owned", [False, True])
+def test_load_goes_to_a_server_elsewhere_if_its_owner_says_so(write: Write, is_owned: bool) -> None:
+    owned = "iOwnThisServer: true, " if is_owned else ""
+    path = write(
+        "systems: [{name: far, adapter: 'http://far.invalid:9'}]\nrecall: false\n"
+        f"suites: [{{{owned}name: load}}]"
+    )
+    _, cells = open_matrix(path)
+
+    if is_owned:
+        # It may be measured; that nothing is there is found by the cell.
+        [cell] = assemble_cells(cells)
+        assert cell.job is None
+        return
+    with pytest.raises(BenchError, match="iOwnThisServer: true in a matrix"):
+        assemble_cells(cells)
 
 
 def test_no_system_has_the_folder_of_a_suite(write: Write) -> None:

@@ -5,11 +5,12 @@ Runs on fresh seeds of the same stories are one suite, because a seed keeps the 
 changes their answers; runs on the stories as released are another.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 from shlex import join
+from statistics import fmean
 
 from recall_bench.core.memory import ReaderCard
 from recall_bench.core.plan import DrawnStory, Lifecycle, Plan
@@ -21,8 +22,10 @@ from recall_bench.generate.shipped_personas import load_catalogue
 from recall_bench.metrics.comparison import adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
+from recall_bench.reporting.judge_scores import JudgeMean, list_judge_means
 from recall_bench.reporting.run_pairs import list_settings
 from recall_bench.runs.estimates import POINTS, RunEstimates
+from recall_bench.runs.judge_sensitivity import open_judge_views
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import summarise
@@ -82,6 +85,8 @@ class BoardRun:
     """The name of the bundle or run folder."""
     folder: RunFolder
     table: TrialTable
+    judged: Mapping[str, TrialTable]
+    """The same by each judge of the run, by its name; the first gives the score."""
     submission: BoardSubmission
     checks: tuple[EntryCheck, ...]
     badges: tuple[str, ...]
@@ -110,6 +115,8 @@ class Entry(ComputedRecord, frozen=True, kw_only=True):
     ended: datetime
     score: Estimate | None
     """Points of 6."""
+    judges: tuple[JudgeMean, ...]
+    """The score by each judge, the first one first; empty if there is one."""
     bounds: ScoreRange | None
     invented: Estimate | None
     leaked: Estimate | None
@@ -137,6 +144,13 @@ class RankGroup(Record, frozen=True, kw_only=True):
     systems: tuple[str, ...]
 
 
+class JudgeGroups(Record, frozen=True, kw_only=True):
+    """The groups by another judge that judged every ranked system."""
+
+    judge: str
+    groups: tuple[RankGroup, ...]
+
+
 class BoardSuite(ComputedRecord, frozen=True, kw_only=True):
     """One measurement that several systems share."""
 
@@ -156,6 +170,22 @@ class BoardSuite(ComputedRecord, frozen=True, kw_only=True):
     groups: tuple[RankGroup, ...]
     comparisons: int
     """How many pairs were tested; their p-values are adjusted together."""
+    judge_groups: tuple[JudgeGroups, ...]
+    """The groups by each other judge; empty if there is none that judged all systems."""
+
+    def describe_judges(self) -> str | None:
+        """Whether the groups depend on the judge, in a sentence; None without other judges."""
+        if not self.judge_groups:
+            return None
+        unlike = [each for each in self.judge_groups if each.groups != self.groups]
+        if not unlike:
+            return f"All {len(self.judge_groups) + 1} judges give the same groups."
+        return " ".join(
+            f"By {each.judge} the groups are "
+            + "; ".join(f"{group.number}. {', '.join(group.systems)}" for group in each.groups)
+            + "."
+            for each in unlike
+        )
 
 
 class Board(Record, frozen=True, kw_only=True):
@@ -180,10 +210,13 @@ def read_run(
     badges: tuple[str, ...],
 ) -> BoardRun:
     """Read the trials of a verified run."""
+    views = zip(folder.plan.judge_names, open_judge_views(folder), strict=True)
+    judged = {name: read_trials(view) for name, view in views}
     return BoardRun(
         source=source,
         folder=folder,
-        table=read_trials(folder),
+        table=judged[folder.plan.judge_names[0]],
+        judged=judged,
         submission=submission,
         checks=checks,
         badges=badges,
@@ -225,7 +258,7 @@ def _build_suite(runs: Sequence[BoardRun]) -> BoardSuite:
     entries = {name: _build_entry(run) for name, run in newest.items()}
     order = sorted(entries, key=lambda name: -_get_score(entries[name]))
     ranked = [name for name in order if CONTROL not in entries[name].badges]
-    p_values = _compare_all({name: newest[name] for name in ranked})
+    p_values = _compare_all({name: newest[name].table for name in ranked}, ranked)
     plan = runs[0].plan
     return BoardSuite(
         title=_describe_suite(plan),
@@ -241,7 +274,23 @@ def _build_suite(runs: Sequence[BoardRun]) -> BoardSuite:
         earlier=tuple(_build_entry(run) for found in by_system.values() for run in found[1:]),
         groups=tuple(group_systems(ranked, p_values)),
         comparisons=len(p_values),
+        judge_groups=tuple(_group_by_judge({name: newest[name] for name in ranked})),
     )
+
+
+def _group_by_judge(runs: Mapping[str, BoardRun]) -> Iterator[JudgeGroups]:
+    """The groups by each judge, but the first, that judged every one of these runs."""
+    first = next(iter(runs.values()), None)
+    if len(runs) < 2 or first is None:
+        return
+    for judge in list(first.judged)[1:]:
+        tables = {name: run.judged[judge] for name, run in runs.items() if judge in run.judged}
+        if len(tables) == len(runs) and all(table.points for table in tables.values()):
+            means = {name: fmean(table.points.values()) for name, table in tables.items()}
+            order = sorted(means, key=lambda name: -means[name])
+            yield JudgeGroups(
+                judge=judge, groups=tuple(group_systems(order, _compare_all(tables, order)))
+            )
 
 
 def name_system(run: BoardRun) -> str:
@@ -253,11 +302,13 @@ def _get_score(entry: Entry) -> float:
     return -1.0 if entry.score is None else entry.score.value
 
 
-def _compare_all(runs: Mapping[str, BoardRun]) -> dict[tuple[str, str], float]:
+def _compare_all(
+    tables: Mapping[str, TrialTable], order: Sequence[str]
+) -> dict[tuple[str, str], float]:
     """The adjusted p-value of each pair, question by question; seeds keep the questions."""
     found = {}
-    for one, two in combinations(runs, 2):
-        first, second = runs[one].table, runs[two].table
+    for one, two in combinations(order, 2):
+        first, second = tables[one], tables[two]
         result = compare(first.points, second.points, limits=POINTS, templates=first.templates)
         if result is not None:
             found[one, two] = result.p_value
@@ -293,6 +344,7 @@ def _build_entry(run: BoardRun) -> Entry:
         source=run.source,
         ended=folder.ended,
         score=means.estimate_overall(),
+        judges=list_judge_means({name: table.points for name, table in run.judged.items()}),
         bounds=means.estimate_range(),
         invented=means.estimate_invented(),
         leaked=means.estimate_leaked(),
@@ -332,7 +384,8 @@ def describe_command(plan: Plan, submission: BoardSubmission) -> str:
         "--seed": (plan.seed, usual.seed),
         "--top-k": (plan.top_k, usual.top_k),
         "--max-context-tokens": (plan.max_context_tokens, usual.max_context_tokens),
-        "--judge": (plan.judge.model or plan.judge.name, usual.judge),
+        "--judge": (_name_part(plan.judge), usual.judge) if not plan.other_judges else (None, None),
+        "--judges": (_name_judges(plan), None),
         "--appellate-judge": (_name_part(plan.appellate), usual.appellate_judge),
         "--review": (plan.review.value, usual.review.value),
         "--judge-memory-window": (plan.judge_memory_window, usual.judge_memory_window),
@@ -355,6 +408,16 @@ def describe_command(plan: Plan, submission: BoardSubmission) -> str:
     if plan.groups_enabled:
         words.append("--groups-enabled")
     return join(words)
+
+
+def _name_judges(plan: Plan) -> str | None:
+    """What to give to `--judges`; None for a single judge."""
+    if not plan.other_judges:
+        return None
+    cards = (plan.judge, *plan.other_judges)
+    return ",".join(
+        f"{_name_part(card)}{'' if card.reading is None else f'@{card.reading}'}" for card in cards
+    )
 
 
 def _name_part(card: JudgeCard | ReaderCard | None) -> str | None:

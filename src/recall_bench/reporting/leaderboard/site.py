@@ -27,6 +27,7 @@ from recall_bench.reporting.headlines import (
     format_way,
     mark_doubt,
 )
+from recall_bench.reporting.judge_scores import JudgeMean, format_judge_range
 from recall_bench.reporting.leaderboard.board import (
     AS_RELEASED,
     BADGES,
@@ -53,6 +54,12 @@ _FOLDERS = ("category", "system")
 GROUP_NOTE = (
     "Systems in one group do not differ significantly from the best of that group: a paired test "
     "of every question, p-values adjusted over all pairs of the table (Holm), 5 %"
+)
+
+JUDGES_NOTE = (
+    "where a run has several judges, the first gives the score, and the range over all of them "
+    "stands beside it; the verdicts of the first are derived again, those of the others are the "
+    "word of its authors"
 )
 
 
@@ -216,7 +223,7 @@ def _render_suite(suite: BoardSuite, others: Sequence[BoardSuite], *, root: str)
         cells = [
             make_element("td", str(number) if is_first else "", class_="group"),
             _render_name(entry, root),
-            _render_track(entry.score, entry.bounds),
+            _render_track(entry.score, entry.bounds, entry.judges),
             _render_figure(columns[3], "–" if entry.bounds is None else format_way(entry.bounds)),
             _render_figure(columns[4], format_rate(entry.invented)),
             _render_figure(columns[5], format_rate(entry.leaked)),
@@ -239,7 +246,14 @@ def _render_suite(suite: BoardSuite, others: Sequence[BoardSuite], *, root: str)
         make_element("h2", suite.title, class_="untrusted-text"),
         table,
         make_element("p", make_element("small", _describe_settings(suite)), class_="quiet"),
+        *_render_judge_note(suite),
     )
+
+
+def _render_judge_note(suite: BoardSuite) -> Iterator[Markup]:
+    """Whether the groups depend on the judge."""
+    if (said := suite.describe_judges()) is not None:
+        yield make_element("p", said, class_="quiet untrusted-text")
 
 
 def _shorten_title(suite: BoardSuite, other: BoardSuite) -> str:
@@ -277,7 +291,9 @@ def _render_figure(name: str, text: str) -> Markup:
     return make_element("td", text, class_="figure", data_name=name)
 
 
-def _render_track(score: Estimate | None, bounds: ScoreRange | None) -> Markup:
+def _render_track(
+    score: Estimate | None, bounds: ScoreRange | None, judges: Sequence[JudgeMean] = ()
+) -> Markup:
     """The score on a line from 0 to 100, with its interval, silence and the ceiling."""
     if score is None:
         return make_element("td", NO_DATA, class_="score")
@@ -297,7 +313,7 @@ def _render_track(score: Estimate | None, bounds: ScoreRange | None) -> Markup:
     return make_element(
         "td",
         make_element("b", format_score(score.value), mark_doubt(bounds)),
-        make_element("small", f" {_format_ends(score)}", class_="quiet"),
+        make_element("small", f" {_format_ends(score)}{_format_judges(judges)}", class_="quiet"),
         make_element("span", *marks, class_="track", role="img", aria_label=label),
         class_="score",
     )
@@ -318,6 +334,11 @@ def _format_ends(score: Estimate) -> str:
     if score.low is None or score.high is None:
         return ""
     return f"({format_score(score.low)}–{format_score(score.high)})"
+
+
+def _format_judges(judges: Sequence[JudgeMean]) -> str:
+    found = format_judge_range(judges)
+    return "" if found is None else f" {found} over {len(judges)} judges"
 
 
 def _format_latency(entry: Entry) -> str:
@@ -379,7 +400,7 @@ def _render_cell(found: CategoryScore | None) -> Markup:
 
 
 def _render_legend() -> Markup:
-    notes = (GROUP_NOTE, WAY_NOTE, INVENTION_NOTE, DOUBT_NOTE)
+    notes = (GROUP_NOTE, JUDGES_NOTE, WAY_NOTE, INVENTION_NOTE, DOUBT_NOTE)
     return make_element(
         "section",
         make_element("h2", "How to read this"),
@@ -488,6 +509,11 @@ def _render_entry(suite: BoardSuite, entry: Entry, *, is_newest: bool) -> Markup
         "Answer": _describe_latency(entry),
         "Ingestion": format_duration(entry.ingest_s),
     }
+    if entry.judges:
+        facts["Judges"] = (
+            f"{_format_judges(entry.judges).strip()} "
+            f"({', '.join(each.judge for each in entry.judges)})"
+        )
     if entry.seed is not None:
         facts["Seed"] = entry.seed
     checks = (

@@ -1,0 +1,111 @@
+"""A suite stops where the money ends, counts all that was paid for, and goes on with more."""
+
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.errors import BudgetSpent
+from recall_bench.core.event import Answered, ReadingPaid
+from recall_bench.core.settings import Settings
+from recall_bench.core.usage import Usage
+from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
+from recall_bench.running.experiment import execute
+from recall_bench.runs.journal import JOURNAL, read_events
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.run_result import RunResult
+from tests.commands import Invoke
+
+PAID_READER = """
+from recall_bench.core.usage import Usage
+from recall_bench.generate.procedures.scripted_doer import reply_to_task
+from recall_bench.models.model import Reply
+from pathlib import Path
+
+def model(prompt):
+    with Path({calls!r}).open("a") as file:
+        file.write("x")
+    usage = Usage(calls=1, input_tokens=90, output_tokens=10, cost_usd=0.25)
+    return Reply(text=reply_to_task(prompt.user), usage=usage)
+
+model.is_priced = True
+"""
+
+
+class PaidSuite:
+    """Runs of one suite in one folder, with a reader that costs a quarter of a dollar."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.into = folder / "run"
+        self.calls_file = folder / "calls"
+        self.reader = folder / "reader.py"
+        self.reader.write_text(PAID_READER.format(calls=str(self.calls_file)))
+
+    @property
+    def calls(self) -> int:
+        """How often the reader was called in all runs."""
+        return len(self.calls_file.read_text()) if self.calls_file.exists() else 0
+
+    @property
+    def recorded(self) -> Usage:
+        """What the journal says that was paid."""
+        return RunFolder.open(self.into).states.reading_usage
+
+    def run(self, suite: str, only: tuple[str, ...], **limits: object) -> RunResult:
+        settings = Settings(into=self.into, adapter="bm25", reader=str(self.reader), **limits)  # type: ignore[arg-type]
+        request = BehaviourRequest(
+            suite=suite, settings=settings, stories=1, patience_s=0.1, only=only
+        )
+        return execute(assemble_behaviour(request))
+
+
+@pytest.fixture
+def paid(tmp_path: Path) -> PaidSuite:
+    return PaidSuite(tmp_path)
+
+
+def test_tasks_that_are_paid_for_are_kept(paid: PaidSuite) -> None:
+    stopped = paid.run("procedures", (), max_cost_usd=2.0)
+
+    assert isinstance(stopped.stopped_by, BudgetSpent)
+    assert "reading has cost $2.0000 and --max-cost allows $2.0000" in str(stopped.stopped_by)
+    assert paid.calls == 8
+
+    finished = paid.run("procedures", ())
+
+    assert finished.stopped_by is None
+    owed = sum(isinstance(each, Answered) for each in read_events(paid.into / JOURNAL))
+    assert paid.calls == owed == 90
+    assert paid.recorded.cost_usd == pytest.approx(0.25 * paid.calls)
+
+
+@pytest.mark.parametrize(
+    ("suite", "kind", "limit"), [("freshness", "write", 6), ("tenants", "plain", 10)]
+)
+def test_a_story_that_is_cut_off_counts_with_all_it_cost(
+    paid: PaidSuite, suite: str, kind: str, limit: int
+) -> None:
+    stopped = paid.run(suite, (kind,), max_cost_usd=0.25 * limit)
+
+    assert isinstance(stopped.stopped_by, BudgetSpent)
+    assert "does the story again that was cut off" in str(stopped.stopped_by)
+    assert limit <= paid.calls < limit + 4
+    assert paid.recorded.cost_usd == pytest.approx(0.25 * paid.calls)
+    assert any(isinstance(each, ReadingPaid) for each in read_events(paid.into / JOURNAL))
+
+    before = paid.calls
+    assert isinstance(paid.run(suite, (kind,), max_tokens=100 * limit).stopped_by, BudgetSpent)
+    assert paid.calls == before, "nothing is left to be spent"
+
+    assert paid.run(suite, (kind,)).stopped_by is None
+    assert paid.recorded.cost_usd == pytest.approx(0.25 * paid.calls)
+
+
+def test_a_reader_without_a_price_is_refused(invoke: Invoke) -> None:
+    model = "recall_bench.generate.procedures.scripted_doer:do_task"
+    words = ("suite", "procedures", "--adapter", "bm25", "--reader", model)
+
+    shown = invoke(*words, "--max-cost", "1")
+
+    assert shown.code == 2
+    assert "--max-cost: the price of" in shown.err
