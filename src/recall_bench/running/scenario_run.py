@@ -9,7 +9,7 @@ import anyio
 
 from recall_bench.core.budget import Budget
 from recall_bench.core.errors import ReaderPending
-from recall_bench.core.event import Answered, Event, Exchanged, Metered
+from recall_bench.core.event import INGEST, QUERY, Answered, Event, Exchanged, Metered
 from recall_bench.core.memory import MemorySystem, TranscribingSystem
 from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import Scenario
@@ -121,6 +121,10 @@ class ScenarioRun:
         """Record what an agent was sent since the last call, and what it replied."""
         # Called for every question: the one attribute is looked up faster than the protocol.
         if hasattr(self.system, "drain_exchanges") and isinstance(self.system, TranscribingSystem):
+            label, stage = point.checkpoint.label, None
             for exchange in self.system.drain_exchanges(self.scenario.id):
-                label = point.checkpoint.label
                 self.record(Exchanged(at=datetime.now(UTC), checkpoint=label, exchange=exchange))
+                stage = INGEST if exchange.question is None else QUERY
+            if stage is not None:
+                # At once: a run that is killed has paid for these messages.
+                self.read_meter(point, stage)

@@ -37,13 +37,15 @@ def test_an_agent_that_takes_notes_knows_every_day(
     assert len(journal.answers) == 6
     # Each message is recorded at once, before the day or the answer that it belongs to.
     kinds = [each["type"] for each in journal.events]
-    fed = [kind for kind in kinds if kind in ("exchanged", "ingested", "answered")]
-    assert fed == [*["exchanged", "ingested"] * 6, *["exchanged", "answered"] * 6]
+    fed = [kind for kind in kinds if kind in ("exchanged", "metered", "ingested", "answered")]
+    told, asked = (["exchanged", "metered", kind] for kind in ("ingested", "answered"))
+    assert fed == [*told * 6, *asked * 6]
     assert [each["day"] for each in journal.exchanges if "day" in each] == [1, 2, 3, 4, 5, 6]
     assert sum("question" in each for each in journal.exchanges) == 6
     assert len({each["conversation"] for each in journal.exchanges}) == 12
-    assert [each["stage"] for each in journal.list_events("metered")] == ["ingest", "query"]
-    assert all(each["usage"]["calls"] == 6 for each in journal.list_events("metered"))
+    stages = [each["stage"] for each in journal.list_events("metered")]
+    assert stages == [*["ingest"] * 6, *["query"] * 6]
+    assert all(each["usage"]["calls"] == 1 for each in journal.list_events("metered"))
     assert journal.card["caveats"]
 
 

@@ -257,7 +257,8 @@ class AgentMemory:
             record = self._make_record(conversation, question=question.id)
             reply = await self._system.exchange(conversation, ask_question(question), record)
         if not reply.text.strip():
-            called = f"; it called {len(reply.tool_calls)} tools" if reply.tool_calls else ""
+            count = len(reply.tool_calls)
+            called = f"; it called {count} tool{'' if count == 1 else 's'}" if count else ""
             raise NotAnAnswer(f"{self._system.card.name} replied without a text{called}")
         return Answer(text=reply.text.strip(), tool_calls=reply.tool_calls)
 
