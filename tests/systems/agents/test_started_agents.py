@@ -80,6 +80,39 @@ def test_an_agent_that_dies_is_quoted(tmp_path: Path, garden: Path, invoke: Invo
     assert exchange["day"] == 1
 
 
+DEAF = """
+import json, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Agent(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        reply = json.dumps({"choices": [{"message": {"content": "Noted."}}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Agent).serve_forever()
+"""
+
+
+def test_an_agent_needs_no_address_but_that_of_messages(tmp_path: Path, garden: Path) -> None:
+    (tmp_path / "agent.py").write_text(DEAF)
+    adapter = tmp_path / "deaf.yaml"
+    command = f'["{sys.executable}", "{{here}}/agent.py", "{{port}}"]'
+    adapter.write_text(
+        f"transport: openai\nserver: {{command: {command}}}\nagent: {{version: 3}}\n"
+    )
+
+    code = run_garden(garden, tmp_path / "run", str(adapter))
+
+    journal = Journal(tmp_path / "run")
+    assert code == 0
+    assert len(journal.answers) == 6
+    assert journal.card["version"] == "3"
+
+
 def test_a_wrong_key_is_named(tmp_path: Path) -> None:
     path = write_file(tmp_path, "openai", "/notes/v1", "agents: {}\n")
 

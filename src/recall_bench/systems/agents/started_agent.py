@@ -27,10 +27,15 @@ from recall_bench.systems.transports.server_yaml import YamlSection, parse_secti
 _CONNECT = {"openai": connect_openai_agent, "a2a": connect_a2a_agent}
 
 
+class _AgentServerSpec(HttpServerSpec, frozen=True, kw_only=True):
+    health: str | None = None
+    """As for memory servers; None because an agent may serve nothing but its messages."""
+
+
 class _AgentServerFile(YamlSection, frozen=True, kw_only=True):
     transport: str
     """`openai` or `a2a`."""
-    server: HttpServerSpec
+    server: _AgentServerSpec
     path: str = ""
     """What follows the port in the agent's address, such as `/v1`."""
     agent: dict[str, object] = msgspec.field(default_factory=dict)
@@ -43,7 +48,7 @@ async def start_agent_system(path: Path, env: Sequence[str] = ()) -> "StartedAge
     It is started once to read its card, and again for every memory.
     """
     document = read_document(path)
-    file = parse_section(document, _AgentServerFile, {"server": HttpServerSpec}, place="{port}")
+    file = parse_section(document, _AgentServerFile, {"server": _AgentServerSpec}, place="{port}")
     spec = complete_server_spec(document, file.server, path)
     file = msgspec.structs.replace(file, server=spec)
     server, agent = await _start_agent(file, env)

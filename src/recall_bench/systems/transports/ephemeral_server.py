@@ -12,6 +12,7 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Self
@@ -56,8 +57,8 @@ class EphemeralServer:
     (an empty folder) and `{config}` (the path of the first file). `env` is added to our own
     environment, or to a clean one with the variables whose names are `passed`. It is ready once
     `health` returns a status of 200 to 299, or once `ready`, given the base URL, returns true.
-    SystemGone quotes the end of its log if it cannot be started, ends,
-    or is not ready in time.
+    Without a path for `health` any reply will do that is no fault of the server. SystemGone quotes
+    the end of its log if it cannot be started, ends, or is not ready in time.
 
     Its folder is removed with it, but kept with the log, which the error names, if it did not start
     or ended by itself. A folder given as `folder` is always kept, so that a second server on it
@@ -72,7 +73,7 @@ class EphemeralServer:
         passed: Sequence[str] | None = None,
         files: Mapping[str, str] | None = None,
         folder: Path | None = None,
-        health: str = "/health",
+        health: str | None = "/health",
         ready: Callable[[str], bool] | None = None,
         ready_timeout_s: float = START_TIMEOUT_S,
         choose_port: Callable[[], int] = find_free_port,
@@ -227,7 +228,8 @@ class EphemeralServer:
         if is_ready:
             return True
         if time.monotonic() > self._deadline:
-            why = f" ({self._health}: {self._last_reply})" if self._ready is None else ""
+            path = self._health or "/"
+            why = f" ({path}: {self._last_reply})" if self._ready is None else ""
             hint = ""
             if self._ready is None and self._replies:
                 hint = "it replies, so let server.health name a path that it answers with 200; "
@@ -250,7 +252,7 @@ class EphemeralServer:
     def _is_healthy(self) -> bool:
         connection = HTTPConnection(LOOPBACK, self.port, timeout=_PROBE_TIMEOUT_S)
         try:
-            connection.request("GET", self._health, headers={"Connection": "close"})
+            connection.request("GET", self._health or "/", headers={"Connection": "close"})
             self._last_reply = f"status {(status := connection.getresponse().status)}"
         except (OSError, HTTPException) as error:
             self._last_reply = getattr(error, "strerror", None) or type(error).__name__
@@ -258,6 +260,8 @@ class EphemeralServer:
         finally:
             connection.close()
         self._replies = True
+        if self._health is None:
+            return status < 500 or status == HTTPStatus.NOT_IMPLEMENTED
         return 200 <= status < 300
 
     def _end(self) -> None:

@@ -291,14 +291,17 @@ class HttpServerSpec(YamlSection, frozen=True, kw_only=True):
     """The program and its arguments; no shell is involved."""
     env: dict[str, str] = msgspec.field(default_factory=dict)
     """Added to its environment, which is a clean one."""
-    health: str = "/health"
-    """The path that returns a status of 200 to 299 once the server is ready."""
+    health: str | None = "/health"
+    """The path that returns a status of 200 to 299 once the server is ready; None for any reply."""
     ready_timeout_s: float = START_TIMEOUT_S
     max_shards: int | None = None
     """How many workers may start one at a time; by default as the server says, else any number:
     each has its own port and its own folder."""
     config: dict[str, str] = msgspec.field(default_factory=dict)
     """Files to write before the start, by their path in the server's folder."""
+
+
+SpecT = TypeVar("SpecT", bound=HttpServerSpec)
 
 
 class _HttpServerFile(YamlSection, frozen=True, kw_only=True):
@@ -315,7 +318,7 @@ def read_server_file(path: Path) -> HttpServerSpec:
     return complete_server_spec(document, spec, path)
 
 
-def complete_server_spec(document: Document, spec: HttpServerSpec, path: Path) -> HttpServerSpec:
+def complete_server_spec(document: Document, spec: SpecT, path: Path) -> SpecT:
     """The same with `{here}` filled in; UsageError if a server cannot be started so."""
     _check_server_file(document, spec)
     here = str(path.resolve().parent)
@@ -338,7 +341,7 @@ def _check_server_file(document: Document, spec: HttpServerSpec) -> None:
         refuse("command", 'has no "{port}", nor has env or config; say where the port belongs')
     if any("{config}" in text for text in texts) and not spec.config:
         refuse("config", 'is missing but "{config}" is used; write the file\'s path and text there')
-    if not spec.health.startswith("/"):
+    if spec.health is not None and not spec.health.startswith("/"):
         refuse("health", f"is {spec.health!r}; write a path that begins with /")
     if not spec.ready_timeout_s > 0:
         refuse("ready_timeout_s", "is not above 0; write a number of seconds")
