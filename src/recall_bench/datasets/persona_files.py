@@ -208,6 +208,11 @@ def name_day_file(day: int) -> str:
     return f"day-{day:04}.md"
 
 
+def name_conversation_file(day: int, ending: str = "md") -> str:
+    """Return the file name of a day's dialogue."""
+    return f"conv-{day:04}.{ending}"
+
+
 def list_days(
     layout: Layout, problems: list[BenchError], warnings: list[str]
 ) -> tuple[DayFile, ...]:

@@ -124,7 +124,7 @@ def read_tool_calls(file: TranscriptFile) -> ToolDay:
 def read_conversation(file: TranscriptFile) -> DayConversation:
     """Read the dialogue of a file; Malformed if it is not in the format or empty."""
     text = read_file_text(file.path, file.name, "utf-8-sig")
-    turns = (_parse_json_turns if file.path.suffix == ".json" else _parse_markdown_turns)(
+    turns = (_parse_json_turns if file.path.suffix == ".json" else parse_markdown_turns)(
         text, file.name
     )
     if not turns:
@@ -145,7 +145,8 @@ def _parse_json_turns(text: str, name: str) -> tuple[Turn, ...]:
     return tuple(Turn(speaker=message.role, text=message.content) for message in messages)
 
 
-def _parse_markdown_turns(text: str, name: str) -> tuple[Turn, ...]:
+def parse_markdown_turns(text: str, name: str) -> tuple[Turn, ...]:
+    """The turns of a dialogue in markdown; Malformed if text stands before the first label."""
     before, *parts = _LABEL.split(text)
     if before.strip():
         raise Malformed(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recall_bench.core.scenario import Turn
-from recall_bench.datasets.persona_files import Layout
+from recall_bench.datasets.persona_files import Layout, name_conversation_file
 from recall_bench.datasets.persona_story import Persona
 from recall_bench.generate.day_log import LogTopic, StoryDay, find_exact_values
 from recall_bench.generate.day_pass import DayRendition, run_day_pass
@@ -276,7 +276,7 @@ class _ConversationFormat:
 
     def list_paths(self, layout: Layout, day: int) -> Sequence[Path]:
         """In the requested format, or in the other one."""
-        names = (f"conv-{day:04}.{ending}" for ending in _ENDINGS[self._form])
+        names = (name_conversation_file(day, ending) for ending in _ENDINGS[self._form])
         return [layout.conversations / name for name in names]
 
     def render_offline(self, persona: Persona, day: StoryDay) -> DayRendition:  # noqa: ARG002 - as others need it

@@ -7,7 +7,11 @@ from typing import IO
 
 from recall_bench.core.errors import Malformed, Problems
 from recall_bench.core.yaml_writer import dump_yaml
-from recall_bench.datasets.persona_files import STATEMENTS_FILE, name_day_file
+from recall_bench.datasets.persona_files import (
+    STATEMENTS_FILE,
+    name_conversation_file,
+    name_day_file,
+)
 from recall_bench.generate.world.build import choose_new_folder, write_whole_folder
 from recall_bench.generate.written.checks import check_sources
 from recall_bench.generate.written.question_entries import EntryBuilder
@@ -40,6 +44,10 @@ def write_edition(edition: RenderedEdition, folder: Path) -> None:
     _write_text(folder / f"arcs-{suffix}.yaml", dump_yaml(_build_arcs_file(sources)))
     for day in edition.days:
         _write_text(memories / name_day_file(day.day), day.text)
+    if edition.dialogues:
+        (conversations := folder / f"conversations-{suffix}").mkdir()
+        for number, text in edition.dialogues.items():
+            _write_text(conversations / name_conversation_file(number), text)
     builder = EntryBuilder(edition)
     entries = [
         builder.build(number, question)

@@ -17,6 +17,7 @@ from recall_bench.core.languages import (
 )
 from recall_bench.core.scenario import CATEGORIES, DIFFICULTIES
 from recall_bench.generate.written.derivation import UnderivableAnswer, parse_derivation
+from recall_bench.generate.written.dialogue_checks import find_dialogue_faults, find_lost_answers
 from recall_bench.generate.written.question_entries import DERIVED, EntryBuilder, find_repeated
 from recall_bench.generate.written.rendering import render_edition
 from recall_bench.generate.written.slots import (
@@ -62,6 +63,9 @@ def check_sources(sources: WrittenSources) -> list[SourceFinding]:
     findings = [*_check_story(sources)]
     for day in sources.days:
         findings += _check_text(day, sources)
+    for dialogue in sources.dialogues:
+        findings += _check_values(dialogue, sources)
+    findings += [SourceFinding(*fault) for fault in find_dialogue_faults(sources)]
     findings += _check_definitions(sources)
     findings += _check_plan(sources)
     findings += _check_sessions(sources)
@@ -72,8 +76,9 @@ def check_sources(sources: WrittenSources) -> list[SourceFinding]:
 
 
 def _list_used(sources: WrittenSources) -> Iterator[FactState]:
-    """The states that the days name; without a value for each, nothing can be rendered."""
-    for _, slot in sources.iterate_slots():
+    """The states that the texts name; without a value for each, nothing can be rendered."""
+    slots = [slot for _, slot in sources.iterate_slots()]
+    for slot in (*slots, *(slot for day in sources.dialogues for slot in day.slots)):
         if slot.state is not None:
             yield slot.state
             if slot.definition is not None:
@@ -104,17 +109,7 @@ def _check_story(sources: WrittenSources) -> Iterator[SourceFinding]:
 
 
 def _check_text(day: WrittenDay, sources: WrittenSources) -> Iterator[SourceFinding]:
-    for error in day.errors:
-        yield SourceFinding(str(day.locate(error.start)), error.message)
-    plain = blank_slots(day.text)
-    for word in sources.story.scenery:
-        plain = plain.replace(word, " " * len(word))
-    months = _build_month_pattern(sources.story.language)
-    for found in (*_DIGITS.finditer(plain), *months.finditer(plain)):
-        yield SourceFinding(
-            str(day.locate(found.start())),
-            f"“{found[0]}” stands outside a slot; write a slot, or words if it is no value",
-        )
+    yield from _check_values(day, sources)
     sessions = {session.id for session in sources.persona.sessions}
     headings = list(_HEADING.finditer(day.text))
     if not headings or not headings[0][2].startswith("session: "):
@@ -130,6 +125,21 @@ def _check_text(day: WrittenDay, sources: WrittenSources) -> Iterator[SourceFind
         yield SourceFinding(f"{day.file}, line 1", f"the day has {words} words")
     if (day.day - 1) % 7 in sources.story.off:
         yield SourceFinding(f"{day.file}, line 1", "this weekday is off, by story.yaml")
+
+
+def _check_values(day: WrittenDay, sources: WrittenSources) -> Iterator[SourceFinding]:
+    """Slots can be read, and every figure and month stands in one."""
+    for error in day.errors:
+        yield SourceFinding(str(day.locate(error.start)), error.message)
+    plain = blank_slots(day.text)
+    for word in sources.story.scenery:
+        plain = plain.replace(word, " " * len(word))
+    months = _build_month_pattern(sources.story.language)
+    for found in (*_DIGITS.finditer(plain), *months.finditer(plain)):
+        yield SourceFinding(
+            str(day.locate(found.start())),
+            f"“{found[0]}” stands outside a slot; write a slot, or words if it is no value",
+        )
 
 
 @cache
@@ -297,12 +307,14 @@ def _check_questions(sources: WrittenSources) -> Iterator[SourceFinding]:
     builder = EntryBuilder(edition)
     last = sources.story.days
     places: dict[str, SourcePlace] = {}
+    entries = []
     for number, (place, question) in enumerate(sources.questions, start=1):
         try:
             entry = builder.build(number, question)
         except (UnderivableAnswer, ValueProblem) as problem:
             yield SourceFinding(str(place), str(problem))
             continue
+        entries.append(entry)
         if (other := places.setdefault(entry["id"], place)) is not place:
             yield SourceFinding(str(place), f"the id {entry['id']} is that of {other} too")
         first, until = entry["answerable_from"], entry["irrelevant_after"]
@@ -324,6 +336,8 @@ def _check_questions(sources: WrittenSources) -> Iterator[SourceFinding]:
                     f"the answer “{answer}” does not hold {atom!r}, which follows from "
                     f"{question.derive!r}; mend one, or give the atoms",
                 )
+    for fault in find_lost_answers(edition, entries):
+        yield SourceFinding(*fault)
 
 
 def _check_order(where: str, problems: Iterable[str]) -> Iterator[SourceFinding]:

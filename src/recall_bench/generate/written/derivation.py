@@ -160,7 +160,7 @@ class AnswerDeriver:
         """Every sentence with its day, as it is and in lower case."""
         return [
             (day, sentence, sentence.casefold())
-            for day, text in self._edition.texts.items()
+            for day, text in (*self._edition.texts.items(), *self._edition.dialogues.items())
             for line in text.splitlines()
             for sentence in split_sentences(line)
         ]

@@ -55,6 +55,8 @@ class RenderedEdition:
     """With the names of the seed."""
     values: ValueTable
     days: tuple[RenderedDay, ...]
+    dialogues: Mapping[int, str]
+    """The dialogue of each day, where the edition has them."""
 
     @cached_property
     def statements(self) -> Mapping[FactState, tuple[WrittenStatement, ...]]:
@@ -96,7 +98,11 @@ def render_edition(sources: WrittenSources, seed: int = 0) -> RenderedEdition:
         style=NumberStyle(story.language),
     )
     days = tuple(_render_day(day, values) for day in renamed.days)
-    return RenderedEdition(renamed, values, days)
+    dialogues = {
+        dialogue.day: "".join(piece for piece, _ in _render_pieces(_tidy(dialogue), values))
+        for dialogue in renamed.dialogues
+    }
+    return RenderedEdition(renamed, values, days, dialogues)
 
 
 def _build_calendar(story: WrittenStory) -> Dates:
@@ -133,7 +139,8 @@ def rename_sources(sources: WrittenSources, seed: int) -> WrittenSources:
         alternatives={**sources.persona.alternatives, **sources.story.alternatives},
     )
     principal = sources.persona_file.get("principal") or {}
-    everything = "\n".join(day.text for day in sources.days) + repr(sources.persona_file)
+    texts = [day.text for day in (*sources.days, *sources.dialogues)]
+    everything = "\n".join(texts) + repr(sources.persona_file)
     rename = build_renaming(
         persona,
         [principal["name"]] if principal else [],
@@ -151,11 +158,18 @@ def rename_sources(sources: WrittenSources, seed: int) -> WrittenSources:
             rename_texts(msgspec.to_builtins(sources.story), rename) | {"epoch": epoch},
             WrittenStory,
         ),
-        days=tuple(WrittenDay(day.day, day.file, rename(day.text)) for day in sources.days),
+        days=_rename_days(sources.days, rename),
+        dialogues=_rename_days(sources.dialogues, rename),
         questions=tuple(
             (place, _rename_question(question, rename)) for place, question in sources.questions
         ),
     )
+
+
+def _rename_days(
+    days: tuple[WrittenDay, ...], rename: Callable[[str], str]
+) -> tuple[WrittenDay, ...]:
+    return tuple(WrittenDay(day.day, day.file, rename(day.text)) for day in days)
 
 
 def _rename_question(question: WrittenQuestion, rename: Callable[[str], str]) -> WrittenQuestion:
@@ -166,8 +180,12 @@ def _rename_question(question: WrittenQuestion, rename: Callable[[str], str]) ->
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 
 
+def _tidy(day: WrittenDay) -> WrittenDay:
+    return WrittenDay(day.day, day.file, _TRAILING.sub("", day.text.strip()) + "\n")
+
+
 def _render_day(day: WrittenDay, values: ValueTable) -> RenderedDay:
-    tidy = WrittenDay(day.day, day.file, _TRAILING.sub("", day.text.strip()) + "\n")
+    tidy = _tidy(day)
     written = f"{FRONT_MATTER}\n"
     statements = []
     for piece, slot in _render_pieces(tidy, values):

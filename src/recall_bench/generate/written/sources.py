@@ -143,11 +143,27 @@ class WrittenDay:
         """The session at an offset of the text; None before the first heading."""
         found = None
         for heading in _SESSION.finditer(self.text, 0, offset):
-            found = heading[1]
+            found = heading[1] or heading[2]
         return found
 
+    @cached_property
+    def sessions(self) -> tuple[str, ...]:
+        """Its sessions, in order."""
+        found = (heading[1] or heading[2] for heading in _SESSION.finditer(self.text))
+        return tuple(dict.fromkeys(found))
 
-_SESSION = re.compile(r"^# session: (\S+)\s*$", re.MULTILINE)
+    @cached_property
+    def statements(self) -> frozenset[tuple[FactState, str | None]]:
+        """Every state with each session that names its value."""
+        return frozenset(
+            (slot.state, self.find_session(slot.start))
+            for slot in self.slots
+            if slot.state is not None
+        )
+
+
+_SESSION = re.compile(r"^(?:# session: (\S+)|\[session: (\S+)\])\s*$", re.MULTILINE)
+"""The line that begins a session, in a log or in a dialogue."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +175,8 @@ class WrittenSources:
     story: WrittenStory
     days: tuple[WrittenDay, ...]
     questions: tuple[tuple[SourcePlace, WrittenQuestion], ...]
+    dialogues: tuple[WrittenDay, ...] = ()
+    """The same days as a user and the assistant talked about them; none, or one a day."""
 
     @cached_property
     def definitions(self) -> Mapping[FactState, SlotDefinition]:
@@ -205,11 +223,6 @@ def read_written(folder: Path) -> WrittenSources:
         raise UsageError(f"{folder} holds no story.yaml; name the folder of a written edition")
     raw = read_document(folder.parent / "persona.yaml", name="persona.yaml").content
     persona = _convert(raw, dict[str, Any], "persona.yaml")
-    days = tuple(
-        WrittenDay(int(found[1]), name, read_source(path, name))
-        for path in sorted((folder / "days").glob("*.md"))
-        if (found := _DAY_FILE.fullmatch(path.name)) and (name := f"days/{path.name}")
-    )
     return WrittenSources(
         persona=_convert(persona, WorldPersona, "persona.yaml"),
         persona_file=persona,
@@ -218,9 +231,17 @@ def read_written(folder: Path) -> WrittenSources:
             WrittenStory,
             "story.yaml",
         ),
-        days=days,
+        days=tuple(_read_days(folder, "days")),
         questions=tuple(_read_questions(folder)),
+        dialogues=tuple(_read_days(folder, "dialogues")),
     )
+
+
+def _read_days(folder: Path, kind: str) -> Iterator[WrittenDay]:
+    for path in sorted((folder / kind).glob("*.md")):
+        if found := _DAY_FILE.fullmatch(path.name):
+            name = f"{kind}/{path.name}"
+            yield WrittenDay(int(found[1]), name, read_source(path, name))
 
 
 def _read_questions(folder: Path) -> Iterator[tuple[SourcePlace, WrittenQuestion]]:
