@@ -49,6 +49,13 @@ class Visit:
     page: "Page"
     heard: list[str] = field(default_factory=list)
     """What it wrote to the console, threw, or asked of anybody."""
+    listeners: dict[str, Callable[[Any], None]] = field(default_factory=dict)
+    """By the event that they note."""
+
+    def stop_listening(self) -> None:
+        """Leave the page to another test."""
+        for event, listener in self.listeners.items():
+            self.page.remove_listener(event, listener)
 
     def text(self, selector: str) -> str:
         return str(self.page.locator(selector).first.inner_text())
@@ -97,17 +104,33 @@ def window(browser: "Browser") -> "BrowserContext":
     return browser.new_context(**_VIEW)  # type: ignore[arg-type]
 
 
+@pytest.fixture(scope="package")
+def shared_tab(window: "BrowserContext") -> "Page":
+    """One tab for the first visit of each test: a new one takes three times as long as a visit."""
+    return window.new_page()
+
+
 @pytest.fixture
-def visit(browser: "Browser", window: "BrowserContext") -> Iterator[Visiting]:
+def visit(
+    browser: "Browser", window: "BrowserContext", shared_tab: "Page"
+) -> Iterator[Visiting]:
     """Open a page from the disk, at an address within it, and wait until it is alive."""
     opened: list[Page | BrowserContext] = []
+    visits: list[Visit] = []
 
-    def visiting(path: Path, hash_: str = "", *, is_ready: bool = True, **settings: Any) -> Visit:
+    def open_tab(settings: dict[str, Any]) -> "Page":
+        if not (settings or visits):
+            return shared_tab
         context = browser.new_context(**(_VIEW | settings)) if settings else window
-        context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         opened.append(context if settings else page)
+        return page
+
+    def visiting(path: Path, hash_: str = "", *, is_ready: bool = True, **settings: Any) -> Visit:
+        page = open_tab(settings)
+        page.set_default_timeout(PATIENCE_MS)
         visit = Visit(page)
+        visits.append(visit)
         listen(visit, path.as_uri())
         page.goto(f"{path.as_uri()}{hash_}")
         if is_ready:
@@ -117,6 +140,11 @@ def visit(browser: "Browser", window: "BrowserContext") -> Iterator[Visiting]:
     yield visiting
     for each in opened:
         each.close()
+    for each in visits:
+        if each.page is shared_tab:
+            each.stop_listening()
+    # Another page: the next test would only move within this one otherwise.
+    shared_tab.goto("about:blank")
 
 
 def listen(visit: Visit, own: str) -> None:
@@ -125,14 +153,14 @@ def listen(visit: Visit, own: str) -> None:
     def note(words: str) -> None:
         visit.heard.append(words)
 
-    page = visit.page
-    page.on("console", lambda message: note(f"console: {message.text}"))
-    page.on("pageerror", lambda error: note(f"error: {error}"))
-    page.on("dialog", lambda dialog: note(f"dialog: {dialog.message}"))
-    page.on("requestfailed", lambda request: note(f"refused: {request.failure}"))
-    page.on(
-        "request",
-        lambda request: (
+    visit.listeners = {
+        "console": lambda message: note(f"console: {message.text}"),
+        "pageerror": lambda error: note(f"error: {error}"),
+        "dialog": lambda dialog: note(f"dialog: {dialog.message}"),
+        "requestfailed": lambda request: note(f"refused: {request.failure}"),
+        "request": lambda request: (
             None if request.url.split("#")[0] == own else note(f"request: {request.url}")
         ),
-    )
+    }
+    for event, listener in visit.listeners.items():
+        visit.page.on(event, listener)  # type: ignore[call-overload]
