@@ -27,6 +27,7 @@ from recall_bench.core.verdict import JudgeCard
 from recall_bench.generate import shipped_personas
 from recall_bench.systems.python import isolated_system
 from tests.commands import Invoke, Shown
+from tests.sketched_pictures import RUN_MODULES, sketch_pictures, write_pictures
 from tests.warm_server import find_warm_server
 
 EPOCH = date(2024, 1, 1)
@@ -39,6 +40,9 @@ shipped_personas.DEMO = (shipped_personas.SAMPLE,)
 
 # Tests of that very thing ask for the fixture `own_server`.
 vars(isolated_system)["ForkServer"] = find_warm_server
+
+# So do tests that look at the picture of a run, with `real_pictures`.
+sketch_pictures()
 
 # Busy systems are asked again as often as ever, but a run need not wait seconds for each.
 RELEASED_PAUSES_S = retry.RETRY_PAUSES_S
@@ -198,6 +202,13 @@ def anyio_backend() -> str:
 def own_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start the processes of adapters as a run does, from a server of its own."""
     monkeypatch.setattr(isolated_system, "ForkServer", ForkServer)
+
+
+@pytest.fixture
+def real_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw the pictures of runs, of which other tests get sketches."""
+    for module in RUN_MODULES:
+        monkeypatch.setattr(module, "write_views", write_pictures)
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ def count(folder: Path, kind: str) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("real_pictures")
 def test_with_no_arguments_it_runs_the_written_editions(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,6 +52,8 @@ def test_with_no_arguments_it_runs_the_written_editions(
         "questions.jsonl",
         "result.json",
     }
+    assert (folder / "heatmap.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "heatmap.svg").read_bytes().startswith(b"<svg")
 
 
 def test_a_run_asks_every_eligible_question_at_every_checkpoint(invoke: Invoke, data: Path) -> None:

@@ -111,9 +111,7 @@ def shared_tab(window: "BrowserContext") -> "Page":
 
 
 @pytest.fixture
-def visit(
-    browser: "Browser", window: "BrowserContext", shared_tab: "Page"
-) -> Iterator[Visiting]:
+def visit(browser: "Browser", window: "BrowserContext", shared_tab: "Page") -> Iterator[Visiting]:
     """Open a page from the disk, at an address within it, and wait until it is alive."""
     opened: list[Page | BrowserContext] = []
     visits: list[Visit] = []
