@@ -166,6 +166,12 @@ def arguments() -> dict[str, str]:
     return {"adapter": "bm25", "arguments": "--data data --ranges 5d --no-heatmap-png"}
 
 
+@pytest.fixture
+def pageless(arguments: dict[str, str]) -> dict[str, str]:
+    """The page is a third of the time of a run, and one test looks at it."""
+    return arguments | {"arguments": f"{arguments['arguments']} --no-page"}
+
+
 @pytest.mark.slow
 def test_a_run_that_passes_is_kept_and_told(workflow: Workflow, arguments: dict[str, str]) -> None:
     code = workflow.run(**arguments, rules="gate.yaml")
@@ -183,12 +189,12 @@ def test_a_run_that_passes_is_kept_and_told(workflow: Workflow, arguments: dict[
 
 @pytest.mark.slow
 def test_a_run_that_fails_is_told_before_the_job_fails(
-    workflow: Workflow, arguments: dict[str, str]
+    workflow: Workflow, pageless: dict[str, str]
 ) -> None:
     (workflow.folder / "gate.yaml").write_text("minScore: 100\n")
     workflow.known_comments.write_text("42\n43\n")
 
-    code = workflow.run(**arguments, rules="gate.yaml")
+    code = workflow.run(**pageless, rules="gate.yaml")
 
     assert code == 11
     assert "failed" in workflow.summary
@@ -198,11 +204,11 @@ def test_a_run_that_fails_is_told_before_the_job_fails(
 
 @pytest.mark.slow
 def test_a_comment_that_is_refused_fails_nothing(
-    workflow: Workflow, arguments: dict[str, str]
+    workflow: Workflow, pageless: dict[str, str]
 ) -> None:
     workflow.refused = "--method"
 
-    assert workflow.run(**arguments) == 0
+    assert workflow.run(**pageless) == 0
     assert "    Result " in workflow.summary
 
 

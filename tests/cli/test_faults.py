@@ -318,8 +318,9 @@ def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize("pause_s", [0.0, 0.01, 0.7])
-@pytest.mark.parametrize("isolated", [True, False])
+@pytest.mark.parametrize(
+    ("isolated", "pause_s"), [(True, 0.0), (True, 0.7), (False, 0.01), (False, 0.7)]
+)
 def test_three_interruptions_in_a_row_are_one(
     run: Run, data: Path, adapter: WriteAdapter, tmp_path: Path, pause_s: float, isolated: bool
 ) -> None:

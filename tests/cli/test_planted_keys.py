@@ -185,13 +185,15 @@ def planted(
             )
             shown.append(again)
         if plant.is_read:
-            shown += [
-                invoke("report", "r", "--html", "page.html"),
+            reading = [
+                invoke("report", "r", "--into", "page"),
                 invoke("verify", "r", "--data", data, "--json"),
                 invoke("export", "r"),
                 invoke("compare", "r", "r", "--json"),
-                invoke("view", "r", "--out", "site"),
+                invoke("view", "r", "--export", "site"),
             ]
+            assert [each.code for each in reading] == [0, 0, 0, 0, 0], [e.err for e in reading]
+            shown += reading
         return "".join(f"{each.out}\n{each.err}" for each in shown)
 
     return run
