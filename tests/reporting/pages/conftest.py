@@ -127,20 +127,20 @@ def visit(browser: "Browser", window: "BrowserContext", shared_tab: "Page") -> I
     def visiting(path: Path, hash_: str = "", *, is_ready: bool = True, **settings: Any) -> Visit:
         page = open_tab(settings)
         page.set_default_timeout(PATIENCE_MS)
-        visit = Visit(page)
-        visits.append(visit)
-        listen(visit, path.as_uri())
+        seen = Visit(page)
+        visits.append(seen)
+        listen(seen, path.as_uri())
         page.goto(f"{path.as_uri()}{hash_}")
         if is_ready:
             page.wait_for_selector("html[data-ready]")
-        return visit
+        return seen
 
     yield visiting
     for each in opened:
         each.close()
-    for each in visits:
-        if each.page is shared_tab:
-            each.stop_listening()
+    for seen in visits:
+        if seen.page is shared_tab:
+            seen.stop_listening()
     # Another page: the next test would only move within this one otherwise.
     shared_tab.goto("about:blank")
 
@@ -160,5 +160,6 @@ def listen(visit: Visit, own: str) -> None:
             None if request.url.split("#")[0] == own else note(f"request: {request.url}")
         ),
     }
+    page: Any = visit.page
     for event, listener in visit.listeners.items():
-        visit.page.on(event, listener)  # type: ignore[call-overload]
+        page.on(event, listener)
