@@ -20,6 +20,7 @@ from recall_bench.reporting.behaviour.report_text import render_behaviour
 from recall_bench.reporting.behaviour.story_events import render_stories
 from recall_bench.reporting.behaviour.suite_comparison import compare_suites
 from recall_bench.reporting.behaviour.suite_report import build_behaviour_report
+from recall_bench.reporting.run_facts import list_suite_facts
 from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
 from recall_bench.running.experiment import execute
 from recall_bench.runs.journal import JOURNAL, read_events
@@ -171,6 +172,11 @@ def test_a_black_box_is_told_weeks_and_does_tasks(way: str, tmp_path: Path) -> N
     events = list(read_events(tmp_path / "run" / JOURNAL))
     said = [each.exchange for each in events if isinstance(each, Exchanged)]
     assert len(said) == 42 + 90
+    facts = dict(list_suite_facts(RunFolder.open(tmp_path / "run")))
+    assert facts.keys() == {"Messages", "Spent"}
+    assert facts["Messages"] == "132"
+    assert "ingest: 42 calls, " in facts["Spent"]
+    assert "query: 90 calls, " in facts["Spent"]
     assert {each.scenario for each in said} == {
         f"{variant}-backend-eng-saas" for variant in ("memory", "floor", "ceiling")
     }

@@ -1,5 +1,7 @@
 """A suite stops where the money ends, counts all that was paid for, and goes on with more."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,26 @@ def test_a_story_that_is_cut_off_counts_with_all_it_cost(
 
     assert paid.run(suite, (kind,)).stopped_by is None
     assert paid.recorded.cost_usd == pytest.approx(0.25 * paid.calls)
+
+
+def test_the_command_says_what_was_paid(paid: PaidSuite, invoke: Invoke) -> None:
+    words = ("suite", "freshness", "--adapter", "bm25", "--reader", paid.reader, "--stories", "1")
+
+    shown = invoke(*words, "--patience", "100ms", "--max-cost", "1.5", "--into", paid.into)
+    as_json = invoke(*words, "--patience", "100ms", "--json", "--into", paid.folder / "other")
+
+    assert shown.code == 8, shown.err
+    assert f"Cost         reader and our agent: {paid_calls(shown.out)} calls" in shown.out
+    assert "error: reading has cost $1.5000 and --max-cost allows $1.5000" in shown.err
+    assert json.loads(as_json.out)["suite"] == "freshness"
+    assert "Cost         reader and our agent: " in as_json.err
+
+
+def paid_calls(text: str) -> int:
+    """The calls of the reader, which cost a quarter of a dollar each."""
+    found = re.search(r"\$([\d.]+)", text)
+    assert found is not None
+    return round(4 * float(found[1]))
 
 
 def test_a_reader_without_a_price_is_refused(invoke: Invoke) -> None:

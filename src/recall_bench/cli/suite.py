@@ -99,11 +99,13 @@ def suite_command(
     """  # noqa: D301 - click's mark for lines that are not to be wrapped
     from recall_bench.cli.run import find_problem, print_conclusion
     from recall_bench.cli.run_display import RunWatch, open_display
+    from recall_bench.core.plain_text import format_fact
     from recall_bench.reporting.behaviour.report_text import render_behaviour
     from recall_bench.reporting.behaviour.suite_report import (
         build_behaviour_report,
         write_behaviour_report,
     )
+    from recall_bench.reporting.run_facts import list_suite_facts
     from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
     from recall_bench.running.experiment import execute
 
@@ -127,6 +129,9 @@ def suite_command(
     write_behaviour_report(report, finished.folder.path)
     text = render_behaviour(report, is_verbose=verbose)
     click.echo(format_json(report) if as_json else text)
+    for label, words in list_suite_facts(finished.folder):
+        for line in format_fact(label, words):
+            click.echo(line, err=as_json)
     print_conclusion(finished, find_problem(finished))
     return finished.exit_code
 

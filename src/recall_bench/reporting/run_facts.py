@@ -35,9 +35,7 @@ def list_system_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
         yield "Caveats", " · ".join(plan.system.caveats)
     yield "Knows", _describe_knowledge(plan.system)
     if service.messages:
-        lost = service.lost_messages
-        failed = f" · {lost:,} without a reply" if lost else ""
-        yield "Messages", f"{service.messages:,}{failed}"
+        yield "Messages", _describe_messages(service)
     if plan.reader is not None:
         cost = (
             "" if service.reader_usage == Usage() else f" · {_describe_usage(service.reader_usage)}"
@@ -54,6 +52,23 @@ def list_system_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
     if service.metered_total != Usage():
         yield "Spent", _describe_spending(service)
     yield "Doctor", _describe_health(folder.diagnosis)
+
+
+def list_suite_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
+    """What a behaviour suite cost; nothing if it was free and no agent was sent messages."""
+    service, paid = folder.service, folder.states.reading_usage
+    if service.messages:
+        yield "Messages", _describe_messages(service)
+    if service.metered_total != Usage():
+        yield "Spent", _describe_spending(service)
+    if paid != Usage():
+        yield "Cost", f"reader and our agent: {_describe_usage(paid)}"
+
+
+def _describe_messages(service: ServiceStats) -> str:
+    lost = service.lost_messages
+    failed = f" · {lost:,} without a reply" if lost else ""
+    return f"{service.messages:,}{failed}"
 
 
 _ISOLATION_WORDS = {

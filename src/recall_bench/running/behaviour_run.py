@@ -33,12 +33,15 @@ from recall_bench.core.behaviour import (
 from recall_bench.core.budget import Budget
 from recall_bench.core.errors import BudgetSpent, NotOffered, ReaderPending, SystemFault
 from recall_bench.core.event import (
+    INGEST,
+    QUERY,
     AgentEnded,
     Answered,
     Event,
     Exchanged,
     FeedFailed,
     Ingested,
+    Metered,
     NotAnswered,
     Observed,
     ReadingPaid,
@@ -130,6 +133,7 @@ class StoryRun:
         """Whether what was recorded of the story stays if it is cut off."""
         self.plan = plan
         self.system = context.system
+        self._meter = context.meter
         self.budget = budget
         self.items = {item.id: item for item in story.scenario.items}
         self.finisher = ReplyFinisher(
@@ -179,6 +183,20 @@ class StoryRun:
         if usage != Usage():
             name = self.story.scenario.id
             self.record(ReadingPaid(at=datetime.now(UTC), scenario=name, usage=usage))
+
+    def record_spending(self, phase: str, stage: str) -> None:
+        """Record what the system spent, also if the story is done again."""
+        usage = Usage() if self._meter is None else self._meter()
+        if usage != Usage():
+            self.record(
+                Metered(
+                    at=datetime.now(UTC),
+                    scenario=self.story.scenario.id,
+                    checkpoint=phase,
+                    stage=stage,
+                    usage=usage,
+                )
+            )
 
     def stop(self, reason: BudgetSpent) -> None:
         """Let each lane end before its next step: what is being read is paid for."""
@@ -284,9 +302,13 @@ class _LaneRun:
     def _record_exchanges(self, phase: str) -> None:
         """Record what an agent was sent since the last call, and what it replied."""
         if isinstance(self._system, TranscribingSystem):
+            stage = None
             for exchange in self._system.drain_exchanges(self._lane.opened_as):
                 named = exchange.replace(scenario=self.scenario.id)
                 self.record(Exchanged(at=datetime.now(UTC), checkpoint=phase, exchange=named))
+                stage = INGEST if exchange.question is None else QUERY
+            if stage is not None:
+                self._story.record_spending(phase, stage)
 
     async def _open(self) -> None:
         name = self._lane.opened_as
