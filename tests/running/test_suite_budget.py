@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import BudgetSpent
-from recall_bench.core.event import Answered, ReadingPaid
+from recall_bench.core.event import Answered, Exchanged, Observed, ReadingPaid
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
 from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
@@ -15,6 +15,7 @@ from recall_bench.running.experiment import execute
 from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult
+from recall_bench.testing.agent_server import AgentServer
 from tests.commands import Invoke
 
 PAID_READER = """
@@ -114,6 +115,22 @@ def test_the_command_says_what_was_paid(paid: PaidSuite, invoke: Invoke) -> None
     assert "error: reading has cost $1.5000 and --max-cost allows $1.5000" in shown.err
     assert json.loads(as_json.out)["suite"] == "freshness"
     assert "Cost         reader and our agent: " in as_json.err
+
+
+def test_what_an_agent_spends_on_repeated_questions_is_spent_on_questions(tmp_path: Path) -> None:
+    with AgentServer() as server:
+        settings = Settings(into=tmp_path / "run", adapter=f"openai:{server.url}/echo/v1")
+        request = BehaviourRequest(suite="freshness", settings=settings, stories=1, patience_s=0.1)
+        execute(assemble_behaviour(request))
+
+    events = list(read_events(tmp_path / "run" / JOURNAL))
+    said = [each.exchange for each in events if isinstance(each, Exchanged)]
+    asked = [each for each in said if each.question is not None]
+    polled = [each for each in events if isinstance(each, Observed) and each.action == "poll"]
+    metered = RunFolder.open(tmp_path / "run").service.metered
+    assert polled
+    assert metered["query"].calls == len(asked) > sum(each.count or 0 for each in polled)
+    assert metered["ingest"].calls == len(said) - len(asked)
 
 
 def paid_calls(text: str) -> int:

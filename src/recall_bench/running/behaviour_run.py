@@ -536,6 +536,7 @@ class _LaneRun:
         A store that returns a note has it, whether the reader quotes it or not.
         """
         outcome = await self._ask_item(item, step.phase)
+        self._record_exchanges(step.phase)
         if isinstance(outcome, NotAnswered):
             return False
         self._story.polling_usage += outcome.reading_usage or Usage()
