@@ -5,8 +5,8 @@ from statistics import fmean
 from typing import NamedTuple, TypeVar
 
 from recall_bench.core.record import ComputedRecord
-from recall_bench.metrics.bootstrap import RESAMPLES
-from recall_bench.metrics.comparison import TemplateNames, TrialMarks, adjust_p_values, compare
+from recall_bench.metrics.bootstrap import RESAMPLES, TemplateNames
+from recall_bench.metrics.comparison import TrialMarks, adjust_p_values, compare
 from recall_bench.reporting.formats import format_score
 from recall_bench.reporting.judge_order import (
     JudgedDifference,
