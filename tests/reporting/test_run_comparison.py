@@ -12,7 +12,8 @@ from recall_bench.core.scenario import Disclosure, Item
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.metrics.estimate import IntervalMethod
 from recall_bench.reporting.comparison_text import render_comparison
-from recall_bench.reporting.run_comparison import ComparisonReport, Contrast, compare_runs
+from recall_bench.reporting.run_comparison import ComparisonReport, compare_runs
+from recall_bench.reporting.run_contrast import Contrast
 from recall_bench.reporting.run_pairs import CHANGED_QUESTION, NO_CHECKPOINT
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus

@@ -11,7 +11,8 @@ import pytest
 from numpy.random import default_rng
 
 from recall_bench.reporting.power_plan import measure_pilot, plan_power
-from recall_bench.reporting.run_comparison import Contrast, compare_runs, is_significant
+from recall_bench.reporting.run_comparison import compare_runs
+from recall_bench.reporting.run_contrast import Contrast, is_significant
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
 from tests.reporting.simulated_runs import drawn_pair, questions

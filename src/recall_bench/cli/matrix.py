@@ -99,7 +99,7 @@ def _format_cell(cell: "MatrixCell") -> str:
 
 
 def _print_report(report: object, shape: str) -> None:
-    from recall_bench.reporting.matrix_report import MatrixReport
+    from recall_bench.reporting.matrix_records import MatrixReport
     from recall_bench.reporting.matrix_text import render_markdown, render_text
 
     if shape == "json":

@@ -3,7 +3,7 @@
 import re
 
 from recall_bench.core.languages import list_foreign_languages
-from recall_bench.core.values import spell_number
+from recall_bench.core.number_words import spell_number
 
 CuePairs = tuple[tuple[re.Pattern[str], str], ...]
 """Patterns, each with the English words for what it matches."""

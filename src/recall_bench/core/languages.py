@@ -211,7 +211,7 @@ def join_list(parts: Sequence[str], language: Language) -> str:
 def is_spelled_in(number: int, text: str, language: Language) -> bool:
     """Whether a text holds a number as a word; in other languages than English a small one."""
     if language.code == "en":
-        from recall_bench.core.values import spell_number
+        from recall_bench.core.number_words import spell_number
 
         word = spell_number(number) if number else "(?:none|zero)"
         return re.search(rf"\b{word}\b", text.casefold()) is not None

@@ -9,15 +9,9 @@ from calendar import monthrange
 from datetime import date, timedelta
 from functools import lru_cache
 
+from recall_bench.core.number_words import NUMBER_WORDS_PATTERN, SMALL_ORDINALS, parse_number_words
 from recall_bench.core.value_patterns import MONTH_PATTERN, WEEKDAYS, parse_month
-from recall_bench.core.values import (
-    DATE,
-    NUMBER_WORDS_PATTERN,
-    SMALL_ORDINALS,
-    ValueAtom,
-    locate_values,
-    parse_number_words,
-)
+from recall_bench.core.values import DATE, ValueAtom, locate_values
 
 _DAY_OFFSETS = {
     "the day before yesterday": -2,

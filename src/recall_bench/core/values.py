@@ -2,10 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
+from recall_bench.core.number_words import (
+    GROUP_WORDS,
+    NUMBER_WORDS,
+    NUMBER_WORDS_PATTERN,
+    NUMBER_WORDS_START,
+    POWER_PATTERN,
+    POWER_WORDS,
+    SPELLED_ONES,
+    TEN_WORDS,
+    parse_number_words,
+)
 from recall_bench.core.units import (
     COINS,
     CONVERSION_TOLERANCE,
@@ -28,82 +38,6 @@ from recall_bench.core.value_patterns import (
     parse_month,
     scale_number,
 )
-
-_SPELLED_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen"
-).split()
-_SPELLED_TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety".split()
-_SPELLED_ORDINALS = (
-    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-).split()
-_POWER_WORDS = {"billion": 10**9, "million": 10**6, "thousand": 10**3}
-_GROUP_WORDS = {"dozen": 12, "score": 20}
-_TEN_WORDS = {word: 10 * tens for tens, word in enumerate(_SPELLED_TENS) if tens >= 2}
-_NUMBER_WORDS = {word: number for number, word in enumerate(_SPELLED_ONES) if number} | _TEN_WORDS
-
-SMALL_NUMBERS = {word: number for word, number in _NUMBER_WORDS.items() if 2 <= number <= 12}
-"""Number words that are always numbers: `two`, but not the pronoun `one`."""
-
-ROUND_NUMBERS = SMALL_NUMBERS | _TEN_WORDS
-"""The same, and the round ones up to ninety."""
-
-SMALL_ORDINALS = {word: number for number, word in enumerate(_SPELLED_ORDINALS) if number >= 3}
-"""Ordinals by word; "first" and "second" have too many other meanings."""
-
-_ONES_PATTERN = "|".join(_SPELLED_ONES[1:10])
-_UP_TO_99 = (
-    rf"(?:(?:{'|'.join(_TEN_WORDS)})(?:[\s-](?:{_ONES_PATTERN}))?"
-    rf"|{'|'.join(_SPELLED_ONES[10:])}|{_ONES_PATTERN})\b"
-)
-_UP_TO_999 = rf"{_UP_TO_99}(?:\shundred\b(?:\s(?:and\s)?{_UP_TO_99})?)?"
-_POWER_PATTERN = rf"(?:{'|'.join(_POWER_WORDS)})\b"
-_WHOLE_PATTERN = rf"{_UP_TO_999}(?:\s{_POWER_PATTERN}(?:,?\s(?:and\s)?{_UP_TO_999})?){{0,3}}"
-
-# A single "one" is usually a pronoun. It is a number after "only", "just" or "exactly", before a
-# unit of time, or alone.
-_PRONOUN = rf"one\b(?!\s(?:hundred|{_POWER_PATTERN}))"
-_COUNTED_ONE = (
-    r"(?:(?<=only\s)|(?<=just\s)|(?<=exactly\s)|(?<=minus\s)|(?<=plus\s))one\b"
-    r"|one\b(?=[\s-](?:minute|hour|day|week|month|year)\b)"
-    r"|(?<!.)one\b(?=\W*$)"
-)
-
-_DECIMALS = rf"\spoint(?:\s(?:zero|{_ONES_PATTERN})\b)+"
-
-NUMBER_WORDS_PATTERN = (
-    rf"(?:(?!{_PRONOUN}){_WHOLE_PATTERN}(?:{_DECIMALS}|\s(?:dozen|score)\b)?|(?:one|zero){_DECIMALS}|dozen\b"
-    rf"|{_COUNTED_ONE})"
-)
-"""Matches a number in words; case-insensitive if the pattern is."""
-
-NUMBER_WORDS_START = "[OTFSENotfsen]|[Dd]oz|[Zz]er"
-"""The first letters of every number in words."""
-
-
-def parse_number_words(words: str) -> float:
-    """The number that the words spell."""
-    whole, point, decimals = words.lower().partition(" point ")
-    if point:
-        digits = "".join(str(_NUMBER_WORDS.get(word, 0)) for word in decimals.split())
-        return float(f"{_parse_whole(whole)}.{digits}")
-    return float(_parse_whole(whole))
-
-
-def _parse_whole(words: str) -> int:
-    total, group = 0, 0
-    for word in re.split(r"[\s,-]+", words):
-        if word in _NUMBER_WORDS:
-            group += _NUMBER_WORDS[word]
-        elif word == "hundred":
-            group *= 100
-        elif word in _GROUP_WORDS:
-            group = _GROUP_WORDS[word] * (group or 1)
-        elif word in _POWER_WORDS:
-            total += group * _POWER_WORDS[word]
-            group = 0
-    return total + group
-
 
 QUANTITY, DATE, MONTH, YEAR, TIME = "quantity", "date", "month", "year", "time"
 IDENTIFIER, FRACTION = "identifier", "fraction"
@@ -312,7 +246,7 @@ _VALUES = re.compile(
         | (?P<minutes>({_MINUTES_WORD})\s(?:minutes\s)?(past|to)\s({_HOUR_WORD})
             (?:\so'?clock\b)?(?:{_PART_OF_DAY})?)
         | (?P<quarters_of>three[\s-]quarters\sof\san?\s({_UNIT}))
-        | (?P<half_power>({NUMBER_WORDS_PATTERN})\sand\sa\shalf\s({_POWER_PATTERN})(?:\s({_UNIT}))?)
+        | (?P<half_power>({NUMBER_WORDS_PATTERN})\sand\sa\shalf\s({POWER_PATTERN})(?:\s({_UNIT}))?)
         | (?P<shares>(two|three|four|five|six|seven|eight|nine)[\s-]({_SHARE})s\b)
         | (?P<spelled>({NUMBER_WORDS_PATTERN})(\sand\sa\shalf\b)?(?:\s\({NUMBER_PATTERN}\))?
             (?:[\s-]({_UNIT}))?))
@@ -348,7 +282,7 @@ def locate_values(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
 _TOKEN = re.compile(r"[$€£@#]|\w+ ?")
 _VALUE_STARTS = frozenset(
     (
-        *_SPELLED_ONES, *_TEN_WORDS, *_GROUP_WORDS, *"a an half quarter noon midnight".split(),
+        *SPELLED_ONES, *TEN_WORDS, *GROUP_WORDS, *"a an half quarter noon midnight".split(),
         *"usd eur gbp chf sept".split(),
         *(m.lower() for m in MONTHS), *(m[:3].lower() for m in MONTHS),
     )
@@ -545,7 +479,7 @@ def _make_minutes_clock(minutes: str, side: str, word: str, part: str | None) ->
 def _make_share(count: str, share: str) -> ValueAtom:
     # Half a quarter is an eighth.
     bottom = _SHARES[share.lower()] * (2 if count.lower() == "half" else 1)
-    top = _NUMBER_WORDS.get(count.lower(), 1)
+    top = NUMBER_WORDS.get(count.lower(), 1)
     return _make_ratio(str(top), str(bottom))
 
 
@@ -615,7 +549,7 @@ _READERS: dict[str, Callable[[_Groups], ValueAtom]] = {
     "quarter_of": lambda g: _make_quantity(0.25, g[0]),
     "quarters_of": lambda g: _make_quantity(0.75, g[0]),
     "half_power": lambda g: _make_quantity(
-        (parse_number_words(g[0]) + 0.5) * _POWER_WORDS[g[1].lower()], g[2]
+        (parse_number_words(g[0]) + 0.5) * POWER_WORDS[g[1].lower()], g[2]
     ),
     "hours_minutes": lambda g: _make_quantity(60 * float(g[0]) + float(g[1]), "minute"),
     "half_of": lambda g: _make_quantity(0.5, g[0]),
@@ -642,45 +576,3 @@ _READERS: dict[str, Callable[[_Groups], ValueAtom]] = {
     "number": lambda g: _make_number(g[0], g[1], g[2], g[3]),
     "spelled": lambda g: _make_quantity(parse_number_words(g[0]) + (0.5 if g[1] else 0.0), g[2]),
 }
-
-
-def spell_number(number: Decimal | int) -> str:
-    """Spell a number: `four hundred and twelve`, `three point eight`."""
-    whole, _, rest = f"{Decimal(number):f}".partition(".")
-    said = _spell_whole(int(whole))
-    if rest:
-        said += " point " + " ".join(_SPELLED_ONES[int(digit)] for digit in rest)
-    return said
-
-
-def format_ordinal(number: int) -> str:
-    """Format an ordinal: `1st`, `22nd`, `13th`."""
-    last = (
-        "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    )
-    return f"{number}{last}"
-
-
-def spell_small(number: int) -> str:
-    """The word for a number up to nineteen."""
-    return _SPELLED_ONES[number]
-
-
-def spell_ordinal(number: int) -> str:
-    """The word for an ordinal up to the twelfth."""
-    return _SPELLED_ORDINALS[number]
-
-
-def _spell_whole(number: int) -> str:
-    if number < len(_SPELLED_ONES):
-        return _SPELLED_ONES[number]
-    if number < 100:
-        tens, ones = divmod(number, 10)
-        return _SPELLED_TENS[tens] + (f"-{_SPELLED_ONES[ones]}" if ones else "")
-    if number < 1000:
-        hundreds, rest = divmod(number, 100)
-        return f"{_SPELLED_ONES[hundreds]} hundred" + (f" and {_spell_whole(rest)}" if rest else "")
-    name, scale = next(pair for pair in _POWER_WORDS.items() if number >= pair[1])
-    many, rest = divmod(number, scale)
-    joint = " and " if 0 < rest < 100 else " "
-    return f"{_spell_whole(many)} {name}" + (f"{joint}{_spell_whole(rest)}" if rest else "")

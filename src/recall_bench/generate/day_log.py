@@ -7,6 +7,7 @@ from datetime import date
 from functools import cached_property
 
 from recall_bench.core.errors import BenchError, Problems, UsageError
+from recall_bench.core.number_words import spell_number
 from recall_bench.core.scenario import compute_story_date
 from recall_bench.core.text_values import (
     QUOTE,
@@ -16,7 +17,6 @@ from recall_bench.core.text_values import (
     list_words,
     normalise_text,
 )
-from recall_bench.core.values import spell_number
 from recall_bench.datasets.lint.value_index import NO_SESSION, DayLog
 from recall_bench.datasets.persona_files import DayFile, Layout, list_days
 from recall_bench.datasets.persona_story import Story

@@ -40,14 +40,8 @@ from recall_bench.reporting.headlines import (
     list_bound_notes,
     mark_doubt,
 )
-from recall_bench.reporting.run_comparison import (
-    ComparisonReport,
-    Contrast,
-    ContrastPart,
-    ContrastView,
-    RunCard,
-    is_significant,
-)
+from recall_bench.reporting.run_comparison import ComparisonReport, RunCard
+from recall_bench.reporting.run_contrast import Contrast, ContrastPart, ContrastView, is_significant
 from recall_bench.reporting.run_text import STUB_WARNING
 from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import RunStatus

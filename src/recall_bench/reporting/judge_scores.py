@@ -14,7 +14,7 @@ from recall_bench.reporting.judge_order import (
     classify_order,
     describe_order,
 )
-from recall_bench.reporting.run_comparison import is_significant
+from recall_bench.reporting.run_contrast import is_significant
 from recall_bench.runs.estimates import POINTS
 
 K = TypeVar("K", bound=Hashable)

@@ -32,7 +32,7 @@ from recall_bench.reporting.heatmap.cell_grid import (
     make_small_key,
 )
 from recall_bench.reporting.heatmap.colours import MUTED, colour_rate, colour_score
-from recall_bench.reporting.matrix_report import MatrixReport, SettingReport, SystemFigures
+from recall_bench.reporting.matrix_records import MatrixReport, SettingReport, SystemFigures
 from recall_bench.reporting.matrix_text import format_headline, list_doubts
 from recall_bench.reporting.pictures import wrap_lines, write_picture
 from recall_bench.runs.score_ranges import ScoreRange

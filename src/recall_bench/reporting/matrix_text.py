@@ -40,7 +40,7 @@ from recall_bench.reporting.judge_scores import (
     describe_judge_column,
     format_judge_range,
 )
-from recall_bench.reporting.matrix_report import (
+from recall_bench.reporting.matrix_records import (
     BaselineContrast,
     MatrixReport,
     SettingContrast,
@@ -48,7 +48,7 @@ from recall_bench.reporting.matrix_report import (
     SuiteScores,
     SystemFigures,
 )
-from recall_bench.reporting.run_comparison import ContrastPart, is_significant
+from recall_bench.reporting.run_contrast import ContrastPart, is_significant
 from recall_bench.reporting.run_text import STUB_WARNING
 from recall_bench.runs.summary import STUB
 

@@ -11,7 +11,7 @@ from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.redaction import redact_message
 from recall_bench.core.settings import Executor, Settings
 from recall_bench.generate.shipped_personas import BuildProgress
-from recall_bench.reporting.matrix_report import MatrixReport
+from recall_bench.reporting.matrix_records import MatrixReport
 from recall_bench.running.experiment import (
     CellOutcome,
     CellWatcher,

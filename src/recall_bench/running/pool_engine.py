@@ -17,26 +17,25 @@ from typing import TypeVar
 import anyio
 
 from recall_bench.core.budget import name_provider
-from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone, SystemGone
+from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone
 from recall_bench.core.event import (
-    AgentEnded,
     Answered,
     Event,
     FeedFailed,
     Judged,
     NotJudged,
     OtherVerdict,
-    Paid,
-    decode_event,
 )
 from recall_bench.core.folders import remove_folder
 from recall_bench.core.memory import PortableSnapshots, get_worker_limit
 from recall_bench.core.plan import Lifecycle, Plan, Trial
 from recall_bench.core.trial_states import TrialState, TrialStates
-from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 from recall_bench.core.work_unit import WorkUnit, is_divisible, list_work_units, weigh_unit
 from recall_bench.running.components import ComponentFactory, RunContext
+from recall_bench.running.pool_driver import (
+    Driver,
+)
 from recall_bench.running.scenario_run import AnswerQueue
 from recall_bench.running.scheduler import Scheduler
 from recall_bench.running.worker_messages import (
@@ -49,9 +48,6 @@ from recall_bench.running.worker_messages import (
     ReviewTask,
     RunSpec,
     SnapshotReady,
-    Task,
-    TaskFailure,
-    TaskLimits,
     TrialBatch,
     WorkerLost,
 )
@@ -60,8 +56,7 @@ from recall_bench.systems.reply import is_paid
 
 T = TypeVar("T")
 
-MAX_DEATHS = 3
-"""After this many workers died on the same work without any progress, it is given up."""
+
 _DISCARD_TIMEOUT_S = 10.0
 """How long the system may take to discard a snapshot."""
 _BATCH = 32
@@ -132,116 +127,6 @@ class PoolScenario:
     async def judge(self, leftovers: Iterable[Answered]) -> None:
         """Have leftovers and answers judged as they come, then review what is due."""
         await self.grader.judge_scenario(self.scenario, leftovers, self.queue)
-
-
-class Driver:
-    """Sends tasks to the pool, and records what comes back."""
-
-    def __init__(
-        self, scheduler: Scheduler, pool: WorkerPool, calls: CallLimits, spec: RunSpec
-    ) -> None:
-        self.scheduler = scheduler
-        self.pool = pool
-        self.calls = calls
-        self._spec = spec
-
-    async def perform(
-        self,
-        task: Task,
-        *,
-        callees: Sequence[str],
-        at_once: int,
-        on_event: Callable[[Event], None] | None = None,
-        on_snapshot: Callable[[SnapshotReady], None] | None = None,
-    ) -> None:
-        """Have a task done, with at most `at_once` calls at a time to each of the callees.
-
-        Every event is recorded before `on_event` is called. If such a task may not begin any more
-        when its turn comes, the reason is raised.
-        """
-
-        def handle_message(message: bytes | SnapshotReady) -> None:
-            if isinstance(message, SnapshotReady):
-                if on_snapshot is not None:
-                    on_snapshot(message)
-                return
-            for line in message.splitlines():
-                event = decode_event(line)
-                self._record(event)
-                if on_event is not None:
-                    on_event(event)
-
-        async with self.calls.allow_calls(callees, at_once) as granted:
-            limits = partial(self._make_limits, task, granted)
-            await self.pool.perform(self._spec, task, limits, handle_message)
-
-    def _make_limits(self, task: Task, granted: int) -> TaskLimits:
-        """Return the limits of this moment, when a worker is free; raise if it may not begin."""
-        scheduler, context = self.scheduler, self.scheduler.context
-        reason: BenchError | None = scheduler.budget.stop_reason
-        if isinstance(task, AskTask | FeedTask):
-            reason = scheduler.failure or reason
-        elif isinstance(task, GradeTask) and context.judges.judge.card.computes:
-            reason = None
-        if reason is not None:
-            raise reason
-        return TaskLimits(
-            at_once=granted,
-            max_calls=None if self.calls.max_calls is None else granted,
-            spent=scheduler.budget.total,
-            allowed_usd=context.max_cost_usd,
-            allowed_tokens=context.max_tokens,
-        )
-
-    def give_up(self, deaths: int, where: str, lost: WorkerLost) -> bool:
-        """Whether too many workers died on some work; the run goes on without it."""
-        if deaths < MAX_DEATHS:
-            return False
-        self.scheduler.given_up = self.scheduler.given_up or SystemGone(
-            f"{deaths} workers died {where} ({lost}): the system may end the process it is in, or "
-            "use up its memory; the same command tries again"
-        )
-        return True
-
-    async def broadcast_stop(self) -> None:
-        """Tell every worker once nothing new may be begun; runs beside everything else."""
-        await self.scheduler.stopped.wait()
-        reason = self.scheduler.budget.stop_reason
-        if reason is not None:
-            await self.pool.stop(self._spec.run, TaskFailure.from_error(reason))
-
-    def _record(self, event: Event) -> None:
-        scheduler = self.scheduler
-        scheduler.context.record(event)
-        usage = _find_cost(event)
-        if usage is None:
-            return
-        whose = _WHOSE.get(type(event), "the judge's")
-        scheduler.budget.record_usage(usage, whose)
-        try:
-            scheduler.budget.refuse_if_spent()
-        except BudgetSpent as spent:
-            scheduler.stop(spent)
-        if scheduler.budget.stop_reason is not None:
-            scheduler.stopped.set()
-
-
-def _find_cost(event: Event) -> Usage | None:
-    """Return what we paid for an event."""
-    match event:
-        case (
-            Judged(usage=usage)
-            | NotJudged(usage=usage)
-            | OtherVerdict(usage=usage)
-            | Paid(usage=usage)
-        ):
-            return usage
-        case Answered(reading_usage=usage) | AgentEnded(usage=usage):
-            return usage
-    return None
-
-
-_WHOSE = {Answered: "the reader's", AgentEnded: "the agent's"}
 
 
 class AskDispatcher:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from recall_bench.core.memory import BulkIngestMemory, Clock, EvidenceControl
+from recall_bench.core.number_words import format_ordinal
 from recall_bench.core.scenario import Episode
-from recall_bench.core.values import format_ordinal
 from recall_bench.testing.check_context import (
     CheckContext,
     CheckDoesNotApply,

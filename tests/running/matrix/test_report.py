@@ -10,7 +10,7 @@ import pytest
 import recall_bench
 from recall_bench.reporting.headlines import describe_doubt
 from recall_bench.reporting.matrix_picture import CEILING, SILENCE, build_specification
-from recall_bench.reporting.matrix_report import MatrixReport
+from recall_bench.reporting.matrix_records import MatrixReport
 from recall_bench.reporting.matrix_text import render_markdown, render_text
 from recall_bench.reporting.run_comparison import compare_runs
 from recall_bench.reporting.trial_scores import measure_judges

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from recall_bench.core.foreign_cues import OPENERS
+from recall_bench.core.number_words import spell_number
 from recall_bench.core.scenario import (
     PRINCIPAL,
     Disclosure,
@@ -38,7 +39,6 @@ from recall_bench.core.text_values import (
     list_words,
     normalise_text,
 )
-from recall_bench.core.values import spell_number
 from recall_bench.datasets.persona_story import EPOCH
 
 _DENIAL = re.compile(

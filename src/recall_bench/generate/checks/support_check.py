@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache, cached_property
 
+from recall_bench.core.number_words import ROUND_NUMBERS
 from recall_bench.core.scenario import BOUNDARY, Disclosure, Evidence
 from recall_bench.core.text_values import DATE, NAME, TextValue, collect_topics, normalise_text
-from recall_bench.core.values import ROUND_NUMBERS
 from recall_bench.datasets.lint.answer_checks import (
     AMOUNTS,
     INFERRED,

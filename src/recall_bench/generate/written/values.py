@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from recall_bench.core.number_words import format_ordinal
 from recall_bench.core.plain_text import join_words
-from recall_bench.core.values import format_ordinal
 from recall_bench.generate.world.fact_values import (
     Dates,
     FactValue,

@@ -8,8 +8,8 @@ about the question.
 
 from collections.abc import Iterable, Sequence
 
+from recall_bench.judging.offline.answer_sentence import AnswerSentence
 from recall_bench.judging.offline.contents import find_names
-from recall_bench.judging.offline.required_part import AnswerSentence
 
 LONG_ANSWER = 12
 """Sentences of an answer that is about its question, whatever it says."""

@@ -5,14 +5,9 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from recall_bench.core.number_words import ROUND_NUMBERS
 from recall_bench.core.text import STOPWORDS, Stems, split_sentences, split_words
-from recall_bench.core.values import (
-    ROUND_NUMBERS,
-    ValueAtom,
-    find_values,
-    locate_values,
-    split_values,
-)
+from recall_bench.core.values import ValueAtom, find_values, locate_values, split_values
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import PhraseReader
 

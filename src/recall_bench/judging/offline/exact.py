@@ -12,6 +12,13 @@ from itertools import pairwise
 
 from recall_bench.core.foreign_text import guess_language
 from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
+from recall_bench.judging.offline.answer_sentence import (
+    AnswerSentence,
+    SentenceHit,
+    drop_overtaken,
+    select_deciding,
+    weigh_sentences,
+)
 from recall_bench.judging.offline.arrangement import (
     arrange,
 )
@@ -48,12 +55,7 @@ from recall_bench.judging.offline.relations import (
     read_time_relation,
     split_clauses,
 )
-from recall_bench.judging.offline.required_part import (
-    AnswerSentence,
-    RequiredPart,
-    select_deciding,
-    weigh_sentences,
-)
+from recall_bench.judging.offline.required_part import RequiredPart
 from recall_bench.judging.offline.speakers import find_other_speaker
 from recall_bench.judging.offline.value_claims import (
     find_other_period,
@@ -364,7 +366,7 @@ class ExactTruth:
     def _find(
         self, one: RequiredPart, sentences: list[AnswerSentence], cited: tuple[ValueAtom, ...]
     ) -> "_PartMatch":
-        hits = _drop_overtaken(
+        hits = drop_overtaken(
             [hit for sentence in sentences if (hit := self._find_hit(one, sentence))]
         )
         counting = select_deciding(
@@ -398,13 +400,13 @@ class ExactTruth:
     def _is_one_of_many(
         self,
         one: RequiredPart,
-        stated: "list[_SentenceHit]",
+        stated: list[SentenceHit],
         sentences: list[AnswerSentence],
     ) -> bool:
         known = self.question.words | {word for _, word in one.words}
         return is_one_name_of_many([hit.sentence for hit in stated], sentences, known)
 
-    def _find_hit(self, one: RequiredPart, sentence: AnswerSentence) -> "_SentenceHit | None":
+    def _find_hit(self, one: RequiredPart, sentence: AnswerSentence) -> SentenceHit | None:
         if one.value is not None and not sentence.contents.values:
             return None
         if sentence.text.rstrip().endswith("?"):
@@ -442,7 +444,7 @@ class ExactTruth:
         is_candidate = sentence.is_bare and any(
             not _is_past(other, sentence.text) for other in others
         )
-        return _SentenceHit(
+        return SentenceHit(
             sentence, is_stated and not is_hedged, tuple(rivals), bool(stale), is_candidate
         )
 
@@ -556,30 +558,10 @@ _WORD_BETWEEN = re.compile(r"\b(?!(?:the|an?|and)\b)[^\W\d_]|[>(]", re.IGNORECAS
 
 
 @dataclass(frozen=True, slots=True)
-class _SentenceHit:
-    """A sentence that states the part or another value in its place."""
-
-    sentence: AnswerSentence
-    is_stated: bool
-    rivals: tuple[str, ...]
-    is_stale: bool
-    is_candidate: bool
-    """Whether it names another candidate and nothing else."""
-
-
-@dataclass(frozen=True, slots=True)
 class _PartMatch:
     is_stated: bool
     rivals: tuple[str, ...]
     is_stale: bool
-
-
-def _drop_overtaken(hits: "list[_SentenceHit]") -> "list[_SentenceHit]":
-    """The hits without quotations of another value that are older than one of the right value."""
-    newest = max((hit.sentence.dated for hit in hits if hit.is_stated), default="")
-    if not newest:
-        return hits
-    return [hit for hit in hits if hit.is_stated or not "" < hit.sentence.dated < newest]
 
 
 def _is_label(number: str, text: str) -> bool:

@@ -17,6 +17,7 @@ from recall_bench.core.scenario import Disclosure
 from recall_bench.core.text import normalise, split_words
 from recall_bench.core.values import IDENTIFIER, QUANTITY, ValueAtom
 from recall_bench.core.verdict import Finding
+from recall_bench.judging.offline.answer_sentence import is_about_itself, weigh_sentences
 from recall_bench.judging.offline.case import (
     GradingCase,
     RightResponse,
@@ -38,11 +39,7 @@ from recall_bench.judging.offline.exact import ExactCoverage, ExactTruth
 from recall_bench.judging.offline.history_index import HistoryAsOf
 from recall_bench.judging.offline.phrase import level_text
 from recall_bench.judging.offline.relations import find_opposite, read_time_relation
-from recall_bench.judging.offline.required_part import (
-    is_about_itself,
-    is_misspelling,
-    weigh_sentences,
-)
+from recall_bench.judging.offline.required_part import is_misspelling
 from recall_bench.judging.offline.side import (
     find_side,
     guesses_all_the_same,

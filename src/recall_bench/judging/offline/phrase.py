@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from recall_bench.core.number_words import SMALL_ORDINALS
 from recall_bench.core.text import STOPWORDS, WORD, Stems, split_words
-from recall_bench.core.values import SMALL_ORDINALS, locate_values
+from recall_bench.core.values import locate_values
 from recall_bench.judging.offline.lexicon import PARTICLES, load_lexicon
 
 _ARTICLE = re.compile(r"(?:an?|the|that|our|its)\s+", re.IGNORECASE)

@@ -31,11 +31,12 @@ from recall_bench.core.values import (
     locate_values,
     negate,
 )
+from recall_bench.judging.offline.answer_sentence import (
+    AnswerSentence,
+)
 from recall_bench.judging.offline.contents import (
-    AnswerContents,
     ContentReader,
     TextContents,
-    remove_denied_names,
 )
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import (
@@ -44,31 +45,9 @@ from recall_bench.judging.offline.phrase import (
     find_places,
     find_series,
     is_literal_in,
-    level_text,
     make_literal,
 )
 
-OWN_WORDS = 2
-"""An answer with more foreign words than this may be stating something."""
-FOREIGN_ALLOWED = 1
-"""Foreign words allowed in a direct sentence that repeats nothing of the question."""
-RELEVANCE_SHARE = 0.5
-"""A sentence counts beside a better one if it shares this part of the words that one shares."""
-
-_FRAME = frozenset(
-    """
-    accord afraid among amount answer ask awar bear believ best came case check clear clock come
-    compar conclud correct count date day detail document enter entri evid exact fact fall far
-    fell figur file find follow found full gave get give given go goe going got happen have
-    honest hour inde inform item kind know knowledg known list log look make mark matter mean
-    memori mention mind moment month name never nobodi none note noth notic number occur one
-    original place pleas point present put question read recal record refer regard rememb repli
-    report requir respons result said sake say see seem set short show sort sourc speak stand
-    stat state stood sum suppos sure take tell thing think time today stated took total true turn
-    valu want way well went word write written year yes
-    """.split()
-)
-"""Stems of words in which answers speak of themselves, their sources and the question."""
 IDLE = frozenset(
     """
     answer case complet count entri have list log mark number note point put question read record
@@ -76,95 +55,6 @@ IDLE = frozenset(
     """.split()
 )
 """Those of them that are synonyms of much else: "say" for "statement", "answer" for "counter"."""
-_PERSONAL = re.compile(
-    r"\b(?:I|my|mine|me|you|your|we|us|our|sorry)\b|\b(?:not|no)\b|n't\b", re.IGNORECASE
-)
-_MARKED = re.compile(
-    r"(?:^|[.!?]\s)\W*(?:(?:the |my |short |final |direct )*answer(?: is| to \w+(?: \w+)*)?"
-    r"|to your question|as to your question|in short|in a word)\s*:",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerSentence:
-    """One sentence of an answer, compared with the question."""
-
-    text: str
-    """Without the words that announce it as the answer."""
-    levelled: str
-    """The same for comparison, without names it only denies."""
-    contents: TextContents
-    is_opening: bool
-    is_direct: bool
-    relevance: int
-    """The number of words shared with the question."""
-    is_bare: bool
-    """Whether it has no foreign word at all."""
-    dated: str = ""
-    """The date of the quotation that it belongs to; blank if to none."""
-    is_marked: bool = False
-    """Whether it announces itself as the answer."""
-    place: int = 0
-    """Its place among the sentences."""
-
-
-def weigh_sentences(
-    account: AnswerContents, question: frozenset[str], truth: frozenset[str]
-) -> list[AnswerSentence]:
-    """The sentences of an answer; `question` and `truth` are stems."""
-    own = question | truth
-    found = []
-    dates = [line.dated for line in account.lines for _ in line.sentences]
-    for place, (text, contents) in enumerate(zip(account.sentences, account.passages, strict=True)):
-        foreign = {stem for stem in contents.stems - own - _FRAME if "'" not in stem}
-        marked = _MARKED.search(text)
-        shared = len(contents.stems & question)
-        is_direct = marked is not None or len(foreign) <= max(FOREIGN_ALLOWED, shared)
-        body = text[marked.end() :] if marked else text
-        found.append(
-            AnswerSentence(
-                text=body,
-                levelled=level_text(remove_denied_names(body)),
-                contents=contents,
-                is_opening=place == 0,
-                is_direct=is_direct,
-                is_bare=not foreign,
-                relevance=shared,
-                dated=dates[place] if dates else "",
-                is_marked=marked is not None,
-                place=place,
-            )
-        )
-    return found
-
-
-def is_about_itself(account: AnswerContents, question: frozenset[str]) -> bool:
-    """Whether an answer speaks only of itself or of the asker."""
-    contents = account.contents
-    foreign = {stem for stem in contents.stems - question - _FRAME if "'" not in stem}
-    return (
-        len(foreign) <= OWN_WORDS
-        and not contents.values
-        and not contents.names
-        and _PERSONAL.search(account.text) is not None
-    )
-
-
-def select_deciding(
-    stated: list[AnswerSentence], rival: list[AnswerSentence]
-) -> list[AnswerSentence]:
-    """The sentences that decide, of those with the right answer and those with another.
-
-    Direct ones decide alone. Without any, the right answer counts everywhere, and another one where
-    it is about as relevant.
-    """
-    candidates = [*stated, *rival]
-    direct = [sentence for sentence in candidates if sentence.is_direct]
-    if direct or not candidates:
-        return direct
-    bar = max(1.0, RELEVANCE_SHARE * max(sentence.relevance for sentence in candidates))
-    return [*stated, *(sentence for sentence in rival if sentence.relevance >= bar)]
 
 
 NEARLY_STATED = 0.5

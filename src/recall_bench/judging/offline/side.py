@@ -8,6 +8,7 @@ import re
 
 from recall_bench.core.text import normalise
 from recall_bench.core.values import QUANTITY, TIME, find_values
+from recall_bench.judging.offline.answer_sentence import weigh_sentences
 from recall_bench.judging.offline.case import GradingCase, RightResponse
 from recall_bench.judging.offline.contents import (
     AnswerContents,
@@ -17,7 +18,7 @@ from recall_bench.judging.offline.contents import (
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import NEGATIONS, Phrase
 from recall_bench.judging.offline.relations import read_time_relation, split_clauses
-from recall_bench.judging.offline.required_part import IDLE, weigh_sentences
+from recall_bench.judging.offline.required_part import IDLE
 from recall_bench.judging.offline.stance import (
     Polarity,
     Stance,

@@ -22,7 +22,8 @@ from recall_bench.reporting.formats import (
     format_p,
     format_quantity,
 )
-from recall_bench.reporting.run_comparison import is_significant, name_letter
+from recall_bench.reporting.run_comparison import name_letter
+from recall_bench.reporting.run_contrast import is_significant
 from recall_bench.runs.run_folder import RunFolder
 
 _PERCENT = 100.0

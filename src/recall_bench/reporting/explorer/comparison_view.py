@@ -24,15 +24,8 @@ from recall_bench.reporting.formats import (
     format_slug,
 )
 from recall_bench.reporting.headlines import describe_headline
-from recall_bench.reporting.run_comparison import (
-    ComparisonReport,
-    Contrast,
-    ContrastPart,
-    ContrastView,
-    RunCard,
-    compare_runs,
-    is_significant,
-)
+from recall_bench.reporting.run_comparison import ComparisonReport, RunCard, compare_runs
+from recall_bench.reporting.run_contrast import Contrast, ContrastPart, ContrastView, is_significant
 from recall_bench.reporting.run_pairs import pair_trials
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialTable

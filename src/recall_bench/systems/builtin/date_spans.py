@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
+from recall_bench.core.number_words import NUMBER_WORDS
 from recall_bench.core.value_patterns import MONTHS, parse_month
 
 _MONTH = "|".join((*MONTHS, "Sept", *(name[:3] for name in MONTHS)))
-_NUMBER_WORDS = {
-    word: number
-    for number, word in enumerate(
-        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=1
-    )
-}
+_UP_TO_TEN = {word: number for word, number in NUMBER_WORDS.items() if number <= 10}
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 _DATE_PATTERN = re.compile(
@@ -29,7 +25,7 @@ _DATE_PATTERN = re.compile(
       (?P<m4>{_MONTH})\b(?!\.?,?\s+\d)
   | \b(?P<near>[Tt]oday|[Yy]esterday)\b
   | \b(?P<which>[Tt]his|[Ll]ast|[Pp]ast)\s+(?P<unit>week|month|year)\b
-  | \b(?P<ago>\d{{1,3}}|[Aa]|[Aa]n|{"|".join(_NUMBER_WORDS)})\s+
+  | \b(?P<ago>\d{{1,3}}|[Aa]|[Aa]n|{"|".join(_UP_TO_TEN)})\s+
       (?P<ago_unit>day|week|month|year)s?\s+ago\b
     """,
     re.VERBOSE,
@@ -130,7 +126,7 @@ def _parse_relative(part: dict[str, str | None], today: date) -> DateSpan:
     if unit := part["unit"]:
         return _parse_calendar_unit(str(part["which"]).lower(), unit, today)
     amount, unit = str(part["ago"]).lower(), str(part["ago_unit"])
-    number = int(amount) if amount.isdigit() else _NUMBER_WORDS.get(amount, 1)
+    number = int(amount) if amount.isdigit() else _UP_TO_TEN.get(amount, 1)
     day = today - timedelta(days=number * _UNIT_DAYS[unit])
     # "Three weeks ago" is no more exact than a week.
     slack = timedelta(days=_UNIT_DAYS[unit] // 2)

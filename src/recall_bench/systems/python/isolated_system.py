@@ -15,7 +15,6 @@ import sys
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +22,6 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from recall_bench.core import sandbox
 from recall_bench.core.child_process import StderrTail, start_process
 from recall_bench.core.errors import (
     BenchError,
@@ -50,19 +48,17 @@ from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.fork_server import ForkServer, can_fork
 from recall_bench.core.memory import (
     Answer,
-    Isolation,
-    IsolationCard,
     Memory,
     Offer,
     RetrievalReply,
 )
 from recall_bench.core.scenario import Question
 from recall_bench.core.settings import Settings
-from recall_bench.core.user_code import split_target
+from recall_bench.systems.python.adapter_launch import (
+    AdapterLaunch,
+)
 from recall_bench.systems.python.adapter_process import (
     EXCHANGE,
-    STATE,
-    AdapterSpec,
     RecordReply,
 )
 from recall_bench.systems.python.main_thread import CANCEL_SIGNAL
@@ -72,11 +68,9 @@ from recall_bench.systems.servers.stdio_server import CANCEL, CancelRequest
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.child_environment import (
     build_environment,
-    find_endpoint_peers,
 )
 from recall_bench.systems.transports.child_sandbox import (
     PACKAGES,
-    list_closed,
     list_hidden,
     list_opened,
 )
@@ -104,93 +98,6 @@ _LAST_OUTPUT_TIMEOUT_S = 1.0
 _CANCEL_PAUSE_S = 0.05
 _CANCEL_GRACE_S = 2 * GRACE_S
 """How long a process may take to reply to a request that was cancelled."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AdapterLaunch:
-    """How the processes of an adapter are started."""
-
-    target: str
-    code: str
-    """The target of the user's code: the same, unless the adapter is ours and calls it."""
-    factory: str | None
-    config: dict[str, object]
-    env: tuple[str, ...]
-    hidden: tuple[Path, ...]
-    """Files and folders that the process must not read."""
-    opened: tuple[Path, ...] = ()
-    """Files and folders that the user lets it read."""
-    allows_network: bool
-
-    @property
-    def name(self) -> str:
-        """The name in messages."""
-        return f"the adapter {self.code}"
-
-    @property
-    def isolation(self) -> IsolationCard:
-        """What this machine can do to isolate it."""
-        is_confined = sandbox.is_available()
-        kind = Isolation.SANDBOX if is_confined else Isolation.PROCESS
-        has_network = self.allows_network or not is_confined or self._lacks_peer_limit
-        reads = tuple(map(str, self.opened))
-        return IsolationCard(kind=kind, network=has_network, env=self.env, reads=reads)
-
-    @property
-    def _lacks_peer_limit(self) -> bool:
-        return bool(find_endpoint_peers()) and not sandbox.can_limit_peers()
-
-    def build_spec(self, private: Path) -> AdapterSpec:
-        """What a process in this folder is told; its folder is filled with what it needs."""
-        (private / STATE).mkdir(exist_ok=True)
-        isolation = self.isolation
-        return AdapterSpec(
-            target=self.target,
-            factory=self.factory,
-            config=self.config,
-            path=tuple(str(Path(entry).absolute()) for entry in self._list_path()),
-            folder=str(Path.cwd()),
-            environ=build_environment(private, self.env),
-            private=str(private),
-            policy=self._build_policy(private, has_network=isolation.network)
-            if isolation.kind is Isolation.SANDBOX
-            else None,
-        )
-
-    def _build_policy(self, private: Path, *, has_network: bool) -> sandbox.SandboxPolicy:
-        policy = _POLICIES.get(self)
-        if policy is None:
-            policy = _POLICIES[self] = self._find_readable()
-        return policy.replace(
-            writable=(str(private), *policy.writable),
-            network=has_network,
-            peers=find_endpoint_peers(),
-        )
-
-    def _find_readable(self) -> sandbox.SandboxPolicy:
-        folders, needed = [Path(entry) for entry in self._list_path()], [PACKAGES, *self.opened]
-        file = Path(split_target(self.code)[0])
-        hidden = list(self.hidden)
-        own = Path.cwd()
-        if file.suffix == ".py":
-            own = file.resolve().parent
-            folders.append(own)
-            needed.append(file.resolve())
-        hidden += list_closed(own)
-        return sandbox.build_policy(folders, hidden, needed=needed)
-
-    def _list_path(self) -> list[str]:
-        """Our module search path; the folder we are in only if the adapter is a module."""
-        is_file = split_target(self.code)[0].endswith(".py")
-        here = {"", str(Path.cwd())} if is_file else {""}
-        added = [] if is_file else [str(Path.cwd())]
-        return [*(entry for entry in sys.path if entry not in here), *added]
-
-
-_POLICIES: "weakref.WeakKeyDictionary[AdapterLaunch, sandbox.SandboxPolicy]" = (
-    weakref.WeakKeyDictionary()
-)
-"""What the processes of a launch may read: looking that up takes longer than most calls."""
 
 
 class _ForwardedStderr(StderrTail):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.core.values import spell_number
+from recall_bench.core.number_words import spell_number
 from recall_bench.judging.lab.audit.answer_key import AuditValue, ValueKind, parse_value
 from recall_bench.judging.lab.audit.wordings import list_wordings
 from recall_bench.judging.lab.audit.wrong_answers import list_misses

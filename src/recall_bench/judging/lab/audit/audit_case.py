@@ -11,10 +11,10 @@ from random import Random
 from typing import TypeVar
 
 from recall_bench.core.memory import Answer
+from recall_bench.core.number_words import spell_number
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Episode, Item, Scenario, StoryTime, Truth
 from recall_bench.core.sentences import Sentence, read_sentences
-from recall_bench.core.values import spell_number
 from recall_bench.core.verdict import Exhibit
 from recall_bench.judging.lab.audit.answer_key import (
     AnswerKey,

@@ -8,8 +8,13 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
 
+from recall_bench.core.number_words import (
+    ROUND_NUMBERS,
+    SMALL_ORDINALS,
+    format_ordinal,
+    spell_number,
+)
 from recall_bench.core.value_patterns import MONTHS
-from recall_bench.core.values import ROUND_NUMBERS, SMALL_ORDINALS, format_ordinal, spell_number
 from recall_bench.judging.lab.audit.answer_key import AuditValue, ValueKind
 from recall_bench.judging.lab.audit.phrase_bank import SYNONYMS
 

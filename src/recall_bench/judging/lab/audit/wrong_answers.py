@@ -9,8 +9,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 from itertools import permutations
 
+from recall_bench.core.number_words import SMALL_NUMBERS, SMALL_ORDINALS, spell_ordinal, spell_small
 from recall_bench.core.value_patterns import MONTHS
-from recall_bench.core.values import SMALL_NUMBERS, SMALL_ORDINALS, spell_ordinal, spell_small
 from recall_bench.judging.lab.audit import phrase_bank
 from recall_bench.judging.lab.audit.answer_key import (
     AnswerShape,
