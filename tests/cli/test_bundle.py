@@ -1,4 +1,4 @@
-"""A bundle is one file that anybody can verify, and opening a stranger's is safe."""
+"""A bundle is one file that others can verify, and opening a stranger's is safe."""
 
 import io
 import json

@@ -66,10 +66,10 @@ def test_the_run_that_cannot_be_told_from_silence_is_named_first(tmp_path: Path)
 
     lines = render_comparison(compare(good, silent)).splitlines()
 
-    assert lines[2] == "B (silent 1) cannot be told from a memory that knows nothing."
+    assert lines[2] == "B (silent 1) cannot be distinguished from a memory that knows nothing."
     overall = next(line for line in lines if line.startswith("overall"))
     assert overall.split() == ["overall", "17", "100", "54", "(44", "%)", "17~"]
-    assert "~ cannot be told from silence, or is below it." in lines
+    assert "~ cannot be distinguished from silence, or is below it." in lines
 
 
 def test_the_figures_between_silence_and_ceiling_are_in_the_cards(tmp_path: Path) -> None:

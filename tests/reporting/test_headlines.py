@@ -75,11 +75,11 @@ def test_a_system_no_better_than_silence_is_called_so() -> None:
     equal, below = _bounds((0.1, -0.1, 0.3)), _bounds((-0.3, -0.5, -0.1))
     assert describe_doubt(_bounds()) is None
     assert describe_doubt(None) is None
-    assert describe_doubt(equal) == "cannot be told from a memory that knows nothing"
+    assert describe_doubt(equal) == "cannot be distinguished from a memory that knows nothing"
     assert describe_doubt(below) == "scores below a memory that knows nothing"
     systems = [("a", equal), ("b", _bounds()), ("c", below), ("d", below)]
     assert list(describe_doubts(systems)) == [
-        "a cannot be told from a memory that knows nothing",
+        "a cannot be distinguished from a memory that knows nothing",
         "c and d score below a memory that knows nothing",
     ]
 

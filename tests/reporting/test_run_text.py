@@ -225,7 +225,7 @@ def test_a_system_like_silence_is_called_so_first(tmp_path: Path) -> None:
     text = reported(bounded_story(tmp_path, verdicts))
 
     assert text.splitlines()[3].startswith(
-        "Result       cannot be told from a memory that knows nothing: 17 of 100"
+        "Result       cannot be distinguished from a memory that knows nothing: 17 of 100"
     )
 
 

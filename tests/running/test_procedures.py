@@ -65,7 +65,7 @@ def test_a_model_that_keeps_rules_does_what_is_recalled(tmp_path: Path) -> None:
     assert report.trials == 90
     page = str(render_stories(RunFolder.open(tmp_path / "run")))
     assert "breaks " in page
-    assert "done as was told" in page
+    assert "done as stated" in page
 
 
 def test_two_memories_are_compared_task_by_task(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The command `bundle`: one file of a run that anybody can verify."""
+"""The command `bundle`: one file of a run that others can verify."""
 
 from pathlib import Path
 

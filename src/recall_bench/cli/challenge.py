@@ -15,7 +15,7 @@ _FILE = click.argument("challenge", type=PATH, metavar="FILE")
 def challenge_command() -> None:
     """Commit to a secret seed, run systems on the stories it draws, and reveal it.
 
-    The answers cannot be known before the reveal, and everybody can verify them after it.
+    The answers cannot be known before the reveal, and anyone can verify them after it.
     """
 
 
@@ -47,7 +47,9 @@ def new_command(
     found = create_challenge(out, stories, get_version())
     names = ", ".join(f"{story.persona} {story.arcs}" for story in found.stories)
     click.echo(f"Challenge    {out}, to publish now: it commits to {found.commitment[:16]}…")
-    click.echo(f"Seed         {find_secret_file(out)}, to keep secret until everybody has run")
+    click.echo(
+        f"Seed         {find_secret_file(out)}, to keep secret until all participants have run"
+    )
     click.echo(f"Stories      {names}")
     click.echo(f"Next         recall-bench challenge run {out} --adapter my_adapter.py")
 
@@ -77,7 +79,7 @@ def run_challenge_command(ctx: click.Context, challenge: Path, options: tuple[st
 @challenge_command.command("reveal")
 @_FILE
 def reveal_command(challenge: Path) -> None:
-    """Write the seed into the challenge's file, so that everybody can verify the runs."""
+    """Write the seed into the challenge's file, so that anyone can verify the runs."""
     from recall_bench.generate.world_seeds import reveal_challenge
 
     found = reveal_challenge(challenge)

@@ -39,7 +39,7 @@ def compare_command(
     Prints differences with intervals by category, checkpoint and persona, and the smallest
     difference that the runs could have shown. Runs of `eval` are compared by their protocol's
     score, runs of one behaviour suite with one seed figure by figure. Runs with several judges are
-    compared by each, and told if the order depends on the judge.
+    compared by each; a note says if the order depends on the judge.
     """
     from recall_bench.reporting.behaviour.suite_comparison import (
         compare_suites,

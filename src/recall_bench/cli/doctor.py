@@ -146,7 +146,7 @@ def _choose_seeds(first: str | None, count: int) -> list[str]:
 
 
 def _parse_seed(word: str) -> "WorldSeed":
-    """The seed of an examination, which is told: that of a challenge stays secret."""
+    """The seed of an examination, which is printed; the seed of a challenge stays secret."""
     from recall_bench.generate.world_seeds import parse_world_seed
 
     seed = parse_world_seed(word)

@@ -37,7 +37,7 @@ COMMANDS = {
     "view": ("view", "Explore runs in the browser: compare them, read and label answers."),
     "gate": ("gate", "Pass or fail a run by rules, and by its loss against a baseline."),
     "verify": ("verify", "Derive everything in a run folder again, and name what differs."),
-    "bundle": ("bundle", "Write a finished run as one file that anybody can verify."),
+    "bundle": ("bundle", "Write a finished run as one file that others can verify."),
     "leaderboard": ("leaderboard", "Make a site of verified runs, and repeat parts of them."),
     "challenge": ("challenge", "Commit to a secret seed, run it, and reveal it."),
     "canaries": ("canaries", "Keep a file of questions that always hallucinate, and check them."),

@@ -209,7 +209,7 @@ class BenchCheck(pytest.Item):
         excinfo: pytest.ExceptionInfo[BaseException],
         style: Any = None,  # noqa: ANN401 - pytest's own
     ) -> Any:  # noqa: ANN401 - pytest's own
-        """The finding alone: where our code raised it helps nobody."""
+        """The finding alone, without our traceback."""
         if isinstance(excinfo.value, _CheckBroken):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)

@@ -92,7 +92,7 @@ def suite_command(
     tenants     whether one user's facts reach another
     freshness   how soon a write can be read, and whether it stays
     load        times, errors and recall at rising rates of arrivals
-    procedures  whether tasks are done by the conventions that were told
+    procedures  whether tasks follow the conventions stated earlier
 
     What a system does not offer is reported as not offered. The same command continues a run that
     was interrupted.

@@ -26,7 +26,7 @@ def view_command(
     """Explore the runs below FOLDER [recall-runs] in the browser: compare them, label answers.
 
     The address holds a token and works on this machine only. Runs are read; the only file that is
-    written is the labels.jsonl of a run whose answers somebody labels.
+    written is the labels.jsonl of a run whose answers are labelled.
     """
     from recall_bench.core.user_code import require_libraries
     from recall_bench.reporting.explorer.explorer_views import ExplorerViews

@@ -63,7 +63,7 @@ class TemporaryFolders:
 
 
 class KeptFolders(TemporaryFolders):
-    """Empty folders that outlast us, in one that somebody else removes."""
+    """Empty folders that outlast this process; the caller removes their parent."""
 
     def __init__(self, parent: Path) -> None:
         super().__init__(parent)
@@ -87,7 +87,7 @@ def measure_folder(folder: Path) -> int:
 
 
 def refuse_foreign_folder(folder: Path) -> None:
-    """Raise DataError unless this is a folder of ours in which nobody else can write."""
+    """Raise DataError unless this is a folder of ours in which no other user can write."""
     try:
         found = folder.lstat()
     except OSError as error:
@@ -95,13 +95,15 @@ def refuse_foreign_folder(folder: Path) -> None:
     if not stat.S_ISDIR(found.st_mode):
         raise DataError(f"{folder} is no folder; links are not followed")
     if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
-        raise DataError(f"{folder} can be written by others; allow that to nobody but yourself")
+        raise DataError(
+            f"{folder} can be written by other users; make it writable for yourself alone"
+        )
 
 
 def refuse_special_files(folder: Path) -> None:
     """Raise DataError if a folder is a link, or holds what is no file, folder or link below it.
 
-    Links directly in it are refused too: whoever reads it would follow them.
+    Links directly in it are refused too: a reader would follow them.
     """
     if folder.is_symlink():
         raise DataError(f"{folder.name} is a link; links are not followed")

@@ -1,7 +1,7 @@
 """Child processes that start fast: copies of one that has imported everything already.
 
 Starting Python and importing takes longer than many runs ask of an adapter. The server does it once
-and copies itself for each child. It runs nobody's code but ours, so a child finds nothing in it.
+and copies itself for each child. It runs our code alone, so a child finds nothing of others in it.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class ForkServer:
         """Start a child that ends by itself when its standard input is closed.
 
         It writes its errors to a descriptor of ours if one is given. The caller has to shield this:
-        cancelled before the reply comes, it would leave a child that nobody ends.
+        cancelled before the reply comes, it would leave a child running.
         """
         with ExitStack() as ours, ExitStack() as theirs:
             pairs = []
@@ -107,7 +107,7 @@ class ForkServer:
             self._exchange(REAP + b"%d" % pid, ())
 
     def close(self) -> None:
-        """End the server. Its children are ended by whoever holds them."""
+        """End the server. Its children are ended by their owners."""
         with self._lock:
             self._control.close()
         self._child.end()
@@ -179,7 +179,7 @@ class _ForkedProcess(Process):
         self._waiting = anyio.Lock()
 
     async def wait(self) -> int:
-        """Wait until it has ended, and return its exit code; -9 if nobody knows it."""
+        """Wait until it has ended, and return its exit code; -9 if it is unknown."""
         async with self._waiting:
             if self._code is None:
                 await self._wait_for_end()
@@ -231,7 +231,7 @@ class _ForkedProcess(Process):
 
     @property
     def returncode(self) -> int | None:
-        """Its exit code, once somebody waited for it."""
+        """Its exit code, once it was waited for."""
         return self._code
 
     @property

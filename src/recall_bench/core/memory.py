@@ -357,7 +357,7 @@ class TaskTaker(Protocol):
 
 @runtime_checkable
 class ErasingMemory(Protocol):
-    """A memory that can be told to erase."""
+    """A memory that can erase on request."""
 
     async def erase(self, scope: EraseScope, value: str) -> EraseReply:
         """Erase what the value names; NotOffered if it cannot erase in this scope."""
@@ -373,7 +373,7 @@ class ListingMemory(Protocol):
 
 @runtime_checkable
 class ConsolidatingMemory(Protocol):
-    """A memory that can be told to consolidate now."""
+    """A memory that can consolidate on request."""
 
     async def consolidate(self) -> None:
         """Return once it has consolidated; NotOffered if it cannot."""
@@ -453,7 +453,7 @@ class Exchange(Record, frozen=True, kw_only=True, omit_defaults=True):
     reply: str | None = None
     """The start of the reply; None if there was none."""
     day: int | None = None
-    """The day that was told; None for a question."""
+    """The day that was ingested; None for a question."""
     question: str | None = None
     """The id of the question; None for a day."""
     tool_calls: int = 0

@@ -1,4 +1,4 @@
-"""A folder that is written to holds nothing that somebody else put there."""
+"""Refuses to write into a folder that holds files of others."""
 
 from collections.abc import Collection
 from pathlib import Path

@@ -4,8 +4,8 @@ A system may claim the origin of a passage, by the id of an episode or by a day.
 that episode contains the text, literally or for the greater part; of one to three words, if they
 are a whole turn or line of it, or are in no other episode. If it does not and another
 episode does, the text decides, as it does without a claim. If no episode does, as for a summary,
-the claim is recorded as such and counts for nothing: anybody can name a day. Only episodes up to
-the day of asking count: what was not fed cannot have been found.
+the claim is recorded as such and counts for nothing: naming a day proves nothing. Only episodes up
+to the day of asking count: what was not fed cannot have been found.
 
 A text that several episodes contain belongs to the first of them, which stays the same at every
 later checkpoint.

@@ -208,7 +208,7 @@ def _replace_shapes(text: str, shapes: Iterable[re.Pattern[str]]) -> str:
 
 
 def _is_key(secret: str) -> bool:
-    """Whether a secret can be told from the words and numbers of an answer."""
+    """Whether a secret differs from the words and numbers of any answer."""
     return (
         len(secret) >= _LONG
         and not secret.isalpha()

@@ -211,7 +211,7 @@ def _find_quotations(text: str) -> Iterator[TextValue]:
 def _find_names(text: str) -> Iterator[TextValue]:
     """Yield runs of capitalised words; the first word of a sentence alone is no name.
 
-    German writes every noun with a capital, so no name can be told there.
+    German writes every noun with a capital, so no name can be recognised there.
     """
     if guess_language(text) == "de":
         return

@@ -83,7 +83,7 @@ class AgentCall(Record, frozen=True, kw_only=True, omit_defaults=True):
     writes: tuple[NoteWrite, ...] = ()
     problem: CallProblem | None = None
     message: str | None = None
-    """What the agent was told of the problem."""
+    """The message that the agent received."""
 
 
 class SessionEnd(StrEnum):

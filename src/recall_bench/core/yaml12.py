@@ -119,7 +119,7 @@ def load_yaml(path: Path) -> object:
 def read_document(path: Path, *, name: str | None = None, keeps_lines: bool = False) -> Document:
     """Parse a file; `name` is used in messages instead of the path.
 
-    `keeps_lines` is for those who will ask for lines: otherwise the first such question parses the
+    `keeps_lines` is for callers that need line numbers: otherwise the first such call parses the
     file again.
     """
     shown = name or str(path)

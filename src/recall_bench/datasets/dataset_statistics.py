@@ -445,7 +445,7 @@ def _render_threads(threads: ThreadStatistics | None) -> Iterator[str]:
 
 def _render_repeats(prose: ProseStatistics) -> Iterator[str]:
     if prose.repeated:
-        yield "told most often, figures (#), names (@) and quotations (“…”) masked"
+        yield "stated most often, figures (#), names (@) and quotations (“…”) masked"
     for skeleton in prose.repeated:
         lead = f"{skeleton.count:>8,} × "
         text = textwrap.shorten(skeleton.text, WIDTH - len(lead), placeholder=" …")

@@ -55,7 +55,7 @@ INTERFERENCE = "interference"
 LOOK_UP = "What is stored about the user?"
 """The question of every memory point, which does not tell the point."""
 BOUNDARY = "Memory Boundary"
-"""The type of questions about what was never told."""
+"""The type of questions about what was never mentioned."""
 
 _SIZES = {"medium": "Medium", "long": "Long"}
 _TIME = re.compile(r"([A-Z][a-z]{2}) (\d\d?), (\d{4}), (\d\d):(\d\d):(\d\d)", re.ASCII)
@@ -117,7 +117,7 @@ def _decode_scenario(users: JsonElements, number: int) -> Scenario:
 def _build_scenario(user: _HaluUser) -> Scenario:
     episodes: list[Episode] = []
     items: list[Item] = []
-    told: dict[str, int] = {}
+    first_days: dict[str, int] = {}
     for number, session in enumerate(user.sessions, start=1):
         turns = [
             Turn(speaker=turn.role, text=turn.content)
@@ -130,9 +130,9 @@ def _build_scenario(user: _HaluUser) -> Scenario:
         at = max(at, episodes[-1].at) if episodes else at
         episodes.append(build_dialogue(f"session-{number:03}", day=number, at=at, turns=turns))
         for point in session.memory_points:
-            told.setdefault(point.memory_content, number)
+            first_days.setdefault(point.memory_content, number)
         items += _build_points(session, number)
-        items += _build_questions(session, number, told)
+        items += _build_questions(session, number, first_days)
     return Scenario(
         id=f"halumem-{hash_question_id(user.uuid, 'user')}",
         epoch=episodes[0].at.date(),
@@ -162,9 +162,11 @@ def _build_points(session: _HaluSession, day: int) -> Iterator[Item]:
         )
 
 
-def _build_questions(session: _HaluSession, day: int, told: Mapping[str, int]) -> Iterator[Item]:
+def _build_questions(
+    session: _HaluSession, day: int, first_days: Mapping[str, int]
+) -> Iterator[Item]:
     for number, asked in enumerate(session.questions, start=1):
-        days = (told.get(each.memory_content) for each in asked.evidence)
+        days = (first_days.get(each.memory_content) for each in asked.evidence)
         cited = dict.fromkeys(each for each in days if each is not None)
         is_boundary = asked.question_type == BOUNDARY
         yield Item(

@@ -52,7 +52,7 @@ ASKED = "perltqa_en_v2.json"
 KINDS = ("profile", "social_relationship", "events", "dialogues")
 
 _LONGEST_NAME = 40
-"""A line of a dialogue begins with its speaker if a colon stands within so many characters."""
+"""A line of a dialogue begins with its speaker if a colon follows within this many characters."""
 
 
 @dataclass(slots=True)

@@ -84,7 +84,7 @@ class OutcomeCheck(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True
     texts_in_order: tuple[str, ...] | None = None
     """The regular expressions are found one after the other."""
     longest: int | None = None
-    """The text has at most so many characters, or the list so many elements."""
+    """The text has at most this many characters, or the list this many elements."""
     least: float | None = None
     most: float | None = None
     not_before: str | None = None

@@ -287,19 +287,19 @@ class ResultLines:
             "{} with an id that was not asked, and ignored": self.unknown,
             "{} that cannot be read": self._unreadable,
         }
-        told = [
+        sentences = [
             words.format(f"{count:,} result{'' if count == 1 else 's'}")
             for words, count in notes.items()
             if count
         ]
         if self.missing:
-            told.append(f"{self.missing:,} of {len(self._keys):,} have no result{again}")
+            sentences.append(f"{self.missing:,} of {len(self._keys):,} have no result{again}")
         return Delivered(
             file=file,
             replies=replies,
             failures=len(self.lines) - replies - expired,
             expired=expired,
-            notes=tuple(told),
+            notes=tuple(sentences),
         )
 
 

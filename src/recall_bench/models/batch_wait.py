@@ -108,8 +108,8 @@ class _DeliveryRound:
     async def _advance(self, delivery: BatchDelivery, name: str) -> ModelBusy | None:
         """Send or look at one file; why that has to be tried again, if it has."""
         try:
-            if (told := await delivery.send(name)) is not None:
-                self._say(told)
+            if (message := await delivery.send(name)) is not None:
+                self._say(message)
             found = await delivery.fetch(name)
         except ModelBusy as busy:
             self._retry_after_s = max(self._retry_after_s, busy.retry_after_s)

@@ -60,7 +60,7 @@ class RequestedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallReturn:
-    """What the model is told of a call."""
+    """What the model receives about a call."""
 
     call: RequestedCall
     text: str
@@ -73,7 +73,7 @@ class ModelTurn:
     calls: tuple[RequestedCall, ...] = ()
     text: str = ""
     unreadable: str | None = None
-    """Why the reply cannot be used; the model should be told."""
+    """Why the reply cannot be used; the model should learn it."""
     usage: Usage = field(default_factory=Usage)
     tokens: int = 0
     """The tokens of the request and the reply; estimated if the model reports none."""
@@ -105,10 +105,10 @@ class TextConversation:
         self, returns: Sequence[CallReturn], note: str = "", *, tools: Sequence[MemoryTool]
     ) -> ModelTurn:
         """Send everything so far as one text."""
-        told = [_encode({"result of": each.call.tool, "is": each.text}) for each in returns] + (
+        added = [_encode({"result of": each.call.tool, "is": each.text}) for each in returns] + (
             [_encode({"note": note})] if note else []
         )
-        said = (*self._said, *told)
+        said = (*self._said, *added)
         prompt = self._build_prompt(said, tools)
         reply = await self.model.complete(prompt)
         turn = parse_turn(reply.text)

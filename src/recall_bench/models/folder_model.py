@@ -1,4 +1,4 @@
-"""A folder as a model: a request is a file, and so is its reply, which anybody may write.
+"""A folder as a model: a request is a file, and so is its reply, which any program may write.
 
     requests/<key>.json   a request that waits; <key>.md is the same for people
     replies/<key>.txt     its reply, or .md or .json; the whole file is the reply

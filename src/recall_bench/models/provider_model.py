@@ -345,7 +345,7 @@ def _open_batch(
     spec: ModelSpec, environ: Mapping[str, str], usual_temperature: float
 ) -> BatchModel:
     if not spec.send:
-        # Its files are sent by somebody else, who has the key.
+        # Another party, which has the key, sends its files.
         return BatchModel(spec, _open_provider(spec, None, environ, usual_temperature))
     facts = PROVIDERS[spec.provider]
     key = find_key(spec, facts, environ)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recall_bench.runs.trials import ScoreScale
 
 DOUBT_MARK: Final = "~"
-DOUBT_NOTE: Final = f"{DOUBT_MARK} cannot be told from silence, or is below it"
+DOUBT_NOTE: Final = f"{DOUBT_MARK} cannot be distinguished from silence, or is below it"
 INVENTED: Final = "invented"
 LEAKED: Final = "leaked"
 UNGROUNDED: Final = "invented or leaked"
@@ -173,7 +173,7 @@ def describe_doubt(bounds: "ScoreRange | None") -> str | None:
         return None
     if bounds.is_below_floor:
         return "scores below a memory that knows nothing"
-    return "cannot be told from a memory that knows nothing"
+    return "cannot be distinguished from a memory that knows nothing"
 
 
 def mark_doubt(bounds: "ScoreRange | None") -> str:

@@ -74,7 +74,7 @@ def render_tool_loop(found: ToolLoopReport) -> Iterator[str]:
 
 
 def describe_unmatched(calls: int) -> str:
-    """What is not known because calls change notes that cannot be told."""
+    """What is not known because calls change notes that cannot be identified."""
     return (
         f"{format_quantity(calls, 'call')} updated or deleted notes that no save and no search had "
         "named, so a fact that they removed may be counted as missed"

@@ -61,7 +61,7 @@ class BehaviourSuite:
     variants: tuple[str, ...]
     """The kinds of stories."""
     stories: int
-    """How many stories of each kind are told unless a number is given."""
+    """How many stories of each kind are played unless a number is given."""
     draw: Callable[[StoryRequest], Iterator[BehaviourStory]]
     list_missing: Callable[[StoryRequest], tuple[str, ...]]
     gives_tasks: bool = False
@@ -122,7 +122,7 @@ SUITES: Mapping[str, BehaviourSuite] = {
     "procedures": BehaviourSuite(
         name="procedures",
         version=procedures.VERSION,
-        about="whether tasks are done by the conventions that were told",
+        about="whether tasks follow the conventions stated earlier",
         phases=procedures.PHASES,
         variants=procedures.VARIANTS,
         stories=len(PERSONAS),

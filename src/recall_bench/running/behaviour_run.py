@@ -223,7 +223,7 @@ class StoryRun:
 
 @dataclass(slots=True)
 class _Barrier:
-    """Lets everybody through once all are there."""
+    """Blocks each task until all have arrived."""
 
     left: int
     open: anyio.Event = field(default_factory=anyio.Event)

@@ -287,7 +287,7 @@ async def _pack(snapshots: PortableSnapshots, token: str, place: Path) -> None:
     shutil.rmtree(unfinished, ignore_errors=True)
     shutil.rmtree(place, ignore_errors=True)
     try:
-        # Nobody else may write there: a snapshot can run code when it is opened.
+        # No other user may write there: a snapshot can run code when it is opened.
         unfinished.mkdir(mode=0o700)
         await snapshots.pack(token, unfinished)
         unfinished.rename(place)

@@ -1,7 +1,7 @@
 """Memory, processor time and disk of the processes of a system, where we started them.
 
 Adapters and programs run in processes of their own, which are measured. Built-ins run in this
-process, together with what sends the load. A server that somebody else started is not measured.
+process, together with what sends the load. A server that was started elsewhere is not measured.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Make one file of a run that anybody can verify, and verify such a file."""
+"""Make one file of a run that others can verify, and verify such a file."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

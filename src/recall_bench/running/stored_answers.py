@@ -1,8 +1,8 @@
 """A system whose answers are read from what its memories list as stored.
 
-It is fed as any other and asked nothing. The answer to a question is the listed entry that is most
-like the reference: whether that entry states it is for the judge to say. The question itself does
-not hold the reference, which a judge would not count as told.
+It ingests as any other and is asked nothing. The answer to a question is the listed entry that is
+most like the reference; the judge decides whether that entry states it. The question itself does
+not hold the reference, which a judge would not count as stated.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -62,9 +62,9 @@ class FoundPassages(msgspec.Struct, frozen=True, gc=False):
         whole: set[int] = set()
         turns: set[tuple[int, int]] = set()
         for each in passages:
-            heard = each.turns if each.turn is None else (each.turn,)
-            if each.day is not None and heard:
-                turns.update((each.day, turn) for turn in heard)
+            numbers = each.turns if each.turn is None else (each.turn,)
+            if each.day is not None and numbers:
+                turns.update((each.day, turn) for turn in numbers)
             elif each.day is not None:
                 whole.add(each.day)
         return cls(days, frozenset(whole), frozenset(turns))

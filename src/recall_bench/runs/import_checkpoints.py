@@ -188,13 +188,13 @@ def _add_logs(visits: dict[Place, CheckpointVisit], files: RunFiles, faults: Fau
         return
     bare = {place for place, visit in visits.items() if not visit.evaluations}
     is_placed = bool(files.progress) or all(row.checkpoint for row in files.questions)
-    told: list[ReadLogRow] = list(files.questions)
+    rows_left: list[ReadLogRow] = list(files.questions)
     if bare and is_placed:
         rows = place_rows(files.questions, files.progress, faults)
         for place in bare & rows.keys():
             visits[place].evaluations = _keep_latest(rows[place], faults)
-        told = [row for place, own in rows.items() if place not in bare for row in own]
-    add_log([visit for place, visit in visits.items() if place not in bare], told, faults)
+        rows_left = [row for place, own in rows.items() if place not in bare for row in own]
+    add_log([visit for place, visit in visits.items() if place not in bare], rows_left, faults)
 
 
 def _read_log_visits(

@@ -59,7 +59,7 @@ MARKED = {
         "checkpoint",
         "asked after the memory had lived past it: a run was continued at an earlier checkpoint",
     ),
-    "too-early": ("evaluation", "put before all of its evidence was told"),
+    "too-early": ("evaluation", "asked before all of its evidence was ingested"),
     "unlisted": ("evaluation", "of a category that the public harness has no row for"),
     "as-graded": ("answer", "the mark of a failed query; stays as it was graded, as asked"),
     "silent": ("answer", "empty; stays as it was graded"),
@@ -75,10 +75,10 @@ MARKED = {
         "failing verdict",
         (
             "without a first verdict beside it, though there was an appellate judge: what the "
-            "review changed cannot be told"
+            "review changed is unknown"
         ),
     ),
-    "askers": ("question", "about a boundary, put to a system that was not told who asks"),
+    "askers": ("question", "about a boundary, for a system that does not know who asks"),
     "passages": ("answer", "with passages, which are left out: others have none on record"),
     "disagreeing": ("row", "of a log that matches no evaluation of the result; adds nothing"),
     "ambiguous": ("row", "of a log that matches several evaluations of the result; adds nothing"),

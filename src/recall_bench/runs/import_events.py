@@ -97,12 +97,12 @@ class EventBuilder:
         plan: Plan,
         visits: list[CheckpointVisit],
         questions: Mapping[str, ImportedQuestions],
-        told: ImportScope,
+        scope: ImportScope,
     ) -> None:
         self._plan = plan
         self._visits = visits
         self._questions = questions
-        self._told = told
+        self._scope = scope
 
     def build_events(
         self, files: RunFiles, items: Mapping[str, tuple[Item, ...]]
@@ -148,7 +148,7 @@ class EventBuilder:
         )
         seconds = (each.latency_ms or 0.0) / 1000
         error, score = each.error, each.score
-        if each.is_sentinel and self._told.sentinels:
+        if each.is_sentinel and self._scope.sentinels:
             message = f"recorded as {each.answer!r}, and graded {each.points} of 6"
             yield NotAnswered(
                 at=at, trial=trial, fault="SystemFault", message=message, seconds=seconds
@@ -173,7 +173,7 @@ class EventBuilder:
             yield NotJudged(at=at, trial=trial, fault=error.kind, message=error.message)
 
     def _build_answer(self, each: Evaluation) -> Answer:
-        found = each.retrieval if self._told.passages else None
+        found = each.retrieval if self._scope.passages else None
         return Answer(
             text=each.answer or "",
             passages=tuple(_build_passage(row) for row in found or ()),
@@ -181,7 +181,7 @@ class EventBuilder:
         )
 
     def _build_verdict(self, each: Evaluation, verdict: Verdict) -> Verdict:
-        if not self._told.findings:
+        if not self._scope.findings:
             return verdict
         return verdict.replace(
             findings=each.findings or (),

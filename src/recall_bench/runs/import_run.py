@@ -75,16 +75,16 @@ def import_run(
     visits = gather_visits(files, faults)
     questions = collect_questions(visits, faults)
     items = {name: own.build_items() for name, own in questions.items()}
-    told = audit_evaluations(visits, faults, as_graded=as_graded, is_ours=is_ours(files))
+    scope = audit_evaluations(visits, faults, as_graded=as_graded, is_ours=is_ours(files))
     differing = list(find_disagreements(visits))
     faults.note("means", len(differing))
     faults.note("shared-times", 0 if is_ours(files) else count_shared_days(visits))
-    card = _build_card(files, visits, questions, faults).replace(findings=told.findings)
+    card = _build_card(files, visits, questions, faults).replace(findings=scope.findings)
     plan = build_import_plan(files, visits, items, card)
     name = re.sub(r"[^\w.-]+", "-", plan.system.name).strip("-.") or "run"
     folder = into or RUNS / f"imported-{name[:60]}-{plan.digest[:8]}"
     _refuse_taken(folder)
-    retelling = EventBuilder(plan, visits, questions, told)
+    retelling = EventBuilder(plan, visits, questions, scope)
     mean = _write_folder(folder, retelling.build_events(files, items))
     return ImportResult(
         folder=str(folder),

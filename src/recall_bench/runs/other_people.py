@@ -82,39 +82,39 @@ class OtherPeople:
     """
 
     def __init__(self, items: Mapping[str, Iterable[Item]]) -> None:
-        told = {name: _collect_values(each) for name, each in items.items()}
+        values = {name: _collect_values(each) for name, each in items.items()}
         self._others: dict[str, dict[str, set[str]]] = {}
         """By scenario, the values of the others as rows of words, by their longest word."""
         for name, own in items.items():
-            known = {value for item in own for value in item.truth.distractors} | told[name]
+            known = {value for item in own for value in item.truth.distractors} | values[name]
             by_word = self._others[name] = {}
-            for value in set().union(*told.values()) - known:
+            for value in set().union(*values.values()) - known:
                 row = _parse_wording(value).without_articles
                 by_word.setdefault(max(row.split(), key=len), set()).add(row)
 
     def is_in_answer(self, scenario: str, answer: str) -> bool:
         """Whether an answer in this scenario holds a value of another."""
         by_word = self._others.get(scenario, {})
-        heard = set(_WORD.findall(_normalise(answer)))
+        words = set(_WORD.findall(_normalise(answer)))
         near = [
             row
-            for word in heard & by_word.keys()
+            for word in words & by_word.keys()
             for row in by_word[word]
-            if heard.issuperset(_WORD.findall(row))
+            if words.issuperset(_WORD.findall(row))
         ]
         if not near:
             return False
-        said = WordSequence(answer).without_articles
-        return any(row in said for row in near)
+        sequence = WordSequence(answer).without_articles
+        return any(row in sequence for row in near)
 
 
 def _collect_values(items: Iterable[Item]) -> set[str]:
     """The values of a story that hardly occur in another."""
-    told: set[str] = set()
+    values: set[str] = set()
     for item in items:
         truth = item.truth
-        told.update(truth.canaries)
-        told.update(
+        values.update(truth.canaries)
+        values.update(
             value
             for value in (
                 *truth.atoms,
@@ -125,4 +125,4 @@ def _collect_values(items: Iterable[Item]) -> set[str]:
             )
             if not _NUMBER.search(value) and len(_parse_wording(value).without_articles.split()) > 1
         )
-    return {value for value in told if _parse_wording(value).without_articles.strip()}
+    return {value for value in values if _parse_wording(value).without_articles.strip()}

@@ -25,9 +25,9 @@ def choose_run_folder(settings: Settings, plan: Plan, prefix: str = "") -> Path:
     """
     if settings.resume is not None:
         return _find_resume_folder(settings.resume, settings.into)
-    told = _find_named_folder(settings)
-    if told is not None:
-        return told
+    named = _find_named_folder(settings)
+    if named is not None:
+        return named
     name = re.sub(r"[^\w.-]+", "-", plan.system.name).strip("-") or "run"
     part = "" if settings.shard is None else _format_shard(Shard.parse(settings.shard))
     return RUNS / f"{prefix}{name}-{plan.digest[:8]}{part}"

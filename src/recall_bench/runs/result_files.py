@@ -134,8 +134,8 @@ class _ResultWriter:
         for persona in summary.personas:
             for number, part in enumerate(persona.checkpoints, start=1):
                 if part.is_done:
-                    heard = folder.get_last_time(persona.id, number - 1)
-                    yield build_checkpoint(persona, number, summary.categories, at=heard)
+                    last = folder.get_last_time(persona.id, number - 1)
+                    yield build_checkpoint(persona, number, summary.categories, at=last)
         if folder.is_finished:
             yield build_closing(folder, summary)
 

@@ -1,7 +1,7 @@
 """The public result format: the rows of result.json, progress.jsonl and the two logs.
 
-The same rows are written by `result_files` and read by `import` and `heatmap`, whoever wrote the
-files. Four facts about the files of the public harness shape them:
+The same rows are written by `result_files` and read by `import` and `heatmap`, also from
+files of the public harness. Four facts about those files shape them:
 
 * Undefined keys are left out, so nearly everything may be missing.
 * A reconstructed result calls the reference `referenceAnswer`, as the logs do, and an ordinary one

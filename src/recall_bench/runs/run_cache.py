@@ -28,7 +28,7 @@ from recall_bench.runs.trial_columns import TrialColumns
 CACHE = ".journal.cache"
 
 MIN_BYTES = 4 << 20
-"""A smaller journal is read in less time than anybody notices."""
+"""A smaller journal is read in no noticeable time."""
 
 _MAGIC = b"recall-bench journal cache\n"
 _DIGEST_BYTES = 16

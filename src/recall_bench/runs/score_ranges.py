@@ -52,12 +52,12 @@ class ScoreRange(ComputedRecord, frozen=True, kw_only=True):
 
     @property
     def is_above_floor(self) -> bool:
-        """Whether the score can be told from that of silence, and is higher."""
+        """Whether the score is higher than that of silence beyond its interval."""
         return self.gain.low is not None and self.gain.low > 0
 
     @property
     def is_below_floor(self) -> bool:
-        """Whether the score can be told from that of silence, and is lower."""
+        """Whether the score is lower than that of silence beyond its interval."""
         return self.gain.high is not None and self.gain.high < 0
 
 

@@ -134,8 +134,8 @@ class TrialLog:
                 if self._folder.other_judge == line.judge:
                     self._note_verdict(line.trial, line)
 
-    def _store_entry(self, trial: Trial, heard: TrialEntry) -> None:
-        self._entries[trial.scenario][self._standings[trial.scenario].find_slot(trial)] = heard
+    def _store_entry(self, trial: Trial, entry: TrialEntry) -> None:
+        self._entries[trial.scenario][self._standings[trial.scenario].find_slot(trial)] = entry
 
     def _note_inspection(self, place: tuple[str, str], lost: tuple[int, ...] | None) -> None:
         self.lost.pop(place, None)
@@ -148,10 +148,10 @@ class TrialLog:
             return
         strangers = OtherPeople({name: each.items for name, each in self._standings.items()})
         with path.open("rb") as file:
-            for name, heard in self._list_hallucinations():
-                file.seek(heard.offset)
+            for name, entry in self._list_hallucinations():
+                file.seek(entry.offset)
                 answer = _LOG_LINE.decode(file.readline()).answer
-                heard.tells_other_people = answer is not None and strangers.is_in_answer(
+                entry.tells_other_people = answer is not None and strangers.is_in_answer(
                     name, answer.text
                 )
 
@@ -160,12 +160,12 @@ class TrialLog:
             for row in range(len(standing.checkpoint_plans)):
                 for repeat, number in standing.list_owed_trials(row):
                     found = standing.get_status(row, repeat, number)
-                    heard = self._entries[name][standing.compute_slot(row, repeat, number)]
+                    entry = self._entries[name][standing.compute_slot(row, repeat, number)]
                     is_made_up = found.state is TrialState.JUDGED and not found.grounded
                     # A disclosed secret is a leak in any session.
-                    is_leak = heard is not None and Finding.LEAK in (heard.findings or ())
-                    if is_made_up and heard is not None and heard.is_answered and not is_leak:
-                        yield name, heard
+                    is_leak = entry is not None and Finding.LEAK in (entry.findings or ())
+                    if is_made_up and entry is not None and entry.is_answered and not is_leak:
+                        yield name, entry
 
     def _build_entry(self, trial: Trial, line: _LogLine, offset: int) -> TrialEntry:
         standing, answer = self._standings[trial.scenario], line.answer
@@ -200,18 +200,18 @@ class TrialLog:
 
     def _note_verdict(self, trial: Trial, line: _LogLine) -> None:
         slot = self._standings[trial.scenario].find_slot(trial)
-        heard = self._entries[trial.scenario][slot]
-        if heard is None:
-            heard = self._entries[trial.scenario][slot] = TrialEntry()
-        heard.fault = line.fault
-        heard.score = heard.findings = None
+        entry = self._entries[trial.scenario][slot]
+        if entry is None:
+            entry = self._entries[trial.scenario][slot] = TrialEntry()
+        entry.fault = line.fault
+        entry.score = entry.findings = None
         if line.verdict is not None:
-            heard.findings = self._folder.select_findings(
+            entry.findings = self._folder.select_findings(
                 line.verdict.findings,
                 is_by_people=line.judge == PEOPLE,
                 is_reviewed=line.primary is not None,
             )
-            heard.score = line.verdict.score
+            entry.score = line.verdict.score
 
 
 def _has_full_marks(standing: TrialStatus) -> bool:

@@ -503,7 +503,7 @@ def test_a_run_that_cannot_be_told_from_silence_is_warned_of(tmp_path: Path) -> 
         for each in (silent, good)
     )
 
-    warning = "the run cannot be told from a memory that knows nothing"
+    warning = "the run cannot be distinguished from a memory that knows nothing"
     assert warning in quiet.warnings
     assert warning not in better.warnings
     assert "58.3 of 100 (37.5 to 72.2) · silence 17 · ceiling 100 · 50 % of the way" in (

@@ -132,7 +132,7 @@ def test_a_system_like_silence_has_a_loud_notice() -> None:
 
     text = str(render_header(REPORT.replace(header=header)))
 
-    assert "cannot be told from a memory that knows nothing" in text
+    assert "cannot be distinguished from a memory that knows nothing" in text
     assert "NO BETTER THAN SILENCE" not in str(render_header(REPORT))
 
 

@@ -118,8 +118,8 @@ def find_format(source: HistorySource, name: str | None) -> HistoryFormat:
 
 def _choose_files(source: HistorySource) -> list[HistoryFile]:
     files = source.files
-    told = [each for each in files if _CONVERSATIONS.fullmatch(each.base)]
-    if told:
-        return told[:1]
+    conversations = [each for each in files if _CONVERSATIONS.fullmatch(each.base)]
+    if conversations:
+        return conversations[:1]
     kinds = (".json", ".jsonl", ".ndjson", ".txt", ".mbox")
     return [e for e in files if source.is_file or e.base.endswith(kinds)][:_LOOKED_AT]

@@ -50,7 +50,7 @@ class RoomUse:
     last: date
     messages: int
     speakers: tuple[str, ...]
-    """The keys of those who wrote, the most active first."""
+    """The keys of the authors, the most active first."""
 
 
 class MessageSpool:

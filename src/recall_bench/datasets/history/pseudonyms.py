@@ -175,7 +175,7 @@ class Pseudonymiser:
         humans = [each for each in people if not each.is_agent and not _is_automatic(each)]
         texts = [*also, *(each.name for each in humans), *(h for e in humans for h in e.handles)]
         words = {fold_word(word) for text in texts for word in _list_name_words(text)}
-        # An invention must not be the name of somebody else.
+        # An invention must not be the name of another person.
         self._taken = {*words, *self.names, *map(fold_word, self.names.values())}
         for word in sorted(words):
             if word not in self.names:
@@ -363,7 +363,7 @@ class Pseudonymiser:
             return self._count("handles", f"@{self.handles[key]}")
         if key in self.names:
             return self._count("names", f"@{self.names[key]}")
-        # A mention of somebody, written with the parts of a name: @Ana-Ruiz.
+        # A mention of a person, written with the parts of a name: @Ana-Ruiz.
         return "@" + _NAME_WORD.sub(
             lambda part: (
                 self._count("names", self.names[fold_word(part[0])])
@@ -440,7 +440,7 @@ class Pseudonymiser:
         return made if plain == piece else quote(made, safe="")
 
     def _make_handle(self, person: Participant, key: str) -> str:
-        """A handle: the person's invented name; other digits for those who have no other name."""
+        """A handle: the person's invented name; other digits for persons without another name."""
         made = self._make_local_part(person, key)
         if key != fold_word(person.name) or not re.search(r"\d", key):
             return made
@@ -456,7 +456,7 @@ class Pseudonymiser:
         return hmac.new(self.seed.encode(), text.encode("utf-8", "replace"), sha256).digest()
 
     def _invent(self, original: str) -> str:
-        """A name that can be spoken, and that is nobody's here."""
+        """A name that can be spoken, and that no person here has."""
         for attempt in range(10_000):
             draw = self._hash(f"{original} {attempt}")
             syllables = 2 + draw[0] % 2

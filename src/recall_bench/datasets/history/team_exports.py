@@ -35,7 +35,7 @@ SLACK_LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
 _DAY_FILE = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 _SLACK_MARK = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")
 _TALK = frozenset({"", "thread_broadcast", "bot_message", "me_message", "file_share"})
-"""The subtypes of messages that somebody wrote; others say who joined, or renamed what."""
+"""The subtypes of messages that a person wrote; others say who joined, or renamed what."""
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class _SlackNames:
 
 
 def read_slack(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
-    """Every message that somebody wrote in a channel, a group or a direct message."""
+    """Every message that a person wrote in a channel, a group or a direct message."""
     names = _SlackNames(log)
     lists = {each.base: each for each in source.files if each.base in (*SLACK_LISTS, "users.json")}
     if "users.json" not in lists:
@@ -185,7 +185,7 @@ def _read_package(
             f"discord:{file.parent}", name if is_direct else f"#{name}", is_group=not is_direct
         )
         if other := _DIRECT_NAME.fullmatch(name):
-            # The package lists nobody; the one who was written to is in the name of the chat.
+            # The package lists no members; the recipient is in the name of the chat.
             log.add_person(f"discord:{other['account']}", other["account"])
         for row in _read_package_rows(file):
             at = parse_time(row.get("Timestamp"))

@@ -88,7 +88,7 @@ class _DateEvidence:
 
 
 def read_whatsapp(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
-    """Every message that somebody wrote; media and notices are left out."""
+    """Every message that a person wrote; media and notices are left out."""
     files = [each for each in source.files if source.is_file or each.base.endswith(".txt")]
     if not files:
         raise UsageError(f"{source.path} holds no text file; name the chat that was exported")

@@ -340,7 +340,7 @@ class _ViewBuilder:
     resamples: int
     headline: int
     known: dict[_ValueShape, Estimate | None] = field(default_factory=dict)
-    """Estimates by value shape: few answers hallucinate, so many checkpoints are alike."""
+    """Estimates by value shape: few answers hallucinate, and many checkpoints have equal values."""
 
     def estimate_categories(self, samples: Iterable[_TrialSample]) -> tuple[CategoryRate, ...]:
         groups = group_by(samples, lambda sample: sample.category)

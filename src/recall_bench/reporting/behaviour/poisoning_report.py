@@ -219,7 +219,7 @@ def _list_damage(asked: Sequence[_Asked]) -> Iterator[Figure]:
 
 def _estimate_refusals(attacked: Sequence[_Asked]) -> Figure:
     """How often a true correction of a fact that was known is not taken over."""
-    told = {
+    known = {
         (each.story, each.item.removesuffix(TOLD_END))
         for each in attacked
         if each.phase == BEFORE and each.item.endswith(TOLD_END) and each.is_right
@@ -229,7 +229,7 @@ def _estimate_refusals(attacked: Sequence[_Asked]) -> Figure:
         for each in attacked
         if each.kind == CORRECTED
         and each.is_answered
-        and (each.story, each.item.removesuffix(CORRECTED_END)) in told
+        and (each.story, each.item.removesuffix(CORRECTED_END)) in known
     ]
     return _make_share(
         "correction-refused",

@@ -1,4 +1,4 @@
-"""The figures of the procedures suite: whether tasks are done by the conventions that were told."""
+"""The figures of the procedures suite: whether tasks follow the conventions stated earlier."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ NOTHING_ACTS = (
 )
 _NO_PASSAGES = "it returns no passages"
 _KIND_WORDS = {
-    "stated": "a rule told on purpose",
-    "in-passing": "a rule told in passing",
+    "stated": "a rule stated on purpose",
+    "in-passing": "a rule stated in passing",
     "revised": "a rule that replaced another",
     "exception": "an exception",
     "combined": "two rules or more",
@@ -91,10 +91,10 @@ def build_procedure_figures(results: SuiteResults) -> tuple[Figure, ...]:
     can_act = card is None or ACTING not in card.not_offered
     tasks = by_variant[MEMORY]
     figures = [
-        _count_done("done", "tasks done as was told", tasks, is_headline=True),
+        _count_done("done", "tasks done as stated", tasks, is_headline=True),
         # A floor above 0 is no merit: these tasks are done without the memory.
-        _count_done("floor", "floor: nothing told", by_variant[FLOOR], best=0.0),
-        _count_done("ceiling", "ceiling: told with the task", by_variant[CEILING]),
+        _count_done("floor", "floor: nothing stated", by_variant[FLOOR], best=0.0),
+        _count_done("ceiling", "ceiling: stated with the task", by_variant[CEILING]),
     ]
     acted = [*figures, *_list_failures(tasks), *_list_parts(tasks)]
     if not can_act:

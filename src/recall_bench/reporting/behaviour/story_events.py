@@ -56,7 +56,7 @@ def render_stories(folder: RunFolder) -> Markup:
             "p",
             "What was done with the memory in each story, in order, memory by memory, and what "
             "came of it. A planted value belongs in an answer before it is erased or where it was "
-            "told, and nowhere else. A task is done as was told, or the rules that it breaks are "
+            "stated, and nowhere else. A task is done as stated, or the rules that it breaks are "
             "named. Texts are cut after 400 characters; the journal has them whole.",
             class_="quiet",
         ),
@@ -231,8 +231,8 @@ _MARKS = {
     "right": "right value",
     "planted": "planted value",
     "failed": "failed",
-    "done": "done as was told",
-    "broken": "not as was told",
+    "done": "done as stated",
+    "broken": "not as stated",
 }
 
 

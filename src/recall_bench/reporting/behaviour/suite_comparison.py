@@ -167,7 +167,7 @@ def _contrast(
 def _find_same_stories(first: RunFolder, second: RunFolder) -> frozenset[str]:
     """The stories of which all questions that both runs ask are the same in every word and truth.
 
-    A story may go on for a system that offers more: what both are told before is the same.
+    A story may go on for a system that offers more; what both receive before is the same.
     """
     ours, theirs = first.states.scenarios, second.states.scenarios
     found = set()

@@ -25,7 +25,7 @@ class TimelineState(ComputedRecord, frozen=True, kw_only=True, array_like=True):
 
     value: str
     start: int
-    """The day on which it is told."""
+    """The day on which it is stated."""
     end: int | None
     """The last day on which it holds; None if it stays so."""
 
@@ -121,8 +121,8 @@ def _encode_known(known: bool | None) -> int:
 def _read_holdings(folder: RunFolder) -> dict[str, dict[str, MemoryReport]]:
     found: dict[str, dict[str, MemoryReport]] = {}
     for event in read_events_of(folder.path / JOURNAL, Inspected):
-        told = MemoryReport(lost=event.lost, size=event.bytes, fault=event.fault)
-        found.setdefault(event.scenario, {})[event.checkpoint] = told
+        report = MemoryReport(lost=event.lost, size=event.bytes, fault=event.fault)
+        found.setdefault(event.scenario, {})[event.checkpoint] = report
     return found
 
 
@@ -169,7 +169,7 @@ def _read_ledger(path: Path) -> list[TimelineFact]:
         states = facts.setdefault(f"{line.name}: {line.attribute}", [])
         if states and states[-1].end is None:
             states[-1] = states[-1].replace(end=line.learned - 1)
-        # Some hold for a day to come, so only what is told counts here.
+        # Some hold for a day to come, so only what is stated counts here.
         end = None if line.true_until is None else max(line.true_until, line.learned)
         states.append(TimelineState(value=line.value, start=line.learned, end=end))
     return [TimelineFact(name=name, states=tuple(states)) for name, states in facts.items()]

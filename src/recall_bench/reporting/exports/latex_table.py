@@ -123,6 +123,7 @@ def _describe(runs: Sequence[ExportedRun]) -> str:
     if len(runs) > 1:
         words += (
             " Rank: one more than the number of systems that are significantly better (paired by "
-            "question, Holm-adjusted p at most 0.05); systems of one rank are not told apart."
+            "question, Holm-adjusted p at most 0.05); systems of one rank do not differ "
+            "significantly."
         )
     return escape_latex(words)

@@ -70,7 +70,7 @@ class GateCheck(ComputedRecord, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """What it is about, and by which judge, if that must be told."""
+        """What it is about, and by which judge if there are several."""
         return self.of if self.judge is None else f"{self.of}, {self.judge}"
 
 

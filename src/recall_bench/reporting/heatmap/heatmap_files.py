@@ -118,7 +118,7 @@ class ResultIntervals(_IntervalRecord, frozen=True, kw_only=True):
 
     @property
     def has_inventions(self) -> bool:
-        """Whether inventions are told apart from leaks."""
+        """Whether inventions and leaks are counted apart."""
         return self.invention_rate is not None
 
     def describe(self) -> str | None:
