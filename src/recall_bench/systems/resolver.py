@@ -27,10 +27,10 @@ def resolve_system(settings: Settings) -> MemorySystem:
     `file.py[:factory]` and `module:factory` are Python adapters; `grpc://`, `grpcs://`, `http://`
     and `https://` running servers; `command:PROGRAM` is a child process that holds memories,
     `once:PROGRAM` one for each question; `openai:URL`, `a2a:URL` and `agent:PROGRAM` are agents,
-    which are told and asked in messages; a YAML file describes a server that is started for the
-    run; `loop:` before a memory puts it under our agent. If the settings ask for a model endpoint,
-    or a product needs one, it is started and stopped with the system. SystemGone if it does not
-    even say that it is ready.
+    which receive days and questions as messages; a YAML file describes a server that is started for
+    the run; `loop:` before a memory puts it under our agent. If the settings ask for a model
+    endpoint, or a product needs one, it is started and stopped with the system. SystemGone if it is
+    not ready in time.
     """
     settings.learn_secrets()
     try:

@@ -37,7 +37,7 @@ class NoteTaker:
     def __init__(self, behaviour: str, notes: list[list[str]], pause_s: float = 0.0) -> None:
         self._behaviour = behaviour
         self.notes = notes
-        """The lines of each message that told something, oldest first."""
+        """The lines of each message with a day, oldest first."""
         self._pause_s = pause_s
 
     def reply(self, message: str) -> str:

@@ -197,15 +197,15 @@ class _AgentRequest(BaseHTTPRequestHandler):
             self._work_endlessly(writer, names, is_stream=_SENDING[method])
             return
         user = str(message.get("metadata", {}).get("user", ""))
-        told = "".join(part["text"] for part in message["parts"])
+        prompt = "".join(part["text"] for part in message["parts"])
         key = names["contextId"] if behaviour == "chat" else user
-        text = self._ask_agent(self.server.owner.open_agent(behaviour, key), told)
+        text = self._ask_agent(self.server.owner.open_agent(behaviour, key), prompt)
         if text is None:
             return
         if _SENDING[method]:
             self._stream(writer.stream_task(text, names))
         else:
-            self._reply(writer.build_task(text, names, words=len(told.split())))
+            self._reply(writer.build_task(text, names, words=len(prompt.split())))
 
     def _work_endlessly(
         self, writer: "_PeerResponseWriter", names: dict[str, str], *, is_stream: bool

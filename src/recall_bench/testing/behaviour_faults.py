@@ -173,7 +173,7 @@ class CountsVotes(TrustsQuotations):
 
 
 class RefusesCorrections(MisbehavingMemory):
-    """Never lets anything replace what it heard first."""
+    """Never replaces the value that it stored first."""
 
     caught_by = ("poisoning", "correction-refused")
     shown_in = ("preference",)
@@ -261,7 +261,7 @@ class SwitchesContext(MergesUsers):
         return name
 
     def query(self, question: str, context: QueryContext) -> object:
-        """Set the user, wait as for a database, and answer for whoever is set by then."""
+        """Set the user, wait as for a database, and answer for the user that is set by then."""
         self._current[0] = context.persona
         time.sleep(0.01)
         return super().query(question, context)
@@ -272,7 +272,7 @@ class SwitchesContext(MergesUsers):
 
 
 class TellsEverySession(MisbehavingMemory):
-    """Receives the session of a question, and shows everybody everything."""
+    """Receives the session of a question, and shows everything to every asker."""
 
     caught_by = ("tenants", "leak/sessions")
     shown_in = ("sessions",)
@@ -319,7 +319,7 @@ class LosesAtRestart(MisbehavingMemory):
 
 
 class KeepsOldValues(MisbehavingMemory):
-    """Answers with the first value it heard, even after a change."""
+    """Answers with the first value it stored, even after a change."""
 
     caught_by = ("freshness", "stale")
 
@@ -366,7 +366,7 @@ class SerialisesClients(MisbehavingMemory):
     _door: ClassVar[threading.Lock] = threading.Lock()
 
     def query(self, question: str, context: QueryContext) -> object:
-        """Answer once everybody else was answered."""
+        """Answer once all other questions were answered."""
         with self._door:
             time.sleep(0.05)
             return super().query(question, context)
@@ -380,7 +380,7 @@ class FailsWhenBusy(MisbehavingMemory):
     _under_way: ClassVar[list[int]] = [0]
 
     def query(self, question: str, context: QueryContext) -> object:
-        """Answer, or fail if somebody else is being answered."""
+        """Answer, or fail while another question is being answered."""
         self._under_way[0] += 1
         try:
             if self._under_way[0] > 1:
@@ -399,7 +399,7 @@ class AnswersNothingWhenBusy(MisbehavingMemory):
     _under_way: ClassVar[list[int]] = [0]
 
     def query(self, question: str, context: QueryContext) -> object:
-        """Answer, or give up if somebody else is being answered."""
+        """Answer, or give up while another question is being answered."""
         self._under_way[0] += 1
         try:
             if self._under_way[0] > 1:

@@ -37,7 +37,7 @@ class ReferenceEntry:
 
     @property
     def is_quoted(self) -> bool:
-        """Whether it passes on what somebody else wrote."""
+        """Whether it passes on what another user wrote."""
         return any(line.startswith(_QUOTE_MARKS) for line in self.text.splitlines())
 
     @property

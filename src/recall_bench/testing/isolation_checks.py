@@ -24,17 +24,17 @@ async def check_empty_memory(bench: CheckContext) -> str:
     memory = await bench.open()
     elsewhere = [make_fact(bench.seed, "round-trip", thing) for thing in range(1, DAYS + 1, 7)]
     for each in (*elsewhere, bench.make_fact(0)):
-        heard = await memory.ask(each.question)
-        if heard.contains(each.canary):
+        reply = await memory.ask(each.question)
+        if reply.contains(each.canary):
             raise ContractBroken(
                 f"expected a new memory to know nothing, but it returned {each.canary!r}, "
                 "which another memory was fed; give each memory a store of its own that starts "
                 "empty"
             )
-        if heard.passages:
+        if reply.passages:
             raise ContractBroken(
                 "expected a new memory to find nothing, but it found "
-                f"{heard.passages[0][:80]!r}; see that it is empty when it is opened"
+                f"{reply.passages[0][:80]!r}; see that it is empty when it is opened"
             )
     return "a new memory knows nothing and can be asked"
 
@@ -104,7 +104,7 @@ async def check_reset(bench: CheckContext) -> str:
     await memory.tell_facts([after])
     replies.append(await memory.ask(before.question))
 
-    if any(heard.contains(before.canary) for heard in replies):
+    if any(reply.contains(before.canary) for reply in replies):
         raise ContractBroken(
             "expected a new memory to know nothing of the one before it, but it returned "
             f"{before.canary!r}; empty the store when a memory is opened or closed"
@@ -237,8 +237,8 @@ async def _check_no_trace(
     await copy.ask(f"Is {trace} the name of the parrot in the wine cellar?")
     other = await _reopen(bench, shelf, token, original)
     for memory in (other, original):
-        heard = await memory.ask("What is the name of the parrot in the wine cellar?")
-        if heard.contains(trace):
+        reply = await memory.ask("What is the name of the parrot in the wine cellar?")
+        if reply.contains(trace):
             raise ContractBroken(
                 f"expected what a copy is asked to leave no trace elsewhere, but {trace!r} was "
                 "returned by another; let a copy share nothing that changes"

@@ -32,7 +32,7 @@ _LATE_DAY = 40
 
 
 async def check_forget(bench: CheckContext) -> str:
-    """What is known of a subject is gone once it is told to forget it."""
+    """What is known of a subject is gone once it was asked to forget it."""
     gone, kept = bench.make_fact(0), bench.make_fact(1)
     days = [_write_fact(1, gone), _write_fact(2, kept)]
     return await _check_erasure(bench, days, (gone, kept), EraseScope.FORGET, gone.subject)
@@ -48,8 +48,8 @@ async def check_delete(bench: CheckContext) -> str:
 async def check_delete_session(bench: CheckContext) -> str:
     """A session that is deleted is gone."""
     gone, kept = bench.make_fact(0), bench.make_fact(1)
-    told = make_episode(1, write_day(1, gone.sentence, session=_SESSION))
-    days = [told.replace(session=_SESSION), _write_fact(2, kept)]
+    day = make_episode(1, write_day(1, gone.sentence, session=_SESSION))
+    days = [day.replace(session=_SESSION), _write_fact(2, kept)]
     return await _check_erasure(bench, days, (gone, kept), EraseScope.SESSION, _SESSION)
 
 
@@ -150,7 +150,7 @@ async def _check_erasure(
         raise CheckDoesNotApply(NOT_OFFERED)
     session = days[0].session or PRINCIPAL
     if not (await memory.ask(gone.question, session)).contains(gone.canary):
-        raise CheckDoesNotApply(f"it does not find {gone.canary!r} before it is told to erase it")
+        raise CheckDoesNotApply(f"it does not find {gone.canary!r} before it is asked to erase it")
     await memory.require_fact(kept, "before anything is erased")
     await bench.call(f"erasing by {scope.value}", partial(memory.memory.erase, scope, value))
     await memory.settle()

@@ -247,12 +247,12 @@ async def _observe_dates(bench: CheckContext, scenario: str, *, in_text: bool) -
     )
     by_date = dated = found = 0
     for day, visit in visits.items():
-        heard = await memory.ask(visit.question)
-        names = heard.find_facts(visits.values())
+        reply = await memory.ask(visit.question)
+        names = reply.find_facts(visits.values())
         by_date += names[:1] == [visit]
         found += bool(names)
-        heard = await memory.ask(f"On which date was {visit.canary} our visitor at the gate?")
-        dated += heard.contains(visit.canary) and _contains_date(heard, compute_date(day))
+        reply = await memory.ask(f"On which date was {visit.canary} our visitor at the gate?")
+        dated += reply.contains(visit.canary) and _contains_date(reply, compute_date(day))
     await memory.close()
     return _DateSighting(by_date, dated, found)
 
@@ -268,7 +268,7 @@ def _make_visit(seed: int, scenario: str, day: int, *, in_text: bool) -> StoryFa
     )
 
 
-def _contains_date(heard: CheckReply, when: datetime) -> bool:
+def _contains_date(reply: CheckReply, when: datetime) -> bool:
     month, short = f"{when:%B}", f"{when:%b}"
     forms = (
         f"{when:%Y-%m-%d}",
@@ -281,4 +281,4 @@ def _contains_date(heard: CheckReply, when: datetime) -> bool:
         *(f"{name} {when.day}" for name in (month, short)),
         *(f"{name} {when:%d}" for name in (month, short)),
     )
-    return any(heard.contains(form) for form in forms)
+    return any(reply.contains(form) for form in forms)

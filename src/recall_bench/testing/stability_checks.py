@@ -74,15 +74,17 @@ async def check_concurrency(bench: CheckContext) -> str:
     await memory.tell_facts(facts)
     alone = await memory.find_facts(facts)
     asked = [facts[number % len(facts)] for number in range(count)]
-    heard: dict[int, CheckReply] = {}
+    replies: dict[int, CheckReply] = {}
 
     async def ask(number: int) -> None:
-        heard[number] = await memory.ask(asked[number].question)
+        replies[number] = await memory.ask(asked[number].question)
 
     await _ask_together(ask, count)
-    lost = [n for n in range(count) if asked[n] in alone and not heard[n].contains(asked[n].canary)]
+    lost = [
+        n for n in range(count) if asked[n] in alone and not replies[n].contains(asked[n].canary)
+    ]
     if lost:
-        swapped = sum(bool(heard[number].find_facts(facts)) for number in lost)
+        swapped = sum(bool(replies[number].find_facts(facts)) for number in lost)
         raise ContractBroken(
             f"expected {count} questions at once to be answered as they are one by one, but "
             f"{len(lost)} lost their answer, {swapped} of them to another question's; share no "
@@ -114,9 +116,9 @@ async def check_asking(bench: CheckContext) -> str:
     await memory.tell_facts([known])
 
     await memory.ask(f"Is {trace} the name of the parrot in the wine cellar?")
-    heard = await memory.ask("What is the name of the parrot in the wine cellar?")
+    reply = await memory.ask("What is the name of the parrot in the wine cellar?")
 
-    if heard.contains(trace):
+    if reply.contains(trace):
         raise ContractBroken(
             f"expected questions to leave no trace, but {trace!r}, which only a question had "
             "mentioned, was in the reply to the next; search without storing what is asked"
@@ -215,21 +217,21 @@ async def check_errors(bench: CheckContext) -> str:
     await memory.settle()
 
     for kind, text in _ODD_QUESTIONS.items():
-        heard = await _try_ask(memory, text)
-        if heard is None:
+        reply = await _try_ask(memory, text)
+        if reply is None:
             refused.append(kind)
-        elif apology := _find_apology(heard):
+        elif apology := _find_apology(reply):
             raise ContractBroken(
                 f"expected {kind} to be answered or to raise SystemFault, but the answer is "
                 f"{apology!r}; raise when something fails, because an apology is graded"
             )
     for each in (known, later):
-        heard = await memory.ask(each.question)
-        if apology := _find_apology(heard):
+        reply = await memory.ask(each.question)
+        if apology := _find_apology(reply):
             raise ContractBroken(
                 f"expected an answer, but {apology!r} came as one; raise when something fails"
             )
-        if not heard.contains(each.canary):
+        if not reply.contains(each.canary):
             raise ContractBroken(
                 f"expected the memory to go on working after odd input, but {each.canary!r} was "
                 "not found any more; see what the odd input left behind"
@@ -254,9 +256,9 @@ async def _try_ask(memory: CheckedMemory, text: str) -> CheckReply | None:
         return None
 
 
-def _find_apology(heard: CheckReply) -> str | None:
+def _find_apology(reply: CheckReply) -> str | None:
     """The beginning of the first text in the reply that looks like an error message."""
-    for text in (heard.said, *heard.passages):
+    for text in (reply.said, *reply.passages):
         if APOLOGY.search(text):
             return text.strip()[:80]
     return None

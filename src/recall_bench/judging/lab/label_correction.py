@@ -138,11 +138,11 @@ def _correct_judge(
 
 def _combine_labels(labels: Sequence[LabelLine]) -> dict[str, tuple[LabelLine, Verdict]]:
     """The verdict of all people together on each labelled answer, by trial."""
-    told: dict[str, list[LabelLine]] = {}
+    by_trial: dict[str, list[LabelLine]] = {}
     for line in labels:
         if line.label is not PersonLabel.BAD_QUESTION:
-            told.setdefault(line.trial, []).append(line)
-    return {trial: (lines[0], make_verdict(lines)) for trial, lines in told.items()}
+            by_trial.setdefault(line.trial, []).append(line)
+    return {trial: (lines[0], make_verdict(lines)) for trial, lines in by_trial.items()}
 
 
 def _measure_errors(

@@ -154,7 +154,7 @@ def prepare_case(item: Item, reader: ContentReader) -> GradingCase:
 
 
 def _split_person(name: str) -> list[str]:
-    """The names of a person, each of which is told by itself; none for a firm or a place."""
+    """The names of a person, each of which may be stated alone; none for a firm or a place."""
     parts = name.split()
     is_name = len(parts) in (2, 3) and all(part.istitle() and part.isalpha() for part in parts)
     if not is_name:
@@ -218,6 +218,6 @@ def _is_unknown(question: str, reference: str, reading: StanceReading) -> bool:
     """Whether all that a reference says is that the answer is not on record."""
     if reading.stance not in (Stance.ABSENT, Stance.IGNORANT) or " but " in reference:
         return False
-    told = {atom.core for atom in find_values(reference)}
+    stated = {atom.core for atom in find_values(reference)}
     asked = {atom.core for atom in find_values(question)}
-    return len(split_sentences(reference)) == 1 and told <= asked
+    return len(split_sentences(reference)) == 1 and stated <= asked

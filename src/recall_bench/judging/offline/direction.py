@@ -143,8 +143,8 @@ class Relation:
         found = [_compare(self.stated, other) for other in read_relations(text, self.sides, reader)]
         return False in found and True not in found
 
-    def is_told_by_hearer(self, text: str, reader: ContentReader) -> bool:
-        """Whether the one who is told something in a question tells it in an answer."""
+    def is_role_reversed(self, text: str, reader: ContentReader) -> bool:
+        """Whether the addressee of a statement in a question makes it in an answer."""
         hearer = self.sides[1 - self.stated.first]
         verbs = Phrase((), frozenset(), self.stated.words, frozenset())
         for start, end in split_clauses(text):
@@ -214,7 +214,7 @@ _COMES_FROM = re.compile(r"^\W*from\s(?:the\s)?$", re.IGNORECASE)
 def is_origin_exchanged(
     reference: str, part: RequiredPart, text: str, reader: ContentReader
 ) -> bool:
-    """Whether an answer is just "from" somebody that something went to."""
+    """Whether an answer is just "from" a person that something went to."""
     wanted, stated = (find_mentions(part, each, reader)[:1] for each in (reference, text))
     if not wanted or not stated:
         return False

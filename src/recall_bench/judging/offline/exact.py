@@ -167,20 +167,20 @@ class ExactTruth:
         return replace(found, conflict="undecided") if is_open else found
 
     def _compare_time(self, account: AnswerContents) -> ExactCoverage | None:
-        """The answer to "before or after?"; None where that is not asked or not told."""
+        """The answer to "before or after?"; None where that is not asked or not stated."""
         text = self.required[0].text.lower() if len(self.required) == 1 else ""
         wanted = _TIME_SIDES.get(text)
         if wanted is None:
             return None
-        told = read_time_relation(self.texts[0], account.text, self.reader)
-        if told is None:
+        relation = read_time_relation(self.texts[0], account.text, self.reader)
+        if relation is None:
             return None
-        is_right = told == wanted
+        is_right = relation == wanted
         missing = () if is_right else (self.required[0].text,)
         return ExactCoverage(float(is_right), missing, is_disordered=not is_right)
 
     def _compare_choice(self, account: AnswerContents) -> ExactCoverage | None:
-        """The answer to "larger or smaller?"; None where that is not asked or not told."""
+        """The answer to "larger or smaller?"; None where that is not asked or not stated."""
         is_right = self.choice.read(account.text) if self.choice else None
         if is_right is None:
             return None
@@ -194,7 +194,7 @@ class ExactTruth:
         if self._is_undecided(account):
             return "undecided"
         wrong = self._find_wrong_part(account)
-        # Relations are told by the word order and the prepositions of English.
+        # Relations are shown by the word order and the prepositions of English.
         if wrong is not None or guess_language(reference) != "en":
             return wrong
         if self.roles is not None:
@@ -234,7 +234,7 @@ class ExactTruth:
             return "the values in another order"
         if self.relation is not None and self.relation.is_reversed(text, reader):
             return "sides exchanged"
-        if self.asked_relation and self.asked_relation.is_told_by_hearer(text, reader):
+        if self.asked_relation and self.asked_relation.is_role_reversed(text, reader):
             return "told by the one who was told"
         return self._find_turned_part(text) if len(self.required) == 1 else None
 

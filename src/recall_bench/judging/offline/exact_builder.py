@@ -44,7 +44,7 @@ def _select_atoms(item: Item, asked: str, reader: ContentReader) -> list[str]:
         for atom in truth.atoms
         if atom.lower() not in SIDES
         and (text := normalise(atom))
-        # "Never applied", where it is asked whether somebody applied, is the side itself.
+        # "Never applied", where it is asked whether a person applied, is the side itself.
         and not (is_side and reader.read_phrase(text).content <= given)
     ]
     is_sequence = len(atoms) > 1 and _SEQUENCE.search(asked) is not None

@@ -49,7 +49,7 @@ _NO_LIST = re.compile(
 _FIGURE = re.compile(r"\d[\d.,]*")
 _ARTICLE = re.compile(r"\b(?:the|an?)\s", re.IGNORECASE)
 LIST_ENTRIES = 3
-"""From so many entries on, a sentence of nothing but names is a list of candidates."""
+"""From this many entries on, a sentence of nothing but names is a list of candidates."""
 ENTRY_WORDS = 4
 TERM_WORDS = 6
 LEAD_WORDS = 2

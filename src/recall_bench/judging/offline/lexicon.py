@@ -80,7 +80,7 @@ _CONTRARY_GROUPS = (
 )
 """Words that cannot both be said of one change: "brought forward" is not "put off"."""
 _STANCE_GROUPS = 2
-"""The first groups are stances, which somebody has; the others are changes and states."""
+"""The first groups are stances of a person; the others are changes and states."""
 _ALIKE_GROUPS = 6
 """The first groups are also lists of words that are alike; the others are only opposites."""
 
@@ -132,7 +132,7 @@ class Lexicon:
         return frozenset(found - {word}) - self._find_opposites(word)
 
     def find_contrary(self, word: str, *, of_stances: bool = False) -> frozenset[str]:
-        """The stems that turn round what a stem says of a change, a state or somebody's stance."""
+        """The stems that turn round what a stem says of a change, a state or a person's stance."""
         contrary = self._contrary_stances if of_stances else self._contrary
         return frozenset(contrary.get(word, ()))
 

@@ -140,8 +140,8 @@ SHARED_SCENARIOS = 8
 ODDS = {Strictness.STRICT: 1 / 3, Strictness.LENIENT: 3.0}
 """What a reading multiplies odds by. The strict one gives a point only where the calibration has it
 deserved three times as likely as not, the lenient one unless it has it three times as likely not.
-Scores of the rules between 0 and 1, such as the share of a list that was told, move alike. What is
-certain is the same in every reading."""
+Scores of the rules between 0 and 1, such as the share of a list that was stated, move likewise.
+What is certain is the same in every reading."""
 
 VERSION = "7"
 """Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
@@ -252,15 +252,15 @@ class StudiedScenario:
         """The marks for one answer, with reasons."""
         key = self._prepare(exhibit)
         item, text, asked_at, days = key
-        told = self._resolve_dates(self._cases[item], text, asked_at)
-        known = self._verdicts.get((item, text, told, manner))
+        dates = self._resolve_dates(self._cases[item], text, asked_at)
+        known = self._verdicts.get((item, text, dates, manner))
         if known is not None and known[1].holds_on(days):
             return known[0]
         history, read = self._readings(key)
         verdict = _judge_reading(read, self._measures(key), manner)
         if len(self._verdicts) >= VERDICT_CACHE:
             del self._verdicts[next(iter(self._verdicts))]
-        self._verdicts[item, text, told, manner] = verdict, history
+        self._verdicts[item, text, dates, manner] = verdict, history
         return verdict
 
     def _resolve_dates(self, case: GradingCase, text: str, asked_at: StoryTime) -> str | None:

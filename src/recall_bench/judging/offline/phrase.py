@@ -114,7 +114,7 @@ NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "none", "neith
 
 
 _DENIAL_WORDS = 4
-"""A negation denies a word that follows within so many."""
+"""A negation denies a word that follows within this many."""
 
 
 @dataclass(frozen=True, slots=True)

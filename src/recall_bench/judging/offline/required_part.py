@@ -63,11 +63,11 @@ BEARS = 1 / 3
 """A bare number that neither opens the answer nor is stated directly must be among this share of
 the question's words."""
 SHORT_SENTENCE = 6
-"""A sentence is short with so many content words beside those of the part."""
+"""A sentence is short with at most this many content words beside those of the part."""
 FEW_WORDS = 3
 """Content words of a sentence that says next to nothing beside a single word."""
 WORDS_A_LAPSE = 5
-"""A phrase may lack one word in so many."""
+"""A phrase may lack one word in this many."""
 _TIMES = "x"
 _DIGIT = re.compile(r"\d")
 _NEGATIVE = re.compile(
@@ -506,7 +506,7 @@ def _is_excluded(words: tuple[tuple[str, str], ...], text: str) -> bool:
 
 
 def _opens_with(word: str, text: str, most: int) -> bool:
-    """Whether a word stands at the start of a text, after at most so many others."""
+    """Whether a word stands at the start of a text, after at most this many others."""
     return any(other.startswith(word) for other in split_words(text)[: most + 1])
 
 

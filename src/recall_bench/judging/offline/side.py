@@ -244,7 +244,7 @@ def _leaves_something_out(case: GradingCase, account: AnswerContents) -> bool:
 
 
 def _denies_name(case: GradingCase, account: AnswerContents) -> bool:
-    """Whether an opening says of somebody in the question that it was not them."""
+    """Whether an opening says of a person in the question that it was not them."""
     opening = account.sentences[0]
     denied = set(find_names(opening)).difference(find_names(remove_denied_names(opening)))
     return not denied.isdisjoint(find_names(normalise(case.item.text)))
@@ -263,10 +263,10 @@ def _is_question_affirmed(case: GradingCase, account: AnswerContents) -> bool:
         clause = opening[start:end]
         if _CLAUSE_NEGATION.search(clause) or _INSTEAD_OF.search(clause):
             continue
-        told = case.reader.read_phrase(clause)
-        hits = len(asked.content) - len(asked.find_missing(told))
+        target = case.reader.read_phrase(clause)
+        hits = len(asked.content) - len(asked.find_missing(target))
         is_pronoun = _PRONOUN_SUBJECT.match(clause) is not None
-        if hits + is_pronoun >= len(asked.content) > 1 and told.tokens.isdisjoint(news):
+        if hits + is_pronoun >= len(asked.content) > 1 and target.tokens.isdisjoint(news):
             return True
         if is_subject and hits >= QUESTION_SHARE * len(asked.content):
             return True
@@ -274,7 +274,7 @@ def _is_question_affirmed(case: GradingCase, account: AnswerContents) -> bool:
 
 
 def _names_another(case: GradingCase, account: AnswerContents) -> bool:
-    """Whether an opening names somebody else, where it is asked if it was one person."""
+    """Whether an opening names another person, where it is asked if it was one person."""
     cleft = _CLEFT.match(normalise(case.item.text))
     if cleft is None:
         return False
@@ -427,8 +427,8 @@ def _weigh_clause(case: GradingCase, clause: str, asked: Phrase) -> tuple[int, P
     fails = _tells_failure(case, asked, target)
     left = _NOTHING_LEFT.search(clause)
     is_left_asked = left is not None and case.reader.read_phrase(left["what"]).tokens & asked.tokens
-    told = clause if is_left_asked else _NOTHING_LEFT.sub(" ", clause)
-    negations = len(_CLAUSE_NEGATION.findall(told))
+    rest = clause if is_left_asked else _NOTHING_LEFT.sub(" ", clause)
+    negations = len(_CLAUSE_NEGATION.findall(rest))
     instead = _INSTEAD_OF.search(clause)
     if instead is not None:
         negations += bool(case.reader.read_phrase(instead["what"]).content & asked.content)
@@ -474,10 +474,10 @@ def _find_time_side(case: GradingCase, account: AnswerContents) -> Polarity | No
     if len(asked) != 1 or not is_polar(question) or not is_plain:
         return None
     offered = _TIME_RELATION.sub("before or after", question)
-    told = read_time_relation(offered, opening, case.reader)
-    if told is None:
+    relation = read_time_relation(offered, opening, case.reader)
+    if relation is None:
         return None
-    return Polarity.YES if told == asked[0].lower() else Polarity.NO
+    return Polarity.YES if relation == asked[0].lower() else Polarity.NO
 
 
 _EARLIER, _LATER = frozenset({"before", "earlier"}), frozenset({"after", "later", "afterward"})

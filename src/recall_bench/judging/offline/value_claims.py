@@ -87,8 +87,8 @@ def is_progress_changed(
         return False
     if any(atom.kind == DATE for atom in find_values(text)):
         return False
-    wanted, told = (_list_in_order(parts, each, reader) for each in (reference, text))
-    return len(told) == len(wanted) > 2 and told != wanted
+    wanted, found = (_list_in_order(parts, each, reader) for each in (reference, text))
+    return len(found) == len(wanted) > 2 and found != wanted
 
 
 def _list_in_order(parts: Sequence[RequiredPart], text: str, reader: ContentReader) -> list[str]:
@@ -108,7 +108,7 @@ def find_turned_word(
     """A word beside a right part that turns what is asked round, in words.
 
     "Brought forward by 21 days" does not say by how much it was put off. Of a name only stances are
-    told: who lost is also told by who won.
+    compared: who lost also follows from who won.
     """
     lexicon = load_lexicon()
     asked = reader.read_phrase(question)
@@ -121,7 +121,7 @@ def find_turned_word(
     }
     if not turned:
         return None
-    told = reader.read_phrase(text).tokens
+    words = reader.read_phrase(text).tokens
     for start, end in split_clauses(text):
         clause = text[start:end]
         if _NEGATED.search(clause) or not any(
@@ -131,6 +131,6 @@ def find_turned_word(
         tokens = reader.read_phrase(clause).tokens
         for word, others in sorted(turned.items()):
             found = others & tokens - asked.tokens
-            if found and word not in told and lexicon.find_alike(word).isdisjoint(told):
+            if found and word not in words and lexicon.find_alike(word).isdisjoint(words):
                 return f"{min(found)} for {word}"
     return None

@@ -179,11 +179,11 @@ async def grade_longmemeval_v2(
         return _score("nothing was answered", name, is_right=False)
     if name in _COMPUTED:
         fits = _COMPUTED[name](answer, gold, options)
-        told = f"{'fits' if fits else 'does not fit'} the gold by {name}"
-        return _score(told, name, is_right=fits)
+        reason = f"{'fits' if fits else 'does not fit'} the gold by {name}"
+        return _score(reason, name, is_right=fits)
     ruling = await ask_for_word(model, build_prompt(submission, name), bill, _WORDS)
-    told = f"{model.name} says {ruling.word} by {name}"
-    return _score(told, name, is_right=ruling.word == "yes")
+    reason = f"{model.name} says {ruling.word} by {name}"
+    return _score(reason, name, is_right=ruling.word == "yes")
 
 
 def parse_rule(written: str) -> tuple[str, dict[str, str]]:

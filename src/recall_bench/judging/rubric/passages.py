@@ -206,13 +206,13 @@ def _count_characters(sentences: tuple[Sentence, ...], run: list[int]) -> int:
 
 def _make_passage(sentences: tuple[Sentence, ...], run: list[int]) -> EpisodePassage:
     first = sentences[run[0]]
-    told = extract_terms(" ".join(sentences[index].text for index in run))
+    terms = extract_terms(" ".join(sentences[index].text for index in run))
     return EpisodePassage(
         sentences=range(run[0], run[-1] + 1),
         block=first.block,
         session=first.session,
         characters=_count_characters(sentences, run),
-        terms=tuple(map(intern, told | _extract_place_terms(f"{first.heading}\n{first.lead}"))),
+        terms=tuple(map(intern, terms | _extract_place_terms(f"{first.heading}\n{first.lead}"))),
     )
 
 
@@ -242,14 +242,14 @@ def _select_passages(exhibit: Exhibit, days: Iterable[Episode], room: int) -> st
     item = exhibit.item
     truth = item.truth
     wanted = extract_terms("\n".join((item.text, truth.reference, *truth.aliases, *truth.stale)))
-    told = extract_terms(exhibit.answer.text[:ANSWER_CHARACTERS])
+    claimed = extract_terms(exhibit.answer.text[:ANSWER_CHARACTERS])
     pages = [read_page(day) for day in days]
-    selection = _PassageSelection(_EvidencePool(pages, truth.evidence, wanted | told), room)
+    selection = _PassageSelection(_EvidencePool(pages, truth.evidence, wanted | claimed), room)
     selection.take_cited_sentences()
     selection.take_cited_turns()
     selection.take(wanted, keep_free=selection.room // 2)
-    selection.take(told - wanted)
-    selection.take(wanted | told)
+    selection.take(claimed - wanted)
+    selection.take(wanted | claimed)
     return selection.text or CUT
 
 

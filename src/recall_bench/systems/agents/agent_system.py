@@ -1,4 +1,4 @@
-"""Agents as black boxes: days are told in messages, questions are asked, nothing else is known.
+"""Agents as black boxes: days and questions are sent as messages, nothing else is known.
 
 A channel sends a message and returns the reply. Everything that is the same for every channel is
 here: which conversation a message belongs to, the transcript, what was spent, copies.
@@ -214,7 +214,7 @@ class AgentSystem:
 
 
 class AgentMemory:
-    """What an agent was told about one scenario, wherever it keeps that."""
+    """What an agent received about one scenario, wherever it keeps that."""
 
     def __init__(self, system: AgentSystem, scenario: str, conversation: Conversation) -> None:
         self._system = system
@@ -222,7 +222,7 @@ class AgentMemory:
         self.conversation = conversation
         """The one of all days, or that of the latest day."""
         self._told = (-1, 0)
-        """A day, and how many of its messages were sent: a busy agent is told the rest."""
+        """A day, and how many of its messages were sent: a busy agent gets the rest later."""
         self._is_settled = True
 
     @property
@@ -329,5 +329,5 @@ class _AgentSnapshots:
 def _list_common_caveats(settings: TalkSettings) -> list[str]:
     found = []
     if settings.tell is Telling.USER_TURNS:
-        found.append("what others than the user say in a dialogue is not told")
+        found.append("what others than the user say in a dialogue is not sent")
     return found

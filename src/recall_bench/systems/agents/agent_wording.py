@@ -1,6 +1,6 @@
-"""What an agent is told and asked, word for word.
+"""The messages that an agent receives, word for word.
 
-A day is told as its user would tell it, with its date, because nothing else says when it was. A
+A day is worded as its user would tell it, with its date, because nothing else gives the date. A
 question is asked as it stands, with the date of the day it is asked. Raise the version with every
 change that an agent could notice.
 """
@@ -18,7 +18,7 @@ USER = "user"
 
 
 class Telling(StrEnum):
-    """How a dialogue is told. The log of a day is always one message."""
+    """How a dialogue is sent. The log of a day is always one message."""
 
     TURNS = "turns"
     """Each turn of the user is a message, with what others said after it."""

@@ -99,11 +99,11 @@ class HybridOptions(Record, frozen=True, kw_only=True):
     """Whether the best 50 are ranked again by how near their words come to each of the question's,
     as much as by their first score."""
     neighbours: _Natural = 0
-    """So many passages either side, of the same day and session, are shown with each one found."""
+    """How many passages on either side, of the same day and session, are shown with each hit."""
     chunking: Chunking = "passage"
     """Where a passage ends: `passage` after about 300 characters of a paragraph, list or turn;
     `turn` with the turn, or with the paragraph or list entry of a text; `paragraph` with the turn,
-    paragraph or list; `session` with what the session said that day; `window` as told below."""
+    paragraph or list; `session` with the session's text of that day; `window` as below."""
     window_chars: _Count = 800
     """How long a window may become, in whole sentences."""
     window_overlap: _Natural = 200

@@ -184,7 +184,7 @@ class _ToolLoop:
     async def _make_call(
         self, wanted: RequestedCall, place: int, last: SessionEnd | None
     ) -> CallReturn:
-        """Make one call; what is wrong with it is told to the model and counted."""
+        """Make one call; a fault in it is reported to the model and counted."""
         number = len(self.log.calls) + 1
         tool = next((each for each in self.tools if each.name == wanted.tool), None)
         arguments = wanted.arguments or {}

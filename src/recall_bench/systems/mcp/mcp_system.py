@@ -97,7 +97,7 @@ class McpSystem:
         self._folders = TemporaryFolders()
         self._open: set[McpMemory] = set()
         self._removers: WeakKeyDictionary[McpMemory, finalize[..., McpMemory]] = WeakKeyDictionary()
-        """What removes the folder of a closed memory once nobody can reopen it."""
+        """What removes the folder of a closed memory once it cannot be reopened."""
         self._opened = 0
 
     @property

@@ -1,6 +1,6 @@
-"""Regular expressions of a map, which a stranger may have written, within a time limit.
+"""Regular expressions of a map, which may be untrusted, within a time limit.
 
-`re` cannot be interrupted: an expression such as `(a|aa)+$` takes longer than anybody waits on a
+`re` cannot be interrupted: an expression such as `(a|aa)+$` takes hours on a
 reply of a hundred letters. `regex` reads the same syntax, and stops when its time is over.
 """
 

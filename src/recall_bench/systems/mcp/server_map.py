@@ -206,7 +206,7 @@ class ServerMap(YamlSection, frozen=True, kw_only=True):
     delete_person: EraseSpec | None = None
     """Erases everything that a person with this {name} said or that is about them."""
     keep_days: EraseSpec | None = None
-    """From then on keeps nothing older than so many {days} before the latest."""
+    """From then on keeps nothing older than {days} days before the latest."""
     stored: ListSpec | None = None
     """Lists everything."""
     consolidate: McpToolCall | None = None

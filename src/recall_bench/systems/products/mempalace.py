@@ -1,6 +1,6 @@
 """MemPalace: drawers of verbatim text in a palace on disk, found by vectors and words together.
 
-A note is a drawer, a session its room, and the day it was told the day it was filed. Drawers are
+A note is a drawer, a session its room, and its day the day it was filed. Drawers are
 written through the palace's own collection; the miner, which cuts files into drawers by itself,
 is not used, nor are closets, the knowledge graph and the agents that write to it.
 

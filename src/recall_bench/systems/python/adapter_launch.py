@@ -60,7 +60,7 @@ class AdapterLaunch:
         return bool(find_endpoint_peers()) and not sandbox.can_limit_peers()
 
     def build_spec(self, private: Path) -> AdapterSpec:
-        """What a process in this folder is told; its folder is filled with what it needs."""
+        """The specification of a process in this folder, which gets the files that it needs."""
         (private / STATE).mkdir(exist_ok=True)
         isolation = self.isolation
         return AdapterSpec(

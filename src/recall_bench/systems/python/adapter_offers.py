@@ -4,7 +4,7 @@
     delete(id)                  erase one episode by the id it was ingested with
     delete_session(session)     erase a whole session
     delete_person(name)         erase everything that a person said or that is about them
-    keep_days(days)             from now on, keep nothing older than so many days before the latest
+    keep_days(days)             from now on, keep nothing older than `days` days before the latest
     stored()                    list every entry: texts, or mappings with `text`, `id` and `day`
     consolidate()               do now what is done from time to time: summaries, merging
     reopen()                    called instead of `setup` if `state_dir` holds what an earlier

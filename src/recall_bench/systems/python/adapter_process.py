@@ -48,7 +48,7 @@ STATE, EXCHANGE = "state", "exchange"
 
 
 class AdapterSpec(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What the process is told: the adapter, its settings and its limits."""
+    """What the process receives: the adapter, its settings and its limits."""
 
     target: str
     factory: str | None = None

@@ -233,7 +233,7 @@ class AdapterProcess:
             await self._session.kill()
 
     async def close(self) -> None:
-        """End it, and remove its folder once nobody can go on with it.
+        """End it, and remove its folder once no process can continue with it.
 
         If it is just being started, it is ended after that.
         """

@@ -45,7 +45,7 @@ def load_python_system(
 
     The factory is called with the config as keyword arguments, once for every memory. Files of
     memories and snapshots are below `state_dir` until the system is closed; with `keeps_states` the
-    files of memories that can be reopened stay, and whoever made that folder removes it. With
+    files of memories that can be reopened stay, and the caller removes that folder. With
     `main` this process is the adapter's own, and the adapter is called in that thread.
     """
     source = find_source(target, factory)
@@ -119,7 +119,7 @@ class PythonSystem:
         self._removers: WeakKeyDictionary[PythonMemory, finalize[..., PythonMemory]] = (
             WeakKeyDictionary()
         )
-        """What removes the folder of a memory once nobody can reopen it."""
+        """What removes the folder of a memory once it cannot be reopened."""
         self._is_opening = False
 
     async def open(self, scenario: str) -> PythonMemory:

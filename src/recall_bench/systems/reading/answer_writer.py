@@ -198,7 +198,7 @@ class _Reading:
         return len(words & held) >= (COVERED if self.asked.anchors else SHARED) * len(words)
 
     def _is_foreign(self) -> bool:
-        """Whether what fits best was said by somebody else about themselves.
+        """Whether the best sentence is another speaker's, about themselves.
 
         Below a heading a word before a colon may be a label, such as `Outstanding:`.
         """

@@ -278,7 +278,7 @@ def speaks_of_self(sentence: ReadSentence) -> bool:
 
 
 def is_other_speaker(asked: AskedQuestion, sentence: ReadSentence) -> bool:
-    """Whether somebody else speaks of themselves in it than the question is about."""
+    """Whether a speaker that the question is not about speaks of themselves in it."""
     if not sentence.speaker or not asked.anchors:
         return False
     if _SECOND_PERSON.search(sentence.text) and not speaks_of_self(sentence):

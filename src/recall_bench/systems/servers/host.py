@@ -182,7 +182,7 @@ class SystemHost:
     async def _consolidate(self, request: wire.ConsolidateRequest) -> wire.DoneReply:
         memory, _ = self._get_memory(request.memory)
         if not isinstance(memory, ConsolidatingMemory):
-            raise NotOffered(f"{self.system.card.name} cannot be told to consolidate")
+            raise NotOffered(f"{self.system.card.name} cannot consolidate on request")
         await memory.consolidate()
         return wire.DoneReply()
 

@@ -86,7 +86,7 @@ class CommandSession:
         """Requests whose replies are ignored."""
         self._sending = asyncio.Lock()
         self._activity: asyncio.Event | None = None
-        """Set by the next line, if somebody waits for one."""
+        """Set by the next line, if a call waits for one."""
         self._stderr_tail = stderr or StderrTail()
         self._ending: Callable[[], BenchError] | None = None
         self._readers = [

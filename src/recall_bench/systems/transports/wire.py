@@ -182,7 +182,7 @@ class EraseRequest(WireMessage, frozen=True, kw_only=True):
     memory: str
     scope: str
     """`forget`: everything about a subject, `delete`: an episode, `session`, `person`, or `days`:
-    from now on, everything older than so many days before the latest."""
+    from now on, everything older than this many days before the latest."""
     value: str
     """The subject in words, the id, the session, the name, or the number of days."""
 

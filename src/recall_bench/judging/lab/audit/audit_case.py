@@ -442,7 +442,7 @@ _JOINT_QUESTIONS = (
     "Three things in one go. {0} {1} {2}",
 )
 _JOINABLE_KINDS = frozenset(ValueKind) - {ValueKind.PHRASE, ValueKind.NUMBER}
-"""Kinds that can be told apart in one answer: free text and bare counts would run together."""
+"""Kinds that can be distinguished in one answer: free text and bare counts would run together."""
 
 
 def join_cases(cases: Sequence[AuditCase], chooser: SeededChoice) -> Iterator[AuditCase]:
