@@ -10,7 +10,7 @@ from recall_bench.generate.life.drafts import (
     QuestionOutline,
     QuestionScope,
 )
-from recall_bench.generate.life.facts import ToldFact, ToldState
+from recall_bench.generate.life.facts import FactHistory, StateMention
 from recall_bench.generate.life.names import flatten, list_placeholders
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.story_arcs import ArcTold
@@ -73,25 +73,25 @@ class ArcQuestions:
         if draft is not None:
             yield draft
 
-    def _ask_fact(self, arc: ArcTold, name: str, slot: FactSlot, fact: ToldFact) -> Drafts:
+    def _ask_fact(self, arc: ArcTold, name: str, slot: FactSlot, fact: FactHistory) -> Drafts:
         if slot.secret or fact.states[0].session in self._isolated:
             yield from self._ask_secret(arc, name, slot, fact)
             return
-        told = fact.now
+        mention = fact.now
         is_revised = len(fact.states) > 1
         category: str = slot.category or "factual-recall"
         if is_revised:
             category = "contradiction-resolution"
-        rivals = [FactValue("phrase", each) for each in told.value.others]
+        rivals = [FactValue("phrase", each) for each in mention.value.others]
         plan = QuestionOutline(
             kind="current-value" if is_revised else _find_kind(name, slot),
             category=category,
-            derive=f"latest {told.state}" if is_revised else f"value {told.state}",
-            answer=self._answer(arc, slot, told),
-            first=told.day,
-            needs=_find_links(arc, told),
+            derive=f"latest {mention.state}" if is_revised else f"value {mention.state}",
+            answer=self._answer(arc, slot, mention),
+            first=mention.day,
+            needs=_find_links(arc, mention),
             distractors=self._maker.list_wrong(
-                told.value, rivals, [self._maker.show(each.value) for each in fact.states]
+                mention.value, rivals, [self._maker.show(each.value) for each in fact.states]
             ),
         )
         asks = [_say_latest(each) for each in slot.ask] if is_revised else slot.ask
@@ -101,7 +101,7 @@ class ArcQuestions:
             yield from self._ask_then(arc, slot, fact, state, number)
 
     def _ask_then(
-        self, arc: ArcTold, slot: FactSlot, fact: ToldFact, state: ToldState, number: int
+        self, arc: ArcTold, slot: FactSlot, fact: FactHistory, state: StateMention, number: int
     ) -> Drafts:
         end = fact.states[number + 1].day - 1
         if end - state.day < 4:
@@ -122,17 +122,17 @@ class ArcQuestions:
         given = {"date": self._maker.dates.format_day(day)}
         yield from self._word(plan, arc, slot.then, given)
 
-    def _answer(self, arc: ArcTold, slot: FactSlot, told: ToldState) -> str:
-        shown = self._maker.show(told.value)
+    def _answer(self, arc: ArcTold, slot: FactSlot, mention: StateMention) -> str:
+        shown = self._maker.show(mention.value)
         if slot.answer is None:
             return self._maker.answer_with(None, {"value": shown})
         names = {arc.name_fact(each): each for each in arc.active.arc.facts}
-        given = self._give(arc) | {names[told.state.key]: shown, "value": shown}
+        given = self._give(arc) | {names[mention.state.key]: shown, "value": shown}
         return self._maker.answer_with(slot.answer, given)
 
-    def _ask_secret(self, arc: ArcTold, name: str, slot: FactSlot, fact: ToldFact) -> Drafts:
-        told = fact.states[0]
-        home = told.session
+    def _ask_secret(self, arc: ArcTold, name: str, slot: FactSlot, fact: FactHistory) -> Drafts:
+        mention = fact.states[0]
+        home = mention.session
         forgotten = arc.forgotten.get(name)
         opened = arc.revealed.get(name)
         is_changed = len(fact.states) > 1
@@ -142,12 +142,12 @@ class ArcQuestions:
         inside = QuestionOutline(
             kind=_find_kind(name, slot),
             category=BOUNDARY,
-            derive=f"value {told.state}",
-            answer=self._answer(arc, slot, told),
-            first=told.day,
+            derive=f"value {mention.state}",
+            answer=self._answer(arc, slot, mention),
+            first=mention.day,
             until=last,
             distractors=self._maker.list_wrong(
-                told.value, [FactValue("phrase", each) for each in told.value.others]
+                mention.value, [FactValue("phrase", each) for each in mention.value.others]
             ),
             session=home,
         )
@@ -157,24 +157,24 @@ class ArcQuestions:
         granted = [session for fact_name, session in arc.granted if fact_name == name]
         for asker in self._maker.chance.shuffle(self._maker.list_outsiders(home))[:3]:
             if asker not in granted:
-                yield from self._refuse(arc, slot, told, asker, last)
+                yield from self._refuse(arc, slot, mention, asker, last)
         for session in granted:
-            yield from self._ask_granted(arc, name, slot, told, session)
+            yield from self._ask_granted(arc, name, slot, mention, session)
         if forgotten is not None:
-            yield from self._ask_forgotten(arc, slot, told, forgotten)
-        yield from self._ask_partly(arc, slot, told, last)
+            yield from self._ask_forgotten(arc, slot, mention, forgotten)
+        yield from self._ask_partly(arc, slot, mention, last)
 
     def _refuse(
-        self, arc: ArcTold, slot: FactSlot, told: ToldState, asker: str, until: int | None
+        self, arc: ArcTold, slot: FactSlot, mention: StateMention, asker: str, until: int | None
     ) -> Drafts:
-        if until is not None and until <= told.day:
+        if until is not None and until <= mention.day:
             return
         plan = QuestionOutline(
             kind="secret",
             category=BOUNDARY,
-            derive=f"secret {told.state}",
-            answer=self._maker.refuse(told.session),
-            first=told.day,
+            derive=f"secret {mention.state}",
+            answer=self._maker.refuse(mention.session),
+            first=mention.day,
             until=until,
             session=asker,
             expects="refuse",
@@ -182,18 +182,18 @@ class ArcQuestions:
         yield from self._word(plan, arc, slot.ask)
 
     def _ask_granted(
-        self, arc: ArcTold, name: str, slot: FactSlot, told: ToldState, session: str
+        self, arc: ArcTold, name: str, slot: FactSlot, mention: StateMention, session: str
     ) -> Drafts:
         """Before a room is let in it is refused, afterwards it is told."""
         day = arc.granted[name, session]
-        if day - 1 > told.day:
-            yield from self._refuse(arc, slot, told, session, day - 1)
+        if day - 1 > mention.day:
+            yield from self._refuse(arc, slot, mention, session, day - 1)
         revoked = arc.revoked.get((name, session))
         plan = QuestionOutline(
             kind=_find_kind(name, slot),
             category=BOUNDARY,
-            derive=f"value {told.state}",
-            answer=self._answer(arc, slot, told),
+            derive=f"value {mention.state}",
+            answer=self._answer(arc, slot, mention),
             first=day,
             until=revoked - 1 if revoked is not None else None,
             session=session,
@@ -201,17 +201,17 @@ class ArcQuestions:
         )
         yield from self._word(plan, arc, slot.ask)
         if revoked is not None:
-            yield from self._ask_revoked(arc, slot, told, session, revoked)
+            yield from self._ask_revoked(arc, slot, mention, session, revoked)
 
     def _ask_revoked(
-        self, arc: ArcTold, slot: FactSlot, told: ToldState, session: str, day: int
+        self, arc: ArcTold, slot: FactSlot, mention: StateMention, session: str, day: int
     ) -> Drafts:
         """A room that knew, and may not be reminded any more."""
         plan = QuestionOutline(
             kind="secret",
             category=BOUNDARY,
-            derive=f"secret {told.state} @{day}",
-            answer=self._maker.refuse(told.session),
+            derive=f"secret {mention.state} @{day}",
+            answer=self._maker.refuse(mention.session),
             first=day + 1,
             needs=_find_event(arc, day),
             session=session,
@@ -220,22 +220,24 @@ class ArcQuestions:
         )
         yield from self._word(plan, arc, slot.ask)
 
-    def _ask_forgotten(self, arc: ArcTold, slot: FactSlot, told: ToldState, day: int) -> Drafts:
+    def _ask_forgotten(
+        self, arc: ArcTold, slot: FactSlot, mention: StateMention, day: int
+    ) -> Drafts:
         plan = QuestionOutline(
             kind="forgotten",
             category=BOUNDARY,
-            derive=f"secret {told.state}",
+            derive=f"secret {mention.state}",
             answer="I was asked to forget that, so I can't tell you.",
             first=day,
             needs=_find_event(arc, day),
-            session=told.session,
+            session=mention.session,
             expects="refuse",
             is_rare=True,
         )
         yield from self._word(plan, arc, slot.ask)
 
     def _ask_partly(
-        self, arc: ArcTold, slot: FactSlot, told: ToldState, until: int | None
+        self, arc: ArcTold, slot: FactSlot, mention: StateMention, until: int | None
     ) -> Drafts:
         """A question for two things of which the asker may know one."""
         if slot.with_ is None or not slot.both:
@@ -245,19 +247,19 @@ class ArcQuestions:
             return
         other = fact.states[0]
         shown = self._maker.show(other.value)
-        first = max(told.day, other.day)
+        first = max(mention.day, other.day)
         if until is not None and until <= first:
             return
         plan = QuestionOutline(
             kind="secret",
             category=BOUNDARY,
-            derive=f"secret {told.state}",
-            answer=f"{shown[:1].upper()}{shown[1:]}; the rest stays in {told.session}.",
+            derive=f"secret {mention.state}",
+            answer=f"{shown[:1].upper()}{shown[1:]}; the rest stays in {mention.session}.",
             first=first,
             until=until,
             needs=(str(other.state),),
             atoms=(shown,),
-            session=self._choose_outsider(told.session, other.session),
+            session=self._choose_outsider(mention.session, other.session),
             expects="partial",
             is_rare=True,
         )
@@ -272,68 +274,68 @@ class ArcQuestions:
 
     def _ask_events(self, arc: ArcTold) -> Drafts:
         first = next(iter(arc.events.values()), None)
-        for name, told in arc.events.items():
+        for name, mention in arc.events.items():
             when = arc.directives[name].when
-            if when is None or told.session in self._isolated:
+            if when is None or mention.session in self._isolated:
                 continue
-            others = [each.day for each in arc.events.values() if each.day != told.day]
+            others = [each.day for each in arc.events.values() if each.day != mention.day]
             wrong = [self._maker.dates.format_day(day) for day in others]
             plan = QuestionOutline(
                 kind="date",
                 category="temporal-reasoning",
-                derive=f"date {told.state}",
-                answer=f"{self._maker.dates.format_day(told.day)}.",
-                first=told.day,
-                needs=self._list_told_on(arc, told),
+                derive=f"date {mention.state}",
+                answer=f"{self._maker.dates.format_day(mention.day)}.",
+                first=mention.day,
+                needs=self._list_told_on(arc, mention),
                 distractors=tuple(self._maker.chance.shuffle(wrong)[:3]),
             )
             for wording in when.ask[:1]:
                 yield from self._word(plan, arc, [wording])
             if first is None or not when.gap or first.session in self._isolated:
                 continue
-            days = told.day - first.day
+            days = mention.day - first.day
             if days > 1:
                 plan = QuestionOutline(
                     kind="duration",
                     category="temporal-reasoning",
-                    derive=f"days {first.state} {told.state}",
+                    derive=f"days {first.state} {mention.state}",
                     answer=f"{days} days.",
-                    first=told.day,
-                    needs=self._list_told_on(arc, told),
+                    first=mention.day,
+                    needs=self._list_told_on(arc, mention),
                 )
                 yield from self._word(plan, arc, when.gap)
 
-    def _list_told_on(self, arc: ArcTold, event: ToldState) -> tuple[str, ...]:
+    def _list_told_on(self, arc: ArcTold, event: StateMention) -> tuple[str, ...]:
         """What the text of an event told, beside the sentence that names the arc."""
         found = [
             self._play.lives.book.facts.get(arc.name_fact(each)) for each in arc.active.arc.facts
         ]
         return tuple(
-            str(told.state)
+            str(mention.state)
             for fact in found
             if fact is not None
-            for told in fact.states
-            if told.day == event.day and told.session == event.session
+            for mention in fact.states
+            if mention.day == event.day and mention.session == event.session
         )
 
     def _ask_order(self, arc: ArcTold) -> Drafts:
         events = [
-            (told, arc.directives[name].when)
-            for name, told in arc.events.items()
-            if told.session not in self._isolated
+            (mention, arc.directives[name].when)
+            for name, mention in arc.events.items()
+            if mention.session not in self._isolated
         ]
         given = self._give(arc)
         dates = self._maker.dates
         phrased = [
-            (told, self._fill(when.phrase, given), self._fill(when.phrase, _shorten(given)))
-            for told, when in events
+            (mention, self._fill(when.phrase, given), self._fill(when.phrase, _shorten(given)))
+            for mention, when in events
             if when is not None and when.phrase
         ]
         for one, other in zip(phrased, phrased[2:], strict=False):
             if one[0].day == other[0].day:
                 continue
-            for told, phrase, _ in (one, other):
-                self._play.lives.book.facts[told.state.key].about = phrase
+            for mention, phrase, _ in (one, other):
+                self._play.lives.book.facts[mention.state.key].about = phrase
             shown = self._maker.chance.shuffle([one, other])
             plan = QuestionOutline(
                 kind="order",
@@ -362,9 +364,9 @@ def _shorten(given: Mapping[str, str]) -> dict[str, str]:
     return {**given, "it": "them" if is_plural else "it"}
 
 
-def _find_links(arc: ArcTold, told: ToldState) -> tuple[str, ...]:
+def _find_links(arc: ArcTold, mention: StateMention) -> tuple[str, ...]:
     """The sentence of the same event that names the arc."""
-    link = arc.links.get((told.day, told.session))
+    link = arc.links.get((mention.day, mention.session))
     return () if link is None else (str(link),)
 
 

@@ -358,9 +358,9 @@ class FaultChecker:
         (form,) = forms
         target = getattr(asking, form)
         steps = {step.id for step in process.steps}
-        told = {*process.facts, *process.people, *process.on}
+        names = {*process.facts, *process.people, *process.on}
         amounts = {name for name, value in process.facts.items() if value.kind in COMPARABLE}
-        known = {"fact": told, "sum": amounts, "most": amounts, "least": amounts}.get(form, steps)
+        known = {"fact": names, "sum": amounts, "most": amounts, "least": amounts}.get(form, steps)
         for name in flatten(list(target) if isinstance(target, tuple) else target):
             if name not in known:
                 message = f"{form}: {name} is none of {', '.join(sorted(known)) or 'nothing'}"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.text_values import list_words
 from recall_bench.generate.life.entities import Entity
-from recall_bench.generate.life.facts import ToldFact, ToldState
+from recall_bench.generate.life.facts import FactHistory, StateMention
+from recall_bench.generate.life.figure_history import FigureHistory
 from recall_bench.generate.life.prose import LifeScope, TopicNames, tidy_spaces
 from recall_bench.generate.life.simulation import LifePlay
-from recall_bench.generate.life.told_figures import ToldFigures
 from recall_bench.generate.world.cast import Cast
 from recall_bench.generate.world.fact_values import FactValue, list_near_values
 from recall_bench.generate.world.random_stream import RandomStream
@@ -115,7 +115,7 @@ class DraftMaker:
         self.cast = play.sources.cast
         self.dates = play.calendar.dates
         self.chance = RandomStream(play.seed, "life", "questions")
-        self.figures = ToldFigures(play)
+        self.figures = FigureHistory(play)
         self._turns: dict[str, int] = {}
 
     def word(
@@ -210,7 +210,7 @@ class DraftMaker:
         return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def find_siblings(play: LifePlay, entity: Entity, attribute: str) -> list[ToldFact]:
+def find_siblings(play: LifePlay, entity: Entity, attribute: str) -> list[FactHistory]:
     """The same attribute of the other entities of the kind."""
     return [
         other.facts[attribute]
@@ -219,9 +219,9 @@ def find_siblings(play: LifePlay, entity: Entity, attribute: str) -> list[ToldFa
     ]
 
 
-def name_latest(fact: ToldFact, told: ToldState) -> str:
+def name_latest(fact: FactHistory, mention: StateMention) -> str:
     """The derivation of a value that is the current one; the verifier then knows its end."""
     is_only = len(fact.states) == 1
-    if told.state.number == 1 and not is_only:
-        return f"value {told.state}"
-    return f"latest {told.state}"
+    if mention.state.number == 1 and not is_only:
+        return f"value {mention.state}"
+    return f"latest {mention.state}"

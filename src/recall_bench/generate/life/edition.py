@@ -163,16 +163,16 @@ def iterate_ledger(play: LifePlay) -> Iterator[Mapping[str, object]]:
         definition = entry.entity.kind.attributes[entry.attribute]
         yield {
             "record": "state",
-            "fact": entry.told.state.key,
-            "state": entry.told.state.number,
+            "fact": entry.mention.state.key,
+            "state": entry.mention.state.number,
             "entity": entry.entity.name,
             "kind": entry.entity.kind_name,
             "attribute": entry.attribute,
-            "day": entry.told.day,
-            "told": entry.told.manner,
+            "day": entry.mention.day,
+            "told": entry.mention.manner,
             "moves": definition.moves,
             "distinct": definition.distinct,
-            "due": entry.told.value.day,
+            "due": entry.mention.value.day,
             "thread": entry.thread,
         }
     for thread in play.threads.threads:

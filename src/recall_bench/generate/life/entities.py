@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from recall_bench.generate.life.calendar import LifeCalendar
 from recall_bench.generate.life.drawing import ValueDrawer
-from recall_bench.generate.life.facts import MOST_STATES, FactBook, ToldFact, ToldState
+from recall_bench.generate.life.facts import MOST_STATES, FactBook, FactHistory, StateMention
 from recall_bench.generate.life.names import flatten, list_placeholders
 from recall_bench.generate.life.prose import (
     MENTION,
@@ -41,7 +41,7 @@ class Entity:
     kind: EntityKind
     name: str
     arrives: int
-    facts: dict[str, ToldFact] = field(default_factory=dict)
+    facts: dict[str, FactHistory] = field(default_factory=dict)
     """Attribute to its states; an attribute that is missing was not told yet."""
     introduced: int | None = None
     threads: set[str] = field(default_factory=set)
@@ -82,26 +82,26 @@ class StateChange:
 
 
 @dataclass(frozen=True, slots=True)
-class StateTold:
+class EntityMention:
     """A state of an attribute in the ledger."""
 
     entity: Entity
     attribute: str
-    told: ToldState
+    mention: StateMention
     thread: str | None = None
     """The key of the thread that set it."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReasonTold:
+class ReasonMention:
     """Why, or by whom, a state was set, where the text says so."""
 
     entity: Entity
     attribute: str
     part: str
     """`why` or `who`."""
-    told: ToldState
-    of: ToldState
+    mention: StateMention
+    of: StateMention
     """The state of the attribute."""
 
 
@@ -163,8 +163,8 @@ class EntityLives:
         self.today = 1
         self.book = FactBook()
         self.entities = list_entities(sources, seed)
-        self.log: list[StateTold] = []
-        self.reasons: list[ReasonTold] = []
+        self.log: list[EntityMention] = []
+        self.reasons: list[ReasonMention] = []
         self._sources = sources
         self._calendar = calendar
         self._drawer = ValueDrawer(sources.cast, calendar)
@@ -308,7 +308,7 @@ class EntityLives:
         is_refuted = drawn is not None and drawn.text == fact.now.value.text
         return had[-1] if is_refuted else drawn
 
-    def _list_values(self, fact: ToldFact, change: StateChange) -> list[FactValue]:
+    def _list_values(self, fact: FactHistory, change: StateChange) -> list[FactValue]:
         """The values so far, the true one last; none if the change has no place now."""
         is_correcting = fact.now.manner == "misreported"
         room = MOST_STATES - len(fact.states) - (change.manner == "misreported")
@@ -336,8 +336,8 @@ class EntityLives:
         scope.own.update(parts)
         known = [each for each in wordings if self._can_fill(each, change.entity)]
         text = self.writer.write(known or wordings, scope)
-        told = self.record(change, value)
-        self._record_reasons(change, told, parts, text)
+        mention = self.record(change, value)
+        self._record_reasons(change, mention, parts, text)
         return text
 
     def _tell_otherwise(self, change: StateChange, names: TopicNames) -> LifeText | None:
@@ -359,11 +359,11 @@ class EntityLives:
         *,
         session: str | None = None,
         thread: str | None = None,
-    ) -> ToldState:
+    ) -> StateMention:
         """Enter a state that was told into the ledger, and plan what follows the first one."""
         entity, definition = change.entity, change.definition
         is_first = change.attribute not in entity.facts
-        told = ToldState(
+        mention = StateMention(
             state=self.book.reserve(entity.name_fact(change.attribute), value),
             value=value,
             day=change.day,
@@ -371,16 +371,16 @@ class EntityLives:
             manner=change.manner,
         )
         what = f"{definition.what or change.attribute} of a {entity.kind.called}"
-        entity.facts[change.attribute] = self.book.tell(told, entity.name, what)
-        self.log.append(StateTold(entity, change.attribute, told, thread))
+        entity.facts[change.attribute] = self.book.tell(mention, entity.name, what)
+        self.log.append(EntityMention(entity, change.attribute, mention, thread))
         if is_first:
             self._plan_revisions(entity, change.attribute, change.day)
-        return told
+        return mention
 
     def _record_reasons(
         self,
         change: StateChange,
-        of: ToldState,
+        of: StateMention,
         parts: dict[str, tuple[FactValue, FactState]],
         text: LifeText,
     ) -> None:
@@ -388,10 +388,10 @@ class EntityLives:
         for part, (reason, state) in parts.items():
             if state not in text.list_states():
                 continue
-            told = ToldState(state=state, value=reason, day=of.day, session=of.session)
+            mention = StateMention(state=state, value=reason, day=of.day, session=of.session)
             shown = change.definition.what or change.attribute
-            self.book.tell(told, change.entity.name, f"{part} of the {shown}")
-            self.reasons.append(ReasonTold(change.entity, change.attribute, part, told, of))
+            self.book.tell(mention, change.entity.name, f"{part} of the {shown}")
+            self.reasons.append(ReasonMention(change.entity, change.attribute, part, mention, of))
 
     def postpone(self, entity: Entity, attribute: str, day: int) -> None:
         """Drop what was planned for an attribute soon after a thread has set it."""

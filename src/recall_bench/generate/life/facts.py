@@ -22,7 +22,7 @@ TOLD = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldState:
+class StateMention:
     """One state of a fact, as it was told first."""
 
     state: FactState
@@ -33,26 +33,26 @@ class ToldState:
 
 
 @dataclass(slots=True)
-class ToldFact:
+class FactHistory:
     """A fact and its states so far."""
 
     key: str
     about: str
     what: str
-    states: list[ToldState] = field(default_factory=list)
+    states: list[StateMention] = field(default_factory=list)
 
     @property
-    def now(self) -> ToldState:
+    def now(self) -> StateMention:
         """The last state."""
         return self.states[-1]
 
-    def find_at(self, day: int) -> ToldState | None:
+    def find_at(self, day: int) -> StateMention | None:
         """The state in force at the end of a day; None before the first."""
         return next((each for each in reversed(self.states) if each.day <= day), None)
 
-    def find_end(self, told: ToldState) -> int | None:
+    def find_end(self, mention: StateMention) -> int | None:
         """The last day of a state; None if it is the last one."""
-        place = self.states.index(told)
+        place = self.states.index(mention)
         return self.states[place + 1].day - 1 if place + 1 < len(self.states) else None
 
 
@@ -60,7 +60,7 @@ class FactBook:
     """All facts by their keys."""
 
     def __init__(self) -> None:
-        self.facts: dict[str, ToldFact] = {}
+        self.facts: dict[str, FactHistory] = {}
         self.values: dict[FactState, str] = {}
         """Each state with its value as a planned state has it."""
 
@@ -71,10 +71,10 @@ class FactBook:
         self.values[state] = show_value(value)
         return state
 
-    def tell(self, told: ToldState, about: str, what: str) -> ToldFact:
+    def tell(self, mention: StateMention, about: str, what: str) -> FactHistory:
         """Enter a state that a day tells for the first time."""
-        fact = self.facts.setdefault(told.state.key, ToldFact(told.state.key, about, what))
-        fact.states.append(told)
+        fact = self.facts.setdefault(mention.state.key, FactHistory(mention.state.key, about, what))
+        fact.states.append(mention)
         return fact
 
     def is_told(self, state: FactState) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from recall_bench.core.text_values import collect_stems, collect_topics
-from recall_bench.generate.life.facts import ToldState
+from recall_bench.generate.life.facts import StateMention
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.world.fact_values import format_month
 from recall_bench.generate.written.derivation import Derivation, parse_derivation
@@ -48,10 +48,10 @@ class EvidenceLinks:
         for day in days:
             for state, words in self._read_passages(day):
                 self._passages.setdefault(state, words)
-        self._related: dict[FactState, list[ToldState]] = {}
+        self._related: dict[FactState, list[StateMention]] = {}
         """For each state: what else was told of the same thread, arc or attribute."""
-        for told, states in self._list_related():
-            self._related.setdefault(told.state, []).extend(states)
+        for mention, states in self._list_related():
+            self._related.setdefault(mention.state, []).extend(states)
 
     def _read_passages(self, day: WrittenDay) -> Iterator[tuple[FactState, frozenset[str]]]:
         month = collect_stems(format_month(self._play.calendar.dates.get_month(day.day)))
@@ -60,24 +60,24 @@ class EvidenceLinks:
             if line.startswith("#"):
                 heading = line
             found = [parse_state(slot[1]) for slot in _SLOT.finditer(line)]
-            told = [state for state in found if state is not None and self._is_first(state, day)]
-            if told:
+            first = [state for state in found if state is not None and self._is_first(state, day)]
+            if first:
                 words = collect_stems(fill_slots(self._play, f"{heading} {line}")) | month
-                yield from ((state, words) for state in told)
+                yield from ((state, words) for state in first)
 
     def _is_first(self, state: FactState, day: WrittenDay) -> bool:
         fact = self._facts.get(state.key)
         return fact is not None and fact.states[state.number - 1].day == day.day
 
-    def _list_related(self) -> Iterator[tuple[ToldState, list[ToldState]]]:
+    def _list_related(self) -> Iterator[tuple[StateMention, list[StateMention]]]:
         for thread in self._play.threads.threads:
             steps = [self._get(step.mark) for step in thread.steps.values()]
-            whole = [*thread.told.values(), *thread.told_at.values(), *steps]
+            whole = [*thread.mentions.values(), *thread.later_mentions.values(), *steps]
             yield from ((each, whole) for each in whole)
         for arc in self._play.arcs.arcs:
             facts = [self._facts.get(arc.name_fact(each)) for each in arc.active.arc.facts]
-            told = [state for fact in facts if fact is not None for state in fact.states]
-            whole = [*arc.events.values(), *told]
+            mentions = [state for fact in facts if fact is not None for state in fact.states]
+            whole = [*arc.events.values(), *mentions]
             yield from ((each, whole) for each in whole)
         for entity in self._play.lives.entities:
             for fact in entity.facts.values():
@@ -85,7 +85,7 @@ class EvidenceLinks:
                 passing = [each for each in fact.states[1:] if each.manner == "passing"]
                 yield from ((each, fact.states[:1]) for each in passing)
 
-    def _get(self, state: FactState) -> ToldState:
+    def _get(self, state: FactState) -> StateMention:
         return self._facts[state.key].states[state.number - 1]
 
     def complete(self, questions: Iterable[WrittenQuestion]) -> list[WrittenQuestion]:
@@ -110,8 +110,8 @@ class EvidenceLinks:
 
     def _list_states(self, derivation: Derivation) -> list[FactState]:
         if derivation.form == "as-of":
-            told = self._facts[derivation.states[0].key].find_at(derivation.as_of or 0)
-            return [told.state] if told is not None else []
+            mention = self._facts[derivation.states[0].key].find_at(derivation.as_of or 0)
+            return [mention.state] if mention is not None else []
         return list(derivation.states)
 
     def _collect(self, states: Sequence[FactState]) -> frozenset[str]:
@@ -119,7 +119,7 @@ class EvidenceLinks:
 
     def _choose(
         self, question: WrittenQuestion, rests: Sequence[FactState], missing: frozenset[str]
-    ) -> Iterator[ToldState]:
+    ) -> Iterator[StateMention]:
         """The earliest of the passages that say most of what is missing, one after the other."""
         known = {
             each.state: each
@@ -138,5 +138,8 @@ class EvidenceLinks:
             missing -= self._passages[best.state]
             yield best
 
-    def _may_hear(self, question: WrittenQuestion, told: ToldState) -> bool:
-        return told.session == question.session or told.session not in self._play.sources.isolated
+    def _may_hear(self, question: WrittenQuestion, mention: StateMention) -> bool:
+        return (
+            mention.session == question.session
+            or mention.session not in self._play.sources.isolated
+        )

@@ -76,8 +76,8 @@ def name_threads(play: LifePlay, names: ThreadNames) -> None:
         name = names.find_first(thread)
         if name is None:
             continue
-        told = [*thread.told.values(), *thread.told_at.values()]
-        keys = [each.state.key for each in told]
+        mentions = [*thread.mentions.values(), *thread.later_mentions.values()]
+        keys = [each.state.key for each in mentions]
         keys += [step.mark.key for step in thread.steps.values()]
         for key in keys:
             play.lives.book.facts[key].about = name

@@ -97,14 +97,14 @@ class LifePlay:
         topics += self._tell_states(day)
         self.threads.start_due(day)
         target = self._chance.draw_between(*_SENTENCES[level])
-        told = 0
+        written = 0
         for thread in self.threads.list_due(day):
-            if told >= _MOST_STEPS[level] or _count_sentences(topics) >= target + 4:
+            if written >= _MOST_STEPS[level] or _count_sentences(topics) >= target + 4:
                 break
             topic = self.threads.write_step(thread, day)
             if topic is not None:
                 topics.append(DayTopic(topic.session, topic.heading, topic.text, is_loose=True))
-                told += 1
+                written += 1
         topics += self._recall(day)
         for _ in range(_MOST_TALK):
             if _count_sentences(topics) >= target - 1 and _count_words(topics) >= _LEAST_WORDS:

@@ -11,13 +11,13 @@ from recall_bench.generate.life.drafts import (
     find_siblings,
     name_latest,
 )
-from recall_bench.generate.life.entities import Entity, ReasonTold
-from recall_bench.generate.life.facts import ToldFact, ToldState
+from recall_bench.generate.life.entities import Entity, ReasonMention
+from recall_bench.generate.life.facts import FactHistory, StateMention
+from recall_bench.generate.life.figure_history import is_figure, list_state_matters
 from recall_bench.generate.life.names import holds
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import EntityJoin, EntityList, LifeAttribute
 from recall_bench.generate.life.thread_names import ThreadNames
-from recall_bench.generate.life.told_figures import is_figure, list_state_matters
 
 _LONG_AGO = 120
 _SHORTEST = 12
@@ -56,83 +56,83 @@ class StateQuestions:
 
     def _ask_now(self, about: "_Subject") -> Drafts:
         ask = about.definition.ask.now
-        for told in about.fact.states:
-            end = about.fact.find_end(told) or self._last
-            if told.manner == "misreported" or end - told.day < _SHORTEST:
+        for mention in about.fact.states:
+            end = about.fact.find_end(mention) or self._last
+            if mention.manner == "misreported" or end - mention.day < _SHORTEST:
                 continue
-            if self._is_known(about, told):
+            if self._is_known(about, mention):
                 continue
-            yield from self._word(about, self._plan_now(about, told), ask)
-            if told.day + _LONG_AGO + _SHORTEST <= end:
-                late = self._plan_long_ago(about, told)
+            yield from self._word(about, self._plan_now(about, mention), ask)
+            if mention.day + _LONG_AGO + _SHORTEST <= end:
+                late = self._plan_long_ago(about, mention)
                 if late is not None:
                     yield from self._word(about, late, ask)
             if about.session in self._maker.list_shared():
-                yield from self._word(about, self._plan_for_group(about, told), ask)
+                yield from self._word(about, self._plan_for_group(about, mention), ask)
 
-    def _is_known(self, about: "_Subject", told: ToldState) -> bool:
+    def _is_known(self, about: "_Subject", mention: StateMention) -> bool:
         """Whether an earlier figure on the same matter would look like the answer."""
         matters = list(list_state_matters(about.entity, about.attribute))
-        return self._maker.figures.is_known(told.value.text, told.day, matters)
+        return self._maker.figures.is_known(mention.value.text, mention.day, matters)
 
-    def _plan_now(self, about: "_Subject", told: ToldState) -> QuestionOutline:
-        is_revised = told.state.number > 1
+    def _plan_now(self, about: "_Subject", mention: StateMention) -> QuestionOutline:
+        is_revised = mention.state.number > 1
         kind = about.definition.kind or ("current-value" if is_revised else "single-fact")
         category = "contradiction-resolution" if is_revised else "factual-recall"
         asker = self._maker.choose_asker(about.session)
         if asker != PRINCIPAL:
             category = BOUNDARY
-        return self._plan_value(about, told, kind=kind, category=category, session=asker)
+        return self._plan_value(about, mention, kind=kind, category=category, session=asker)
 
     def _plan_value(
-        self, about: "_Subject", told: ToldState, *, kind: str, category: str, session: str
+        self, about: "_Subject", mention: StateMention, *, kind: str, category: str, session: str
     ) -> QuestionOutline:
         others = [
             each.value
             for sibling in find_siblings(self._play, about.entity, about.attribute)
-            if (each := sibling.find_at(told.day)) is not None
+            if (each := sibling.find_at(mention.day)) is not None
         ]
         had = {self._maker.show(each.value) for each in about.fact.states}
         return QuestionOutline(
             kind=kind,
             category=category,
-            derive=name_latest(about.fact, told),
-            answer=self._answer(about, told),
-            first=told.day,
-            until=about.fact.find_end(told),
-            distractors=self._maker.list_wrong(told.value, others, had),
+            derive=name_latest(about.fact, mention),
+            answer=self._answer(about, mention),
+            first=mention.day,
+            until=about.fact.find_end(mention),
+            distractors=self._maker.list_wrong(mention.value, others, had),
             session=session,
         )
 
-    def _plan_long_ago(self, about: "_Subject", told: ToldState) -> QuestionOutline | None:
+    def _plan_long_ago(self, about: "_Subject", mention: StateMention) -> QuestionOutline | None:
         """The value still holds after months, while siblings got newer ones."""
-        first = told.day + _LONG_AGO
+        first = mention.day + _LONG_AGO
         newer = [
             each.value
             for sibling in find_siblings(self._play, about.entity, about.attribute)
             if (each := sibling.find_at(first)) is not None
-            and each.day > told.day
-            and each.value.text != told.value.text
+            and each.day > mention.day
+            and each.value.text != mention.value.text
         ]
         if not newer or about.session in self._play.sources.isolated:
             return None
         return QuestionOutline(
             kind=about.definition.kind or "current-value",
             category="recency-bias-resistance",
-            derive=name_latest(about.fact, told),
-            answer=self._answer(about, told),
+            derive=name_latest(about.fact, mention),
+            answer=self._answer(about, mention),
             first=first,
-            until=about.fact.find_end(told),
+            until=about.fact.find_end(mention),
             distractors=self._maker.list_wrong(
-                told.value, newer, {self._maker.show(each.value) for each in about.fact.states}
+                mention.value, newer, {self._maker.show(each.value) for each in about.fact.states}
             ),
         )
 
-    def _plan_for_group(self, about: "_Subject", told: ToldState) -> QuestionOutline:
+    def _plan_for_group(self, about: "_Subject", mention: StateMention) -> QuestionOutline:
         """What is told in an open room may be told there again, unlike a secret."""
         return self._plan_value(
             about,
-            told,
+            mention,
             kind=about.definition.kind or "current-value",
             category=BOUNDARY,
             session=about.session,
@@ -143,13 +143,13 @@ class StateQuestions:
             return
         dated = [each for each in about.definition.ask.then if holds(each, "date")]
         eventful = [each for each in about.definition.ask.then if holds(each, "event")]
-        for number, told in enumerate(about.fact.states[:-1]):
-            end = about.fact.find_end(told)
-            if told.manner == "misreported" or end is None or end - told.day < _SHORTEST:
+        for number, mention in enumerate(about.fact.states[:-1]):
+            end = about.fact.find_end(mention)
+            if mention.manner == "misreported" or end is None or end - mention.day < _SHORTEST:
                 continue
-            if self._is_known(about, told):
+            if self._is_known(about, mention):
                 continue
-            day = self._maker.chance.draw_between(told.day + 3, end - 3)
+            day = self._maker.chance.draw_between(mention.day + 3, end - 3)
             later = [each.value for each in about.fact.states[number + 1 :]]
             category = (
                 "recency-bias-resistance"
@@ -160,41 +160,41 @@ class StateQuestions:
                 kind="value-as-of",
                 category=category,
                 derive=f"as-of {about.fact.key} @{day}",
-                answer=self._answer(about, told),
+                answer=self._answer(about, mention),
                 first=end + 1,
-                distractors=self._maker.list_wrong(told.value, later),
+                distractors=self._maker.list_wrong(mention.value, later),
             )
             given = {"date": self._maker.dates.format_day(day)}
             yield from self._word(about, plan, dated, given)
-            yield from self._ask_event(about, told, end, eventful)
+            yield from self._ask_event(about, mention, end, eventful)
 
     def _ask_event(
-        self, about: "_Subject", told: ToldState, end: int, wordings: list[str]
+        self, about: "_Subject", mention: StateMention, end: int, wordings: list[str]
     ) -> Drafts:
         """The state when some other thread began: two records are needed."""
         known = [
             (thread, clause)
-            for thread, clause in self._names.list_openings(told.day + 1, end - 1)
+            for thread, clause in self._names.list_openings(mention.day + 1, end - 1)
             if thread.steps and thread.process.session not in self._play.sources.isolated
         ]
         if not known or not wordings:
             return
-        if is_figure(told) and self._maker.figures.is_known(told.value.text, told.day):
+        if is_figure(mention) and self._maker.figures.is_known(mention.value.text, mention.day):
             # The thread is a second matter: a figure told of it would look like the answer.
             return
         near = [each for each in known if about.entity in each[0].entities.values()]
         thread, clause = self._maker.chance.choose(near or known)
         mark = next(iter(thread.steps.values())).mark
-        number = about.fact.states.index(told)
+        number = about.fact.states.index(mention)
         plan = QuestionOutline(
             kind="two-hop",
             category="cross-reference",
             derive=f"as-of {about.fact.key} @{thread.began}",
-            answer=self._answer(about, told),
+            answer=self._answer(about, mention),
             first=end + 1,
             needs=(str(mark),),
             distractors=self._maker.list_wrong(
-                told.value, [each.value for each in about.fact.states[number + 1 :]]
+                mention.value, [each.value for each in about.fact.states[number + 1 :]]
             ),
             is_doubtful=not near,
         )
@@ -203,11 +203,11 @@ class StateQuestions:
     def _ask_history(self, about: "_Subject") -> Drafts:
         if about.session in self._play.sources.isolated:
             return
-        for told in about.fact.states[2:]:
-            end = about.fact.find_end(told)
-            if told.manner == "misreported" or (end or self._last) - told.day < _SHORTEST:
+        for mention in about.fact.states[2:]:
+            end = about.fact.find_end(mention)
+            if mention.manner == "misreported" or (end or self._last) - mention.day < _SHORTEST:
                 continue
-            states = about.fact.states[: told.state.number]
+            states = about.fact.states[: mention.state.number]
             if len({each.value.text for each in states}) < 3:
                 continue
             held = _list_held(states)
@@ -215,11 +215,11 @@ class StateQuestions:
             plan = QuestionOutline(
                 kind="history",
                 category="synthesis",
-                derive=f"history {about.fact.key} @{told.day}"
+                derive=f"history {about.fact.key} @{mention.day}"
                 if len(held) == len(states)
                 else " ".join(["list", *(str(each.state) for each in held)]),
                 answer=f"First {', then '.join(shown)}.",
-                first=told.day,
+                first=mention.day,
                 until=end,
                 # What was reported wrongly is no part of the history, but it has to be known.
                 needs=tuple(str(each.state) for each in states if each not in held),
@@ -248,19 +248,19 @@ class StateQuestions:
     def _ask_times(self, about: "_Subject") -> Drafts:
         if about.session in self._play.sources.isolated:
             return
-        for told in about.fact.states[2:]:
-            states = about.fact.states[1 : told.state.number]
-            end = about.fact.find_end(told)
+        for mention in about.fact.states[2:]:
+            states = about.fact.states[1 : mention.state.number]
+            end = about.fact.find_end(mention)
             if any(each.manner == "misreported" for each in states):
                 return
-            if (end or self._last) - told.day < _SHORTEST:
+            if (end or self._last) - mention.day < _SHORTEST:
                 continue
             plan = QuestionOutline(
                 kind="count",
                 category="synthesis",
                 derive=" ".join(["count", *(str(each.state) for each in states)]),
                 answer=f"{len(states)} times.",
-                first=told.day,
+                first=mention.day,
                 until=end,
             )
             yield from self._word(about, plan, about.definition.ask.times)
@@ -269,9 +269,9 @@ class StateQuestions:
         if not about.definition.secret:
             return
         outsiders = self._maker.list_outsiders(about.session)
-        for number, told in enumerate(about.fact.states):
-            end = about.fact.find_end(told)
-            if (end or self._last) - told.day < _SHORTEST:
+        for number, mention in enumerate(about.fact.states):
+            end = about.fact.find_end(mention)
+            if (end or self._last) - mention.day < _SHORTEST:
                 continue
             states = about.fact.states[: number + 1]
             for asker in self._maker.chance.shuffle(outsiders)[:2]:
@@ -280,7 +280,7 @@ class StateQuestions:
                     category=BOUNDARY,
                     derive=" ".join(["secret", *(str(each.state) for each in states)]),
                     answer=self._maker.refuse(about.session),
-                    first=told.day,
+                    first=mention.day,
                     until=end,
                     session=asker,
                     expects="refuse",
@@ -298,10 +298,10 @@ class StateQuestions:
         if draft is not None:
             yield draft
 
-    def _answer(self, about: "_Subject", told: ToldState) -> str:
-        given = {"it": about.entity.name, "value": self._maker.show(told.value)}
+    def _answer(self, about: "_Subject", mention: StateMention) -> str:
+        given = {"it": about.entity.name, "value": self._maker.show(mention.value)}
         template = about.definition.answer
-        end = about.fact.find_end(told)
+        end = about.fact.find_end(mention)
         # A sentence in the present would be wrong about the past.
         return self._maker.answer_with(template if end is None else None, given)
 
@@ -313,20 +313,20 @@ class StateQuestions:
                 continue
             yield from self._ask_reason(reason)
 
-    def _ask_reason(self, reason: ReasonTold) -> Drafts:
+    def _ask_reason(self, reason: ReasonMention) -> Drafts:
         definition = reason.entity.kind.attributes[reason.attribute]
         is_why = reason.part == "why"
         is_group = reason.of.session != PRINCIPAL
         category = "decision-tracking"
         if not is_why and is_group:
             category = "group-session-attribution"
-        others = [each for each in reason.told.value.others if each != reason.told.value.text]
+        others = [each for each in reason.mention.value.others if each != reason.mention.value.text]
         plan = QuestionOutline(
             kind="reason" if is_why else "said-by",
             category=category,
-            derive=f"value {reason.told.state}",
-            answer=self._maker.answer_with(None, {"value": reason.told.value.text}),
-            first=reason.told.day,
+            derive=f"value {reason.mention.state}",
+            answer=self._maker.answer_with(None, {"value": reason.mention.value.text}),
+            first=reason.mention.day,
             needs=(str(reason.of.state),),
             distractors=tuple(self._maker.chance.shuffle(others)[:3]),
         )
@@ -370,8 +370,8 @@ class StateQuestions:
         self,
         form: str,
         wordings: list[str],
-        facts: list[ToldFact],
-        states: list[ToldState],
+        facts: list[FactHistory],
+        states: list[StateMention],
         day: int,
     ) -> Drafts:
         keys = [_measure(each) for each in states]
@@ -398,10 +398,10 @@ class StateQuestions:
         if draft is not None:
             yield draft
 
-    def _list_moments(self, facts: list[ToldFact]) -> list[int]:
+    def _list_moments(self, facts: list[FactHistory]) -> list[int]:
         return sorted({each.day for fact in facts for each in fact.states})
 
-    def _find_end(self, facts: list[ToldFact], states: list[ToldState]) -> int:
+    def _find_end(self, facts: list[FactHistory], states: list[StateMention]) -> int:
         ends = [fact.find_end(state) for fact, state in zip(facts, states, strict=True)]
         return min((end for end in ends if end is not None), default=self._last)
 
@@ -451,10 +451,10 @@ class StateQuestions:
 
     def _follow(
         self, entity: Entity, join: EntityJoin, day: int, by_name: dict[str, Entity]
-    ) -> tuple[list[ToldFact], list[ToldState]] | None:
+    ) -> tuple[list[FactHistory], list[StateMention]] | None:
         at: Entity | None = entity
-        facts: list[ToldFact] = []
-        states: list[ToldState] = []
+        facts: list[FactHistory] = []
+        states: list[StateMention] = []
         for attribute in join.path:
             fact = at.facts.get(attribute) if at is not None else None
             state = fact.find_at(day) if fact is not None else None
@@ -479,7 +479,7 @@ class StateQuestions:
             end = days[place + 1] - 1 if place + 1 < len(days) else self._last
             if end - day < _SHORTEST - 4:
                 continue
-            by_value: dict[str, list[tuple[ToldFact, ToldState]]] = {}
+            by_value: dict[str, list[tuple[FactHistory, StateMention]]] = {}
             for fact in facts:
                 state = fact.find_at(day)
                 if state is not None:
@@ -512,7 +512,7 @@ class _Subject:
 
     __slots__ = ("attribute", "definition", "entity", "fact")
 
-    def __init__(self, entity: Entity, attribute: str, fact: ToldFact) -> None:
+    def __init__(self, entity: Entity, attribute: str, fact: FactHistory) -> None:
         self.entity = entity
         self.attribute = attribute
         self.fact = fact
@@ -524,7 +524,7 @@ class _Subject:
         return self.definition.session
 
 
-def _list_held(states: list[ToldState]) -> list[ToldState]:
+def _list_held(states: list[StateMention]) -> list[StateMention]:
     """The states without wrong reports, and without those that only say again what held before."""
     true = [each for each in states if each.manner != "misreported"]
     return [
@@ -534,8 +534,8 @@ def _list_held(states: list[ToldState]) -> list[ToldState]:
     ]
 
 
-def _measure(told: ToldState) -> float:
-    value = told.value
+def _measure(mention: StateMention) -> float:
+    value = mention.value
     if value.day is not None:
         return float(value.day)
     if value.kind == "time":

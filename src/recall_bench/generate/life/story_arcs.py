@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from recall_bench.core.sentences import locate_sentences
 from recall_bench.generate.life.calendar import LifeCalendar
-from recall_bench.generate.life.facts import FactBook, ToldState
+from recall_bench.generate.life.facts import FactBook, StateMention
 from recall_bench.generate.life.prose import LifeText, SlotMark, find_form, show_value
 from recall_bench.generate.life.sources import LifeSources
 from recall_bench.generate.world.arcs import (
@@ -29,7 +29,7 @@ class ArcTold:
     """What has been told of an arc."""
 
     active: ActiveArc
-    events: dict[str, ToldState] = field(default_factory=dict)
+    events: dict[str, StateMention] = field(default_factory=dict)
     """Each directive, by its step, with the state that stands for it."""
     links: dict[tuple[int, str], FactState] = field(default_factory=dict)
     """Day and session of an event, with the state in the sentence that names the arc."""
@@ -98,14 +98,14 @@ class ArcTelling:
             text = LifeText(text.text, tuple(marks))
             shown = text.text[start:end]
             book.values[own] = shown
-            told = ToldState(
+            mention = StateMention(
                 state=own,
                 value=FactValue("phrase", shown),
                 day=directive.day,
                 session=block.session,
             )
-            book.tell(told, arc.active.arc.title, directive.event)
-            arc.events[name] = told
+            book.tell(mention, arc.active.arc.title, directive.event)
+            arc.events[name] = mention
         elif states := text.list_states():
             fact = book.facts[states[0].key]
             arc.events[name] = fact.states[states[0].number - 1]
@@ -152,14 +152,14 @@ class ArcTelling:
             value = values[number - 1]
             each = FactState(state.key, number)
             book.values[each] = show_value(value)
-            told = ToldState(
+            mention = StateMention(
                 state=each,
                 value=value,
                 day=where[0],
                 session=where[1],
                 manner="set" if number == 1 else "announced",
             )
-            book.tell(told, arc.active.arc.title, slot)
+            book.tell(mention, arc.active.arc.title, slot)
 
     def _record_access(self, arc: ArcTold, directive: AuthoredDirective, session: str) -> None:
         for slot in directive.reveals:

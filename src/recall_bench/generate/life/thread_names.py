@@ -24,20 +24,20 @@ class ThreadNames:
     def __init__(self, play: LifePlay) -> None:
         self._dates = play.calendar.dates
         self._chance = RandomStream(play.seed, "life", "thread names")
-        told = [each for each in play.threads.threads if each.steps]
-        plain = Counter(name for each in told for name in set(each.called))
+        threads = [each for each in play.threads.threads if each.steps]
+        plain = Counter(name for each in threads for name in set(each.called))
         dated = Counter(
             put_month(name, month)
-            for each in told
+            for each in threads
             for name in set(each.called)
             for month in _list_months(each, self._dates)
         )
         self._names: dict[str, list[str | None]] = {}
-        for thread in told:
+        for thread in threads:
             self._names[thread.key] = [
                 self._choose(name, thread, plain, dated) for name in thread.called
             ]
-        self._openings = self._find_openings(play, told)
+        self._openings = self._find_openings(play, threads)
 
     def _choose(
         self, name: str, thread: LifeThread, plain: Counter[str], dated: Counter[str]
@@ -52,12 +52,12 @@ class ThreadNames:
         return longer if dated[longer] == 1 else None
 
     def _find_openings(
-        self, play: LifePlay, told: Iterable[LifeThread]
+        self, play: LifePlay, threads: Iterable[LifeThread]
     ) -> list[tuple[int, LifeThread, str]]:
         """The threads whose beginning can be told in a clause that fits no other, in order."""
         clauses = [
             (each, play.writer.fill_inside(way, CalledScope(each, play.sources)))
-            for each in told
+            for each in threads
             for way in each.process.opens[:1]
             if _is_told(each, way, each.began)
         ]
@@ -123,8 +123,8 @@ def put_month(name: str, month: str) -> str:
 
 def _list_months(thread: LifeThread, dates: Dates) -> set[str]:
     """Every month in which a step of the thread was told, and the one that it is called by."""
-    told = {format_month(dates.get_month(step.day)) for step in thread.steps.values()}
-    return told | {month for month in (_find_month(thread, dates),) if month is not None}
+    months = {format_month(dates.get_month(step.day)) for step in thread.steps.values()}
+    return months | {month for month in (_find_month(thread, dates),) if month is not None}
 
 
 def _find_month(thread: LifeThread, dates: Dates) -> str | None:
@@ -141,6 +141,6 @@ def _is_told(thread: LifeThread, way: str, by: int) -> bool:
     """Whether everything that a name of the thread says was told by a day."""
     named = {each.name for each in list_placeholders(way)}
     return all(
-        name in thread.told and thread.told[name].day <= by
+        name in thread.mentions and thread.mentions[name].day <= by
         for name in named & {*thread.facts, *thread.people}
     )

@@ -5,13 +5,13 @@ from datetime import date
 
 from recall_bench.core.scenario import BOUNDARY
 from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionOutline
-from recall_bench.generate.life.facts import ToldState
+from recall_bench.generate.life.facts import StateMention
+from recall_bench.generate.life.figure_history import is_figure
 from recall_bench.generate.life.names import CAUSE, holds, list_placeholders
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import LifeProcess, ThreadAsking
 from recall_bench.generate.life.thread_names import ThreadNames
-from recall_bench.generate.life.threads import LifeThread, StepTold
-from recall_bench.generate.life.told_figures import is_figure
+from recall_bench.generate.life.threads import LifeThread, StepMention
 from recall_bench.generate.world.fact_values import sum_values
 from recall_bench.generate.world.templates import capitalise
 
@@ -84,28 +84,28 @@ class ThreadQuestions:
             **more,
         }
 
-    def _find_told(self, thread: LifeThread, name: str, at: str | None) -> ToldState | None:
+    def _find_told(self, thread: LifeThread, name: str, at: str | None) -> StateMention | None:
         """Where something was told first, or in the step that tells what is asked."""
-        told = thread.told.get(name)
+        mention = thread.mentions.get(name)
         if at is not None:
             step = thread.steps.get(at)
-            is_new = step is not None and told is not None and told.day == step.day
-            return told if is_new else thread.told_at.get((name, at))
-        if told is not None:
-            return told
+            is_new = step is not None and mention is not None and mention.day == step.day
+            return mention if is_new else thread.later_mentions.get((name, at))
+        if mention is not None:
+            return mention
         if name in thread.entities and thread.steps:
             mark = next(iter(thread.steps.values())).mark
-            told = self._play.lives.book.facts[mark.key].states[mark.number - 1]
-            if told.value.text.casefold() == thread.entities[name].name.casefold():
-                return told
+            mention = self._play.lives.book.facts[mark.key].states[mark.number - 1]
+            if mention.value.text.casefold() == thread.entities[name].name.casefold():
+                return mention
         return None
 
-    def _find_link(self, thread: LifeThread, told: ToldState) -> tuple[str, ...]:
+    def _find_link(self, thread: LifeThread, mention: StateMention) -> tuple[str, ...]:
         """The sentence of the same step that says which thread it is about."""
-        marks = [step.mark for step in thread.steps.values() if step.day == told.day]
-        return tuple(str(mark) for mark in marks if mark != told.state)
+        marks = [step.mark for step in thread.steps.values() if step.day == mention.day]
+        return tuple(str(mark) for mark in marks if mark != mention.state)
 
-    def _find_opening(self, thread: LifeThread, step: StepTold | None = None) -> tuple[str, ...]:
+    def _find_opening(self, thread: LifeThread, step: StepMention | None = None) -> tuple[str, ...]:
         """The sentence that began the thread: a later step may not say what it is a step of."""
         first = next(iter(thread.steps.values()))
         is_known = first is step or first.session in self._play.sources.isolated
@@ -113,69 +113,69 @@ class ThreadQuestions:
 
     def _ask_fact(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
         asked = asking.fact or ""
-        told = self._find_told(thread, asked, asking.at)
-        name = self._names.find(thread, told.day, without=asked) if told is not None else None
-        if told is None or name is None:
+        mention = self._find_told(thread, asked, asking.at)
+        name = self._names.find(thread, mention.day, without=asked) if mention is not None else None
+        if mention is None or name is None:
             return
         rivals = [
-            other.told[asked]
+            other.mentions[asked]
             for other in self._by_process[thread.process.id]
-            if other is not thread and asked in other.told
+            if other is not thread and asked in other.mentions
         ]
-        if is_figure(told) and self._maker.figures.is_known(told.value.text, told.day):
+        if is_figure(mention) and self._maker.figures.is_known(mention.value.text, mention.day):
             # An earlier figure of the same size would look like the answer.
             return
-        given = self._give(thread, {"it": name, "value": self._maker.show(told.value)})
+        given = self._give(thread, {"it": name, "value": self._maker.show(mention.value)})
         category = asking.category or "factual-recall"
-        first = told.day
-        if category == "factual-recall" and (newer := self._find_rival(thread, told, asked)):
+        first = mention.day
+        if category == "factual-recall" and (newer := self._find_rival(thread, mention, asked)):
             category, first = "recency-bias-resistance", newer
         isolated = self._play.sources.isolated
-        if told.session in isolated:
+        if mention.session in isolated:
             category = BOUNDARY
         plan = QuestionOutline(
-            kind=asking.kind or ("said-by" if told.value.kind == "person" else "single-fact"),
+            kind=asking.kind or ("said-by" if mention.value.kind == "person" else "single-fact"),
             category=category,
-            derive=f"value {told.state}",
+            derive=f"value {mention.state}",
             answer=self._maker.answer_with(asking.answer, given),
             first=first,
-            needs=self._find_link(thread, told),
-            distractors=self._maker.list_wrong(told.value, [each.value for each in rivals]),
-            session=self._maker.choose_asker(told.session),
+            needs=self._find_link(thread, mention),
+            distractors=self._maker.list_wrong(mention.value, [each.value for each in rivals]),
+            session=self._maker.choose_asker(mention.session),
         )
         yield from self._word(plan, asking, thread, name, asked)
-        if told.session in isolated:
-            yield from self._ask_outsider(asking, thread, told, name)
+        if mention.session in isolated:
+            yield from self._ask_outsider(asking, thread, mention, name)
 
-    def _find_rival(self, thread: LifeThread, told: ToldState, fact: str) -> int | None:
+    def _find_rival(self, thread: LifeThread, mention: StateMention, fact: str) -> int | None:
         """The day of a newer value of the same fact about the same entity, months later."""
         mine = set(thread.entities.values())
         days = [
-            other.told[fact].day
+            other.mentions[fact].day
             for other in self._by_process[thread.process.id]
-            if fact in other.told
+            if fact in other.mentions
             and mine & set(other.entities.values())
-            and other.told[fact].day >= told.day + _LONG_AGO
-            and other.told[fact].value.text != told.value.text
+            and other.mentions[fact].day >= mention.day + _LONG_AGO
+            and other.mentions[fact].value.text != mention.value.text
         ]
         return min(days, default=None)
 
     def _ask_outsider(
-        self, asking: ThreadAsking, thread: LifeThread, told: ToldState, name: str
+        self, asking: ThreadAsking, thread: LifeThread, mention: StateMention, name: str
     ) -> Drafts:
-        for asker in self._maker.chance.shuffle(self._maker.list_outsiders(told.session))[:1]:
+        for asker in self._maker.chance.shuffle(self._maker.list_outsiders(mention.session))[:1]:
             plan = QuestionOutline(
                 kind="secret",
                 category=BOUNDARY,
-                derive=f"secret {told.state}",
-                answer=self._maker.refuse(told.session),
-                first=told.day,
+                derive=f"secret {mention.state}",
+                answer=self._maker.refuse(mention.session),
+                first=mention.day,
                 session=asker,
                 expects="refuse",
             )
             yield from self._word(plan, asking, thread, name, asking.fact)
 
-    def _is_open(self, thread: LifeThread, *steps: StepTold) -> bool:
+    def _is_open(self, thread: LifeThread, *steps: StepMention) -> bool:
         return not any(step.session in self._play.sources.isolated for step in steps) and bool(
             thread.steps
         )
@@ -237,10 +237,10 @@ class ThreadQuestions:
         needs = []
         for fact in (*thread.facts, *thread.people):
             if is_yes and holds(reply, fact):
-                if fact not in thread.told:
+                if fact not in thread.mentions:
                     reply = "Yes."
                     break
-                needs.append(thread.told[fact])
+                needs.append(thread.mentions[fact])
         first = step.day if step is not None else thread.ended or self._last
         plan = QuestionOutline(
             kind=("single-fact" if is_yes else asking.kind or "never-happened"),
@@ -254,26 +254,26 @@ class ThreadQuestions:
         yield from self._word(plan, asking, thread, name)
 
     def _ask_cause(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
-        told = thread.told.get(CAUSE)
-        if told is None or thread.cause is None:
+        mention = thread.mentions.get(CAUSE)
+        if mention is None or thread.cause is None:
             return
-        name = self._names.find(thread, told.day)
+        name = self._names.find(thread, mention.day)
         if name is None:
             return
-        if told.session in self._play.sources.isolated:
+        if mention.session in self._play.sources.isolated:
             return
         others = [
             other.called[0]
             for other in self._by_process.get(thread.cause.process.id, [])
-            if other is not thread.cause and other.called[0] != told.value.text
+            if other is not thread.cause and other.called[0] != mention.value.text
         ]
         first = next(iter(thread.cause.steps.values()))
         plan = QuestionOutline(
             kind=asking.kind or "reason",
             category=asking.category or "cross-reference",
-            derive=f"value {told.state}",
-            answer=self._maker.answer_with(asking.answer, {"value": told.value.text}),
-            first=told.day,
+            derive=f"value {mention.state}",
+            answer=self._maker.answer_with(asking.answer, {"value": mention.value.text}),
+            first=mention.day,
             needs=(str(first.mark),),
             distractors=tuple(self._maker.chance.shuffle(others)[:3]),
             is_doubtful=self._is_plain_cause(thread, thread.cause),
@@ -309,10 +309,10 @@ class ThreadQuestions:
             ]
         else:
             found = [
-                (thread, told.day, str(told.state))
+                (thread, mention.day, str(mention.state))
                 for thread in threads
-                if (told := thread.told.get(target)) is not None
-                and told.session not in self._play.sources.isolated
+                if (mention := thread.mentions.get(target)) is not None
+                and mention.session not in self._play.sources.isolated
             ]
         found.sort(key=lambda each: each[1])
         if asking.per in process.on:
@@ -408,7 +408,7 @@ class ThreadQuestions:
             link
             for thread, _, _ in part
             if form != "count"
-            for link in self._find_link(thread, thread.told[getattr(asking, form)])
+            for link in self._find_link(thread, thread.mentions[getattr(asking, form)])
         ]
         if winner is not None:
             links.append(str(next(iter(winner.steps.values())).mark))
@@ -432,7 +432,7 @@ class ThreadQuestions:
         """The answer, wrong ones, and the thread that the answer names; None if there is none."""
         if form == "count":
             return f"{len(part)}.", [], None
-        values = [thread.told[target].value for thread, _, _ in part]
+        values = [thread.mentions[target].value for thread, _, _ in part]
         if form == "sum":
             return f"{sum_values(values).text}.", [], None
         amounts = [float(value.amount or value.day or 0) for value in values]

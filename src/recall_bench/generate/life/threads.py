@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from recall_bench.generate.life.calendar import LifeCalendar
 from recall_bench.generate.life.drawing import ValueDrawer
 from recall_bench.generate.life.entities import Entity, EntityLives, StateChange
-from recall_bench.generate.life.facts import ToldState
+from recall_bench.generate.life.facts import StateMention
 from recall_bench.generate.life.names import CAUSE, flatten, holds, list_placeholders
 from recall_bench.generate.life.prose import (
     FreshWriter,
@@ -30,7 +30,7 @@ _PATIENCE = 12
 
 
 @dataclass(frozen=True, slots=True)
-class StepTold:
+class StepMention:
     """A step that happened."""
 
     step: LifeStep
@@ -54,10 +54,10 @@ class LifeThread:
     due: int
     cause: "LifeThread | None" = None
     pending: list[LifeStep] = field(default_factory=list)
-    steps: dict[str, StepTold] = field(default_factory=dict)
-    told: dict[str, ToldState] = field(default_factory=dict)
+    steps: dict[str, StepMention] = field(default_factory=dict)
+    mentions: dict[str, StateMention] = field(default_factory=dict)
     """Facts, roles and the cause, where they were told first."""
-    told_at: dict[tuple[str, str], ToldState] = field(default_factory=dict)
+    later_mentions: dict[tuple[str, str], StateMention] = field(default_factory=dict)
     """Facts and roles that were known, where a step told of them again, for questions."""
     ended: int | None = None
 
@@ -127,11 +127,11 @@ class StepScope(LifeScope):
     def _find_state(self, name: str, value: FactValue) -> FactState:
         """The state that a mention tells: its first, or a new one where a question rests on it."""
         thread, book = self._thread, self._threads.lives.book
-        if name not in thread.told:
+        if name not in thread.mentions:
             return book.reserve(thread.name_fact(name), value)
         if any(each.fact == name and each.at == self._step.id for each in thread.process.ask):
             return book.reserve(thread.name_fact(f"{name}-at-{self._step.id}"), value)
-        return thread.told[name].state
+        return thread.mentions[name].state
 
 
 class ThreadPlay:
@@ -362,16 +362,16 @@ class ThreadPlay:
             )
             value = FactValue("phrase", shown)
             book.values[mark] = shown
-            told = ToldState(state=mark, value=value, day=day, session=session)
-            book.tell(told, thread.called[0], f"{step.id} of the {thread.process.id}")
-        thread.steps[step.id] = StepTold(step, day, session, mark)
+            mention = StateMention(state=mark, value=value, day=day, session=session)
+            book.tell(mention, thread.called[0], f"{step.id} of the {thread.process.id}")
+        thread.steps[step.id] = StepMention(step, day, session, mark)
         return text
 
     def _record_told(
         self, thread: LifeThread, step: LifeStep, day: int, session: str, text: LifeText
     ) -> list[FactState]:
         names = {
-            thread.name_fact(name if name not in thread.told else f"{name}-at-{step.id}"): name
+            thread.name_fact(name if name not in thread.mentions else f"{name}-at-{step.id}"): name
             for name in (*thread.facts, *thread.people, CAUSE)
         }
         new = []
@@ -383,12 +383,12 @@ class ThreadPlay:
                 "person" if name in thread.people else "phrase",
                 thread.people.get(name) or (thread.cause.called[0] if thread.cause else ""),
             )
-            told = ToldState(state=state, value=value, day=day, session=session)
-            self.lives.book.tell(told, thread.called[0], name)
+            mention = StateMention(state=state, value=value, day=day, session=session)
+            self.lives.book.tell(mention, thread.called[0], name)
             if state.key == thread.name_fact(name):
-                thread.told[name] = told
+                thread.mentions[name] = mention
             else:
-                thread.told_at[name, step.id] = told
+                thread.later_mentions[name, step.id] = mention
             new.append(state)
         return new
 

@@ -26,10 +26,10 @@ def find_told_matters(sources: LifeSources) -> Iterator[SourceFinding]:
     }
     for section in ("unknown", "never"):
         for index, matter in enumerate(getattr(sources.entities, section)):
-            told = find_telling(split_words(matter), sentences)
-            if told is not None:
+            sentence = find_telling(split_words(matter), sentences)
+            if sentence is not None:
                 where = sources.locate("entities.yaml", section, index, "words")
-                message = f"{' '.join(matter.words)} is told: “{told}”; choose other words"
+                message = f"{' '.join(matter.words)} is told: “{sentence}”; choose other words"
                 yield SourceFinding(where, message)
 
 

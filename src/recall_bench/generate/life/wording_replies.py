@@ -151,7 +151,7 @@ def list_wording_faults(
         yield "a question is one line, with single spaces, that ends with ? or ."
     if len(words) > _MOST_WORDS:
         yield f"{len(words)} words; {_MOST_WORDS} are enough"
-    told = " ".join(f"{each['heading']} {each['paragraph']}" for each in request["evidence"])
+    evidence = " ".join(f"{each['heading']} {each['paragraph']}" for each in request["evidence"])
     is_open = question.kind not in NAMING_KINDS and question.expects == "answer"
     is_side = question.answer.split(maxsplit=1)[0].strip(".,:;").casefold() in ("yes", "no")
     if is_open and not is_side and gives_away(ask, question.answer):
@@ -159,7 +159,7 @@ def list_wording_faults(
     lost = _list_marks(question.ask) - {*list_words(ask)}
     if lost := lost - _list_spare_words(edition, request, question, ask):
         yield f"it does not say {', '.join(sorted(lost))} any more"
-    known = {*list_words(question.ask), *list_words(told)}
+    known = {*list_words(question.ask), *list_words(evidence)}
     if added := _list_marks(ask) - known:
         yield f"neither the question nor the evidence says {', '.join(sorted(added))}"
     if is_open and not is_side:

@@ -4,34 +4,34 @@ import re
 from collections.abc import Collection, Iterator
 
 from recall_bench.generate.life.entities import Entity
-from recall_bench.generate.life.facts import ToldState
+from recall_bench.generate.life.facts import StateMention
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.threads import LifeThread
 
 _YEAR = re.compile(r"(?<=[a-z\d]),? \d{4}$")
 
 
-class ToldFigures:
+class FigureHistory:
     """Every figure with the days on which it was told, and the matters it was told of."""
 
     def __init__(self, play: LifePlay) -> None:
         self._told: dict[str, list[tuple[int, frozenset[str]]]] = {}
         for entry in play.lives.log:
-            self._add(entry.told, list_state_matters(entry.entity, entry.attribute))
+            self._add(entry.mention, list_state_matters(entry.entity, entry.attribute))
         for thread in play.threads.threads:
-            for told in thread.told.values():
-                self._add(told, _list_thread_matters(thread))
+            for mention in thread.mentions.values():
+                self._add(mention, _list_thread_matters(thread))
 
-    def _add(self, told: ToldState, matters: Iterator[str]) -> None:
-        if is_figure(told):
-            shown = _drop_year(told.value.text)
-            self._told.setdefault(shown, []).append((told.day, frozenset(matters)))
+    def _add(self, mention: StateMention, matters: Iterator[str]) -> None:
+        if is_figure(mention):
+            shown = _drop_year(mention.value.text)
+            self._told.setdefault(shown, []).append((mention.day, frozenset(matters)))
 
     def is_known(self, shown: str, day: int, matters: Collection[str] | None = None) -> bool:
         """Whether a figure was told before a day, of one of these matters or of any."""
         return any(
-            told < day and (matters is None or not known.isdisjoint(matters))
-            for told, known in self._told.get(_drop_year(shown), ())
+            first_day < day and (matters is None or not known.isdisjoint(matters))
+            for first_day, known in self._told.get(_drop_year(shown), ())
         )
 
 
@@ -40,9 +40,11 @@ def _drop_year(shown: str) -> str:
     return _YEAR.sub("", shown)
 
 
-def is_figure(told: ToldState) -> bool:
+def is_figure(mention: StateMention) -> bool:
     """Whether a value is a number, an amount, a time or a date, or a phrase with a number."""
-    return told.value.kind not in ("person", "phrase") or any(map(str.isdigit, told.value.text))
+    return mention.value.kind not in ("person", "phrase") or any(
+        map(str.isdigit, mention.value.text)
+    )
 
 
 def list_state_matters(entity: Entity, attribute: str) -> Iterator[str]:
