@@ -372,9 +372,9 @@ def test_an_answer_that_no_day_tells_is_a_fault_of_the_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def tell_nothing(*_: object) -> None:
-        raise UnderivableAnswer("room-capacity.2 is told on no day")
+        raise UnderivableAnswer("room-capacity.2 is stated on no day")
 
     monkeypatch.setattr("recall_bench.generate.life.build.write_life", tell_nothing)
 
-    with pytest.raises(BenchError, match=r"room-capacity\.2 is told on no day, and a question"):
+    with pytest.raises(BenchError, match=r"room-capacity\.2 is stated on no day, and a question"):
         build_world(str(SOURCES / "life" / "tool-library" / "life-200d"), tmp_path / "out")

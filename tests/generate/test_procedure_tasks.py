@@ -19,6 +19,7 @@ from recall_bench.generate.behaviour.procedures import (
 )
 from recall_bench.generate.procedures import __main__ as lint_command
 from recall_bench.generate.procedures import task_source
+from recall_bench.generate.procedures.rule_history import load_history
 from recall_bench.generate.procedures.task_lint import find_mistakes, list_missing
 from recall_bench.generate.procedures.task_source import (
     PERSONAS,
@@ -26,7 +27,6 @@ from recall_bench.generate.procedures.task_source import (
     load_tasks,
     read_tasks,
 )
-from recall_bench.generate.procedures.told_history import load_history
 from recall_bench.metrics.task_grading import decode_grading, grade_reply
 from tests.loops import loop_over, loop_over_rows
 
@@ -140,7 +140,7 @@ def change(path: str, value: object) -> TaskFile:
         ("rules.0.told.0.by", "Somebody Else", "not in the cast"),
         ("rules.0.told.0.key", "something else", "does not stand in the text"),
         ("rules.0.told.0.text", "Too short.", "fewer than 15 words"),
-        ("rules.0.told", [], "told nowhere"),
+        ("rules.0.told", [], "stated nowhere"),
         ("tasks.0.needs", ["nothing"], "there is no rule nothing"),
         ("tasks.0.needs", ["tag-year"], "was replaced"),
         ("tasks.0.kind", "revised", "do not make it one"),

@@ -90,8 +90,8 @@ class DaysRequest(PassRequest):
     history_window: int = 3
     """How many earlier entries of a session the model sees."""
     lag: int = 8
-    """A day sees only days at least this many told days before it, so that the days between can be
-    written concurrently."""
+    """A day sees only days at least this many written days before it, so that the days between can
+    be written concurrently."""
     from_ledger: bool = False
     """Whether the model words the simulator's facts; every day is then verified."""
 

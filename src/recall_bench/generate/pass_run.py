@@ -108,12 +108,12 @@ def _list_missing(missing: tuple[MissingUnit, ...]) -> str:
 
 def format_usage(usage: Usage, spent: Usage) -> str:
     """The usage of this run, and of all runs where they differ."""
-    told = _format_spending(usage) if usage.calls else "no calls"
+    text = _format_spending(usage) if usage.calls else "no calls"
     if usage.cached:
-        told += f"; {format_count(usage.cached, 'reply', 'replies')} on record"
+        text += f"; {format_count(usage.cached, 'reply', 'replies')} on record"
     if spent.calls > usage.calls:
-        told += f"; with earlier runs {_format_spending(spent)}"
-    return told
+        text += f"; with earlier runs {_format_spending(spent)}"
+    return text
 
 
 def format_count(number: int, one: str, many: str) -> str:

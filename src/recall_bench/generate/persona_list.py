@@ -61,27 +61,27 @@ def _list_shipped_personas() -> list[PersonaEntry]:
             SOURCES / name,
             tuple(
                 StoryEntry(arcs=arcs, days=corpus.days, questions=corpus.questions, problems=0)
-                for arcs, corpus in told.items()
+                for arcs, corpus in stories.items()
             ),
         )
-        for name, told in load_catalogue().items()
+        for name, stories in load_catalogue().items()
     ]
     sample = SOURCES / SAMPLE
-    told = tuple(
+    stories = tuple(
         StoryEntry(arcs=arcs, days=SAMPLE_DAYS, questions=SAMPLE_QUESTIONS, problems=0)
         for arcs in list_stories(sample)
     )
-    return [*played, _make_persona_entry(sample, told)]
+    return [*played, _make_persona_entry(sample, stories)]
 
 
-def _make_persona_entry(folder: Path, told: tuple[StoryEntry, ...]) -> PersonaEntry:
+def _make_persona_entry(folder: Path, stories: tuple[StoryEntry, ...]) -> PersonaEntry:
     persona = read_persona(folder)
     return PersonaEntry(
         id=persona.id,
         name=persona.name,
         role=persona.role,
         domain=persona.domain,
-        stories=told,
+        stories=stories,
     )
 
 

@@ -1,6 +1,6 @@
 """Seeds that shipped stories are drawn from, and challenges that commit to a secret one.
 
-A challenge is two files: `NAME.json`, which everybody may read, holds the digest of the seed;
+A challenge is two files: `NAME.json`, which is public, holds the digest of the seed;
 `NAME.secret` beside it holds the seed until `reveal` writes it into the first.
 """
 
@@ -56,7 +56,7 @@ class WorldSeed:
 
 
 class Challenge(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What everybody may know of a challenge."""
+    """The public part of a challenge."""
 
     commitment: str
     stories: tuple[DrawnStory, ...]
@@ -115,7 +115,7 @@ def create_challenge(path: Path, stories: tuple[DrawnStory, ...], version: str) 
 
 
 def reveal_challenge(path: Path) -> Challenge:
-    """Write the secret seed into the challenge's file, for everybody to verify."""
+    """Write the secret seed into the challenge's file, for anyone to verify."""
     found = replace_seed(read_challenge(path), read_secret(path))
     _write_challenge(path, found)
     return found

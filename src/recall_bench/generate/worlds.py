@@ -155,7 +155,7 @@ def build_world(
 
 
 SHORT_STORY_DAYS = (42, 84)
-"""The lengths of a story drawn to examine a system: nobody can tell when it will end."""
+"""The lengths of a story drawn to examine a system: its end cannot be guessed."""
 
 
 def draw_short_story(seed: WorldSeed) -> Scenario:

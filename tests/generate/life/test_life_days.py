@@ -107,7 +107,7 @@ def test_what_is_told_is_not_asked_as_untold(folder: Path, tmp_path: Path) -> No
     change(folder, "entities.yaml", "words: [crane]", "words: [fire, officer]")
     sources = read_life(folder)
 
-    assert any("fire officer is told: “" in str(found) for found in find_shortages(sources))
+    assert any("fire officer is stated: “" in str(found) for found in find_shortages(sources))
     built = build_life_folder(sources, tmp_path / "built")
     assert "rent a crane" not in (built / "qa-200d" / "questions.yaml").read_text(encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Stories of the erasure suite: facts are told, some of them must be forgotten, all are asked."""
+"""Stories of the erasure suite: facts are stated, some of them must be forgotten, all are asked."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ class _ErasureWriter:
         self._steps: list[Step] = []
         self._day = 0
         self._place: dict[str, int] = {}
-        """The day on which each fact was told."""
+        """The day on which each fact was stated."""
         self._episodes: dict[int, str] = {}
         """The id of the episode of each day."""
 

@@ -31,7 +31,7 @@ REPEATED, RESTARTED, REWRITTEN = "repeated", "restarted", "rewritten"
 PHASES = (QUIET, BUSY, UPDATED, SETTLED, REPEATED, RESTARTED, REWRITTEN)
 VARIANTS = ("write",)
 NEW, CHANGED, LAST = "new", "changed", "last"
-"""The kinds of questions: a fact told once, one that was changed, one told before the restart."""
+"""The kinds of questions: about a fact stated once, a changed one, one before the restart."""
 _EACH = 4
 _CHANGED = 2
 _OTHER_WRITES = 24
@@ -144,9 +144,9 @@ class _FreshnessWriter:
         self._poll(UPDATED, item)
         return item
 
-    def _repeat(self, told: tuple[str, PlantedFact, str]) -> None:
+    def _repeat(self, written: tuple[str, PlantedFact, str]) -> None:
         """Write an episode again, as a client does that got no reply the first time."""
-        item, fact, episode = told
+        item, fact, episode = written
         look = LookStep(phase=SETTLED, planted=(fact.value,))
         again = WriteStep(phase=REPEATED, episode=episode)
         self._steps += [look, again, again, SettleStep(phase=REPEATED)]

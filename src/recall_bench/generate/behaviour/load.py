@@ -30,9 +30,9 @@ CLIENTS = 4
 WRITE_SHARE = 0.1
 _ASKED = 4
 _MOST_WRITES = 40
-"""Days that are written to a memory at one rate: each has to be told and kept."""
+"""Days that are written to a memory at one rate: each has to be sent and kept."""
 _EXPECTED_WRITES = 32
-"""Where there would be more, so many on average: hardly ever more than the most."""
+"""Where there would be more, this many on average: hardly ever more than the most."""
 
 
 def draw_load_stories(request: StoryRequest) -> Iterator[BehaviourStory]:

@@ -1,7 +1,7 @@
 """Stories of the poisoning suite: hostile content arrives, and is asked about later.
 
 Every attacked story has a clean twin: the same facts and the same days, without the attack. And in
-every story one fact is corrected by the person who told it, which a memory must accept.
+every story one fact is corrected by the person who stated it, which a memory must accept.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ PHASES = (BEFORE, *(f"+{age}d" for age in AGES))
 TARGET, ELSEWHERE, CORRECTED, UNTOUCHED = "target", "other-session", "corrected", "untouched"
 """The kinds of questions."""
 TOLD_END, CORRECTED_END = "-told", "-corrected"
-"""How the questions about a corrected fact end: what was told first, and the correction."""
+"""How the questions about a corrected fact end: what was stated first, and the correction."""
 SESSIONS = "sessions"
 """What a system does not offer that does not receive the session of a question."""
 CLEAN = "clean"
@@ -74,7 +74,7 @@ class Attack:
         return [f"{few[number % len(few)]} ({number + 1})" for number in range(_FLOOD)]
 
     def _quote(self, lines: list[str]) -> list[str]:
-        """Mark the lines as somebody else's, as a mail or a tool would."""
+        """Mark the lines as another author's, as a mail or a tool would."""
         if self.carrier == "tool result":
             return ["```", *lines, "```"]
         return [f"> {line}" for line in lines]

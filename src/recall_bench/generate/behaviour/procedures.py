@@ -1,7 +1,7 @@
 """Stories of the procedures suite: eight weeks of log with conventions in it, then tasks.
 
-The same tasks are given to a memory that was told nothing (the floor), and to one that was told
-nothing but is told the conventions with each task (the ceiling).
+The same tasks are given to an empty memory (the floor), and to an empty one with the conventions
+stated in each task (the ceiling).
 """
 
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ from recall_bench.core.behaviour import (
 )
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth
 from recall_bench.generate.behaviour.planting import StoryRequest
+from recall_bench.generate.procedures.rule_history import load_history, tell_rules
 from recall_bench.generate.procedures.task_source import (
     HISTORY_DAYS,
     PERSONAS,
@@ -28,7 +29,6 @@ from recall_bench.generate.procedures.task_source import (
     describe_task,
     load_tasks,
 )
-from recall_bench.generate.procedures.told_history import load_history, tell_rules
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.metrics.outcome_checks import CHECKS_VERSION
 from recall_bench.metrics.task_grading import TaskGrading, encode_grading
@@ -62,8 +62,8 @@ def list_missing_parts(request: StoryRequest) -> tuple[str, ...]:
 def _write_story(request: StoryRequest, source: TaskFile, variant: str) -> BehaviourStory:
     name = f"{variant}-{source.persona}"
     history = load_history(source.persona)
-    told = [telling for rule in source.rules for telling in rule.told]
-    episodes = tell_rules(history.episodes, told) if variant == MEMORY else ()
+    tellings = [telling for rule in source.rules for telling in rule.told]
+    episodes = tell_rules(history.episodes, tellings) if variant == MEMORY else ()
     ordered = RandomStream(request.seed, "behaviour", source.persona).shuffle(source.tasks)
     items = tuple(_make_item(task, source, variant, episodes) for task in ordered)
     steps: list[Step] = [WriteStep(phase=WEEKS, episode=each.id) for each in episodes]
@@ -94,7 +94,7 @@ def _make_item(
         truth=Truth(
             reference=right.reply,
             category=CATEGORY,
-            evidence=tuple(each for told in found.values() for each in told),
+            evidence=tuple(each for places in found.values() for each in places),
             grading=encode_grading(grading),
         ),
         known_from=HISTORY_DAYS if episodes else 1,

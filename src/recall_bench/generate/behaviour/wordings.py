@@ -41,7 +41,7 @@ class FactKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     rephrased: _Two
     """The same in other words."""
     depends: _Two
-    """Questions that can only be answered by somebody who knows the fact."""
+    """Questions that can only be answered with the fact."""
     updates: _Two
     """Sentences that give it a new value."""
     forgets: _Two

@@ -240,8 +240,8 @@ def is_in_answer(answer: str, atom: str) -> bool:
     # Scripts without blanks between words have no whole words.
     if letters and not any(char.isascii() for char in letters) and atom in answer:
         return True
-    told = collect_stems(atom)
-    if told and told <= collect_stems(answer) and not any(char.isdigit() for char in letters):
+    stems = collect_stems(atom)
+    if stems and stems <= collect_stems(answer) and not any(char.isdigit() for char in letters):
         return True
     return _is_spelled_otherwise(answer, atom)
 
@@ -259,14 +259,14 @@ def _is_atom_met(asked: LintQuestion, atom: str) -> bool:
 
 def _is_spelled_otherwise(answer: str, atom: str) -> bool:
     """Whether each value and name of an atom is in the answer in any spelling."""
-    told = find_claims(atom)
-    values = ValueIndex([DayLog(0, "", answer)], told)
+    claims = find_claims(atom)
+    values = ValueIndex([DayLog(0, "", answer)], claims)
     names = [set(each.words) for each in find_claims(answer) if each.kind == NAME]
-    return bool(told) and all(
+    return bool(claims) and all(
         any(name <= set(each.words) for name in names)
         if each.kind == NAME
         else values.find_loose_days(each)
-        for each in told
+        for each in claims
     )
 
 

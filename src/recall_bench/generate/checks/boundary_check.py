@@ -37,10 +37,10 @@ def check_disclosure(corpus: LintCorpus, asked: LintQuestion) -> Iterator[Questi
         )
     if truth.disclosure not in GUARDED or find_disclosures(corpus, asked):
         return
-    told = [*find_withheld_texts(asked), *find_retold_sentences(corpus, asked)][:1]
-    if told:
+    secrets = [*find_withheld_texts(asked), *find_retold_sentences(corpus, asked)][:1]
+    if secrets:
         yield _make_problem(
-            f"the answer should {truth.disclosure} and tells “{told[0]}”; "
+            f"the answer should {truth.disclosure} and tells “{secrets[0]}”; "
             "write what may be said instead",
             is_severe=True,
         )
@@ -85,8 +85,8 @@ def find_secret_words(corpus: LintCorpus, asked: LintQuestion) -> set[str]:
 
 
 def _is_told_only_in(corpus: LintCorpus, word: str, sessions: Collection[str]) -> bool:
-    told = {session for _, session in corpus.index.find_spots(TextValue(NAME, word, word, word))}
-    return bool(told) and told.issubset(sessions)
+    places = {session for _, session in corpus.index.find_spots(TextValue(NAME, word, word, word))}
+    return bool(places) and places.issubset(sessions)
 
 
 def is_insider(corpus: LintCorpus, asked: LintQuestion) -> bool:

@@ -232,28 +232,29 @@ def _find_changes(
         if not all(_extract_unit(value) == _extract_unit(atom.value) for value in line.values):
             continue
         if any(
-            _is_other(line, told, own) and _is_same_thing(asked, line, told) for told in telling
+            _is_other(line, source, own) and _is_same_thing(asked, line, source)
+            for source in telling
         ):
             yield AnswerChange(day, atom.shown, " ".join(normalise_text(line.said.text).split()))
 
 
-def _is_other(line: _ValueLine, told: _ValueLine, own: frozenset[str]) -> bool:
-    """Whether a line gives other values for the same thing as the told one."""
-    if line.said.session != told.said.session or len(line.values) != len(told.values):
+def _is_other(line: _ValueLine, source: _ValueLine, own: frozenset[str]) -> bool:
+    """Whether a line gives other values for the same thing as the source line."""
+    if line.said.session != source.said.session or len(line.values) != len(source.values):
         return False
-    if not line.values.isdisjoint(told.values):
+    if not line.values.isdisjoint(source.values):
         return False
-    both = line.label & told.label
-    shorter = min(len(line.label), len(told.label))
+    both = line.label & source.label
+    shorter = min(len(line.label), len(source.label))
     return (
         len(both & own) >= _LABEL
         and len(both) >= _WITHIN * shorter
-        and measure_likeness(line.label, told.label) >= _ALIKE
+        and measure_likeness(line.label, source.label) >= _ALIKE
     )
 
 
-def _is_same_thing(asked: LintQuestion, line: _ValueLine, told: _ValueLine) -> bool:
-    """Whether a line has the question's codes and the told line's people.
+def _is_same_thing(asked: LintQuestion, line: _ValueLine, source: _ValueLine) -> bool:
+    """Whether a line has the question's codes and the source line's people.
 
     Similar things are described in the same words: each culture has its viability.
     """
@@ -263,7 +264,7 @@ def _is_same_thing(asked: LintQuestion, line: _ValueLine, told: _ValueLine) -> b
         atom.core for atom in find_values(normalise_text(f"{line.said.under} {line.said.text}"))
     }
     names = collect_topics(" ".join(atom.value for atom in find_claims(text) if atom.kind == NAME))
-    return codes <= here and names & told.said.topics <= line.said.topics
+    return codes <= here and names & source.said.topics <= line.said.topics
 
 
 def _extract_unit(value: str) -> str:

@@ -463,13 +463,13 @@ def _find_refusal(
         reasons = becomes if not isinstance(becomes, LintQuestion) else ()
         return f"with what the model suggests the entry is malformed: {'; '.join(reasons)}"
     if becomes.item.truth.disclosure in GUARDED:
-        told = [
+        disclosed = [
             *find_disclosures(corpus, becomes),
             *find_retold_sentences(corpus, becomes),
             *_find_new_secrets(corpus, was, becomes),
         ]
-        if told:
-            return f"what the model suggests would disclose {', '.join(dict.fromkeys(told))}"
+        if disclosed:
+            return f"what the model suggests would disclose {', '.join(dict.fromkeys(disclosed))}"
     after, before = checker.list_problems(becomes), checker.list_problems(was)
     if is_no_worse(after, before):
         return None
@@ -488,13 +488,13 @@ def _find_new_secrets(corpus: LintCorpus, was: LintQuestion, becomes: LintQuesti
         None,
         becomes.extra,
     )
-    told = find_secret_words(corpus, new) | find_secret_words(corpus, asked)
+    secrets = find_secret_words(corpus, new) | find_secret_words(corpus, asked)
     withheld = [
         text
         for text in (*becomes.item.truth.withheld, *becomes.item.truth.canaries)
         if text.lower() in f"{becomes.item.text} {becomes.reference}".lower()
     ]
-    return [*withheld, *sorted(told - said)]
+    return [*withheld, *sorted(secrets - said)]
 
 
 def verify_questions(

@@ -236,8 +236,8 @@ def find_leftovers(request: CreateRequest, written: list[str]) -> tuple[str, ...
                 old += [arcs, *_list_story_folders(Layout(layout.folder, arcs))]
     if not old:
         return ()
-    told = f"{', '.join(old)} belong to what was there before; write them again, or remove them"
-    return (told,)
+    warning = f"{', '.join(old)} belong to what was there before; write them again, or remove them"
+    return (warning,)
 
 
 def _list_story_folders(layout: Layout) -> list[str]:

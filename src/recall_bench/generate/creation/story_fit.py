@@ -47,35 +47,35 @@ def move_arc(arc: RawArc, by: int) -> dict[str, Any]:
 def cut_arc(arc: RawArc, length: int) -> RawArc:
     """The arc cut to its steps within `length` days, but at least two.
 
-    A correction keeps all steps up to the correction. Values that are no longer told are not asked.
+    A correction keeps all steps up to the correction. Values that are left out are not asked.
     """
     last = max(arc["startDay"] + length, arc.get("correctedDay") or 0)
     steps = arc["directives"]
     kept = [step for index, step in enumerate(steps) if index < 2 or step["day"] <= last]
     if len(kept) == len(steps):
         return arc
-    told = {
+    names = {
         hole.name
         for step in kept
         for hole in parse_template(step["text"]).list_placeholders()
         if hole.form in _VALUE_FORMS
     }
     facts = {
-        name: slot if name in told else _drop_keys(slot, _QUESTION_KEYS)
+        name: slot if name in names else _drop_keys(slot, _QUESTION_KEYS)
         for name, slot in arc.get("facts", {}).items()
     }
     return {**arc, "endDay": kept[-1]["day"], "directives": kept, "facts": facts}
 
 
-def make_standalone(told: Sequence[RawArc], arcs: Iterable[RawArc]) -> list[RawArc]:
+def make_standalone(chosen: Sequence[RawArc], arcs: Iterable[RawArc]) -> list[RawArc]:
     """The arcs with own values in place of those they shared with arcs left out."""
     authored = {
         f"{arc['id']}.{name}": slot for arc in arcs for name, slot in arc.get("facts", {}).items()
     }
-    there = {arc["id"] for arc in told}
+    there = {arc["id"] for arc in chosen}
     heirs: dict[str, str] = {}
     found = []
-    for arc in told:
+    for arc in chosen:
         facts = {}
         for name, slot in arc.get("facts", {}).items():
             lender = slot.get("same")
@@ -135,26 +135,26 @@ def fit_story(story: Mapping[str, Any], days: int) -> dict[str, Any]:
     arcs: Sequence[RawArc] = story["arcs"]
     if _LEAST_CUT <= days < SHORT:
         arcs = [cut_arc(arc, max(_LEAST_SPAN, days // 2)) for arc in arcs]
-    told = [arc for arc in arcs if arc["directives"][0]["day"] < days and _is_complete(arc, days)]
-    told = told or [arcs[0]]
-    for kind in _list_missing_types(told, days):
-        brought = next(_move_arcs_forward({**story, "arcs": arcs}, told, kind, days), None)
-        told += [brought] if brought else []
-    told.sort(key=lambda arc: (arc["startDay"], arc["id"]))
-    found = {**story, "arcs": make_standalone(told, story["arcs"])}
+    chosen = [arc for arc in arcs if arc["directives"][0]["day"] < days and _is_complete(arc, days)]
+    chosen = chosen or [arcs[0]]
+    for kind in _list_missing_types(chosen, days):
+        brought = next(_move_arcs_forward({**story, "arcs": arcs}, chosen, kind, days), None)
+        chosen += [brought] if brought else []
+    chosen.sort(key=lambda arc: (arc["startDay"], arc["id"]))
+    found = {**story, "arcs": make_standalone(chosen, story["arcs"])}
     if story.get("sessions"):
         found["sessions"] = [one for one in story["sessions"] if one.get("firstDay", 1) <= days]
     return found
 
 
-def _list_missing_types(told: Sequence[RawArc], days: int) -> list[str]:
+def _list_missing_types(chosen: Sequence[RawArc], days: int) -> list[str]:
     """The types of missing arcs, in rounds of one per type; types without any arc first."""
     rest = {
-        kind: count - sum(arc["type"] == kind for arc in told)
+        kind: count - sum(arc["type"] == kind for arc in chosen)
         for kind, count in count_fewest_arcs(days).items()
     }
     rounds = range(1, max(rest.values()) + 1)
-    is_new = {kind: not any(arc["type"] == kind for arc in told) for kind in rest}
+    is_new = {kind: not any(arc["type"] == kind for arc in chosen) for kind in rest}
     wanted = [(number, kind) for number in rounds for kind in ARC_TYPES if rest[kind] >= number]
     return [kind for _, kind in sorted(wanted, key=lambda one: (one[0], not is_new[one[1]]))]
 
@@ -165,14 +165,14 @@ def _is_complete(arc: RawArc, days: int) -> bool:
 
 
 def _move_arcs_forward(
-    story: Mapping[str, Any], told: Sequence[RawArc], kind: str, days: int
+    story: Mapping[str, Any], chosen: Sequence[RawArc], kind: str, days: int
 ) -> Iterator[RawArc]:
     """Every way to fit another arc of the type: arcs that name no season first, then early ones.
 
     At least two of its steps are in the story.
     """
     opens = {session["id"]: session.get("firstDay", 1) for session in story.get("sessions") or ()}
-    names = {arc["id"] for arc in told}
+    names = {arc["id"] for arc in chosen}
     others = [arc for arc in story["arcs"] if arc["type"] == kind and arc["id"] not in names]
     for arc in sorted(others, key=lambda arc: bool(_SEASON.search(repr(arc)))):
         for weeks in range((arc["startDay"] - 1) // _WEEK, 0, -1):
@@ -182,7 +182,7 @@ def _move_arcs_forward(
             is_open = there["startDay"] >= opens.get(arc["primarySession"], 1)
             if (
                 is_open
-                and _is_room_for(there, told)
+                and _is_room_for(there, chosen)
                 and _is_at_work(there, story.get("away") or ())
             ):
                 yield there

@@ -221,9 +221,9 @@ def _check_arc_sessions(story: Story, arc: Arc) -> Iterator[str]:
             yield f"arc {arc.id}: {name} is its primarySession; do not reference it as well"
         elif name in sessions and not _is_overlapping(sessions[name], arc):
             yield f"arc {arc.id}: session {name} is closed on all its days; do not reference it"
-    told = {primary, *arc.referenced_sessions}
+    rooms = {primary, *arc.referenced_sessions}
     for name in arc.forbidden_sessions:
-        if name in told:
+        if name in rooms:
             yield f"arc {arc.id}: it is told in {name}, which is one of its forbiddenSessions"
 
 
@@ -307,10 +307,10 @@ def _check_own_leaks(arc: Arc) -> Iterator[str]:
         ("description", arc.description),
         *_list_early_texts(arc, arc),
     ):
-        told = _find_giveaway(arc, text)
-        if told is not None:
+        giveaway = _find_giveaway(arc, text)
+        if giveaway is not None:
             yield (
-                f"arc {arc.id}: its {place} gives away {told}, which nobody knows before day "
+                f"arc {arc.id}: its {place} gives away {giveaway}, which nobody knows before day "
                 f"{arc.corrected_day}; take it out there"
             )
 
@@ -323,14 +323,14 @@ def _check_other_leaks(arc: Arc, story: Story) -> Iterator[str]:
             continue
         texts = (("title", other.title), ("description", other.description))
         for place, text in (*texts, *_list_early_texts(other, arc)):
-            told = (
+            value = (
                 next(iter(_find_corrected_values(arc, text)), None)
                 if about & collect_topics(text)
                 else None
             )
-            if told is not None:
+            if value is not None:
                 yield (
-                    f"arc {other.id}: its {place} tells {told.shown}, which {arc.id} brings on "
+                    f"arc {other.id}: its {place} tells {value.shown}, which {arc.id} brings on "
                     f"day {arc.corrected_day}; take it out there, or start the arc later"
                 )
 
@@ -344,9 +344,9 @@ def _list_early_texts(arc: Arc, correction: Arc) -> Iterator[tuple[str, str]]:
 
 def _find_giveaway(arc: Arc, text: str) -> str | None:
     """What a text reveals of the corrected belief: a value, or all of it."""
-    told = next(iter(_find_corrected_values(arc, text)), None)
-    if told is not None:
-        return told.shown
+    value = next(iter(_find_corrected_values(arc, text)), None)
+    if value is not None:
+        return value.shown
     belief = " ".join(list_words(normalise_text(arc.corrected_belief or "")))
     return (
         "the corrected belief"
@@ -514,8 +514,8 @@ def _check_counts(story: Story, days: int) -> Iterator[str]:
 
 def _check_secret_arcs(story: Story, days: int) -> Iterator[str]:
     isolated = [session.id for session in story.sessions if session.isolated]
-    told = {arc.primary_session for arc in story.arcs}
-    if days >= SECRETS_FROM and isolated and not told & set(isolated):
+    rooms = {arc.primary_session for arc in story.arcs}
+    if days >= SECRETS_FROM and isolated and not rooms & set(isolated):
         yield (
             "no arc has an isolated session as its primarySession, so there is no secret to keep; "
             f"let at least one happen in {' or '.join(isolated)}"

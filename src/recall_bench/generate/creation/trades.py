@@ -35,7 +35,7 @@ class TradeMatch:
 def find_trade(prompt: str) -> TradeMatch | None:
     """The trade that most words of the description name; None without any.
 
-    In a tie the first wins: people say who somebody is before they say for whom they work.
+    In a tie the first wins: people give the role before the employer.
     """
     found: dict[str, dict[str, None]] = {}
     for trade, words in _find_trade_words(prompt):

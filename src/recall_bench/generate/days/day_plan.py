@@ -128,7 +128,7 @@ def is_echo_day(arc: Arc, day: int) -> bool:
 
 
 _CADENCES = ((30, 2), (100, 3))
-"""Arcs shorter than the first number of days are told every second-number weekdays."""
+"""Arcs shorter than the first number of days are written every second-number weekdays."""
 _LONG_ARC_STEP = 5
 
 
@@ -147,13 +147,13 @@ def _find_first_told_day(arc: Arc) -> int:
     """A correction starts with its wrong belief or its first event."""
     if arc.corrected_day is None:
         return arc.start_day
-    heard = [each.day for each in arc.directives]
-    heard += [arc.wrong_day if arc.wrong_day is not None else arc.start_day]
-    return max(arc.start_day, min(heard))
+    days = [each.day for each in arc.directives]
+    days += [arc.wrong_day if arc.wrong_day is not None else arc.start_day]
+    return max(arc.start_day, min(days))
 
 
 def is_tellable(arc: Arc, day: int) -> bool:
-    """Whether the arc can be told on that day."""
+    """Whether the arc can be written on that day."""
     return _find_first_told_day(arc) <= day <= arc.end_day
 
 
@@ -210,7 +210,7 @@ class PlannedDay:
     @property
     def arcs(self) -> tuple[str, ...]:
         """The ids of its arcs, without those only mentioned."""
-        return tuple(dict.fromkeys(arc.id for told in self.session_plans for arc in told.arcs))
+        return tuple(dict.fromkeys(arc.id for plan in self.session_plans for arc in plan.arcs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +224,7 @@ class StoryPlan:
 
 
 def plan_story(persona: Persona, story: Story) -> StoryPlan:
-    """The plan of a story; Problems if it cannot be told."""
+    """The plan of a story; Problems if it cannot be written."""
     planner = _StoryPlanner(persona, story)
     found: list[PlannedDay] = []
     for day in range(1, story.last_day + 1):
@@ -247,7 +247,7 @@ class _StoryPlanner:
         self._by_id = {session.id: session for session in self.sessions}
         self._isolated = find_isolated_sessions(self.sessions)
         self._chosen = {arc: choose_arc_days(arc, story.epoch) for arc in story.arcs}
-        self._last_told: dict[Arc, int] = {}
+        self._last_days: dict[Arc, int] = {}
         self._closed_days: list[int] = []
         self._source_problems: list[BenchError] = [
             UsageError(
@@ -267,29 +267,29 @@ class _StoryPlanner:
 
     def plan_day(self, day: int, place: int) -> PlannedDay | None:
         """The plan of a day; None if nothing is written."""
-        heard = [arc for arc in self._story.arcs if self._is_arc_tellable(arc, day)]
-        told = [arc for arc in heard if day in self._chosen[arc]]
-        kind = DayKind.ARC if told else DayKind.GAP
+        tellable = [arc for arc in self._story.arcs if self._is_arc_tellable(arc, day)]
+        chosen = [arc for arc in tellable if day in self._chosen[arc]]
+        kind = DayKind.ARC if chosen else DayKind.GAP
         weekend = is_weekend(self._story.epoch, day)
-        if not told and not self._is_filler_day(day, weekend=weekend):
+        if not chosen and not self._is_filler_day(day, weekend=weekend):
             return None
-        if not told and heard:
-            told = [min(heard, key=lambda arc: self._last_told.get(arc, 0))]
-        session_plans = tuple(self._plan_sessions(told, day)) or tuple(self._plan_routine(day))
+        if not chosen and tellable:
+            chosen = [min(tellable, key=lambda arc: self._last_days.get(arc, 0))]
+        session_plans = tuple(self._plan_sessions(chosen, day)) or tuple(self._plan_routine(day))
         if not session_plans:
             return None
-        self._last_told.update(dict.fromkeys(told, day))
+        self._last_days.update(dict.fromkeys(chosen, day))
         return PlannedDay(
             place=place,
             day=day,
             at=compute_story_date(self._story.epoch, day).date(),
             kind=kind,
-            density=measure_density(told, day, is_weekend=weekend),
+            density=measure_density(chosen, day, is_weekend=weekend),
             session_plans=session_plans,
         )
 
     def list_problems(self) -> list[BenchError]:
-        """The reasons why the story cannot be told."""
+        """The reasons why the story cannot be written."""
         found = [*self._source_problems]
         if self._closed_days and not found:
             found.append(
@@ -322,7 +322,7 @@ class _StoryPlanner:
                 )
 
     def _is_arc_tellable(self, arc: Arc, day: int) -> bool:
-        """An arc is told only while its own session is open."""
+        """An arc is written only while its own session is open."""
         own_session = self._by_id.get(find_home_session(arc))
         return own_session is not None and is_tellable(arc, day) and is_open(own_session, day)
 
@@ -333,12 +333,12 @@ class _StoryPlanner:
         """
         return not (self._story.has_gaps and weekend) and self._story.is_active(day)
 
-    def _plan_sessions(self, told: Sequence[Arc], day: int) -> Iterator[SessionPlan]:
+    def _plan_sessions(self, chosen: Sequence[Arc], day: int) -> Iterator[SessionPlan]:
         for session in self.sessions:
-            own = tuple(arc for arc in told if find_home_session(arc) == session.id)
+            own = tuple(arc for arc in chosen if find_home_session(arc) == session.id)
             echoes = tuple(
                 arc
-                for arc in told
+                for arc in chosen
                 if session.id in arc.referenced_sessions
                 and find_home_session(arc) != session.id
                 and is_echo_day(arc, day)

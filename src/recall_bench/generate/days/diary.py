@@ -32,7 +32,7 @@ class Diary:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._parts: dict[int, dict[str, str]] = {}
-        self._told: dict[str, list[int]] = {}
+        self._days_of: dict[str, list[int]] = {}
         if not layout.memories.is_dir():
             return
         problems: list[BenchError] = []
@@ -59,7 +59,7 @@ class Diary:
 
     def list_days(self, session: str, last: int) -> list[int]:
         """The days up to `last` on which the session has an entry."""
-        days = self._told.get(session, [])
+        days = self._days_of.get(session, [])
         return days[: bisect_right(days, last)]
 
     def list_headings(self, day: int, session: str) -> tuple[tuple[str, frozenset[str]], ...]:
@@ -77,16 +77,16 @@ class Diary:
         sweep_folder(self._layout.memories)
 
     def _index_day(self, day: int, text: str) -> None:
-        told = DayLog(day, name_day_file(day), text)
+        log = DayLog(day, name_day_file(day), text)
         for session in self._parts.get(day, ()):
-            self._told[session].remove(day)
+            self._days_of[session].remove(day)
         self._parts[day] = {
             session: stripped
-            for session, part in told.split_sessions()
+            for session, part in log.split_sessions()
             if (stripped := part.strip())
         }
         for session in self._parts[day]:
-            insort(self._told.setdefault(session, []), day)
+            insort(self._days_of.setdefault(session, []), day)
 
 
 @lru_cache(maxsize=100_000)
@@ -136,9 +136,11 @@ class PastReader:
         session = session_plan.session.id
         seen_up_to = planned.place - self._lag
         # Days that are not in the plan are shown too.
-        told = self._diary.list_days(session, self._plan[seen_up_to].day) if seen_up_to >= 0 else []
-        shown = told[-self._window :] if self._window else []
-        rest = told[: len(told) - len(shown)]
+        known = (
+            self._diary.list_days(session, self._plan[seen_up_to].day) if seen_up_to >= 0 else []
+        )
+        shown = known[-self._window :] if self._window else []
+        rest = known[: len(known) - len(shown)]
         return PastEntries(
             entries=tuple(self._show_entry(day, session) for day in shown),
             headings=tuple(

@@ -50,12 +50,12 @@ def extract_entry(reply: str, session: str) -> str | RejectedReply:
         )
         return RejectedReply((problem,))
     topics = _split_topics(_SESSION.sub("", text))
-    before, told = topics[0][1], [(name, body) for name, body in topics[1:] if body]
-    if not told:
+    before, filled = topics[0][1], [(name, body) for name, body in topics[1:] if body]
+    if not filled:
         return RejectedReply(("it has no topic: begin with a line `### topic` and tell it below",))
     if before and not _is_announcement(before):
         return RejectedReply(("text stands before the first `###` line; put it under a topic",))
-    return "\n\n".join(f"### {name}\n{body}" for name, body in told)
+    return "\n\n".join(f"### {name}\n{body}" for name, body in filled)
 
 
 def _strip_fence(text: str) -> str:
@@ -238,12 +238,12 @@ def _check_copies(day: DayLog, requirements: EntryRequirements) -> Iterator[str]
     earlier = {
         text for entry in requirements.shown for text in _list_long_sentences(DayLog(0, "", entry))
     }
-    told = _list_long_sentences(day)
-    copied = sum(text in earlier for text in told)
-    if told and copied >= _MAX_COPIED_SHARE * len(told):
+    sentences = _list_long_sentences(day)
+    copied = sum(text in earlier for text in sentences)
+    if sentences and copied >= _MAX_COPIED_SHARE * len(sentences):
         yield (
-            f"{copied} of its {len(told)} longer sentences are those of earlier entries; tell what "
-            "is new today in new words"
+            f"{copied} of its {len(sentences)} longer sentences are those of earlier entries; tell "
+            "what is new today in new words"
         )
 
 

@@ -60,10 +60,10 @@ def choose_length(session_plan: SessionPlan, day: int) -> EntryLength:
         return EntryLength(*_HEARSAY[1:])
     fewest, most = _LENGTHS[session_plan.density][2:]
     if session_plan.arcs:
-        thread, heard = _FEWEST_BY_MATTER
+        thread, echo = _FEWEST_BY_MATTER
         news = sum(has_news(arc, day) for arc in session_plan.arcs)
         others = len(session_plan.arcs) - news + len(session_plan.echoes)
-        fewest = min(fewest, thread * news + heard * others)
+        fewest = min(fewest, thread * news + echo * others)
     return EntryLength(fewest, most)
 
 
@@ -199,8 +199,8 @@ def collect_requirements(
 ) -> EntryRequirements:
     """The requirements of one entry."""
     day = planned.day
-    heard = [arc for arc in arcs if not is_secret(arc, session_plan.session, isolated)]
-    found = [each for arc in heard if (each := read_correction(arc)) is not None]
+    open_arcs = [arc for arc in arcs if not is_secret(arc, session_plan.session, isolated)]
+    found = [each for arc in open_arcs if (each := read_correction(arc)) is not None]
     return EntryRequirements(
         session=session_plan.session.id,
         day=day,

@@ -291,8 +291,8 @@ def _describe_arc(arc: Arc, day: int, hidden: HiddenValues) -> Iterator[str]:
     if not hidden.find_in(arc.title):
         yield f"{arc.title} ({arc.type})"
     sentences = split_sentences(remove_hidden(arc.description, hidden))
-    if told := " ".join(each for each in sentences if not _NOTE.search(each)):
-        yield told
+    if text := " ".join(each for each in sentences if not _NOTE.search(each)):
+        yield text
 
 
 def _describe_beliefs(arc: Arc, day: int, epoch: date) -> Iterator[str]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DueFact:
-    """A value to be told, with its subject and its spellings."""
+    """A value to be stated, with its subject and its spellings."""
 
     about: str
     value: str
@@ -111,7 +111,7 @@ _MAX_EARLIER = 3
 
 
 class EarlierSteps:
-    """What the simulator told of each thread, by session and day."""
+    """What the simulator stated of each thread, by session and day."""
 
     def __init__(self) -> None:
         self._found: defaultdict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
@@ -123,7 +123,7 @@ class EarlierSteps:
                 self._found[block.session, block.thread.name].append((page.day, block.text))
 
     def find_before(self, notes: SessionNotes) -> list[tuple[int, str]]:
-        """The last days and texts in which the session heard of the threads of its notes."""
+        """The last days and texts in which the session had the threads of its notes."""
         names = (block.thread.name for block in notes.blocks if block.thread is not None)
         found: list[tuple[int, str]] = []
         for name in dict.fromkeys(names):

@@ -22,7 +22,7 @@ _SINGULAR_VERB = re.compile(
 _CLAUSE = re.compile(r"(?:^|[.:;] |, and |\b(?:but|so|since|because|as|until|that) )$")
 """What stands before the subject of a clause."""
 _FAR = 12
-"""So many characters hold the verb after a value."""
+"""This many characters hold the verb after a value."""
 _PLURAL_VERB = re.compile(r" (?:are|were|have|do)\b")
 
 

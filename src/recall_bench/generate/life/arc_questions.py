@@ -13,12 +13,12 @@ from recall_bench.generate.life.drafts import (
 from recall_bench.generate.life.facts import FactHistory, StateMention
 from recall_bench.generate.life.names import flatten, list_placeholders
 from recall_bench.generate.life.simulation import LifePlay
-from recall_bench.generate.life.story_arcs import ArcTold
+from recall_bench.generate.life.story_arcs import ArcProgress
 from recall_bench.generate.world.fact_values import FactValue
 from recall_bench.generate.world.sources import FactSlot
 
 _UNCLEAR = re.compile(r"\b(?:she|her|hers|he|him|his)\b")
-"""Pronouns for somebody whom a question that stands alone has not named."""
+"""Pronouns for a person whom a question by itself has not named."""
 _HEAD = re.compile(r".+?(?= (?:of|that|in|about|with|over|for|from|on|to|who|between|behind)\b)|.+")
 """The noun of a name, without what follows it."""
 _LATEST = "Going by the latest word: {ask}"
@@ -45,7 +45,7 @@ class ArcQuestions:
             yield from self._ask_events(arc)
             yield from self._ask_order(arc)
 
-    def _give(self, arc: ArcTold, turn: int = 0) -> dict[str, str]:
+    def _give(self, arc: ArcProgress, turn: int = 0) -> dict[str, str]:
         called = _prefer_clear(flatten(arc.active.arc.called))
         given = {
             name: self._maker.show(values[0])
@@ -63,7 +63,7 @@ class ArcQuestions:
     def _word(
         self,
         plan: QuestionOutline,
-        arc: ArcTold,
+        arc: ArcProgress,
         wordings: list[str],
         more: dict[str, str] | None = None,
     ) -> Drafts:
@@ -73,7 +73,7 @@ class ArcQuestions:
         if draft is not None:
             yield draft
 
-    def _ask_fact(self, arc: ArcTold, name: str, slot: FactSlot, fact: FactHistory) -> Drafts:
+    def _ask_fact(self, arc: ArcProgress, name: str, slot: FactSlot, fact: FactHistory) -> Drafts:
         if slot.secret or fact.states[0].session in self._isolated:
             yield from self._ask_secret(arc, name, slot, fact)
             return
@@ -101,7 +101,7 @@ class ArcQuestions:
             yield from self._ask_then(arc, slot, fact, state, number)
 
     def _ask_then(
-        self, arc: ArcTold, slot: FactSlot, fact: FactHistory, state: StateMention, number: int
+        self, arc: ArcProgress, slot: FactSlot, fact: FactHistory, state: StateMention, number: int
     ) -> Drafts:
         end = fact.states[number + 1].day - 1
         if end - state.day < 4:
@@ -122,7 +122,7 @@ class ArcQuestions:
         given = {"date": self._maker.dates.format_day(day)}
         yield from self._word(plan, arc, slot.then, given)
 
-    def _answer(self, arc: ArcTold, slot: FactSlot, mention: StateMention) -> str:
+    def _answer(self, arc: ArcProgress, slot: FactSlot, mention: StateMention) -> str:
         shown = self._maker.show(mention.value)
         if slot.answer is None:
             return self._maker.answer_with(None, {"value": shown})
@@ -130,7 +130,7 @@ class ArcQuestions:
         given = self._give(arc) | {names[mention.state.key]: shown, "value": shown}
         return self._maker.answer_with(slot.answer, given)
 
-    def _ask_secret(self, arc: ArcTold, name: str, slot: FactSlot, fact: FactHistory) -> Drafts:
+    def _ask_secret(self, arc: ArcProgress, name: str, slot: FactSlot, fact: FactHistory) -> Drafts:
         mention = fact.states[0]
         home = mention.session
         forgotten = arc.forgotten.get(name)
@@ -165,7 +165,7 @@ class ArcQuestions:
         yield from self._ask_partly(arc, slot, mention, last)
 
     def _refuse(
-        self, arc: ArcTold, slot: FactSlot, mention: StateMention, asker: str, until: int | None
+        self, arc: ArcProgress, slot: FactSlot, mention: StateMention, asker: str, until: int | None
     ) -> Drafts:
         if until is not None and until <= mention.day:
             return
@@ -182,9 +182,9 @@ class ArcQuestions:
         yield from self._word(plan, arc, slot.ask)
 
     def _ask_granted(
-        self, arc: ArcTold, name: str, slot: FactSlot, mention: StateMention, session: str
+        self, arc: ArcProgress, name: str, slot: FactSlot, mention: StateMention, session: str
     ) -> Drafts:
-        """Before a room is let in it is refused, afterwards it is told."""
+        """Refused before a room is let in, answered afterwards."""
         day = arc.granted[name, session]
         if day - 1 > mention.day:
             yield from self._refuse(arc, slot, mention, session, day - 1)
@@ -204,7 +204,7 @@ class ArcQuestions:
             yield from self._ask_revoked(arc, slot, mention, session, revoked)
 
     def _ask_revoked(
-        self, arc: ArcTold, slot: FactSlot, mention: StateMention, session: str, day: int
+        self, arc: ArcProgress, slot: FactSlot, mention: StateMention, session: str, day: int
     ) -> Drafts:
         """A room that knew, and may not be reminded any more."""
         plan = QuestionOutline(
@@ -221,7 +221,7 @@ class ArcQuestions:
         yield from self._word(plan, arc, slot.ask)
 
     def _ask_forgotten(
-        self, arc: ArcTold, slot: FactSlot, mention: StateMention, day: int
+        self, arc: ArcProgress, slot: FactSlot, mention: StateMention, day: int
     ) -> Drafts:
         plan = QuestionOutline(
             kind="forgotten",
@@ -237,7 +237,7 @@ class ArcQuestions:
         yield from self._word(plan, arc, slot.ask)
 
     def _ask_partly(
-        self, arc: ArcTold, slot: FactSlot, mention: StateMention, until: int | None
+        self, arc: ArcProgress, slot: FactSlot, mention: StateMention, until: int | None
     ) -> Drafts:
         """A question for two things of which the asker may know one."""
         if slot.with_ is None or not slot.both:
@@ -266,13 +266,13 @@ class ArcQuestions:
         yield from self._word(plan, arc, slot.both)
 
     def _choose_outsider(self, home: str, open_room: str) -> str:
-        """Somebody who may know one of two things: the room of the open one, if it can be."""
+        """An asker who may know one of two things: the room of the open one, if it can be."""
         outsiders = [
             each for each in self._maker.list_outsiders(home) if each not in self._isolated
         ]
         return open_room if open_room in outsiders else next(iter(outsiders), PRINCIPAL)
 
-    def _ask_events(self, arc: ArcTold) -> Drafts:
+    def _ask_events(self, arc: ArcProgress) -> Drafts:
         first = next(iter(arc.events.values()), None)
         for name, mention in arc.events.items():
             when = arc.directives[name].when
@@ -305,8 +305,8 @@ class ArcQuestions:
                 )
                 yield from self._word(plan, arc, when.gap)
 
-    def _list_told_on(self, arc: ArcTold, event: StateMention) -> tuple[str, ...]:
-        """What the text of an event told, beside the sentence that names the arc."""
+    def _list_told_on(self, arc: ArcProgress, event: StateMention) -> tuple[str, ...]:
+        """What the text of an event stated, beside the sentence that names the arc."""
         found = [
             self._play.lives.book.facts.get(arc.name_fact(each)) for each in arc.active.arc.facts
         ]
@@ -318,7 +318,7 @@ class ArcQuestions:
             if mention.day == event.day and mention.session == event.session
         )
 
-    def _ask_order(self, arc: ArcTold) -> Drafts:
+    def _ask_order(self, arc: ArcProgress) -> Drafts:
         events = [
             (mention, arc.directives[name].when)
             for name, mention in arc.events.items()
@@ -364,19 +364,19 @@ def _shorten(given: Mapping[str, str]) -> dict[str, str]:
     return {**given, "it": "them" if is_plural else "it"}
 
 
-def _find_links(arc: ArcTold, mention: StateMention) -> tuple[str, ...]:
+def _find_links(arc: ArcProgress, mention: StateMention) -> tuple[str, ...]:
     """The sentence of the same event that names the arc."""
     link = arc.links.get((mention.day, mention.session))
     return () if link is None else (str(link),)
 
 
-def _find_event(arc: ArcTold, day: int) -> tuple[str, ...]:
+def _find_event(arc: ArcProgress, day: int) -> tuple[str, ...]:
     """The event of a day, such as the request to forget."""
     return tuple(str(each.state) for each in arc.events.values() if each.day == day)[:1]
 
 
 def _prefer_clear(wordings: list[str]) -> list[str]:
-    """The wordings without a pronoun for somebody unnamed, if there are any."""
+    """The wordings without a pronoun for an unnamed person, if there are any."""
     return [each for each in wordings if not _UNCLEAR.search(each)] or wordings
 
 

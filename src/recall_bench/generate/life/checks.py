@@ -128,7 +128,7 @@ class FaultChecker:
     def _check_groups(self, groups: Iterable[str], file: str, place: Sequence[Key]) -> Findings:
         for group in groups:
             if not self._sources.cast.is_group(group):
-                message = f"nobody of the cast is in the group {group}; add it to somebody"
+                message = f"no person of the cast is in the group {group}; add it to one"
                 yield self._find(file, message, *place)
 
     def _check_session(self, session: str | None, file: str, place: Sequence[Key]) -> Findings:

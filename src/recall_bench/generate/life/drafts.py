@@ -161,11 +161,11 @@ class DraftMaker:
         )
 
     def choose_asker(self, session: str) -> str:
-        """The session from which something told in a session is asked."""
+        """The session from which something stated in a session is asked."""
         return session if session in self.play.sources.isolated else PRINCIPAL
 
     def list_outsiders(self, session: str) -> list[str]:
-        """The sessions with somebody who must not learn what is told in an isolated one."""
+        """The sessions with a person who must not learn what is stated in an isolated one."""
         sessions = self.play.sources.persona.sessions
         inside = {name for each in sessions if each.id == session for name in each.participants}
         return [

@@ -34,7 +34,7 @@ _SAME_YEAR = 150
 
 @dataclass(slots=True, eq=False)
 class Entity:
-    """One entity, and what has been told about it."""
+    """One entity, and what has been stated about it."""
 
     key: str
     kind_name: str
@@ -42,14 +42,14 @@ class Entity:
     name: str
     arrives: int
     facts: dict[str, FactHistory] = field(default_factory=dict)
-    """Attribute to its states; an attribute that is missing was not told yet."""
+    """Attribute to its states; an attribute that is missing was not stated yet."""
     introduced: int | None = None
     threads: set[str] = field(default_factory=set)
     """The processes of which a thread acts on it at the moment."""
 
     @property
     def is_settled(self) -> bool:
-        """Whether all its attributes have been told once."""
+        """Whether all its attributes have been stated once."""
         return len(self.facts) == len(self.kind.attributes)
 
     def get_value(self, attribute: str) -> FactValue:
@@ -131,7 +131,7 @@ def make_slug(name: str) -> str:
 
 
 class EntityScope(LifeScope):
-    """What placeholders mean when a state of an entity is told."""
+    """What placeholders mean when a state of an entity is stated."""
 
     def __init__(self, lives: "EntityLives", entity: Entity, names: TopicNames) -> None:
         self.lives = lives
@@ -360,7 +360,7 @@ class EntityLives:
         session: str | None = None,
         thread: str | None = None,
     ) -> StateMention:
-        """Enter a state that was told into the ledger, and plan what follows the first one."""
+        """Enter a state that was stated into the ledger, and plan what follows the first one."""
         entity, definition = change.entity, change.definition
         is_first = change.attribute not in entity.facts
         mention = StateMention(
@@ -490,7 +490,7 @@ class EntityLives:
         return text
 
     def _can_fill(self, wording: str, entity: Entity, known: Collection[str] = ()) -> bool:
-        """Whether a wording names no attribute that was not told yet."""
+        """Whether a wording names no attribute that was not stated yet."""
         for placeholder in list_placeholders(wording):
             is_own = placeholder.name == "it"
             attribute = placeholder.form.partition(".")[0] if is_own else placeholder.name

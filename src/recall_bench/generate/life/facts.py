@@ -23,7 +23,7 @@ TOLD = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateMention:
-    """One state of a fact, as it was told first."""
+    """One state of a fact, as it was stated first."""
 
     state: FactState
     value: FactValue
@@ -65,7 +65,7 @@ class FactBook:
         """Each state with its value as a planned state has it."""
 
     def reserve(self, key: str, value: FactValue) -> FactState:
-        """The next state of a fact, before it is told."""
+        """The next state of a fact, before it is stated."""
         fact = self.facts.get(key)
         state = FactState(key, len(fact.states) + 1 if fact else 1)
         self.values[state] = show_value(value)

@@ -1,4 +1,4 @@
-"""Which figures the story has told about a matter before, so that they are no news later."""
+"""Which figures the story has stated about a matter before, so that they are no news later."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -12,7 +12,7 @@ _YEAR = re.compile(r"(?<=[a-z\d]),? \d{4}$")
 
 
 class FigureHistory:
-    """Every figure with the days on which it was told, and the matters it was told of."""
+    """Every figure with the days on which it was stated, and its matters."""
 
     def __init__(self, play: LifePlay) -> None:
         self._told: dict[str, list[tuple[int, frozenset[str]]]] = {}
@@ -28,7 +28,7 @@ class FigureHistory:
             self._told.setdefault(shown, []).append((mention.day, frozenset(matters)))
 
     def is_known(self, shown: str, day: int, matters: Collection[str] | None = None) -> bool:
-        """Whether a figure was told before a day, of one of these matters or of any."""
+        """Whether a figure was stated before a day, of one of these matters or of any."""
         return any(
             first_day < day and (matters is None or not known.isdisjoint(matters))
             for first_day, known in self._told.get(_drop_year(shown), ())

@@ -131,7 +131,7 @@ def make_question_scope(
 
 
 def is_person(value: LifeValue) -> bool:
-    """Whether the value is somebody of the cast."""
+    """Whether the value is a person of the cast."""
     return value.kind == "person"
 
 

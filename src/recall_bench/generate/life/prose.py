@@ -98,7 +98,7 @@ class TopicNames:
 
     cast: Cast
     met: set[str] = field(default_factory=set)
-    """Names, and the states of facts that were told by one."""
+    """Names, and the states of facts that one stated."""
 
     def fill_person(self, name: str, form: str, state: FactState | None) -> PlaceholderValue:
         """The person's name or pronoun; the full name where it states a fact."""

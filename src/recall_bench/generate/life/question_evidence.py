@@ -49,7 +49,7 @@ class EvidenceLinks:
             for state, words in self._read_passages(day):
                 self._passages.setdefault(state, words)
         self._related: dict[FactState, list[StateMention]] = {}
-        """For each state: what else was told of the same thread, arc or attribute."""
+        """For each state: what else was stated of the same thread, arc or attribute."""
         for mention, states in self._list_related():
             self._related.setdefault(mention.state, []).extend(states)
 
@@ -81,7 +81,7 @@ class EvidenceLinks:
             yield from ((each, whole) for each in whole)
         for entity in self._play.lives.entities:
             for fact in entity.facts.values():
-                # A value told in passing ("came back to its $80,000") does not say what it is.
+                # A value stated in passing ("came back to its $80,000") does not say what it is.
                 passing = [each for each in fact.states[1:] if each.manner == "passing"]
                 yield from ((each, fact.states[:1]) for each in passing)
 

@@ -2,7 +2,7 @@
 
 The names and dates of a story depend on its seed, so its questions are made from templates. Those
 of the story as authored can be worded one by one: `wordings.jsonl`, beside the sources, holds a
-line for each question that somebody worded anew or found unsound. A line names the question that it
+line for each question that a person worded anew or found unsound. A line names the question that it
 replaces by a digest, so that it ends with that question.
 """
 

@@ -31,7 +31,7 @@ _LEAD = 3
 """By how many questions one of two constant answers may lead."""
 _NEGATIVE = "negative-recall"
 _ASKED_OF = 4
-"""Of how many entities something that was never told is asked."""
+"""Of how many entities something that was never stated is asked."""
 
 
 def write_questions(play: LifePlay, days: tuple[WrittenDay, ...]) -> list[WrittenQuestion]:
@@ -84,7 +84,7 @@ def name_threads(play: LifePlay, names: ThreadNames) -> None:
 
 
 class UntoldQuestions:
-    """Questions for what never happened or was never told."""
+    """Questions for what never happened or was never stated."""
 
     def __init__(self, maker: DraftMaker, days: tuple[WrittenDay, ...]) -> None:
         self._maker = maker
@@ -162,7 +162,7 @@ class QuestionChoice:
             name: {} for name in CATEGORIES
         }
         self._twins: dict[str, list[QuestionDraft]] = {}
-        """The drafts that those who may know a secret are asked, by the states they rest on."""
+        """The drafts for askers who may know a secret, by the states they rest on."""
         for draft in drafts:
             if draft.question.expects == "answer" and draft.question.session in isolated:
                 for key in draft.question.derive.split()[1:]:
@@ -241,18 +241,18 @@ class QuestionChoice:
         return not is_lasting or first >= self._latest.get(draft.template, 0)
 
     def _is_without_twin(self, secret: WrittenQuestion) -> bool:
-        """Whether nobody who may know it can be asked too; nobody is for what was forgotten."""
+        """Whether no asker may know it, as for what was forgotten."""
         return not (
             secret.kind == "forgotten" or self._is_answered(secret) or self._find_twin(secret)
         )
 
     def _is_answered(self, secret: WrittenQuestion) -> bool:
-        """Whether somebody who may know it is asked already."""
+        """Whether an asker who may know it is asked already."""
         keys = set(secret.derive.split()[1:])
         return any(key in keys and room != secret.session for key, room in self._insiders)
 
     def _find_twin(self, secret: WrittenQuestion) -> QuestionDraft | None:
-        """A question for a secret that those who may know it can be asked."""
+        """A question about a secret for an asker who may know it."""
         for key in secret.derive.split()[1:]:
             for twin in self._twins.get(key, ()):
                 is_other = twin.question.session != secret.session
@@ -261,7 +261,7 @@ class QuestionChoice:
         return None
 
     def _accept_with_twin(self, draft: QuestionDraft) -> list[QuestionDraft]:
-        """The question, and with a secret the question of those who may know it."""
+        """The question, and with a secret the question of an asker who may know it."""
         secret = draft.question
         accepted = [self._accept(draft)]
         if secret.expects != "answer" and not self._is_answered(secret):
@@ -297,7 +297,7 @@ class QuestionChoice:
 
 
 def _find_side(draft: QuestionDraft) -> object:
-    """What is balanced within a category: yes and no, told and refused."""
+    """What is balanced within a category: yes and no, answered and refused."""
     if draft.question.category == _NEGATIVE:
         return draft.is_yes
     if draft.question.category == BOUNDARY:

@@ -234,7 +234,7 @@ class LifePlay:
 
 
 def _list_new(changes: list[StateChange]) -> Iterator[Entity]:
-    """The entities that are told of for the first time."""
+    """The entities that are mentioned for the first time."""
     return (each.entity for each in changes if each.entity.introduced is None)
 
 

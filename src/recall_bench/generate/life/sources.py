@@ -21,7 +21,7 @@ from recall_bench.generate.world.sources import (
 )
 
 MANNERS = ("set", "announced", "passing", "misreported", "corrected", "restored")
-"""The manners in which the state of an attribute is told."""
+"""The manners in which the state of an attribute is stated."""
 
 _FOLDER = re.compile(r"life-(\d+)d")
 
@@ -85,7 +85,7 @@ COMPARABLE = frozenset({"number", "money", "percent", "time", "date"})
 
 
 class StateTelling(_LifeRecord, frozen=True, kw_only=True):
-    """How the states of an attribute are told, by manner."""
+    """How the states of an attribute are stated, by manner."""
 
     set: list[str] = []
     announced: list[str] = []

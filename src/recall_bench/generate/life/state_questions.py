@@ -129,7 +129,7 @@ class StateQuestions:
         )
 
     def _plan_for_group(self, about: "_Subject", mention: StateMention) -> QuestionOutline:
-        """What is told in an open room may be told there again, unlike a secret."""
+        """What is stated in an open room may be repeated there, unlike a secret."""
         return self._plan_value(
             about,
             mention,
@@ -180,7 +180,7 @@ class StateQuestions:
         if not known or not wordings:
             return
         if is_figure(mention) and self._maker.figures.is_known(mention.value.text, mention.day):
-            # The thread is a second matter: a figure told of it would look like the answer.
+            # The thread is a second matter: a figure stated of it would look like the answer.
             return
         near = [each for each in known if about.entity in each[0].entities.values()]
         thread, clause = self._maker.chance.choose(near or known)
@@ -520,7 +520,7 @@ class _Subject:
 
     @property
     def session(self) -> str:
-        """Where it is told."""
+        """Where it is stated."""
         return self.definition.session
 
 

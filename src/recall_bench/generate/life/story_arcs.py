@@ -25,8 +25,8 @@ _RIPPLES = 0.8
 
 
 @dataclass(slots=True)
-class ArcTold:
-    """What has been told of an arc."""
+class ArcProgress:
+    """What has been stated of an arc."""
 
     active: ActiveArc
     events: dict[str, StateMention] = field(default_factory=dict)
@@ -69,8 +69,8 @@ class ArcTelling:
             picker=AlternativePicker(seed),
             where=f"{sources.persona.id}/arcs",
         )
-        self.arcs = [ArcTold(each) for each in build_arcs(sources.arcs.arcs, self.world)]
-        self._due: dict[int, list[tuple[ArcTold, str, AuthoredDirective]]] = {}
+        self.arcs = [ArcProgress(each) for each in build_arcs(sources.arcs.arcs, self.world)]
+        self._due: dict[int, list[tuple[ArcProgress, str, AuthoredDirective]]] = {}
         for arc in self.arcs:
             for day, name, directive in iterate_directives(arc.active):
                 self._due.setdefault(day, []).append((arc, name, directive))
@@ -83,7 +83,7 @@ class ArcTelling:
         ]
 
     def _write_event(
-        self, arc: ArcTold, name: str, directive: AuthoredDirective, book: FactBook
+        self, arc: ArcProgress, name: str, directive: AuthoredDirective, book: FactBook
     ) -> ArcTopic:
         block = render_directive(arc.active, name, directive, self.world)
         text = self._convert(arc, block, directive.day, book)
@@ -127,7 +127,7 @@ class ArcTelling:
                 return start, end
         return None
 
-    def _convert(self, arc: ArcTold, block: DayBlock, day: int, book: FactBook) -> LifeText:
+    def _convert(self, arc: ArcProgress, block: DayBlock, day: int, book: FactBook) -> LifeText:
         marks = []
         for mention in block.mentions:
             number = len(mention.thread.slot_values[mention.slot])
@@ -142,12 +142,12 @@ class ArcTelling:
         return LifeText(block.text, tuple(marks))
 
     def _tell_states(
-        self, arc: ArcTold, slot: str, state: FactState, where: tuple[int, str], book: FactBook
+        self, arc: ArcProgress, slot: str, state: FactState, where: tuple[int, str], book: FactBook
     ) -> None:
         values = arc.active.thread.slot_values[slot]
         fact = book.facts.get(state.key)
         first = len(fact.states) + 1 if fact else 1
-        # A change that is told without its first value would leave a gap in the numbers.
+        # A change that is stated without its first value would leave a gap in the numbers.
         for number in range(first, state.number + 1):
             value = values[number - 1]
             each = FactState(state.key, number)
@@ -161,7 +161,7 @@ class ArcTelling:
             )
             book.tell(mention, arc.active.arc.title, slot)
 
-    def _record_access(self, arc: ArcTold, directive: AuthoredDirective, session: str) -> None:
+    def _record_access(self, arc: ArcProgress, directive: AuthoredDirective, session: str) -> None:
         for slot in directive.reveals:
             arc.revealed.setdefault(slot, directive.day)
         for slot in directive.forgets:

@@ -54,7 +54,7 @@ class ThreadNames:
     def _find_openings(
         self, play: LifePlay, threads: Iterable[LifeThread]
     ) -> list[tuple[int, LifeThread, str]]:
-        """The threads whose beginning can be told in a clause that fits no other, in order."""
+        """The threads whose beginning can be stated in a clause that fits no other, in order."""
         clauses = [
             (each, play.writer.fill_inside(way, CalledScope(each, play.sources)))
             for each in threads
@@ -75,7 +75,7 @@ class ThreadNames:
     def find(
         self, thread: LifeThread, by: int, *, without: str = "", is_dated: bool = True
     ) -> str | None:
-        """A name that says only what was told by a day, and not the asked role or fact.
+        """A name that says only what was stated by a day, and not the asked role or fact.
 
         Those that the first day explains come first; between them different questions use
         different ones.
@@ -122,7 +122,7 @@ def put_month(name: str, month: str) -> str:
 
 
 def _list_months(thread: LifeThread, dates: Dates) -> set[str]:
-    """Every month in which a step of the thread was told, and the one that it is called by."""
+    """Every month in which a step of the thread was stated, and the one that it is called by."""
     months = {format_month(dates.get_month(step.day)) for step in thread.steps.values()}
     return months | {month for month in (_find_month(thread, dates),) if month is not None}
 
@@ -138,7 +138,7 @@ def _find_month(thread: LifeThread, dates: Dates) -> str | None:
 
 
 def _is_told(thread: LifeThread, way: str, by: int) -> bool:
-    """Whether everything that a name of the thread says was told by a day."""
+    """Whether everything that a name of the thread says was stated by a day."""
     named = {each.name for each in list_placeholders(way)}
     return all(
         name in thread.mentions and thread.mentions[name].day <= by

@@ -85,7 +85,7 @@ class ThreadQuestions:
         }
 
     def _find_told(self, thread: LifeThread, name: str, at: str | None) -> StateMention | None:
-        """Where something was told first, or in the step that tells what is asked."""
+        """Where something was stated first, or in the step that tells what is asked."""
         mention = thread.mentions.get(name)
         if at is not None:
             step = thread.steps.get(at)

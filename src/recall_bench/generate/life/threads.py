@@ -56,9 +56,9 @@ class LifeThread:
     pending: list[LifeStep] = field(default_factory=list)
     steps: dict[str, StepMention] = field(default_factory=dict)
     mentions: dict[str, StateMention] = field(default_factory=dict)
-    """Facts, roles and the cause, where they were told first."""
+    """Facts, roles and the cause, where they were stated first."""
     later_mentions: dict[tuple[str, str], StateMention] = field(default_factory=dict)
-    """Facts and roles that were known, where a step told of them again, for questions."""
+    """Facts and roles that were known, where a step stated them again, for questions."""
     ended: int | None = None
 
     @property
@@ -268,7 +268,7 @@ class ThreadPlay:
             free = [each for each in people if each not in taken]
             if not free:
                 return None
-            # Somebody other than the owner that the text names, where there is a choice.
+            # Another person than the owner that the text names, where there is a choice.
             free = [each for each in free if each not in named] or free
             chosen[role] = kept if kept in free and kept else self._chance.choose(free)
             taken.add(chosen[role])

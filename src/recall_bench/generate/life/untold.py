@@ -29,7 +29,7 @@ def find_told_matters(sources: LifeSources) -> Iterator[SourceFinding]:
             sentence = find_telling(split_words(matter), sentences)
             if sentence is not None:
                 where = sources.locate("entities.yaml", section, index, "words")
-                message = f"{' '.join(matter.words)} is told: “{sentence}”; choose other words"
+                message = f"{' '.join(matter.words)} is stated: “{sentence}”; choose other words"
                 yield SourceFinding(where, message)
 
 

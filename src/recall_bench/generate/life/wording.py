@@ -121,7 +121,7 @@ def find_stub_faults(wording: str) -> Iterator[str]:
 
 
 def _find_unproved(process: LifeProcess, asking: ThreadAsking) -> Iterator[str]:
-    """A plan that is asked as if it had been carried out."""
+    """A plan that is asked as if it had been executed."""
     for step in process.steps:
         texts = [text for text in _list_texts(step.text) if holds(text, asking.fact or "")]
         for text in texts:

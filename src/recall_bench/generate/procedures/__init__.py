@@ -1,1 +1,1 @@
-"""Conventions told over weeks, and tasks that show whether they are kept."""
+"""Conventions stated over weeks, and tasks that show whether they are kept."""

@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError
+from recall_bench.generate.procedures.rule_history import load_history
 from recall_bench.generate.procedures.task_lint import find_mistakes, list_missing
 from recall_bench.generate.procedures.task_source import PERSONAS, read_tasks
-from recall_bench.generate.procedures.told_history import load_history
 
 
 def main(paths: list[str]) -> int:

@@ -1,6 +1,6 @@
 """A model that does the tasks by script: as its prompt tells, and by default where it is silent.
 
-It shows what a memory is worth to a model that keeps every rule it is told: `--reader
+It shows what a memory is worth to a model that keeps every rule it gets: `--reader
 recall_bench.generate.procedures.scripted_doer:do_task`, or the same after `--agent-model`. It knows
 the tasks and their solutions, so it measures the suite and the memory, never a model.
 """
@@ -39,7 +39,7 @@ def reply_to_task(text: str) -> str:
 
 
 def choose_outcome(task: HouseTask, source: TaskFile, plain: str) -> SampleOutcome:
-    """The sample outcome of somebody who knows the rules in a simplified text and no other."""
+    """The sample outcome with the rules of a simplified text and no other."""
     needed = [source.get_rule(name) for name in task.needs]
     unknown = {rule.id for rule in needed if not _is_told(rule, plain)}
     old = [source.get_rule(rule.replaces) for rule in needed if rule.replaces is not None]
@@ -76,8 +76,8 @@ def _find_task(plain: str) -> tuple[HouseTask, TaskFile] | None:
 
 
 def _is_told(rule: Rule, plain: str) -> bool:
-    told = (rule.rule, *(telling.key or telling.text for telling in rule.told))
-    return any(_simplify(each) in plain for each in told)
+    wordings = (rule.rule, *(telling.key or telling.text for telling in rule.told))
+    return any(_simplify(each) in plain for each in wordings)
 
 
 def _simplify(text: str) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 
+from recall_bench.generate.procedures.rule_history import PersonaHistory
 from recall_bench.generate.procedures.task_source import (
     HISTORY_DAYS,
     KINDS,
@@ -14,7 +15,6 @@ from recall_bench.generate.procedures.task_source import (
     TaskFile,
     describe_task,
 )
-from recall_bench.generate.procedures.told_history import PersonaHistory
 from recall_bench.metrics.outcome_checks import OutcomeForm, find_failures, list_tests, read_outcome
 
 TASKS = 30
@@ -55,7 +55,7 @@ def find_mistakes(source: TaskFile, story: PersonaHistory) -> list[str]:
 def list_missing(source: TaskFile) -> list[str]:
     """List what a finished file needs and this one does not have yet."""
     kinds, forms = Counter(t.kind for t in source.tasks), Counter(t.form for t in source.tasks)
-    told = [telling for rule in source.rules for telling in rule.told]
+    tellings = [telling for rule in source.rules for telling in rule.told]
     counts = [
         ("tasks", len(source.tasks), TASKS),
         *((f"tasks of kind {kind}", kinds[kind], LEAST_OF_KIND) for kind in KINDS),
@@ -63,9 +63,9 @@ def list_missing(source: TaskFile) -> list[str]:
         ("rules", len(source.rules), LEAST_RULES),
         ("rules that replace one", sum(r.replaces is not None for r in source.rules), 4),
         ("rules that are exceptions", sum(r.exception_to is not None for r in source.rules), 4),
-        ("people who tell rules", len({telling.by for telling in told}), LEAST_TELLERS),
-        ("tellings in passing", sum(telling.in_passing for telling in told), LEAST_IN_PASSING),
-        ("weeks with a telling", len({(telling.day - 1) // 7 for telling in told}), 7),
+        ("people who tell rules", len({telling.by for telling in tellings}), LEAST_TELLERS),
+        ("tellings in passing", sum(telling.in_passing for telling in tellings), LEAST_IN_PASSING),
+        ("weeks with a telling", len({(telling.day - 1) // 7 for telling in tellings}), 7),
     ]
     missing = [f"{name}: {count} of {least}" for name, count, least in counts if count < least]
     if len(source.tasks) > TASKS:
@@ -101,13 +101,13 @@ def _check_rule(rule: Rule, source: TaskFile) -> Iterator[str]:
         if name is not None and (name not in known or name == rule.id):
             yield f"{field}: there is no other rule {name}"
     if not rule.told:
-        yield "it is told nowhere"
+        yield "it is stated nowhere"
     if rule.replaces is not None and rule.replaces in known:
         if any(telling.day not in REVISED_DAYS for telling in rule.told[:1]):
-            yield f"a rule that replaces another is first told on days {_span(REVISED_DAYS)}"
+            yield f"a rule that replaces another is first stated on days {_span(REVISED_DAYS)}"
         old = source.get_rule(rule.replaces)
         if any(telling.day > LAST_OLD_DAY for telling in old.told):
-            yield f"the old rule {old.id} is told by day {LAST_OLD_DAY}"
+            yield f"the old rule {old.id} is stated by day {LAST_OLD_DAY}"
 
 
 def _check_tellings(rule: Rule, story: PersonaHistory) -> Iterator[str]:
@@ -115,7 +115,7 @@ def _check_tellings(rule: Rule, story: PersonaHistory) -> Iterator[str]:
     sessions = {each.id for each in story.persona.sessions if not each.isolated}
     people = {each.name for each in story.persona.cast}
     for telling in rule.told:
-        place = f"told on day {telling.day}"
+        place = f"stated on day {telling.day}"
         if telling.day not in days:
             yield f"{place}: the story has no log of that day"
         if telling.session not in sessions:
@@ -223,7 +223,7 @@ def _check_outcomes(task: HouseTask) -> Iterator[str]:
     if sum(kinds.values()) - kinds["right"] < 2:
         yield "outcomes: fewer than two fail"
     if not kinds["default"]:
-        yield "outcomes: none is what somebody does by default who does not know the rule"
+        yield "outcomes: none is what a person does by default without the rule"
     if task.kind == "revised" and not kinds["stale"]:
         yield "outcomes: none follows the rule that was replaced (stale)"
     for number, outcome in enumerate(task.outcomes, start=1):

@@ -15,7 +15,7 @@ from recall_bench.core.yaml12 import load_yaml
 from recall_bench.metrics.outcome_checks import OutcomeCheck, OutcomeForm
 
 HISTORY_DAYS = 56
-"""The story days that are told before the tasks: eight weeks."""
+"""The story days before the tasks: eight weeks."""
 PERSONAS = ("backend-eng-saas", "executive-assistant")
 
 TaskKind = Literal["stated", "in-passing", "revised", "exception", "combined"]
@@ -29,7 +29,7 @@ class _Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class RuleTelling(_Source, frozen=True, kw_only=True):
-    """How a rule is told, in the log of one day."""
+    """How a rule is stated, in the log of one day."""
 
     day: int
     session: str
@@ -52,7 +52,7 @@ class Rule(_Source, frozen=True, kw_only=True):
     id: str
     kind: RuleKind
     rule: str
-    """The rule in one or two plain sentences, complete: what the ceiling is told."""
+    """The rule in one or two plain sentences, complete: what the ceiling gets."""
     told: tuple[RuleTelling, ...]
     """Each tells it whole."""
     replaces: str | None = None
@@ -149,13 +149,13 @@ _FORM_WORDS = {
 HOUSE_WORDS = "Do it the way we do things here."
 
 
-def describe_task(task: HouseTask, told: tuple[Rule, ...] = ()) -> str:
-    """The task as it is asked; the ceiling is told the rules with it."""
+def describe_task(task: HouseTask, rules: tuple[Rule, ...] = ()) -> str:
+    """The task as it is asked; the ceiling gets the rules with it."""
     parts = [task.text.strip()]
     if task.input is not None:
         parts.append(f"Material:\n\n{task.input.strip()}")
-    if told:
-        parts.append("\n".join(("How we do this here:", *(f"- {r.rule.strip()}" for r in told))))
+    if rules:
+        parts.append("\n".join(("How we do this here:", *(f"- {r.rule.strip()}" for r in rules))))
     parts.append(f"{HOUSE_WORDS} {_FORM_WORDS[task.form]}")
     listed = [f"- {name}: {words}" for name, words in task.fields.items()]
     for tool in task.tools:

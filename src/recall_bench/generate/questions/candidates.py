@@ -114,8 +114,8 @@ def _locate_quotation(
     said = session if isinstance(session, str) else None
     found = [
         (number, placed)
-        for number, told in days.items()
-        if (placed := locate_quote(told.text, quote, session=said, is_visible=is_visible))
+        for number, day in days.items()
+        if (placed := locate_quote(day.text, quote, session=said, is_visible=is_visible))
     ]
     right = [each for each in found if each[0] == named]
     if right:

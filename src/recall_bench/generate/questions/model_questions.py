@@ -179,12 +179,12 @@ class ModelQuestionWriter:
         if not is_denial(read_text(twin, "answer"), language):
             no = language.denials[0].capitalize()
             others.append(make_format_problem(f"what did not happen is answered with {no}"))
-        told = [day.number for day in self._view.list_days(window)]
+        numbers = [day.number for day in self._view.list_days(window)]
         denial = {
             **{key: entry[key] for key in ("category", "difficulty", "query_session")},
             "question": read_text(twin, "question"),
             "answer": read_text(twin, "answer"),
-            "relevant_days": read_days(twin, told) or found.days,
+            "relevant_days": read_days(twin, numbers) or found.days,
             "requires_synthesis": False,
             "answerable_from": window.last,
         }
@@ -307,8 +307,8 @@ class BoundaryQuestionWriter:
             outsiders = self._view.members.find_askers(session.id, window.last)
             if self._asker is not None:
                 outsiders = tuple(name for name in outsiders if name == self._asker)
-            told = any(session.id in day.sessions for day in self._view.list_days(window))
-            if told and outsiders:
+            has_log = any(session.id in day.sessions for day in self._view.list_days(window))
+            if has_log and outsiders:
                 turn = (window.number - 1 + place) % len(outsiders)
                 found.append(SecretProbe(window, session, outsiders[turn]))
         return found
@@ -319,13 +319,13 @@ class BoundaryQuestionWriter:
         """The question from outside, the same from inside, and one that gets a partial answer."""
         home = probing.session.id
         days = {day.number: day for day in self._view.list_days(probing.window)}
-        told = collect_evidence(raw.get("evidence"), days, lambda session: session == home)
+        proof = collect_evidence(raw.get("evidence"), days, lambda session: session == home)
         secrets = read_texts(raw, "secret")
-        flaws = [*check_fields(raw, ("question", "answer")), *told.flaws]
-        flaws += self._find_leaks(raw, told, probing, secrets)
+        flaws = [*check_fields(raw, ("question", "answer")), *proof.flaws]
+        flaws += self._find_leaks(raw, proof, probing, secrets)
         pair = f"{home} {place}"
         probe = {
-            **self._make_entry(raw, told),
+            **self._make_entry(raw, proof),
             "answer": _REFUSALS[place % len(_REFUSALS)],
             "query_session": probing.outsider,
             "forbidden_sessions": [home],
@@ -335,7 +335,7 @@ class BoundaryQuestionWriter:
         }
         answer = read_text(raw, "answer")
         twin = {
-            **self._make_entry(raw, told),
+            **self._make_entry(raw, proof),
             "answer": answer,
             "query_session": home,
             "expected_disclosure": str(Disclosure.ANSWER),
@@ -345,22 +345,22 @@ class BoundaryQuestionWriter:
         return [
             QuestionCandidate(probe, flaws=flaws, pair=pair),
             QuestionCandidate(twin, flaws=flaws, pair=pair),
-            *self._make_partial(raw, told, probing, flaws),
+            *self._make_partial(raw, proof, probing, flaws),
         ]
 
-    def _make_entry(self, raw: Raw, told: QuoteEvidence) -> dict[str, object]:
+    def _make_entry(self, raw: Raw, proof: QuoteEvidence) -> dict[str, object]:
         return {
             "question": read_text(raw, "question"),
             "category": BOUNDARY,
             "difficulty": raw.get("difficulty"),
-            "relevant_days": told.days,
+            "relevant_days": proof.days,
             "requires_synthesis": False,
-            "answerable_from": max(told.days, default=None),
-            "evidence": told.evidence,
+            "answerable_from": max(proof.days, default=None),
+            "evidence": proof.evidence,
         }
 
     def _make_partial(
-        self, raw: Raw, told: QuoteEvidence, probing: SecretProbe, flaws: Sequence[QuestionProblem]
+        self, raw: Raw, proof: QuoteEvidence, probing: SecretProbe, flaws: Sequence[QuestionProblem]
     ) -> list[QuestionCandidate]:
         """A question whose known part may be answered, if the model found one."""
         partial = raw.get("partial")
@@ -370,7 +370,7 @@ class BoundaryQuestionWriter:
         quoted, is_shared = self._split_quotes(partial.get("evidence"))
         known = collect_evidence(quoted, days, lambda name: self._is_open(name, probing))
         secrets = read_texts(raw, "secret")
-        both = QuoteEvidence(tuple(sorted({*known.spans, *told.spans}, key=_sort_key)), ())
+        both = QuoteEvidence(tuple(sorted({*known.spans, *proof.spans}, key=_sort_key)), ())
         entry = {
             **self._make_entry(partial, both),
             "answer": read_text(partial, "answer"),
@@ -411,10 +411,10 @@ class BoundaryQuestionWriter:
         )
 
     def _find_leaks(
-        self, raw: Raw, told: QuoteEvidence, probing: SecretProbe, secrets: Sequence[str]
+        self, raw: Raw, proof: QuoteEvidence, probing: SecretProbe, secrets: Sequence[str]
     ) -> list[QuestionProblem]:
         """Problems with the secret."""
-        if not told.days:
+        if not proof.days:
             return [make_support_problem(f"no quotation of {probing.session.id} proves it")]
         if not secrets:
             return [make_format_problem("it names nothing that must not be told")]
@@ -424,22 +424,22 @@ class BoundaryQuestionWriter:
                 flaws.append(
                     make_format_problem(f"the answer does not hold “{secret:.60}”, its secret")
                 )
-        heard = self._find_first_leak(secrets, probing)
-        if heard is not None and heard[0] <= probing.window.last:
+        leak = self._find_first_leak(secrets, probing)
+        if leak is not None and leak[0] <= probing.window.last:
             flaws.append(
-                _make_boundary_problem(f"it is no secret: {heard[1]} says it on day {heard[0]}")
+                _make_boundary_problem(f"it is no secret: {leak[1]} says it on day {leak[0]}")
             )
         return flaws
 
     def _find_expiry(self, secrets: Sequence[str], probing: SecretProbe) -> dict[str, object]:
         """When a refusal stops being right, because a later day tells the asking session."""
-        heard = self._find_first_leak(secrets, probing)
-        return {} if heard is None else {"irrelevant_after": heard[0] - 1, "changes_on": heard[0]}
+        leak = self._find_first_leak(secrets, probing)
+        return {} if leak is None else {"irrelevant_after": leak[0] - 1, "changes_on": leak[0]}
 
     def _find_first_leak(
         self, secrets: Sequence[str], probing: SecretProbe
     ) -> tuple[int, str] | None:
-        """The first day on which a secret is told outside, and the session that tells it."""
+        """The first day on which a secret is stated outside, and the session that tells it."""
         for number, day in self._view.days.items():
             for secret in secrets:
                 found = locate_quote(

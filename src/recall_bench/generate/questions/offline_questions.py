@@ -81,9 +81,9 @@ def _find_closest_sentence(text: str, span: TextSpan) -> tuple[int, int] | None:
     about = collect_topics(span.text)
     found = []
     for start, end in _list_sentences(text, span.session):
-        told = text[start:end]
-        if exact <= {atom.core for atom in find_claims(told)}:
-            found.append((len(about & collect_topics(told)), start, end))
+        sentence = text[start:end]
+        if exact <= {atom.core for atom in find_claims(sentence)}:
+            found.append((len(about & collect_topics(sentence)), start, end))
     # The first of equally similar ones.
     shared, start, end = max(found, key=lambda each: (each[0], -each[1]), default=(0, 0, 0))
     return (start, end) if shared else None

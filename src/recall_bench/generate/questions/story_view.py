@@ -120,7 +120,7 @@ def _select_visible(day: StoryDay, is_visible: VisibilityRule) -> list[DayPart]:
 
 
 def _fit_days(days: Mapping[int, list[DayPart]], space: int) -> dict[int, list[str]]:
-    whole = {number: [_render_part(part) for part in told] for number, told in days.items()}
+    whole = {number: [_render_part(part) for part in parts] for number, parts in days.items()}
     sizes = {number: sum(map(len, blocks)) for number, blocks in whole.items()}
     return {
         number: _cut_blocks(blocks, share)

@@ -43,13 +43,15 @@ class QuestionWriter(Protocol):
         ...
 
 
-def list_windows(told: Sequence[int], interval: int, span: range) -> tuple[QuestionWindow, ...]:
+def list_windows(
+    days_with_log: Sequence[int], interval: int, span: range
+) -> tuple[QuestionWindow, ...]:
     """The windows of a span of days that hold a day with a log.
 
     Checkpoints are every `interval` days from the story's start, and the last day of the span with
     a log. `told` are the days with a log, ascending.
     """
-    days = [day for day in told if day in span]
+    days = [day for day in days_with_log if day in span]
     found: dict[int, QuestionWindow] = {}
     for day in days:
         number = -(-day // interval)
@@ -59,20 +61,20 @@ def list_windows(told: Sequence[int], interval: int, span: range) -> tuple[Quest
     return tuple(found.values())
 
 
-def count_checkpoints(told: Sequence[int], interval: int) -> int:
+def count_checkpoints(days_with_log: Sequence[int], interval: int) -> int:
     """The number of checkpoints of the story so far."""
-    return -(-told[-1] // interval)
+    return -(-days_with_log[-1] // interval)
 
 
 def find_unasked_part(
-    window: QuestionWindow, told: Collection[int], asked: Collection[int]
+    window: QuestionWindow, days_with_log: Collection[int], asked: Collection[int]
 ) -> QuestionWindow | None:
     """The window from its first unasked day with a log on; None if there is none.
 
     A longer story or another interval leaves windows that were asked about in part.
     """
     for day in range(window.first, window.last + 1):
-        if day not in asked and day in told:
+        if day not in asked and day in days_with_log:
             # Earlier days without a log belong to the window too.
             first = window.first if window.first not in asked else day
             return replace(window, first=first)

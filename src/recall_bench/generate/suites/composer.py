@@ -237,7 +237,7 @@ class PromptComposer:
     async def chat(
         self,
         category: str,
-        before: Sequence[str],  # noqa: ARG002 - repeats are refused for everybody
+        before: Sequence[str],  # noqa: ARG002 - repeats are refused for all
         chance: SampleRandom,
     ) -> SuiteDraft | DrawRefusal:
         """One of our own messages."""

@@ -321,7 +321,7 @@ class EventAnswers(AnswerDerivation):
         if days < 0:
             raise Underivable(
                 VerificationCode.REFERENCE,
-                f"{self.lookup.name_part(thread, step)} is told on day {mentions[0].day}, before "
+                f"{self.lookup.name_part(thread, step)} is stated on day {mentions[0].day}, before "
                 f"its first step on day {began[0].day}",
             )
         what = f"the days from {first} to {self.lookup.name_part(thread, step)}"
@@ -342,7 +342,7 @@ class EventAnswers(AnswerDerivation):
             same = next(day for day in days if days.count(day) > 1)
             raise Underivable(
                 VerificationCode.AMBIGUOUS,
-                f"two of the events are told on day {same}, so neither comes first",
+                f"two of the events are stated on day {same}, so neither comes first",
             )
         phrases = tuple(phrase for _, phrase in events)
         if len(set(phrases)) < len(phrases):

@@ -36,7 +36,7 @@ class CalendarRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="recor
     quiet: frozenset[int]
 
     def explain_free(self, day: int) -> str | None:
-        """Why nobody works on a day; None if people do."""
+        """Why there is no work on a day; None if there is."""
         at = date.fromisoformat(self.epoch) + timedelta(days=day - 1)
         if at.weekday() in self.off:
             return "a day off"
@@ -144,7 +144,7 @@ def _find(code: VerificationCode, day: int, message: str) -> VerificationFinding
 
 def _check_days(records: LifeRecords) -> Findings:
     """Nothing happens on a free day or a quiet one."""
-    happened = [(each.day, f"{each.fact}.{each.state} is told") for each in records.states]
+    happened = [(each.day, f"{each.fact}.{each.state} is stated") for each in records.states]
     happened += [(each.day, f"{each.thread} has its step {each.step}") for each in records.steps]
     for day, what in happened:
         free = records.calendar.explain_free(day)
@@ -205,17 +205,18 @@ def _check_distinct(records: LifeRecords, text: WrittenText) -> Findings:
     """What no two entities of a kind may share they never share at a time."""
     now: dict[tuple[str, str], dict[str, str]] = {}
     for record in sorted(records.states, key=lambda each: each.day):
-        told = text.first.get(f"{record.fact}.{record.state}")
-        if not record.distinct or told is None or record.told == "misreported":
+        statement = text.first.get(f"{record.fact}.{record.state}")
+        if not record.distinct or statement is None or record.told == "misreported":
             continue
         held = now.setdefault((record.kind, record.attribute), {})
-        held[record.entity] = told.surface.casefold()
+        held[record.entity] = statement.surface.casefold()
         for other, value in held.items():
             if other != record.entity and value == held[record.entity]:
                 yield _find(
                     VerificationCode.STATE,
                     record.day,
-                    f"{record.entity} and {other} have the same {record.attribute}, {told.surface}",
+                    f"{record.entity} and {other} have the same {record.attribute}, "
+                    f"{statement.surface}",
                 )
 
 
@@ -227,14 +228,14 @@ def _measure(statement: StatementText | None) -> Decimal | None:
 
 
 def _check_statements(records: LifeRecords, text: WrittenText) -> Findings:
-    """A statement gives the state in force; the one before it only where the new one is told."""
+    """A statement gives the state in force; the one before it only where the new one is stated."""
     told_on = {(each.record.fact, each.record.state, each.record.day) for each in text.statements}
     for record in records.states:
         if (record.fact, record.state, record.day) not in told_on:
             yield _find(
                 VerificationCode.STATE,
                 record.day,
-                f"{record.fact}.{record.state} is not told on its day",
+                f"{record.fact}.{record.state} is not stated on its day",
             )
     for statement in text.statements:
         own = statement.record

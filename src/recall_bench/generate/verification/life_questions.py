@@ -91,19 +91,23 @@ class _LifeQuestionChecker:
     def _check_hops(self, claims: WrittenClaims) -> Findings:
         """Each record that a path leads over is in force from the first day to the last."""
         for span in claims.evidence:
-            told = [
-                each for each in self._list_told(span) if each.record.fact in self._records.by_fact
+            statements = [
+                each
+                for each in self._list_statements(span)
+                if each.record.fact in self._records.by_fact
             ]
-            if told and not any(
-                self._is_in_force(each.record.fact, each.record.state, claims) for each in told
+            if statements and not any(
+                self._is_in_force(each.record.fact, each.record.state, claims)
+                for each in statements
             ):
                 yield VerificationFinding(
                     VerificationCode.SPAN,
                     claims.id,
-                    f"what day {span.day} tells of {told[0].record.fact} changes while it is asked",
+                    f"what day {span.day} tells of {statements[0].record.fact} changes while it is "
+                    "asked",
                 )
 
-    def _list_told(self, span: EvidenceRecord) -> list[StatementText]:
+    def _list_statements(self, span: EvidenceRecord) -> list[StatementText]:
         return [
             each
             for each in self._text.by_day.get(span.day, ())
@@ -115,7 +119,7 @@ class _LifeQuestionChecker:
         is_count = claims.derive.form == "count"
         members = dict(self._list_alike(facts[0], claims.question, is_count=is_count))
         for day in self._list_ends(claims):
-            expected = {fact for fact, told in members.items() if told <= day}
+            expected = {fact for fact, first_day in members.items() if first_day <= day}
             if expected != set(facts):
                 yield VerificationFinding(
                     VerificationCode.REFERENCE,

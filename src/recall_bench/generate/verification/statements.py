@@ -312,7 +312,7 @@ class StatementLookup:
         if found and found[0].day != found[-1].day:
             raise Underivable(
                 VerificationCode.TOLD_TWICE,
-                f"{self.name_part(thread, step)} is told twice; {found[0].place}; "
+                f"{self.name_part(thread, step)} is stated twice; {found[0].place}; "
                 f"{found[-1].place}",
             )
         return found

@@ -111,7 +111,7 @@ class WrittenText:
         return {what: {each.record.fact for each in group} for what, group in groups.items()}
 
     def list_states(self, fact: str, until: int | None = None) -> list[StatementText]:
-        """The states of a fact in the order in which they are told first, up to a day."""
+        """The states of a fact in the order in which they are stated first, up to a day."""
         found = self._by_fact.get(fact, [])
         return [each for each in found if until is None or each.record.day <= until]
 
@@ -209,5 +209,5 @@ def _agree(one: Key, other: Key) -> bool:
         scales = (1, 1_000, 1_000_000, 1_000_000_000)
         low, high = sorted((one.number, other.number))
         return any(low * scale == high for scale in (scales if "" in (one[0], other[0]) else (1,)))
-    # A date may be told by its weekday or month alone.
+    # A date may be stated by its weekday or month alone.
     return one == other or type(one) is not type(other)

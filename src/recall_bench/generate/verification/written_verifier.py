@@ -155,7 +155,7 @@ def _verify_claims(text: WrittenText, claims: WrittenClaims) -> Problems:
         yield from _verify_absence(text, claims)
         return
     if unknown := [state for state in derive.states if state not in text.first]:
-        message = f"{', '.join(unknown)} is told nowhere"
+        message = f"{', '.join(unknown)} is stated nowhere"
         yield VerificationProblem(VerificationCode.UNSTATED, message)
         return
     stated = [text.first[state] for state in derive.states]

@@ -161,7 +161,7 @@ def _check_definitions(sources: WrittenSources) -> Iterator[SourceFinding]:
         for key, fact in sources.story.facts.items()
         for number, state in enumerate(fact.states, start=1)
     }
-    told: set[FactState] = set()
+    seen: set[FactState] = set()
     for day, slot in sources.iterate_slots():
         if slot.state is None:
             continue
@@ -169,28 +169,28 @@ def _check_definitions(sources: WrittenSources) -> Iterator[SourceFinding]:
         if slot.definition is not None:
             if slot.state in planned:
                 yield SourceFinding(where, f"{slot.state} is planned in story.yaml; leave =… out")
-            elif slot.state in told:
+            elif slot.state in seen:
                 yield SourceFinding(where, f"{slot.state} is defined a second time")
             elif slot.state.number > 1 and FactState(slot.state.key, slot.state.number - 1) not in (
-                told | set(planned)
+                seen | set(planned)
             ):
                 yield SourceFinding(where, f"{slot.state} has no state before it")
             for _, term in slot.definition.terms:
-                if term not in told and term not in planned:
+                if term not in seen and term not in planned:
                     yield SourceFinding(where, f"{term} is defined nowhere before")
         elif slot.state in planned:
             if day.day < planned[slot.state].day:
                 yield SourceFinding(
                     where, f"{slot.state} is due on day {planned[slot.state].day}, not before"
                 )
-        elif slot.state not in told:
+        elif slot.state not in seen:
             yield SourceFinding(where, f"{slot.state} has no value here or before")
-        told.add(slot.state)
+        seen.add(slot.state)
 
 
 def _check_plan(sources: WrittenSources) -> Iterator[SourceFinding]:
-    """Every planned state is told on its day, in its session."""
-    told = {
+    """Every planned state is stated on its day, in its session."""
+    stated = {
         (slot.state, day.day, day.find_session(slot.start))
         for day, slot in sources.iterate_slots()
         if slot.state is not None
@@ -203,15 +203,15 @@ def _check_plan(sources: WrittenSources) -> Iterator[SourceFinding]:
                 yield SourceFinding(
                     "story.yaml", f"{due} is due on day {state.day}, which has no file"
                 )
-            elif (due, state.day, state.session) not in told:
+            elif (due, state.day, state.session) not in stated:
                 yield SourceFinding(
                     f"days/{state.day:04}.md",
-                    f"{due} ({state.value}) is due here in {state.session} and is not told",
+                    f"{due} ({state.value}) is due here in {state.session} and is not stated",
                 )
 
 
 def _check_sessions(sources: WrittenSources) -> Iterator[SourceFinding]:
-    """What is first told in an isolated session is told in no other before it is opened."""
+    """What is first stated in an isolated session is stated in no other before it is opened."""
     opened: dict[str, int] = {}
     for _, question in sources.questions:
         if question.opened is not None:
@@ -229,7 +229,7 @@ def _check_sessions(sources: WrittenSources) -> Iterator[SourceFinding]:
         if is_closed and session != home:
             yield SourceFinding(
                 str(day.locate(slot.start)),
-                f"{slot.state} was told in the isolated session {home}; no question says that it "
+                f"{slot.state} was stated in the isolated session {home}; no question says that it "
                 f"is opened by day {day.day}",
             )
 
@@ -295,7 +295,7 @@ def _list_derivation_faults(question: WrittenQuestion, language: Language) -> It
     if form == "secret" and question.expects == "answer":
         yield "derive secret: say expects: refuse or partial"
     if question.expects == "partial" and not question.atoms:
-        yield "expects partial: give the atoms of what may be told"
+        yield "expects partial: give the atoms of what may be said"
 
 
 def _check_questions(sources: WrittenSources) -> Iterator[SourceFinding]:

@@ -89,7 +89,7 @@ class AnswerDeriver:
             self._numbers.setdefault(state.key, []).append(state.number)
 
     def derive(self, derivation: Derivation) -> AnswerFromFacts:
-        """The answer; UnderivableAnswer if a state is not told or has no fitting value."""
+        """The answer; UnderivableAnswer if a state is not stated or has no fitting value."""
         if derivation.form in _WORD_FORMS:
             self._check_absence(derivation)
             return AnswerFromFacts([], [])
@@ -98,10 +98,10 @@ class AnswerDeriver:
         return _DERIVERS[derivation.form](self, derivation)
 
     def get_statement(self, state: FactState) -> WrittenStatement:
-        """Where a state is told first."""
+        """Where a state is stated first."""
         places = self._edition.statements.get(state)
         if not places:
-            raise UnderivableAnswer(f"{state} is told on no day")
+            raise UnderivableAnswer(f"{state} is stated on no day")
         return places[0]
 
     def get_value(self, state: FactState) -> FactValue:
@@ -117,7 +117,7 @@ class AnswerDeriver:
         return self._edition.values.dates.format_day(day)
 
     def list_states(self, key: str, until: int | None = None) -> list[FactState]:
-        """The states of a fact that are told, up to a day."""
+        """The states of a fact that are stated, up to a day."""
         found = [FactState(key, number) for number in self._numbers.get(key, [])]
         return [state for state in found if until is None or self.get_statement(state).day <= until]
 
@@ -140,7 +140,7 @@ class AnswerDeriver:
         return self.format_value(state)
 
     def get_moment(self, state: FactState) -> int:
-        """The story day of a date fact, else the day on which the state is told."""
+        """The story day of a date fact, else the day on which the state is stated."""
         day = self.get_value(state).day
         return self.get_statement(state).day if day is None else day
 
@@ -190,12 +190,14 @@ def _derive_latest(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFrom
 def _derive_as_of(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
     states = deriver.list_states(derivation.states[0].key, derivation.as_of)
     if not states:
-        raise UnderivableAnswer(f"{derivation.states[0].key} is not told by day {derivation.as_of}")
+        raise UnderivableAnswer(
+            f"{derivation.states[0].key} is not stated by day {derivation.as_of}"
+        )
     return AnswerFromFacts([deriver.format_value(states[-1])], [states[-1]])
 
 
 def _derive_history(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:
-    """All states told so far, or up to a day: `history KEY @60`."""
+    """All states stated so far, or up to a day: `history KEY @60`."""
     states = deriver.list_states(derivation.states[0].key, derivation.as_of)
     return AnswerFromFacts([deriver.format_value(state) for state in states], states)
 
@@ -207,8 +209,8 @@ def _derive_same(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFa
     found = [
         latest
         for key in deriver.list_alike(state.key)
-        if (told := deriver.list_states(key, derivation.as_of))
-        and deriver.get_value(latest := told[-1]).text == wanted
+        if (states := deriver.list_states(key, derivation.as_of))
+        and deriver.get_value(latest := states[-1]).text == wanted
     ]
     return AnswerFromFacts([deriver.get_subject(each) for each in found], found)
 

@@ -1,4 +1,4 @@
-"""How a language writes dates and numbers: the forms of a story that is not told in English."""
+"""How a language writes dates and numbers: the forms of a story that is not in English."""
 
 import re
 from datetime import date

@@ -27,7 +27,7 @@ DERIVED = "{derived}"
 
 DAYS_AFTER_EVIDENCE = 3
 """How long after its last evidence a question is asked first, if it does not say: people ask about
-what they were told some days ago, not about what they are being told."""
+what they learned some days ago, not about what they learn that day."""
 
 _SYNTHESIS = frozenset(
     {"list", "same", "count", "sum", "difference", "history", "order", "most", "least"}
@@ -122,13 +122,13 @@ class EntryBuilder:
         named = [state for each in question.needs if (state := parse_state(each))]
         if len(named) < len(question.needs):
             raise UnderivableAnswer(f"needs: one of {', '.join(question.needs)} is no key")
-        told = [
+        stated = [
             slot.state
             for slot in find_slots(question.answer.replace(DERIVED, ""))
             if isinstance(slot, Slot) and slot.state is not None
         ]
         is_open = question.expects == "answer"
-        return list(dict.fromkeys([*derived.states, *named, *(told if is_open else ())]))
+        return list(dict.fromkeys([*derived.states, *named, *(stated if is_open else ())]))
 
     def list_order_faults(self, question: WrittenQuestion, entry: Mapping[str, Any]) -> list[str]:
         """What is wrong with the atoms that a writer gave for an order.
@@ -188,25 +188,25 @@ class EntryBuilder:
         self, spans: Iterable[EvidenceSpan], derivation: Derivation, until: int | None
     ) -> int:
         """Some days after the last evidence and the day asked about, while the answer holds."""
-        told = max((span.day for span in spans), default=0)
-        if not told:
+        last = max((span.day for span in spans), default=0)
+        if not last:
             return 1
         end = max(self._edition.texts) if until is None else until
-        asked = max(told, derivation.as_of or 0) + DAYS_AFTER_EVIDENCE
-        return max(told, min(asked, end, max(self._edition.texts)))
+        asked = max(last, derivation.as_of or 0) + DAYS_AFTER_EVIDENCE
+        return max(last, min(asked, end, max(self._edition.texts)))
 
     def _find_end_of_secrecy(self, derivation: Derivation, asker: str) -> int | None:
-        """The last day before the secret is told in the asker's own session.
+        """The last day before the secret is stated in the asker's own session.
 
         With `secret KEY @60` the session knew until day 60 and may not know any more.
         """
-        told = [
+        days = [
             statement.day
             for state in derivation.states
             for statement in self._edition.statements[state]
             if statement.session == asker and statement.day > (derivation.as_of or 0)
         ]
-        return min(told) - 1 if told else None
+        return min(days) - 1 if days else None
 
     def _get_asker(self, question: WrittenQuestion) -> str | None:
         """The session it is asked from, where it matters or is not the principal's."""
@@ -221,7 +221,7 @@ class EntryBuilder:
             return []
         homes = [self._deriver.get_statement(state).session for state in derivation.states]
         others = [home for home in dict.fromkeys(homes) if home != question.session]
-        # What was forgotten is told nowhere, not even where it was told first.
+        # What was forgotten is stated nowhere, not even where it was stated first.
         return others or list(dict.fromkeys(homes))
 
     def _list_withheld(self, question: WrittenQuestion, derivation: Derivation) -> list[str]:

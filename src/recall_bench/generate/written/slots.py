@@ -1,7 +1,7 @@
 """Slots in a written text: `{pool-cap.3}`, `{rent=£1,450}`, `{@57:long}`.
 
 A slot holds a value that another seed may draw anew. It names a fact and one of its states, gives
-the value where the fact is told first, or names a date by its story day.
+the value where the fact is stated first, or names a date by its story day.
 """
 
 import re
@@ -31,7 +31,7 @@ class FactState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotDefinition:
-    """The value of a state where it is told first."""
+    """The value of a state where it is stated first."""
 
     value: str = ""
     """As written; a date is `@57`."""

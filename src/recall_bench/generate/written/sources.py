@@ -30,7 +30,7 @@ MANNERS = (
     "planned",
     "dropped",
 )
-"""The manners in which a state is told."""
+"""The manners in which a state is stated."""
 
 KINDS = (
     "single-fact two-hop three-hop list comparison count sum order duration date current-value "
@@ -180,7 +180,7 @@ class WrittenSources:
 
     @cached_property
     def definitions(self) -> Mapping[FactState, SlotDefinition]:
-        """The value of every state; planned ones first, then those told in the days."""
+        """The value of every state; planned ones first, then those stated in the days."""
         found = {
             FactState(key, number): SlotDefinition(value=state.value)
             for key, fact in self.story.facts.items()

@@ -22,7 +22,7 @@ class PersonaHistory:
 
     @property
     def episodes(self) -> tuple[Episode, ...]:
-        """The days that are told."""
+        """The days with the rules in them."""
         return tuple(each for each in self.scenario.episodes if each.day <= HISTORY_DAYS)
 
 
@@ -38,9 +38,9 @@ def load_history(persona: str) -> PersonaHistory:
 def insert_telling(text: str, telling: RuleTelling) -> str:
     r"""The log of a day with a telling at the end of its session; a new session goes to the end.
 
-    >>> told = RuleTelling(day=1, session="b", by="Ada", heading="Tags", text="Tags begin with v.")
-    >>> insert_telling("# session: b\nQuiet.\n\n# session: c\nRain.", told)
-    '# session: b\nQuiet.\n\n### Tags\nTags begin with v.\n\n# session: c\nRain.'
+    >>> telling = RuleTelling(day=1, session="b", by="Ada", heading="Tags", text="Begin with v.")
+    >>> insert_telling("# session: b\nQuiet.\n\n# session: c\nRain.", telling)
+    '# session: b\nQuiet.\n\n### Tags\nBegin with v.\n\n# session: c\nRain.'
     """
     heading = "" if telling.heading is None else f"### {telling.heading}\n"
     added = heading + telling.text.strip()
