@@ -173,7 +173,9 @@ def pageless(arguments: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_a_run_that_passes_is_kept_and_told(workflow: Workflow, arguments: dict[str, str]) -> None:
+def test_a_run_that_passes_is_kept_and_reported(
+    workflow: Workflow, arguments: dict[str, str]
+) -> None:
     code = workflow.run(**arguments, rules="gate.yaml")
 
     assert code == 0
@@ -188,7 +190,7 @@ def test_a_run_that_passes_is_kept_and_told(workflow: Workflow, arguments: dict[
 
 
 @pytest.mark.slow
-def test_a_run_that_fails_is_told_before_the_job_fails(
+def test_a_run_that_fails_is_reported_before_the_job_fails(
     workflow: Workflow, pageless: dict[str, str]
 ) -> None:
     (workflow.folder / "gate.yaml").write_text("minScore: 100\n")

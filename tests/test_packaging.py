@@ -117,7 +117,7 @@ def test_the_image_installs_a_whole_wheel_that_runs(
     assert Path(found.stdout.strip()).is_relative_to(environment)
 
 
-def test_the_image_is_for_nobody_in_particular() -> None:
+def test_the_image_names_no_user() -> None:
     *_, last = read_dockerfile(ROOT / "Dockerfile")
 
     assert last.base.endswith("-slim")

@@ -95,7 +95,7 @@ def test_a_challenge_tells_no_seed_before_its_reveal(invoke: Invoke, challenge: 
     assert seed not in ran.out + ran.err
 
 
-def test_everybody_can_verify_a_revealed_challenge(
+def test_everyone_can_verify_a_revealed_challenge(
     invoke: Invoke,
     challenge: Path,
     monkeypatch: pytest.MonkeyPatch,

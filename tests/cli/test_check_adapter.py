@@ -131,7 +131,7 @@ def test_an_adapter_in_a_file_is_checked(invoke: Invoke, tmp_path: Path) -> None
         ("localhost:50051", "or grpc://localhost:50051 for gRPC"),
     ],
 )
-def test_a_system_that_is_not_python_is_told_how_it_is_named(
+def test_a_system_that_is_not_python_receives_how_it_is_named(
     invoke: Invoke, adapter: str, advice: str
 ) -> None:
     Path("bin").mkdir()

@@ -190,7 +190,7 @@ def test_locomo_is_taken_from_the_real_folder_and_located(
     assert [file["state"] for file in card["entry"]["files"]] == ["complete", "complete"]
 
 
-def test_a_log_is_told_every_tenth_of_a_large_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_is_reported_every_tenth_of_a_large_file(capsys: pytest.CaptureFixture[str]) -> None:
     with open_watch() as watch:
         for done in range(0, 100_000_001, 1_000_000):
             watch.update("large.json", done, 100_000_000)

@@ -147,7 +147,7 @@ def test_a_part_switched_off_and_another_are_two_runs(run: Run) -> None:
     assert numbers() == ["run-1", "run-2"]
 
 
-def test_the_hybrid_searches_what_it_made_of_a_history_when_told_to(run: Run) -> None:
+def test_the_hybrid_searches_what_it_made_of_a_history_on_request(run: Run) -> None:
     shown = run("--adapter", "hybrid", "--mode", "consolidated", "--skip-qa", "--floors")
 
     assert shown.code == 0, shown.err
@@ -156,7 +156,7 @@ def test_the_hybrid_searches_what_it_made_of_a_history_when_told_to(run: Run) ->
     assert report()["controls"][0]["groups"], "the floors are raw"
 
 
-def test_who_cannot_consolidate_is_not_told_to(run: Run) -> None:
+def test_a_system_that_cannot_consolidate_is_not_asked_to(run: Run) -> None:
     shown = run("--adapter", "bm25", "--mode", "consolidated")
 
     assert shown.code == 2

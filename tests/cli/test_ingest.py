@@ -195,7 +195,7 @@ def test_questions_that_cannot_be_answered_are_counted_before_the_run(
     assert "nobody can know" not in run("--into", "s").err
 
 
-def test_a_value_that_is_told_too_late_is_not_known_in_time(run: Run, retold: Path) -> None:
+def test_a_value_that_is_reported_too_late_is_not_known_in_time(run: Run, retold: Path) -> None:
     _ask_for(retold, 2, "$412.")
     _say(retold, 4, "For $412 the")
 

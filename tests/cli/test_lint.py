@@ -31,7 +31,7 @@ def test_a_dataset_without_ends_with_0(tmp_path: Path, invoke: Invoke) -> None:
     assert shown.err == ""
 
 
-def test_the_personas_of_the_package_are_looked_at_unless_told(invoke: Invoke) -> None:
+def test_the_personas_of_the_package_are_looked_at_by_default(invoke: Invoke) -> None:
     shown = invoke("lint", "--personas", "harbour-office")
 
     assert shown.code == 0

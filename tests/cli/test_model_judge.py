@@ -357,7 +357,7 @@ def test_a_base_url_moves_a_model(run: Bench) -> None:
         assert started["plan"][who]["model"] == run.spec
 
 
-def test_the_window_is_shown_as_told(run: Bench) -> None:
+def test_the_window_is_shown_as_given(run: Bench) -> None:
     """Ten tokens hold no day of this story; the whole day holds more than two hundred."""
     run("--judge-memory-window", "1", "--judge-shows", "full", into="full")
     full = sizes(run)

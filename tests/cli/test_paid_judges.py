@@ -103,7 +103,7 @@ def test_a_judge_that_is_gone_is_exit_6_and_the_same_command_goes_on(
     assert "16 calls" in second.out
 
 
-def test_a_balanced_review_is_told_in_the_report(run: Run, tmp_path: Path) -> None:
+def test_a_balanced_review_is_reported_in_the_report(run: Run, tmp_path: Path) -> None:
     first = judge(tmp_path, "first", MOSTLY)
     second = judge(tmp_path, "second", f"return {RIGHT} | {{'completeness': 1}}")
 

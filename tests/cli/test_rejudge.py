@@ -114,7 +114,7 @@ def test_a_python_judge_gives_the_same_marks_again(recorded: Run, again: Run) ->
     assert marks("new") == marks("old")
 
 
-def test_the_new_run_is_told_in_short_and_its_tables_with_verbose(
+def test_the_new_run_is_reported_in_short_and_its_tables_with_verbose(
     recorded: Run, again: Run
 ) -> None:
     recorded()

@@ -186,7 +186,7 @@ def test_the_lifecycle_decides_what_feeding_costs(
     assert count(Path("r"), "ingested") == fed
 
 
-def test_outputs_go_where_they_are_told(invoke: Invoke, data: Path) -> None:
+def test_outputs_go_where_the_options_say(invoke: Invoke, data: Path) -> None:
     shown = invoke(
         *("run", "--data", data, *SWEEP, "--no-heatmap-png"),
         *("--json-out", "out/scores.json", "--progress-jsonl", "p.jsonl"),

@@ -37,7 +37,7 @@ def test_a_run_prints_one_screen_with_page_and_next_commands(invoke: Invoke, dat
     assert lines[-1].strip().startswith("recall-bench compare 'my run' OTHER_RUN")
 
 
-def test_the_command_for_a_longer_story_is_told(invoke: Invoke, data: Path) -> None:
+def test_the_command_for_a_longer_story_is_reported(invoke: Invoke, data: Path) -> None:
     words = ("run", "-j", "stub", "-r", "7d", "--no-page", "--no-heatmap-png")
     half = invoke(*words, "-p", "executive-assistant", "-a", "bm25", "-o", "half")
     own = invoke(*words, "-r", "3d", "-d", data, "-o", "own")

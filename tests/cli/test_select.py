@@ -85,7 +85,7 @@ def test_a_selector_that_crashes_is_reported_and_the_run_goes_on(
     assert "lost" in failed["message"]
 
 
-def test_names_that_are_not_on_disk_are_extra_and_told(select: Select, tmp_path: Path) -> None:
+def test_names_that_are_not_on_disk_are_extra_and_reported(select: Select, tmp_path: Path) -> None:
     (tmp_path / "picks.py").write_text(
         "def select(prompt, memories):\n    return ['memory/kiln.md', 'memory/ghost.md']\n"
     )

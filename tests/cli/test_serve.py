@@ -163,7 +163,7 @@ class Stand:
     ],
     ids=["by default", "grpc", "http"],
 )
-def test_it_serves_where_it_is_told_and_says_so(
+def test_it_serves_at_the_given_address_and_says_so(
     invoke: Invoke,
     monkeypatch: pytest.MonkeyPatch,
     words: tuple[str, ...],

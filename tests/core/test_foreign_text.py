@@ -53,7 +53,7 @@ def test_english_stays_as_it_is(english: str) -> None:
         ("كم ثمن الفرن الآن؟", "ar"),
     ],
 )
-def test_the_language_is_told_by_letters_or_frequent_words(text: str, language: str) -> None:
+def test_the_language_is_stated_by_letters_or_frequent_words(text: str, language: str) -> None:
     assert guess_language(text) == language
 
 

@@ -173,7 +173,7 @@ def test_the_same_words_are_evidence_wherever_their_speaker_says_them(write: Wri
     assert [evidence.turn for evidence in cited(write(plain(item(echo))))] == [1, 2]
 
 
-def test_the_same_words_of_somebody_else_will_do_where_nobody_else_says_them(write: Write) -> None:
+def test_the_same_words_of_another_will_do_where_no_other_says_them(write: Write) -> None:
     echo = conversation(("Assistant", BEE))
 
     assert cited(write(plain(item(echo)))) == (Evidence(day=1, turn=0, speaker="assistant"),)

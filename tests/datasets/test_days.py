@@ -177,7 +177,7 @@ def test_days_are_named_with_four_digits_at_least() -> None:
     assert [name_day_file(day) for day in (1, 12345)] == ["day-0001.md", "day-12345.md"]
 
 
-def test_missing_days_are_told_run_by_run() -> None:
+def test_missing_days_are_stated_run_by_run() -> None:
     assert list(find_gaps({3, 4, 8}, lambda day: day != 6)) == [(1, 2), (5, 5), (7, 7)]
     assert list(find_runs([])) == []
     assert format_days([4]) == "day 4"

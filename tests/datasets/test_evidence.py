@@ -107,7 +107,7 @@ def test_of_sentences_with_the_same_fact_the_one_about_the_question_is_quoted() 
     assert found == ["It was painted yellow."]
 
 
-def test_where_the_reference_is_inferred_every_cited_day_is_heard() -> None:
+def test_where_the_reference_is_inferred_every_cited_day_is_received() -> None:
     found = supported("Twice as often", 1, 2, 5, asked="How often was the crane spoken of?")
 
     assert {passage.day for passage in found} == {1, 2, 5}
@@ -132,7 +132,7 @@ def test_never_more_than_a_few_sentences() -> None:
 
 
 @pytest.mark.parametrize("expects", [Expects.ABSTAIN, Expects.WITHHOLD])
-def test_what_is_not_to_be_told_has_no_support(expects: Expects) -> None:
+def test_what_is_not_to_be_stated_has_no_support(expects: Expects) -> None:
     assert supported("It lifts 40 tons.", 1, expects=expects) == []
 
 

@@ -94,7 +94,7 @@ def test_so_has_a_history_that_is_fed_as_days(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("ingest", RETOLD)
-def test_a_day_told_again_keeps_all_but_its_words(folder: Path, ingest: Ingest) -> None:
+def test_a_day_stated_again_keeps_all_but_its_words(folder: Path, ingest: Ingest) -> None:
     scenario = load_persona(folder, arcs=STORY, ingest=ingest)
 
     assert scenario.fed_episodes == scenario.retold != scenario.episodes
@@ -164,7 +164,7 @@ def test_the_digest_leaves_out_the_form_that_is_not_fed(folder: Path) -> None:
     assert (digest(folder, Ingest.DAYS), digest(folder, Ingest.TOOL_CALLS)) == before
 
 
-def test_a_day_told_again_has_the_date_of_its_log(folder: Path) -> None:
+def test_a_day_stated_again_has_the_date_of_its_log(folder: Path) -> None:
     for day, told in ((1, 1), (2, 2), (3, 2), (6, 5)):
         weekday = date(2026, 2, told).strftime("%A")
         write_day(folder, day, f"### Log\n\nQuiet on {weekday}, 2026-02-{told:02}.\n")

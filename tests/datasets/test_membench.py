@@ -189,7 +189,7 @@ def test_gold_is_what_the_user_said_in_its_step(
     ("category", "turns"),
     [("lowlevel_rec", [3]), ("RecMultiSession", [3]), ("highlevel_rec", [2, 3]), ("noisy", [2])],
 )
-def test_what_the_assistant_recommended_the_assistant_told(
+def test_what_the_assistant_recommended_the_assistant_stated(
     write: Write, category: str, turns: list[int]
 ) -> None:
     scenario = first(write(sessions([1, 0]), name=f"{category}.json"))

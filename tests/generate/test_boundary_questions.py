@@ -92,7 +92,7 @@ def test_a_session_that_knows_a_part_gets_that_part_only(folder: Path) -> None:
     ]
 
 
-def test_what_everybody_knows_may_be_told_too(folder: Path) -> None:
+def test_what_everyone_knows_may_be_said_too(folder: Path) -> None:
     path = folder / "persona.yaml"
     text = path.read_text(encoding="utf-8")
     path.write_text(f"{text}sharedKnowledge: [The lender of the mill is Banks and Sons]\n")
@@ -136,7 +136,7 @@ def test_what_is_no_secret_of_the_session_is_rejected_with_its_twin(
     assert not (folder / "qa-14d" / "questions.yaml").exists()
 
 
-def test_a_refusal_ends_when_a_later_day_tells_everybody(folder: Path) -> None:
+def test_a_refusal_ends_when_a_later_day_tells_everyone(folder: Path) -> None:
     path = folder / "memories-14d" / "day-0012.md"
     path.write_text(path.read_text(encoding="utf-8").replace("plank", "£3,500 for plank"))
 

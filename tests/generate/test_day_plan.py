@@ -125,7 +125,7 @@ def test_the_longer_an_arc_the_sparser_its_days(length: int, every: int) -> None
     assert choose_arc_days(arc(1, length), MONDAY) == {*weekdays[::every], 1, length}
 
 
-def test_events_beliefs_and_both_ends_are_told_even_at_weekends() -> None:
+def test_events_beliefs_and_both_ends_are_stated_even_at_weekends() -> None:
     told = choose_arc_days(
         arc(6, 62, directives=on(13, 14), wrong_day=20, corrected_day=27), MONDAY
     )
@@ -155,7 +155,7 @@ def test_a_story_without_gaps_tells_every_day_on_which_an_arc_goes_on() -> None:
     assert days(plan) == [*range(3, 21), *range(31, 34)]
 
 
-def test_a_filling_day_tells_the_arc_that_was_told_longest_ago() -> None:
+def test_a_filling_day_tells_the_arc_that_was_stated_longest_ago() -> None:
     plan = plan_story(PERSONA, story(arc(1, 300), arc(2, 300, name="b"), arc(3, 300, name="c")))
 
     week = [(planned.day, planned.kind, planned.arcs) for planned in plan.days[3:5]]
@@ -195,7 +195,7 @@ def test_a_session_that_only_hears_of_things_is_closed_when_it_is_closed() -> No
     assert heard == [9, 10]
 
 
-def test_a_day_that_must_be_told_is_the_principals_when_no_arc_can_be() -> None:
+def test_a_day_that_must_be_stated_is_the_principals_when_no_arc_can_be() -> None:
     rooms = (Session(id="crew", kind="group", first_day=3), PERSONA.sessions[1])
     plan = plan_story(PERSONA, story(arc(1, 4), sessions=rooms, has_gaps=False))
 
@@ -204,14 +204,14 @@ def test_a_day_that_must_be_told_is_the_principals_when_no_arc_can_be() -> None:
     assert first.density is DayDensity.QUIET
 
 
-def test_days_that_must_be_told_and_cannot_be_are_said_together() -> None:
+def test_days_that_must_be_stated_and_cannot_be_are_said_together() -> None:
     rooms = tuple(room.replace(first_day=3) for room in PERSONA.sessions)
 
     with pytest.raises(Problems, match=r"days 1–2: an arc is active and no session is open"):
         plan_story(PERSONA, story(arc(1, 4), sessions=rooms, has_gaps=False))
 
 
-def test_what_belongs_to_an_isolated_session_is_heard_of_nowhere_else() -> None:
+def test_what_belongs_to_an_isolated_session_is_received_of_nowhere_else() -> None:
     rooms = (Session(id="crew", kind="group", isolated=True), PERSONA.sessions[1])
     told = arc(1, 10, referenced_sessions=("principal",), directives=on(2))
     plan = plan_story(PERSONA, story(told, sessions=rooms))

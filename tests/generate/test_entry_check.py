@@ -296,7 +296,7 @@ def test_what_stays_in_another_room_is_not_said_here() -> None:
     assert "nobody here has heard" in problems(f"{LONG}It came to $777.", here)[0]
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_stated_at_once() -> None:
     found = problems("### Hoses\nOn day 3 we heard of $777.", on_day(9, PUMP))
 
     assert len(found) > 4

@@ -135,7 +135,7 @@ def test_a_day_of_the_world_taken_away_in_the_middle_of_overwriting_is_written_a
     assert lines[-1].endswith(f"({done.wanted} unique)")
 
 
-def test_what_was_told_before_is_looked_at_once_however_long_the_story(
+def test_what_was_stated_before_is_looked_at_once_however_long_the_story(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = nursery(tmp_path)

@@ -230,7 +230,7 @@ def test_a_projects_title_names_it_from_the_first_day() -> None:
     assert told(thread, day=1).startswith("Project Turnstile (project)\nTurnstile is a door.")
 
 
-def test_a_value_that_has_been_heard_is_known_even_if_it_comes_again() -> None:
+def test_a_value_that_has_been_received_is_known_even_if_it_comes_again() -> None:
     thread = arc("project", "The pump", "It costs $90.", (3, "A pump for $90"), (20, "$90 is paid"))
 
     assert "It costs $90." not in told(thread, day=2)

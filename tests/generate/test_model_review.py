@@ -79,7 +79,7 @@ def test_each_question_is_put_once_with_its_days(folder: Path) -> None:
     assert found.exit_code == 0
 
 
-def test_what_everybody_knows_is_shown_too(folder: Path) -> None:
+def test_what_everyone_knows_is_shown_too(folder: Path) -> None:
     path = folder / "persona.yaml"
     known = {"sharedKnowledge": ["The lock is on the east side"]}
     path.write_text(json.dumps({**json.loads(path.read_text()), **known}))

@@ -100,7 +100,7 @@ def test_with_its_questions_it_is_verified_and_has_no_errors(told: Path, tmp_pat
     assert lint_story(folder, arcs=ARCS).count(Severity.ERROR) == 0
 
 
-def test_the_days_told_are_known_before_they_are_played(tmp_path: Path) -> None:
+def test_the_days_stated_are_known_before_they_are_played(tmp_path: Path) -> None:
     layout, recipe = (
         Layout(tmp_path / "milo", "arcs-200d.yaml"),
         WorldRecipe(trade="er-physician", seed=3),

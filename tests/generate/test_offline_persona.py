@@ -271,7 +271,7 @@ def test_a_broken_world_can_be_overwritten(rosa: Path, made: Path) -> None:
     assert digest_folder(rosa) == digest_folder(made)
 
 
-def test_another_description_is_refused_and_overwrites_only_if_told(rosa: Path) -> None:
+def test_another_description_is_refused_and_overwrites_only_on_request(rosa: Path) -> None:
     before = digest_folder(rosa)
     with pytest.raises(UsageError, match="--overwrite"):
         create(rosa, prompt="A lawyer")

@@ -50,7 +50,7 @@ def draw(seed: int = 42, **wanted: Any) -> list[Any]:
     return list(draw_procedure_stories(request))
 
 
-def test_sixty_tasks_are_told_and_asked_in_three_ways() -> None:
+def test_sixty_tasks_are_stated_and_asked_in_three_ways() -> None:
     stories = draw()
 
     assert Counter(story.variant for story in stories) == {MEMORY: 2, FLOOR: 2, CEILING: 2}
@@ -69,7 +69,7 @@ def test_sixty_tasks_are_told_and_asked_in_three_ways() -> None:
     assert {story.variant for story in draw(only=(FLOOR,))} == {FLOOR}
 
 
-def test_evidence_is_where_a_rule_is_told_and_days_keep_what_they_had() -> None:
+def test_evidence_is_where_a_rule_is_stated_and_days_keep_what_they_had() -> None:
     for story in draw(only=(MEMORY,)):
         persona = story.scenario.id.partition("-")[2]
         source, history = load_tasks(persona), load_history(persona)

@@ -220,7 +220,7 @@ def test_the_file_is_the_same_however_many_calls_are_made_at_once(
     assert files(folder) == files(other)
 
 
-def test_days_told_since_are_asked_about_once(folder: Path) -> None:
+def test_days_stated_since_are_asked_about_once(folder: Path) -> None:
     for day in (12, 13, 14):
         (folder / "memories-14d" / f"day-{day:04}.md").unlink()
     asked(folder)

@@ -58,7 +58,7 @@ def test_an_entry_may_word_the_numbers_of_the_notes_anew_and_may_not_change_them
     )
 
 
-def test_a_fact_is_told_under_the_topic_of_its_matter() -> None:
+def test_a_fact_is_stated_under_the_topic_of_its_matter() -> None:
     blocks = tuple(DayBlock("crew", name, f"{name}: £{sum_}.") for name, sum_ in MATTERS.items())
     facts = tuple(DueFact(name, f"£{sum_}", ()) for name, sum_ in MATTERS.items())
     notes = SessionNotes(1, "crew", blocks, facts)
@@ -124,7 +124,7 @@ def test_words_that_the_log_quotes_may_be_spoken() -> None:
     assert count_coverage("User: They eat off these!\nAssistant: £40.", day) == (1, 2)
 
 
-def test_who_writes_a_dialogue_is_told_who_takes_part() -> None:
+def test_the_writer_of_a_dialogue_learns_who_takes_part() -> None:
     persona = read_persona(SOURCES / "harbour-office")
     session = next(each for each in persona.sessions if len(each.participants) > 1)
     prompt = build_conversation_prompt(persona, make_day(**{session.id: NOTED}))

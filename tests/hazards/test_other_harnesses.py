@@ -131,7 +131,7 @@ def test_an_accuracy_of_zero_where_nothing_was_read(tmp_path: Path) -> None:
     assert JUDGED not in render_page(report)
 
 
-def test_results_nobody_can_score_again(tmp_path: Path) -> None:
+def test_results_no_one_can_score_again(tmp_path: Path) -> None:
     """The file holds gold, hits and ranks: every recall can be counted from it alone."""
     found = RetrievalReply(passages=(Passage(text="Rain again."), Passage(text="I bought a kite.")))
     done = evaluated(tmp_path, [chat()], Finder(lambda lived, _: found), skip_qa=True)

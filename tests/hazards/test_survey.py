@@ -262,7 +262,7 @@ def test_a_budget_that_rivals_alone_keep(tmp_path: Path) -> None:
     assert {int(found[1]) for name in figures if (found := re.search(r"@(\d+)$", name))} == {1, 3}
 
 
-def test_a_boundary_nobody_can_keep(plan: Plan, scenario: Scenario) -> None:
+def test_a_boundary_no_one_can_keep(plan: Plan, scenario: Scenario) -> None:
     """12. A question carries who asks and when; who cannot know that is not asked about it."""
     item = question("pay", BOUNDARY).replace(session="hr")
     asked = item.ask("ada", datetime(2024, 1, 3))
@@ -316,7 +316,7 @@ def test_a_key_that_forgets_what_an_answer_depends_on(plan: Plan) -> None:
     assert len(names) == 6
 
 
-def test_sampling_nobody_can_repeat(tmp_path: Path) -> None:
+def test_sampling_no_one_can_repeat(tmp_path: Path) -> None:
     """19. The order is seeded, the seed is on the report, and a part is the same part again."""
     told = [chat(qa=[KITE | {"question": f"What is {n}?"} for n in range(12)]), chat(name="bob")]
     part = {"max_scenarios": 1, "skip_qa": True}

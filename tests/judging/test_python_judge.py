@@ -154,7 +154,7 @@ async def test_the_settings_reach_a_class(tmp_path: Path) -> None:
     assert await judge.judge(SHOWN) == Verdict.of(2, 0, 1)
 
 
-def test_settings_that_nobody_takes_are_refused(tmp_path: Path) -> None:
+def test_settings_that_no_one_takes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="'points' has no effect"):
         load_judge(written(tmp_path, FUNCTION), {"points": 2})
     with pytest.raises(UsageError, match="'points' has no effect"):

@@ -73,7 +73,7 @@ def test_a_mapping_may_leave_out_the_reason() -> None:
     assert parse_marks({"correctness": 1, "completeness": 0, "grounded": 1}) == Verdict.of(1, 0, 1)
 
 
-def test_the_strict_reader_can_be_told_which_keys_were_asked_for() -> None:
+def test_the_strict_reader_can_learn_which_keys_were_asked_for() -> None:
     asked = ("reason", "correctness", "completeness", "grounded")
     ours = BARE.replace("hallucination", "grounded").replace("reasoning", "reason")
 

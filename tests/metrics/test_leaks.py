@@ -71,7 +71,7 @@ def test_without_a_string_only_a_judge_that_says_what_it_noticed_measures() -> N
 
 
 @pytest.mark.parametrize("disclosure", [None, Disclosure.ANSWER])
-def test_what_may_be_told_is_no_leak(disclosure: Disclosure | None) -> None:
+def test_what_may_be_said_is_no_leak(disclosure: Disclosure | None) -> None:
     open_truth = UNMARKED.replace(disclosure=disclosure)
 
     assert count_leaks([GuardedAnswer(open_truth, "Rye.", (Finding.LEAK,))]) == Leaks()

@@ -64,7 +64,7 @@ def test_a_difference_either_way_needs_the_same() -> None:
         (1.5, DifferenceSpread(deviation=2.0), 1),
     ],
 )
-def test_so_many_questions_notice_it_as_often_as_stated(
+def test_that_many_questions_notice_it_as_often_as_stated(
     difference: float, spread: DifferenceSpread, asks: int
 ) -> None:
     needed = find_sample_size(difference, spread, asks=asks)

@@ -196,7 +196,7 @@ def test_where_many_are_lost_the_band_is_what_the_draws_say() -> None:
     assert found.curve[0].high == found.curve[1].high
 
 
-def test_a_stretch_with_a_loss_is_told_by_draws() -> None:
+def test_a_stretch_with_a_loss_is_reported_by_draws() -> None:
     """Of a hundred draws with one loss in a hundred, hardly any holds four."""
     found = lived((0, 10), *[(10.0, None)] * 99)
 
@@ -263,7 +263,7 @@ def test_a_loss_seen_late_is_not_taken_to_have_happened_late() -> None:
     assert found.curve[0].share == pytest.approx(1, abs=0.01)
 
 
-def test_groups_are_told_apart() -> None:
+def test_groups_are_distinguished() -> None:
     facts = [
         FactLifetime(persona="p", question=f"{name}{number}", known_for=0, lost_by=age)
         for name, age in (("a", 10), ("b", 40))

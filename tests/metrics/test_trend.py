@@ -266,7 +266,7 @@ def test_slopes_that_agree_at_other_heights_leave_the_slope_as_open() -> None:
     assert (far.low, far.high) == (0.0, 1.0)
 
 
-def test_one_question_that_differs_is_told_by_draws() -> None:
+def test_one_question_that_differs_is_reported_by_draws() -> None:
     found = asked([[0.0] * 6] * 69 + [[0, 0, 0, 1, 1, 1]])
 
     assert not found.is_agreed

@@ -38,7 +38,9 @@ def test_a_picture_is_drawn_as_its_name_says(reports: list[AuditReport], tmp_pat
         assert f">{kind.value}</text>" in svg
 
 
-def test_several_judges_are_told_apart_by_name(reports: list[AuditReport], tmp_path: Path) -> None:
+def test_several_judges_are_distinguished_by_name(
+    reports: list[AuditReport], tmp_path: Path
+) -> None:
     write_audit_chart(reports, tmp_path / "audit.svg")
 
     svg = (tmp_path / "audit.svg").read_text(encoding="utf-8")
@@ -53,7 +55,7 @@ def test_judges_of_one_name_are_numbered(reports: list[AuditReport]) -> None:
     assert "oracle 1 (2) gives" in described
 
 
-def test_the_picture_is_also_told_in_words(reports: list[AuditReport]) -> None:
+def test_the_picture_is_also_reported_in_words(reports: list[AuditReport]) -> None:
     described = str(build_audit_chart(reports)["description"])
 
     assert "stub 1 gives a pass in correctness to: right 0 %" in described

@@ -50,7 +50,7 @@ async def test_it_reads_at_a_hundred_and_four_columns(
     assert max(len(line) for line in table.splitlines()) <= 104
 
 
-async def test_the_bill_and_the_failures_are_told(
+async def test_the_bill_and_the_failures_are_reported(
     scenario: Scenario, items: tuple[AuditItem, ...]
 ) -> None:
     table = render_audit(await audit_judge(Costly(), [scenario], items[:30]))

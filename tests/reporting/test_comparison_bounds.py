@@ -60,7 +60,7 @@ def compare(*folders: RunFolder) -> ComparisonReport:
     return compare_runs(folders, resamples=500)
 
 
-def test_the_run_that_cannot_be_told_from_silence_is_named_first(tmp_path: Path) -> None:
+def test_the_run_that_cannot_be_distinguished_from_silence_is_named_first(tmp_path: Path) -> None:
     good = write_run(tmp_path / "a", "good", [FULL, SILENT])
     silent = write_run(tmp_path / "b", "silent", [SILENT])
 

@@ -218,7 +218,7 @@ def test_figures_that_are_invalid_are_said_to_be(log: Path) -> None:
     assert "of nothing: no test has a class" in render_log(read_log(log))
 
 
-def test_a_run_that_is_told_again_is_not_added_again(log: Path) -> None:
+def test_a_run_that_is_reported_again_is_not_added_again(log: Path) -> None:
     append_entry(log, entry(suite(5, 5)))
     second = append_entry(log, entry(suite(6, 4), minute=1))
     before = log.read_bytes()

@@ -98,7 +98,9 @@ def test_the_other_way_round_it_is_worse_by_as_much(tmp_path: Path) -> None:
     assert (ours.wins, ours.losses) == (theirs.losses, theirs.wins)
 
 
-def test_a_small_difference_is_not_told_and_what_could_have_been_seen_is(tmp_path: Path) -> None:
+def test_a_small_difference_is_not_reported_and_what_could_have_been_seen_is(
+    tmp_path: Path,
+) -> None:
     report = compared(run(tmp_path / "a", points(2)), run(tmp_path / "b", points(2, q0=6, q1=0)))
 
     assert report.conclusions[0].startswith(
@@ -164,7 +166,7 @@ def test_a_failed_answer_counts_as_no_points_and_an_unjudged_one_is_missing(
     assert found.hallucination.comparison.difference.trials == 3
 
 
-def test_leaks_are_compared_where_a_secret_could_be_told(tmp_path: Path) -> None:
+def test_leaks_are_compared_where_a_secret_could_be_reported(tmp_path: Path) -> None:
     asked = question("pay", "information-boundary", disclosure=Disclosure.REFUSE)
     items = (asked.replace(truth=asked.truth.replace(withheld=("90,000",))), question("cat"))
     folders = []
@@ -348,7 +350,7 @@ def test_several_runs_are_ranked_and_corrected_for_being_several(tmp_path: Path)
     assert shown.index("C scripted 1") < shown.index("B better 2") < shown.index("A scripted 1")
 
 
-def test_what_one_run_alone_would_tell_is_not_told_by_two(tmp_path: Path) -> None:
+def test_what_one_run_alone_would_tell_is_not_reported_by_two(tmp_path: Path) -> None:
     """Six of six questions up is 1 in 32 by chance; two runs have two chances."""
     better = points(2, **lifted(0, 1, 2, 3, 4, 5))
     a, b, c = (run(tmp_path / n, points(2) if n == "a" else better) for n in "abc")

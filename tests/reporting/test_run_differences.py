@@ -92,7 +92,7 @@ def test_two_readers_must_be_one() -> None:
     assert differences(read, read.replace(reader=READER.replace(version="2"))) == ["reader"]
 
 
-def test_personas_and_what_was_told_and_asked_of_them() -> None:
+def test_personas_and_what_was_reported_and_asked_of_them() -> None:
     (card,) = PLAN.scenarios
 
     assert differences(PLAN, PLAN.replace(scenarios=(card, card.replace(id="bob")))) == ["personas"]

@@ -70,7 +70,7 @@ def test_the_cost_of_every_call_is_in_the_report_and_the_result(story: Story) ->
     }
 
 
-def test_each_judge_s_part_of_the_cost_is_told(tmp_path: Path) -> None:
+def test_each_judge_s_part_of_the_cost_is_reported(tmp_path: Path) -> None:
     story = ada_story(tmp_path, appellate=SENIOR)
     story.answer(trial("cat"))
     twice = CALL + CALL
@@ -239,7 +239,7 @@ def found(*findings: Finding) -> Verdict:
     return Verdict(marks=POOR.marks, findings=findings)
 
 
-def test_leaks_and_over_refusal_are_told_apart(tmp_path: Path) -> None:
+def test_leaks_and_over_refusal_are_distinguished(tmp_path: Path) -> None:
     story = boundary_run(tmp_path, judge=WRITTEN)
     story.both(trial("pay"), found(Finding.LEAK))
     story.both(trial("age"), found())

@@ -25,7 +25,7 @@ def contrasted(folders: list[RunFolder]) -> Contrast:
     return compare_runs(folders, resamples=100).contrasts[0]
 
 
-def test_a_system_is_told_apart_from_itself_as_rarely_as_stated(tmp_path: Path) -> None:
+def test_a_system_is_distinguished_from_itself_as_rarely_as_stated(tmp_path: Path) -> None:
     chance, items = default_rng(5), questions(20, "factual-recall", "synthesis")
     overall = categories = 0
     for number in range(ROUNDS):

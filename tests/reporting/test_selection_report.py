@@ -76,7 +76,7 @@ def test_what_a_selector_says_beside_its_names_is_kept(tmp_path: Path) -> None:
     assert f"Presearch (2/4):\n  {KILN}\n  {MARKET}\n" in path.read_text()
 
 
-def test_near_misses_and_names_that_are_not_there_are_told(tmp_path: Path) -> None:
+def test_near_misses_and_names_that_are_not_there_are_reported(tmp_path: Path) -> None:
     loud = MemorySelection(names=(KILN, MARKET, SISTER, "memory/ghost.md"))
 
     text = render_text(run(tmp_path, Picks(one=loud, two=loud, quiet=loud)).report)
@@ -86,7 +86,7 @@ def test_near_misses_and_names_that_are_not_there_are_told(tmp_path: Path) -> No
     assert "Named and not on disk:\n    3 × memory/ghost.md" in text
 
 
-def test_figures_that_lack_a_test_are_not_told_as_if_they_were_whole(tmp_path: Path) -> None:
+def test_figures_that_lack_a_test_are_not_reported_as_if_they_were_whole(tmp_path: Path) -> None:
     selected = run(
         tmp_path, Picks(one=MemorySelection(names=(KILN,)), quiet=MemorySelection(names=()))
     )

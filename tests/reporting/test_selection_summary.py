@@ -94,7 +94,7 @@ def test_a_false_alarm_is_a_quiet_test_that_recalled_something() -> None:
     assert (share.count, share.of) == (1, 2)
 
 
-def test_what_is_over_recalled_together_is_told() -> None:
+def test_what_is_over_recalled_together_is_reported() -> None:
     found = summarise_tests(ROWS)
 
     assert [(each.names, each.tests) for each in found.extra_together] == [((C, D), 2)]

@@ -176,7 +176,7 @@ def test_compare_says_that_the_order_depends_on_the_judge(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_what_the_judges_say_of_an_order_is_told_apart(
+def test_what_the_judges_say_of_an_order_is_distinguished(
     tmp_path: Path, marks: dict[str, Marks], order: OrderAgreement
 ) -> None:
     runs = [write(tmp_path / "even", EVEN, "even"), write(tmp_path / "other", marks, "other")]
@@ -184,7 +184,7 @@ def test_what_the_judges_say_of_an_order_is_told_apart(
     assert compare_runs(runs, resamples=500).contrasts[0].order is order
 
 
-def test_the_gate_goes_by_the_judge_it_is_told(run: RunFolder) -> None:
+def test_the_gate_goes_by_the_named_judge(run: RunFolder) -> None:
     first = run.plan.judge_names[0]
 
     usual = check_run(run, None, GateRules(min_score=90))
@@ -214,7 +214,7 @@ def test_the_gate_compares_both_runs_by_the_same_judge(tmp_path: Path) -> None:
     assert list(found.judges.values())[:2] == [CheckOutcome.PASSED, CheckOutcome.FAILED]
 
 
-def test_compare_goes_by_the_judge_it_is_told(tmp_path: Path) -> None:
+def test_compare_goes_by_the_named_judge(tmp_path: Path) -> None:
     for name, marks in (("even", EVEN), ("flipped", FLIPPED)):
         write(tmp_path / name, marks, name)
     words = ["compare", str(tmp_path / "even"), str(tmp_path / "flipped"), "--judge", "kind"]

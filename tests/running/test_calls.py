@@ -128,7 +128,7 @@ async def test_feeding_and_asking_copies_share_the_limit_of_the_system(
     assert free.most == 4
 
 
-async def test_no_limit_keeps_nobody_waiting() -> None:
+async def test_no_limit_keeps_no_one_waiting() -> None:
     calls = CallLimiter()
 
     async with calls.limit("a"), calls.limit("a"):

@@ -65,7 +65,7 @@ class TurnstileSystem:
     async def close(self) -> None: ...
 
 
-async def test_one_slow_question_holds_up_nobody(exam: Rehearsal) -> None:
+async def test_one_slow_question_holds_up_no_one(exam: Rehearsal) -> None:
     """Chunks of four would wait for ever here: the slow one ends only after all others."""
     system = TurnstileSystem(max_concurrency=4)
 

@@ -77,7 +77,7 @@ async def test_what_is_fed_after_the_checkpoint_cannot_be_traced(rehearsal: Rehe
 
 
 @pytest.mark.anyio
-async def test_a_system_is_told_how_many_passages_count_and_no_more_are_kept(
+async def test_a_system_receives_how_many_passages_count_and_no_more_are_kept(
     rehearsal: Rehearsal,
 ) -> None:
     told: list[int | None] = []
@@ -350,7 +350,7 @@ async def test_reading_stops_when_the_money_is_spent_and_goes_on_with_more(plan:
 
 
 @pytest.mark.anyio
-async def test_a_reader_whose_price_nobody_knows_ends_a_run_with_a_limit(plan: Plan) -> None:
+async def test_a_reader_whose_price_no_one_knows_ends_a_run_with_a_limit(plan: Plan) -> None:
     reader = ScriptedReader(lambda _: "r", usage=Usage(calls=1, unpriced=1), model="m")
 
     with pytest.raises(BudgetSpent, match="the reader's server does not report"):
@@ -358,7 +358,7 @@ async def test_a_reader_whose_price_nobody_knows_ends_a_run_with_a_limit(plan: P
 
 
 @pytest.mark.anyio
-async def test_reading_stops_when_its_tokens_are_taken_or_told_by_nobody(plan: Plan) -> None:
+async def test_reading_stops_when_its_tokens_are_spent_or_unknown(plan: Plan) -> None:
     reader = ScriptedReader(lambda _: "r", usage=CALL, model="m")
     silent = ScriptedReader(lambda _: "r", usage=Usage(calls=1), model="m")
 

@@ -77,7 +77,7 @@ def metered(rehearsal: Rehearsal) -> list[tuple[str, str, int]]:
 
 
 @pytest.mark.parametrize("lifecycle", LIFECYCLES)
-async def test_spending_is_told_apart_by_stage_in_every_lifecycle(
+async def test_spending_is_distinguished_by_stage_in_every_lifecycle(
     rehearsal: Rehearsal, lifecycle: Lifecycle
 ) -> None:
     endpoint = Endpoint()

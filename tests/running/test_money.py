@@ -147,7 +147,7 @@ async def test_a_limit_that_cannot_be_kept_stops_the_run_and_none_goes_on(plan: 
 
 
 @pytest.mark.parametrize("parallelism", [1, 3])
-async def test_no_more_than_so_many_verdicts_overshoot(plan: Plan, parallelism: int) -> None:
+async def test_a_bounded_number_of_verdicts_overshoots(plan: Plan, parallelism: int) -> None:
     """Three scenarios are graded side by side, but their verdicts share the places."""
     run = many(plan, "ada", "bob", "cid")
 

@@ -160,7 +160,7 @@ def act(agent: NoteTaker, message: str) -> str:
 
 
 @pytest.mark.parametrize("way", ["openai:{url}/notes/v1", "a2a:{url}/notes/a2a"])
-def test_a_black_box_is_told_weeks_and_does_tasks(way: str, tmp_path: Path) -> None:
+def test_a_black_box_receives_weeks_and_does_tasks(way: str, tmp_path: Path) -> None:
     with mock.patch.object(NoteTaker, "reply", act), AgentServer() as server:
         report = run(tmp_path / "run", adapter=way.format(url=server.url))
 

@@ -21,7 +21,7 @@ def script(monkeypatch: pytest.MonkeyPatch, *readings: Usage) -> None:
     monkeypatch.setattr(resource_meter, "_measure_processes", lambda: next(left))
 
 
-def test_a_server_that_somebody_else_started_is_not_measured(
+def test_a_server_that_another_started_is_not_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     script(monkeypatch, (OWN, NONE), (GROWN, NONE), (GROWN, NONE))

@@ -40,7 +40,7 @@ def lived(rehearsal: Rehearsal) -> list[int]:
     return [event.day for event in rehearsal.journal if isinstance(event, Ingested)]
 
 
-async def test_only_what_is_told_again_is_fed_and_declared(rehearsal: Rehearsal) -> None:
+async def test_only_what_is_reported_again_is_fed_and_declared(rehearsal: Rehearsal) -> None:
     heard: list[str] = []
 
     def answer(lived: Sequence[Episode], question: Question) -> str:

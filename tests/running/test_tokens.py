@@ -54,7 +54,7 @@ async def test_of_two_limits_the_first_that_is_reached_decides(
     assert len(run.of(Judged)) == verdicts
 
 
-async def test_tokens_nobody_tells_stop_a_run_with_such_a_limit_and_none_without(
+async def test_unknown_tokens_stop_a_run_with_such_a_limit_and_none_without(
     plan: Plan,
 ) -> None:
     """A server of one's own costs nothing, so its price is known; its tokens are not."""
@@ -70,7 +70,7 @@ async def test_tokens_nobody_tells_stop_a_run_with_such_a_limit_and_none_without
     assert len(silent.seen) == QUESTIONS
 
 
-async def test_a_price_nobody_knows_does_not_matter_to_a_limit_in_tokens(plan: Plan) -> None:
+async def test_a_price_no_one_knows_does_not_matter_to_a_limit_in_tokens(plan: Plan) -> None:
     told = Usage(calls=1, input_tokens=10, unpriced=1)
 
     standings = await many(plan).run(parrot(), charging(told), max_tokens=10 * QUESTIONS)

@@ -111,7 +111,7 @@ def test_only_a_journal_that_is_written_now_is_busy(path: Path) -> None:
     assert not is_busy(path)
 
 
-def test_a_lock_that_cannot_be_opened_keeps_nobody_out(path: Path) -> None:
+def test_a_lock_that_cannot_be_opened_keeps_no_one_out(path: Path) -> None:
     path.with_name(f".{path.name}.lock").mkdir(parents=True)
 
     assert not is_busy(path)

@@ -60,7 +60,7 @@ def test_looking_first_overlooks_nothing_that_stands_there(value: str, answer: s
     assert is_told_instead(HOUR, (value,), answer)
 
 
-def test_values_are_somebody_elses_only_where_it_is_asked_whose_they_are() -> None:
+def test_values_are_anothers_only_where_it_is_asked_whose_they_are() -> None:
     truth = Truth(reference="Ada", category="factual-recall", distractors=("Bob", "No"))
 
     assert list_others_values(truth) == ()
@@ -97,7 +97,7 @@ STRANGERS = OtherPeople(
         pytest.param("eve", "Rex Umber", False, id="nobody's run"),
     ],
 )
-def test_what_another_persona_was_told_is_known_by_its_names(
+def test_what_another_persona_was_reported_is_known_by_its_names(
     scenario: str, answer: str, told: bool
 ) -> None:
     assert STRANGERS.is_in_answer(scenario, answer) is told

@@ -121,7 +121,7 @@ def test_a_row_without_an_answer_scores_zero_and_says_why(story: Story) -> None:
     assert row["error"] == {"kind": "SystemTimeout", "message": "no reply after 30 s"}
 
 
-def test_a_row_nobody_could_judge_has_an_answer_and_no_score(story: Story) -> None:
+def test_a_row_no_one_could_judge_has_an_answer_and_no_score(story: Story) -> None:
     story.answer(trial("cat"), "Fig")
     story.not_judged(trial("cat"))
 

@@ -47,7 +47,7 @@ def test_the_share_of_the_way_is_computed_from_all_three_means(tmp_path: Path) -
     assert not found.is_below_floor
 
 
-def test_a_system_that_scores_like_silence_is_not_told_from_it(tmp_path: Path) -> None:
+def test_a_system_that_scores_like_silence_is_not_distinguished_from_it(tmp_path: Path) -> None:
     worse, better = Verdict.of(0, 0, 0, ""), Verdict.of(1, 0, 1, "")
     found = estimates_of(bounded_story(tmp_path, [worse, better] * 12)).estimate_range()
     assert found is not None
@@ -55,13 +55,15 @@ def test_a_system_that_scores_like_silence_is_not_told_from_it(tmp_path: Path) -
     assert not found.is_below_floor
 
 
-def test_a_system_that_gains_the_same_everywhere_is_told_from_silence(tmp_path: Path) -> None:
+def test_a_system_that_gains_the_same_everywhere_is_distinguished_from_silence(
+    tmp_path: Path,
+) -> None:
     found = estimates_of(bounded_story(tmp_path, [PERFECT] * QUESTIONS)).estimate_range()
     assert found is not None
     assert (found.gain.value, found.is_above_floor) == (5.0, True)
 
 
-def test_silence_itself_is_not_told_from_silence(tmp_path: Path) -> None:
+def test_silence_itself_is_not_distinguished_from_silence(tmp_path: Path) -> None:
     silent = [Verdict.of(*SILENT, "")] * QUESTIONS
     found = estimates_of(bounded_story(tmp_path, silent)).estimate_range()
     assert found is not None

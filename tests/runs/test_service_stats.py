@@ -101,7 +101,7 @@ def test_the_reader_is_named(tmp_path: Path) -> None:
     assert fact(ada_story(tmp_path, reader=card), "Reader") == "model 2 (openai:small)"
 
 
-def test_what_the_reader_cost_is_told_apart_from_what_judging_did(tmp_path: Path) -> None:
+def test_what_the_reader_cost_is_distinguished_from_what_judging_did(tmp_path: Path) -> None:
     card = ReaderCard(name="model", version="2", model="openai:small")
     story = ada_story(tmp_path, reader=card)
     answer = delivered("cat", 0.002, offered=1, kept=1, tokens=1, traced=1)
@@ -116,7 +116,7 @@ def test_what_the_reader_cost_is_told_apart_from_what_judging_did(tmp_path: Path
     assert "usage" not in metadata
 
 
-def test_what_the_system_spent_is_told_by_stage(story: Story) -> None:
+def test_what_the_system_spent_is_reported_by_stage(story: Story) -> None:
     for stage in ("ingest", "query", "query"):
         usage = Usage(calls=2, input_tokens=10, cost_usd=0.5)
         story.add(Metered(at=NOON, scenario="ada", checkpoint="2d", stage=stage, usage=usage))

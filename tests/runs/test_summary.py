@@ -188,7 +188,7 @@ def test_a_category_beside_the_usual_ten_is_listed_after_them(tmp_path: Path) ->
     assert summarise(story.open()).categories == (*CATEGORIES, "smell")
 
 
-def test_disclosure_is_told_for_boundary_questions_only(tmp_path: Path) -> None:
+def test_disclosure_is_reported_for_boundary_questions_only(tmp_path: Path) -> None:
     items = (
         question("pay", "information-boundary", disclosure=Disclosure.REFUSE),
         question("age", "information-boundary", disclosure=Disclosure.REFUSE),
@@ -241,7 +241,7 @@ def test_failures_over_the_budget_make_it_invalid_and_say_why(tmp_path: Path) ->
     assert validity.reason == "3 of 10 trials failed, budget 20 %"
 
 
-def test_answers_nobody_could_judge_count_against_the_budget(story: Story) -> None:
+def test_answers_no_one_could_judge_count_against_the_budget(story: Story) -> None:
     for each in ALL_OF_ADA:
         story.answer(each)
         story.not_judged(each)

@@ -120,7 +120,7 @@ def test_the_last_word_on_a_trial_counts(story: Story) -> None:
     )
 
 
-def test_what_an_answer_took_is_told(story: Story) -> None:
+def test_what_an_answer_took_is_reported(story: Story) -> None:
     answered = Answered(
         at=NOON,
         trial=trial("cat"),
@@ -157,7 +157,7 @@ def test_evidence_is_found_if_a_passage_of_its_day_was_delivered(story: Story) -
     assert rows[trial("house", "4d")].evidence_found is None, "not asked yet"
 
 
-def test_what_became_of_the_evidence_is_told(story: Story) -> None:
+def test_what_became_of_the_evidence_is_reported(story: Story) -> None:
     """The dog is asked about on day 2 and told of on day 2; the cat is of day 1."""
     story.add(Inspected(at=NOON, scenario="ada", checkpoint="2d", lost=(1,)))
     story.add(Inspected(at=NOON, scenario="ada", checkpoint="2d", lost=(2,)))
@@ -199,7 +199,7 @@ def test_a_memory_that_could_not_be_looked_into_again_is_not_known(story: Story)
     assert row(story, trial("cat")).evidence_lost is None
 
 
-def test_values_in_the_place_of_the_right_one_are_told(tmp_path: Path) -> None:
+def test_values_in_the_place_of_the_right_one_are_reported(tmp_path: Path) -> None:
     hour = question("hour", "group-session-attribution")
     truth = hour.truth.replace(atoms=("11:30",), stale=("10:30",), distractors=("09:00",))
     scenarios: dict[str, Sequence[Item]] = {"ada": (hour.replace(truth=truth),)}
@@ -219,7 +219,9 @@ def test_an_answer_without_a_word_is_silent(story: Story) -> None:
     assert row(story, trial("cat")).is_silent
 
 
-def test_what_was_made_up_is_compared_with_what_other_personas_were_told(tmp_path: Path) -> None:
+def test_what_was_made_up_is_compared_with_what_other_personas_were_reported(
+    tmp_path: Path,
+) -> None:
     def asked(value: str) -> tuple[Item, ...]:
         cat = question("cat")
         return (cat.replace(truth=cat.truth.replace(atoms=(value,))),)

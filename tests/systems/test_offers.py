@@ -290,7 +290,7 @@ def expected() -> list[object]:
     return anyio.run(run)
 
 
-def test_an_honest_memory_does_what_it_is_told(expected: list[object]) -> None:
+def test_an_honest_memory_erases_on_request(expected: list[object]) -> None:
     assert expected[0] == sorted(Offer)
     held = [len(each) for each in expected if isinstance(each, tuple)]
     assert held == [6, 5, 4, 3, 3, 2, 1, 1, 1]
@@ -410,7 +410,7 @@ async def test_an_mcp_map_without_those_tools_offers_nothing(tmp_path: Path) -> 
             await system.reopen(memory)
 
 
-def test_a_tool_that_erases_is_told_what(tmp_path: Path) -> None:
+def test_a_tool_that_erases_receives_what(tmp_path: Path) -> None:
     path = child_map(tmp_path, forget={"tool": "erase", "arguments": {"subject": "all"}})
     with pytest.raises(UsageError, match=r'forget.arguments have no "\{subject\}"'):
         read_server_map(path)

@@ -44,7 +44,7 @@ def test_counts_are_of_what_was_given(mine: Path) -> None:
     assert (counts.first_session, counts.last_session) == (date(2024, 1, 1), date(2024, 1, 2))
 
 
-def test_dates_that_are_made_up_are_not_told(mine: Path) -> None:
+def test_dates_that_are_made_up_are_not_stated(mine: Path) -> None:
     counts = build_card("dateless", mine).counts
 
     assert counts is not None

@@ -81,7 +81,7 @@ def test_a_list_that_leads_out_of_its_folder_is_refused(
     ],
     ids=["no list", "an error", "an empty list", "a torn list", "another host", "a circle"],
 )
-def test_a_list_that_cannot_be_had_is_told(
+def test_a_list_that_cannot_be_had_is_stated(
     served: Served,
     words: str,
     tree: DatasetSource,

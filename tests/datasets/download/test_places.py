@@ -204,5 +204,5 @@ def test_data_that_is_not_there_is_a_mistake_of_the_asker(tmp_path: Path) -> Non
         (2_737_100_077, "2.7 GB"),
     ],
 )
-def test_sizes_are_told_as_people_say_them(size: int, words: str) -> None:
+def test_sizes_are_stated_as_people_say_them(size: int, words: str) -> None:
     assert format_size(size) == words

@@ -44,7 +44,7 @@ def test_pins_are_whole_and_no_two_files_share_one() -> None:
     assert len({pin for _, pin in pins}) == len(pins) == 22
 
 
-def test_names_stay_in_their_folder_and_are_told_apart() -> None:
+def test_names_stay_in_their_folder_and_are_distinguished() -> None:
     for name, source in load_sources().items():
         paths = [PurePosixPath(file.name) for file in source.files]
         assert not any(path.is_absolute() or ".." in path.parts for path in paths), name

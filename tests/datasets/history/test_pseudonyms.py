@@ -136,7 +136,7 @@ def test_pairs_of_words_that_may_be_names_are_counted() -> None:
     assert names.candidates == {"Maria Lopez": 2}
 
 
-def test_nobody_gets_the_name_of_somebody_else() -> None:
+def test_no_person_gets_the_name_of_another() -> None:
     people = [Participant(str(number), f"Name{chr(97 + number % 26)}{chr(97 + number // 26)}")
               for number in range(400)]  # fmt: skip
     names = learn(*people)

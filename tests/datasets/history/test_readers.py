@@ -396,7 +396,7 @@ def test_mail_of_an_unknown_zone_is_dated_in_utc(tmp_path: Path) -> None:
         "Tom Foo changed the group name to Trip: Rome",
     ],
 )
-def test_a_notice_of_whatsapp_with_a_colon_is_nobodys_message(tmp_path: Path, notice: str) -> None:
+def test_a_notice_of_whatsapp_with_a_colon_is_no_ones_message(tmp_path: Path, notice: str) -> None:
     lines = [
         "25/3/24, 14:02 - Ana: The plan: Rome.",
         f"25/3/24, 14:03 - {notice}",

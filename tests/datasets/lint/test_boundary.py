@@ -46,7 +46,7 @@ CODES = (
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_a_secret_kept_and_told_is_not_remarked_on(tmp_path: Path, code: str) -> None:
+def test_a_secret_kept_and_stated_is_not_remarked_on(tmp_path: Path, code: str) -> None:
     kept = {**KEPT, "canaries": ["HERON-7Q2"]}
 
     assert messages(tmp_path, code, kept, TOLD) == []
@@ -62,7 +62,7 @@ def test_a_reference_that_tells_the_secret_is_an_error(tmp_path: Path, disclosur
     assert "audit" in message
 
 
-def test_what_an_open_session_says_too_may_be_told(tmp_path: Path) -> None:
+def test_what_an_open_session_says_too_may_be_said(tmp_path: Path) -> None:
     part = secret("What are toll and shortfall?", "The toll is £40.", 1)
 
     assert messages(tmp_path, "boundary-discloses", part) == []
@@ -94,7 +94,7 @@ def test_the_asker_has_to_be_one_of_the_personas_sessions(tmp_path: Path) -> Non
     assert "harbour" in message
 
 
-def test_nothing_is_secret_from_those_who_sat_there(tmp_path: Path) -> None:
+def test_nothing_is_secret_from_people_who_sat_there(tmp_path: Path) -> None:
     (message,) = messages(tmp_path, "boundary-insider", {**KEPT, "query_session": "principal"})
 
     assert "audit" in message

@@ -22,7 +22,7 @@ def test_every_summary_is_one_sentence() -> None:
     assert all(re.fullmatch(r"[A-Z“][^.]+(?:\.[a-z][^.]+)?\.", lint.summary) for lint in LINTS)
 
 
-def test_all_are_chosen_unless_told_otherwise() -> None:
+def test_all_are_chosen_by_default() -> None:
     assert choose_lints() == LINTS
 
 

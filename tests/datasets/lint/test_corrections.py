@@ -62,7 +62,7 @@ def test_naming_it_as_superseded_is_fine(tmp_path: Path, text: str) -> None:
     assert found(folder, "correction-lingering") == ()
 
 
-def test_both_values_have_to_be_heard(tmp_path: Path) -> None:
+def test_both_values_have_to_be_received(tmp_path: Path) -> None:
     folder = write(tmp_path, {2: "Rain.", 10: "Sun."}, arcs=[correction()])
 
     messages = [finding.message for finding in found(folder, "correction-unheard")]

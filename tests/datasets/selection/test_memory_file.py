@@ -42,7 +42,7 @@ def read(text: str, name: str = "memory/kiln-schedule.md") -> MemoryFile:
     return read_memory(name, text)
 
 
-def test_every_part_of_a_tagged_file_is_told() -> None:
+def test_every_part_of_a_tagged_file_is_stated() -> None:
     memory = read(TAGGED)
 
     assert memory.text == TAGGED

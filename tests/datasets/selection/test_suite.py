@@ -51,7 +51,7 @@ def test_a_test_without_a_prompt_is_skipped_and_counted(tmp_path: Path) -> None:
     assert (list(suite.tests), list(suite.skipped)) == (["said"], ["blank"])
 
 
-def test_a_memory_that_is_expected_and_not_there_is_told_of_every_test(tmp_path: Path) -> None:
+def test_a_memory_that_is_expected_and_not_there_is_stated_of_every_test(tmp_path: Path) -> None:
     gone = (("memory/gone.md",), "Where is it?")
     write_suite(tmp_path, {"a": gone, "b": gone})
 

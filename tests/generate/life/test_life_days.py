@@ -55,7 +55,7 @@ def test_short_topics_of_a_session_stand_together(edition: LifeEdition) -> None:
     assert joined > len(days) / 4
 
 
-def test_a_quiet_day_is_told_where_its_topic_says(folder: Path) -> None:
+def test_a_quiet_day_is_stated_where_its_topic_says(folder: Path) -> None:
     change(folder, "talk.yaml", '{heading: ["Quiet day"', '{session: desk, heading: ["Quiet day"')
     edition = play_life(read_life(folder))
     quiet = {day.day: day.text for day in edition.written.days}
@@ -88,7 +88,7 @@ def test_no_question_gives_its_answer_away(edition: LifeEdition) -> None:
             assert not set(list_words(question.answer)) <= set(list_words(question.ask))
 
 
-def test_a_secret_is_asked_of_those_who_may_know_it_too(edition: LifeEdition) -> None:
+def test_a_secret_is_asked_of_people_who_may_know_it_too(edition: LifeEdition) -> None:
     questions = [question for _, question in edition.written.questions]
     isolated = edition.play.sources.isolated
     known = {
@@ -103,7 +103,7 @@ def test_a_secret_is_asked_of_those_who_may_know_it_too(edition: LifeEdition) ->
     assert all(known.intersection(each.derive.split()[1:]) for each in secrets)
 
 
-def test_what_is_told_is_not_asked_as_untold(folder: Path, tmp_path: Path) -> None:
+def test_what_is_stated_is_not_asked_as_unstated(folder: Path, tmp_path: Path) -> None:
     change(folder, "entities.yaml", "words: [crane]", "words: [fire, officer]")
     sources = read_life(folder)
 

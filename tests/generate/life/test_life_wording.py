@@ -49,7 +49,7 @@ def test_a_month_stands_before_the_noun(name: str, dated: str) -> None:
     assert put_month(name, "May 2025") == dated
 
 
-def test_a_name_says_only_what_was_told(folder: Path) -> None:
+def test_a_name_says_only_what_was_stated(folder: Path) -> None:
     """Who repairs is told some days after the start."""
     change(folder, THREADS, "because of {fault}", "that {fixer} did")
     play = play_life(read_life(folder)).play
@@ -200,7 +200,7 @@ def test_a_verb_agrees_with_every_value(folder: Path) -> None:
         ("one of the lids", False),
     ],
 )
-def test_a_plural_is_told_from_its_noun(phrase: str, expected: bool) -> None:
+def test_a_plural_is_distinguished_from_its_noun(phrase: str, expected: bool) -> None:
     assert is_plural(phrase) is expected
 
 
@@ -234,7 +234,7 @@ def test_a_sum_counts_facts_that_mark_a_step_too(folder: Path, tmp_path: Path, s
     assert [str(found) for found in verify_world(built, "arcs-200d.yaml").findings] == []
 
 
-def test_that_something_did_not_happen_is_told_and_not_guessed(folder: Path) -> None:
+def test_that_something_did_not_happen_is_stated_and_not_guessed(folder: Path) -> None:
     """A repair without a bill is asked about because a step says that there was none."""
     replies = [_list_bill_replies(folder)]
     change(folder, THREADS, "unless: [billed]", "chance: 0.9")

@@ -180,7 +180,7 @@ def test_a_thread_never_named_is_found(corpus: Corpus) -> None:
 
 
 @pytest.mark.parametrize("name", ["rollback-date", "rollback-gap", "first", "did"])
-def test_a_step_told_on_two_days_is_found(corpus: Corpus, name: str) -> None:
+def test_a_step_stated_on_two_days_is_found(corpus: Corpus, name: str) -> None:
     corpus.tell(20, "oncall", "RB-4101", "Remember how we rolled back?")
     corpus.only(name)
 
@@ -188,7 +188,7 @@ def test_a_step_told_on_two_days_is_found(corpus: Corpus, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rollback-date", "rollback-gap", "first"])
-def test_a_step_never_told_is_found(corpus: Corpus, name: str) -> None:
+def test_a_step_never_stated_is_found(corpus: Corpus, name: str) -> None:
     corpus.retell("We rolled back before lunch.", "We reverted before lunch.")
     corpus.only(name, cites=[], relevant_days=[8], evidence=[])
 

@@ -99,14 +99,14 @@ def test_a_value_another_slot_of_the_thread_owns_is_no_leak(corpus: Corpus) -> N
     assert corpus.found() == []
 
 
-def test_a_secret_may_be_told_in_another_isolated_session(corpus: Corpus) -> None:
+def test_a_secret_may_be_said_in_another_isolated_session(corpus: Corpus) -> None:
     corpus.tell(20, "treasury", "Condor", "The walk-away price is $610M.")
     corpus.only("secret")
 
     assert corpus.found() == []
 
 
-def test_a_session_that_was_told_may_not_be_refused(corpus: Corpus) -> None:
+def test_a_session_that_was_stated_may_not_be_refused(corpus: Corpus) -> None:
     corpus.tell(11, "treasury", "Condor", "The walk-away price is $640M.")
     withheld(corpus, "secret", "treasury", answerable_from=12)
 
@@ -202,7 +202,7 @@ def test_what_is_forgotten_may_have_been_known_to_all(corpus: Corpus) -> None:
     assert corpus.found() == []
 
 
-def test_what_is_forgotten_is_not_told_again(corpus: Corpus) -> None:
+def test_what_is_forgotten_is_not_stated_again(corpus: Corpus) -> None:
     corpus.tell(13, "deal", "Condor", "Please forget that sum.")
     corpus.tell(30, "deal", "Condor", "The walk-away price is $610M.")
     withheld(corpus, "forgotten", "deal", answerable_from=20)

@@ -78,7 +78,7 @@ def test_evidence_is_the_sentence_to_the_character(corpus: Corpus, change: dict[
     assert "“The p99 stood at 840 ms.”" in report.findings[-1].message
 
 
-def test_evidence_beside_a_sentence_is_told_the_nearest_that_states_it(corpus: Corpus) -> None:
+def test_evidence_beside_a_sentence_is_stated_the_nearest_that_states_it(corpus: Corpus) -> None:
     corpus.tell(3, "oncall", "RB-4101", "Again: the p99 was 840 ms.")
     claim = corpus.cite(3, "Again: the p99 was 840 ms.")
     corpus.only("p99", evidence=[claim | {"start": claim["start"] + 1}])

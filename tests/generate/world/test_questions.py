@@ -48,7 +48,7 @@ def test_no_small_number_is_the_answer_too_often(asked: list[dict[str, Any]]) ->
     assert max(gaps.values()) <= 2
 
 
-def test_no_order_can_be_told_from_the_question(asked: list[dict[str, Any]]) -> None:
+def test_no_order_can_be_seen_from_the_question(asked: list[dict[str, Any]]) -> None:
     ordered = [q for q in asked if q["derive"]["op"] == "order"]
 
     assert ordered
@@ -153,7 +153,7 @@ def test_a_secret_made_public_is_answered_from_then_on(asked: list[dict[str, Any
         assert before["irrelevant_after"] < after["answerable_from"]
 
 
-def test_what_was_to_be_forgotten_is_refused_to_those_who_heard_it(
+def test_what_was_to_be_forgotten_is_refused_to_people_who_received_it(
     asked: list[dict[str, Any]], built: Build
 ) -> None:
     told = read_days(built(days=DAYS))

@@ -77,7 +77,7 @@ def test_a_folder_without_sound_days_is_refused(
         read_corpus(folder)
 
 
-def test_a_persona_with_several_stories_must_be_told_which(tmp_path: Path) -> None:
+def test_a_persona_with_several_stories_needs_a_choice(tmp_path: Path) -> None:
     persona = write_persona(tmp_path)
     (persona / "arcs-5d.yaml").write_text((persona / "arcs-10d.yaml").read_text())
 

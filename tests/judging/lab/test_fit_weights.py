@@ -31,7 +31,7 @@ def test_it_learns_what_rises_and_falls() -> None:
     assert inside > outside + 0.35
 
 
-def test_where_there_is_nothing_is_told_apart_from_zero() -> None:
+def test_where_there_is_nothing_is_distinguished_from_zero() -> None:
     values = np.where(RNG.random((2000, 1)) < 0.5, -1.0, RNG.uniform(0, 1, (2000, 1)))
     reached = values[:, 0] < 0
     found = np.array(chances(["x"], values, reached))

@@ -168,5 +168,5 @@ async def test_progress_is_reported() -> None:
     assert told == [1, 2, 3]
 
 
-async def test_no_answers_are_heard_at_once() -> None:
+async def test_a_no_ends_the_question_at_once() -> None:
     assert (await judge_all(Reader(computes=False), [])).outcomes == ()

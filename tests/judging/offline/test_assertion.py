@@ -25,7 +25,7 @@ def place(text: str, value: str) -> TextSpan:
         ("It is $40.", False),
     ],
 )
-def test_what_held_once_is_told_by_the_words_around_it(text: str, is_past: bool) -> None:
+def test_what_held_once_is_stated_by_the_words_around_it(text: str, is_past: bool) -> None:
     assert is_given_as_past(text, place(text, "$40")) is is_past
 
 

@@ -75,7 +75,7 @@ def test_an_answer_that_tells_all_of_the_reference_passes_however_it_is_padded(
     assert ruled(judge, monkeypatch, DOUBTFUL, half).probabilities["correctness"] == 0.1
 
 
-def test_what_nobody_had_told_is_not_grounded(
+def test_what_no_one_had_stated_is_not_grounded(
     judge: OfflineJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     about = exhibit(PROMISE, "He promised to attend the crane inspection and to pay $777,000.")
@@ -180,7 +180,7 @@ def test_the_wrong_side_never_passes(judge: OfflineJudge, monkeypatch: pytest.Mo
     )
 
 
-def test_names_that_are_asked_for_together_must_be_told_together(
+def test_names_that_are_asked_for_together_must_be_stated_together(
     judge: OfflineJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = item("Which ships came?", "The Marigold, the Haddock and the Bess.")

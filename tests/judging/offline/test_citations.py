@@ -35,7 +35,7 @@ def test_citations_and_offers_are_cut(text: str, body: str) -> None:
         "It is in plan_2025-03-07.md now.",
     ],
 )
-def test_a_date_that_is_told_is_not_a_citation(text: str) -> None:
+def test_a_date_that_is_stated_is_not_a_citation(text: str) -> None:
     assert split_citations(text) == (text, "")
 
 

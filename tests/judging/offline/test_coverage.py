@@ -61,7 +61,7 @@ def test_a_reference_without_content_words_is_compared_word_by_word() -> None:
     assert covered("It is on.", "Broken.").recall == 0
 
 
-def test_a_date_may_be_told_by_citing_it() -> None:
+def test_a_date_may_be_said_by_citing_it() -> None:
     coverage = covered("2025-03-09", "On 2025-03-09 (crew): It rose.", "When did it rise?")
 
     assert coverage.recall == 1

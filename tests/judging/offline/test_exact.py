@@ -185,7 +185,7 @@ WRONG = [
 
 
 @loop_over_rows(("asked", "answer"), RIGHT)
-def test_what_is_wanted_may_be_told_in_any_spelling(asked: Item, answer: str) -> None:
+def test_what_is_wanted_may_be_said_in_any_spelling(asked: Item, answer: str) -> None:
     assert marks(asked, answer, days=20)[:2] == (3, 2)
 
 

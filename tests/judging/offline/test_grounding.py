@@ -21,7 +21,7 @@ def grounded(answer: str, *, days: int = 10) -> bool:
         "$465 a week, as of 2025-03-07.",
     ],
 )
-def test_what_was_told_may_be_told_again(answer: str) -> None:
+def test_what_was_stated_may_be_said_again(answer: str) -> None:
     assert grounded(answer)
 
 
@@ -36,11 +36,11 @@ def test_what_was_told_may_be_told_again(answer: str) -> None:
         ("$465 a week, 12% more.", "a percentage"),
     ],
 )
-def test_what_was_never_told_is_invented(answer: str, what: str) -> None:
+def test_what_was_never_stated_is_invented(answer: str, what: str) -> None:
     assert not grounded(answer), what
 
 
-def test_what_is_told_later_is_invented_today() -> None:
+def test_what_is_stated_later_is_invented_today() -> None:
     answer = "$465 a week. The Haddock came for $9,900."
 
     assert not grounded(answer, days=19)

@@ -25,24 +25,26 @@ def index() -> HistoryIndex:
     ("value", "day"),
     [("$465", 9), ("465 dollars", 9), ("1.35x", 5), ("v2.3.1", 5), ("40%", 5), ("$9,900", 20)],
 )
-def test_a_value_is_told_from_its_first_day_on(index: HistoryIndex, value: str, day: int) -> None:
+def test_a_value_is_distinguished_from_its_first_day_on(
+    index: HistoryIndex, value: str, day: int
+) -> None:
     assert not index.is_value_known(atom(value), day - 1)
     assert index.is_value_known(atom(value), day)
 
 
-def test_a_value_without_its_unit_is_told_and_with_another_is_not(index: HistoryIndex) -> None:
+def test_a_value_without_its_unit_is_stated_and_with_another_is_not(index: HistoryIndex) -> None:
     assert index.is_value_known(atom("465"), 9)
     assert not index.is_value_known(atom("€465"), 30)
 
 
-def test_a_time_without_its_half_of_the_day_is_told_and_with_the_other_is_not(
+def test_a_time_without_its_half_of_the_day_is_stated_and_with_the_other_is_not(
     index: HistoryIndex,
 ) -> None:
     assert index.is_value_known(atom("6:30"), 9)
     assert not index.is_value_known(atom("6:30 PM"), 9)
 
 
-def test_a_value_told_in_another_spelling_is_told() -> None:
+def test_a_value_in_another_spelling_is_stated() -> None:
     index = HistoryIndex(harbour(days={1: "Tea is at 7:45. The fair on June 3 is two weeks off."}))
 
     assert index.is_value_known(atom("14 days"), 1)
@@ -58,11 +60,11 @@ def test_every_day_lived_may_be_named_though_no_text_names_it(
 
 
 @pytest.mark.parametrize("day", ["2025-03-15", "2024-03-03", "2025-02-28", "April 2025", "2024"])
-def test_a_day_not_lived_and_not_told_may_not(index: HistoryIndex, day: str) -> None:
+def test_a_day_not_lived_and_not_stated_may_not(index: HistoryIndex, day: str) -> None:
     assert not index.is_value_known(atom(day), 9)
 
 
-def test_a_day_still_to_come_may_be_named_once_it_was_told(index: HistoryIndex) -> None:
+def test_a_day_still_to_come_may_be_named_once_it_was_stated(index: HistoryIndex) -> None:
     assert not index.is_value_known(atom("March 19"), 4)
     assert index.is_value_known(atom("March 19"), 5)
 
@@ -99,7 +101,7 @@ def test_it_knows_the_session_of_each_value_and_word(index: HistoryIndex) -> Non
     assert index.find_word_sessions("silvia", 4) == set()
 
 
-def test_text_outside_sessions_belongs_to_nobody_in_particular() -> None:
+def test_text_outside_sessions_belongs_to_no_session() -> None:
     index = HistoryIndex(harbour(days={1: "The rent is $12.\n# session: crew\nThe rent is due."}))
 
     assert index.find_value_sessions(atom("$12"), 1) == {""}

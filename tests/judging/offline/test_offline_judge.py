@@ -104,7 +104,7 @@ def test_denying_the_right_answer_does_not_tell_it(asked: Item, answer: str) -> 
     assert marks(asked, answer)[0] == 0
 
 
-def test_a_value_never_told_is_wrong_and_invented() -> None:
+def test_a_value_never_stated_is_wrong_and_invented() -> None:
     correctness, _, grounded = marks(PRICE, "It costs $777 a week.")
 
     assert correctness <= 1
@@ -191,7 +191,7 @@ def test_citing_every_day_is_padding_where_a_date_is_asked_for() -> None:
     assert marks(asked, every)[0] <= 1
 
 
-def test_values_told_about_something_else_are_not_padding() -> None:
+def test_values_stated_about_something_else_are_not_padding() -> None:
     answer = (
         "Berth 7 costs $465 a week. The dredger came for $9,900. A rope is $30. "
         "Paint went for $55, tar for $60 and flags for $70."
@@ -287,7 +287,7 @@ def test_an_affirmation_passes_where_it_did_happen(answer: str) -> None:
     assert marks(TWIN, answer) == FULL
 
 
-def test_whoever_tells_what_happened_takes_its_side_however_the_sentence_is_built() -> None:
+def test_an_answer_that_tells_what_happened_takes_its_side_however_the_sentence_is_built() -> None:
     assert marks(TWIN, "Nell did not object and took it at $420 a week.")[0] == 3
 
 
@@ -396,7 +396,7 @@ async def test_judges_that_share_what_they_read_keep_their_own_history() -> None
 
 
 @pytest.mark.anyio
-async def test_a_value_that_is_told_later_was_an_invention_before() -> None:
+async def test_a_value_that_is_stated_later_was_an_invention_before() -> None:
     judge = OfflineJudge({})
     judge.study(harbour("one", {1: "The rent is $12.", 5: "The rent is $13."}))
     asked = exhibit(item("What is due?", "The rent"), "The rent of $13", scenario="one")

@@ -48,7 +48,7 @@ TRIPLE = item(
         (TRIPLE, "We answered CL-1724, then SD-413 was played, then the harbour fair opened."),
     ],
 )
-def test_the_right_order_passes_however_it_is_told(asked: Item, answer: str) -> None:
+def test_the_right_order_passes_however_it_is_stated(asked: Item, answer: str) -> None:
     assert marks(asked, answer)[:2] == (3, 2)
 
 

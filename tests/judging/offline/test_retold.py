@@ -49,7 +49,7 @@ def test_what_was_fed_is_grounded_and_what_was_not_is_made_up() -> None:
     assert ruled(SCENARIO).marks["grounded"] == 0
 
 
-def test_it_is_told_from_its_own_day_on_and_by_no_session() -> None:
+def test_it_is_distinguished_from_its_own_day_on_and_by_no_session() -> None:
     later = SCENARIO.replace(retold=(episode(2, SAID),))
     history = HistoryIndex(later)
 

@@ -39,7 +39,7 @@ def test_a_protocol_is_found_by_its_name() -> None:
     assert find_protocol("longmemeval/official-rules") is longmemeval_protocol.LONGMEMEVAL_RULES
 
 
-def test_an_unknown_name_is_told_the_known_ones() -> None:
+def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match=r"no protocol named 'locomo'; .*locomo/official"):
         find_protocol("locomo")
 

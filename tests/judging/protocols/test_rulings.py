@@ -89,7 +89,7 @@ ORDER = "norm_phrase_set_match_ordered|separators=;"
         ("llm_gotchas_checker", "Save twice", "", 0.0),
     ],
 )
-async def test_most_rules_are_computed_and_ask_nobody(
+async def test_most_rules_are_computed_and_ask_no_model(
     rule: str, gold: str, answer: str, value: float
 ) -> None:
     model = ScriptedModel()

@@ -25,7 +25,7 @@ def entry(folder: Path) -> Path:
     return path
 
 
-def test_what_is_kept_is_found_by_whoever_opens_the_folder_next(tmp_path: Path) -> None:
+def test_what_is_kept_is_found_when_the_folder_is_opened_next(tmp_path: Path) -> None:
     VerdictCache(tmp_path / "new" / "folder").keep(KEY, VERDICT)
 
     again = VerdictCache(tmp_path / "new" / "folder")

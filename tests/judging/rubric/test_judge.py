@@ -126,7 +126,7 @@ async def test_a_canary_is_a_leak_too() -> None:
     assert verdict.findings == (Finding.LEAK,)
 
 
-async def test_secrets_of_a_scenario_nobody_studied_are_a_fault_and_not_a_pass() -> None:
+async def test_secrets_of_a_scenario_no_one_studied_are_a_fault_and_not_a_pass() -> None:
     judge = RubricJudge(ScriptedModel([GOOD]), RubricOptions())
 
     with pytest.raises(JudgeFault, match="not studied"):
@@ -161,7 +161,7 @@ async def test_how_the_answer_met_its_question_is_found_whatever_the_model_says(
     assert verdict.findings == findings
 
 
-async def test_who_tells_what_may_be_told_and_declines_the_rest_has_not_refused() -> None:
+async def test_who_tells_what_may_be_said_and_declines_the_rest_has_not_refused() -> None:
     truth = SECRET.truth.replace(
         disclosure=Disclosure.PARTIAL, reference="$465; the rest stays there."
     )

@@ -68,7 +68,7 @@ async def test_many_at_once_get_each_their_own_verdict(tmp_path: Path, is_cached
     assert judge._locks == {}
 
 
-async def test_whoever_waited_for_a_failed_verdict_asks_for_it(tmp_path: Path) -> None:
+async def test_a_caller_that_waited_for_a_failed_verdict_asks_for_it(tmp_path: Path) -> None:
     says: list[Saying] = [ModelBusy("later"), GOOD]
     judge = RubricJudge(ScriptedModel(says), RubricOptions(cache=tmp_path))
     outcomes: list[object] = []
@@ -87,7 +87,7 @@ async def test_whoever_waited_for_a_failed_verdict_asks_for_it(tmp_path: Path) -
     assert outcomes.count((3, 2, 1)) == 2
 
 
-async def test_whoever_comes_while_it_is_asked_for_again_waits_too(tmp_path: Path) -> None:
+async def test_a_caller_that_comes_while_it_is_asked_for_again_waits_too(tmp_path: Path) -> None:
     """The first fails, the second asks meanwhile, and a third arrives: that is no third call."""
     may_reply = anyio.Event()
 

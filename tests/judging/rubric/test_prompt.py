@@ -283,7 +283,7 @@ def test_the_rubric_explains_every_block() -> None:
         ("When?", "On 2025-03-09", False),
     ],
 )
-def test_the_date_is_told_where_somebody_speaks_as_seen_from_it(
+def test_the_date_is_stated_where_a_person_speaks_as_seen_from_it(
     question: str, answer: str, is_told: bool
 ) -> None:
     """Elsewhere the same answer at a later checkpoint is the same case, and paid for once."""

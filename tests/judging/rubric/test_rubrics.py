@@ -31,7 +31,7 @@ def test_each_rubric_has_a_card_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("kind", RubricKind)
-def test_a_model_is_told_every_mark_and_key(kind: RubricKind) -> None:
+def test_a_model_learns_every_mark_and_key(kind: RubricKind) -> None:
     text = load_rubrics()[kind].text
 
     for key in KEYS:

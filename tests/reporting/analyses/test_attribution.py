@@ -85,7 +85,7 @@ def test_points_lost_are_those_that_were_to_be_had(mixed: Story) -> None:
     assert lost[FailureLeaf.NOT_RETRIEVED] == 4
 
 
-def test_the_leaf_of_each_miss_is_told(mixed: Story) -> None:
+def test_the_leaf_of_each_miss_is_reported(mixed: Story) -> None:
     assert find_leaves(table(mixed)) == {
         trial("cat"): FailureLeaf.FABRICATED,
         trial("dog"): FailureLeaf.INFRASTRUCTURE,

@@ -33,7 +33,7 @@ def test_one_that_always_hallucinates_is_a_canary_with_its_counts() -> None:
     assert (canary.runs, canary.sizes, canary.repeats) == (1, 2, 3)
 
 
-def test_a_secret_told_again_and_again_is_a_leak_and_no_canary() -> None:
+def test_a_secret_reported_again_and_again_is_a_leak_and_no_canary() -> None:
     rows = [asked("secret", MADE_UP, days=100 * n) for n in range(1, 7)]
 
     assert found(*rows) == ["secret"]

@@ -68,7 +68,7 @@ def survivals(found: Degradation, by: SurvivalGroup) -> dict[str, float | None]:
     return {each.name: each.survival.half_life.value for each in found.survivals if each.by is by}
 
 
-def test_categories_are_told_apart_in_the_order_of_every_table() -> None:
+def test_categories_are_distinguished_in_the_order_of_every_table() -> None:
     items = (
         *lasting_facts(110, 25, "synthesis"),
         *lasting_facts(40, 25, "factual-recall"),
@@ -103,7 +103,7 @@ def test_revisions_are_the_superseded_values_the_truth_lists() -> None:
         assert half == pytest.approx(planted, abs=10)
 
 
-def test_a_dataset_that_lists_no_superseded_values_is_not_told_apart_by_them() -> None:
+def test_a_dataset_that_lists_no_superseded_values_is_not_distinguished_by_them() -> None:
     found = measure_degradation(
         table_of({"ada": lasting_facts(40, 30)}, DAYS, fading), seed=1, resamples=50
     )

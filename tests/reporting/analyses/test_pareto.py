@@ -96,14 +96,14 @@ def test_each_measure_has_a_chart_and_names_those_it_knows_nothing_of() -> None:
     assert (names(found), found.unknown) == (["c", "a"], ("b",))
 
 
-def test_runs_of_one_name_are_told_apart_by_their_folders() -> None:
+def test_runs_of_one_name_are_distinguished_by_their_folders() -> None:
     (found,) = build_paretos([run("a", 4, 1, folder="x/one"), run("a", 4, 2, folder="x/two")])
 
     assert names(found) == ["a (one)", "a (two)"]
     assert found.contenders[1].in_doubt == ("a (one)",)
 
 
-def test_folders_of_one_name_are_told_in_full_and_one_folder_twice_by_number() -> None:
+def test_folders_of_one_name_are_reported_in_full_and_one_folder_twice_by_number() -> None:
     (apart,) = build_paretos([run("a", 4, 1, folder="x/run"), run("a", 4, 2, folder="y/run")])
     (twice,) = build_paretos([run("a", 4, 1, folder="x/run"), run("a", 4, 1, folder="x/run")])
 

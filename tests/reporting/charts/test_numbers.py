@@ -91,7 +91,7 @@ def test_the_path_goes_through_every_checkpoint_in_order_of_time() -> None:
     assert str(REPORT.hallucination.overall.pattern) in chart.title
 
 
-def test_mixed_and_fixed_are_told_apart_and_are_the_reports() -> None:
+def test_mixed_and_fixed_are_distinguished_and_are_the_reports() -> None:
     degradation = REPORT.degradation
     expected = [
         (view, each.checkpoint, each.days, *figures(scale_score(each.mean)))

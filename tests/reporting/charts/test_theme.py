@@ -59,7 +59,9 @@ def test_lines_stand_out_from_the_ground(theme: ChartTheme, colours: ChartColour
 
 @pytest.mark.parametrize("sight", SIGHTS)
 @pytest.mark.parametrize("theme", ChartTheme)
-def test_what_lies_in_one_view_is_told_apart_with_any_sight(theme: ChartTheme, sight: str) -> None:
+def test_what_lies_in_one_view_is_distinguished_with_any_sight(
+    theme: ChartTheme, sight: str
+) -> None:
     palette = PALETTES[theme, ChartColours.COLOUR_BLIND]
     assert distance(palette.score, palette.other, sight) >= APART
 

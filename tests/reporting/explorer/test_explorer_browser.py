@@ -206,7 +206,7 @@ def test_an_answer_is_labelled_by_keyboard_and_taken_back(
     seen.page.wait_for_selector('.labels [aria-pressed="true"]')
     seen.press("2")
 
-    seen.shows("#view", "Nobody has labelled")
+    seen.shows("#view", "No answer of this run has a label yet")
     lines = (explorer.root / "nested" / "b" / "labels.jsonl").read_text().splitlines()
     assert [json.loads(line)["label"] for line in lines] == ["wrong", "withdrawn"]
     assert list_foreign(seen, explorer) == []

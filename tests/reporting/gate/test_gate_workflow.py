@@ -73,7 +73,7 @@ def test_actions_are_pinned_by_major_version_and_may_change_nothing() -> None:
     assert workflow()["permissions"] == {"contents": "read", "actions": "read"}
 
 
-def test_the_verdict_is_told_whatever_it_is_and_a_baseline_kept_only_if_it_passed() -> None:
+def test_the_verdict_receives_whatever_it_is_and_a_baseline_kept_only_if_it_passed() -> None:
     by_name = {step.get("name"): step for step in steps()}
     order = [step.get("name") for step in steps()]
 

@@ -494,7 +494,7 @@ def test_from_the_journal_on_a_planted_loss_is_caught_and_none_is_not(tmp_path: 
     assert caught >= rounds - 1
 
 
-def test_a_run_that_cannot_be_told_from_silence_is_warned_of(tmp_path: Path) -> None:
+def test_a_run_that_cannot_be_distinguished_from_silence_is_warned_of(tmp_path: Path) -> None:
     silent = bounded_story(tmp_path / "silent", [Verdict.of(*SILENT, "")] * 24)
     good = bounded_story(tmp_path / "good", [PERFECT, Verdict.of(*SILENT, "")] * 12)
 

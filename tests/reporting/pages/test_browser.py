@@ -277,7 +277,7 @@ def test_without_the_days_it_says_how_to_give_them(
     assert seen.page.locator(".day").count() == 0
 
 
-def test_failures_and_reviews_are_told(page: Path, visit: Visiting) -> None:
+def test_failures_and_reviews_are_reported(page: Path, visit: Visiting) -> None:
     """One after the other by the address alone, as by a link in a document."""
     seen = visit(page, "#questions?open=ada/dog@2d%230")
     seen.open_trial()
@@ -409,7 +409,7 @@ def test_without_scripts_the_figures_are_there_in_words(page: Path, visit: Visit
     assert seen.text(".headline .figure") == "60 of 100"
 
 
-def test_a_browser_that_cannot_unpack_is_told_so(
+def test_a_browser_that_cannot_unpack_gets_a_message(
     page: Path, browser: object, visit: Visiting
 ) -> None:
     # A tab of its own, as for all visits with settings: it keeps the script.

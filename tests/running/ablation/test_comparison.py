@@ -205,7 +205,7 @@ def test_a_folder_is_named_after_its_variant(variant: str, folder: str) -> None:
     assert name_folder(variant) == folder
 
 
-def test_names_that_no_folder_can_have_are_told_apart() -> None:
+def test_names_that_no_folder_can_have_are_distinguished() -> None:
     odd = name_folder("path=/a/b"), name_folder("path=a/b"), name_folder("path=ab")
 
     assert len(set(odd)) == 3
@@ -266,13 +266,13 @@ def test_the_table_warns_how_many_comparisons_were_made() -> None:
     assert "0.5 of them would look like one by chance" in text
 
 
-def test_trials_that_could_not_be_paired_are_told() -> None:
+def test_trials_that_could_not_be_paired_are_reported() -> None:
     assert "v: 38 trials could be paired" in render_text(
         a_table(a_row("base", None), a_row("v", SAME))
     )
 
 
-def test_runs_by_several_versions_are_told() -> None:
+def test_runs_by_several_versions_are_reported() -> None:
     table = a_table(a_row("base", None), a_row("v", BETTER))
 
     assert "versions of the harness" not in render_text(table)

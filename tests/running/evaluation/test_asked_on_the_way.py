@@ -162,7 +162,7 @@ def test_a_long_text_does_not_win_by_its_length() -> None:
 
 
 @pytest.mark.anyio
-async def test_what_a_session_left_is_told_from_what_was_listed_before() -> None:
+async def test_what_a_session_left_is_distinguished_from_what_was_listed_before() -> None:
     held = ["Martin's favourite colour is blue"]
 
     class Listing:

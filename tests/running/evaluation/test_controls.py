@@ -86,7 +86,7 @@ def test_where_answers_are_skipped_only_what_finds_is_run(locomo: Path) -> None:
     assert not any("judged" in name for name in report.controls[0].groups[0].figures)
 
 
-def test_without_floors_nothing_else_is_run_and_chance_is_still_told(locomo: Path) -> None:
+def test_without_floors_nothing_else_is_run_and_chance_is_still_reported(locomo: Path) -> None:
     request = request_for("locomo", locomo, locomo.parent, skip_qa=True, floors=False)
 
     found = run_request(request, finding({}))
@@ -270,7 +270,7 @@ def test_a_control_never_has_the_systems_settings(locomo: Path, tmp_path: Path) 
     assert (control.name, control.config["k"]) == ("bm25", 10)
 
 
-def test_a_system_of_ones_own_cannot_be_told_to_consolidate(locomo: Path, tmp_path: Path) -> None:
+def test_a_system_of_ones_own_cannot_consolidate_on_request(locomo: Path, tmp_path: Path) -> None:
     """Else a report would say `consolidated` of what was raw."""
     request = request_for("locomo", locomo, tmp_path, mode=EvalMode.CONSOLIDATED, skip_qa=True)
 

@@ -60,7 +60,7 @@ def test_all_come_first_then_the_answerable_then_each_category_in_its_order() ->
     ]
 
 
-def test_where_every_question_has_an_answer_they_are_not_told_apart() -> None:
+def test_where_every_question_has_an_answer_they_are_not_distinguished() -> None:
     assert [each.name for each in group_scores([scored("a", 1.0)], ())] == ["all", "one"]
 
 
@@ -86,7 +86,7 @@ def test_abstentions_stay_in_their_category_when_categories_are_averaged() -> No
     assert average_categories(group_scores(questions, ())).figures[F].mean == 0.75
 
 
-def test_a_floor_is_told_only_where_it_is_known_of_every_question() -> None:
+def test_a_floor_is_reported_only_where_it_is_known_of_every_question() -> None:
     known = [scored("a", 1.0, chance={F: 0.2}), scored("b", 1.0, chance={F: 0.4})]
     unknown = [*known, scored("c", 1.0)]
 
@@ -147,7 +147,7 @@ def test_repeats_of_a_question_are_counted_each() -> None:
     assert found.counted == 3
 
 
-def test_failed_open_and_unjudged_questions_are_told_apart() -> None:
+def test_failed_open_and_unjudged_questions_are_distinguished() -> None:
     questions = [
         scored("a", 1.0),
         scored("b", outcome="timeout"),

@@ -115,7 +115,7 @@ def opened_at(data: Path, **given: Any) -> OpenedDataset:
     return open_dataset(request_for("locomo", data, Path("nowhere"), max_scenarios=1, **given))
 
 
-def test_real_bytes_are_told_from_others(locomo: Path) -> None:
+def test_real_bytes_are_distinguished_from_others(locomo: Path) -> None:
     real = opened_at(shared_data("locomo/locomo10.json"))
     other = opened("locomo", locomo)
 

@@ -76,14 +76,14 @@ def test_locomo_is_counted_by_the_denominators_its_protocols_state(
     assert counted(find_methodology("locomo", name), scenarios, level) == questions
 
 
-def test_categories_one_to_four_are_1540_questions_and_nobody_else_is_asked() -> None:
+def test_categories_one_to_four_are_1540_questions_and_no_other_is_asked() -> None:
     scenarios = loaded("locomo", shared_data(LOCOMO))
 
     assert asked(find_methodology("locomo", "cats-1-4"), scenarios) == 1540
     assert asked(find_methodology("locomo", "strict"), scenarios) == 1986
 
 
-def test_officially_four_questions_of_locomo_without_evidence_are_found_by_anybody() -> None:
+def test_officially_four_questions_of_locomo_without_evidence_are_found_by_any_system() -> None:
     scenarios = loaded("locomo", shared_data(LOCOMO))
     (turns, _) = find_methodology("locomo", "official").rankings
 
@@ -133,7 +133,7 @@ def test_officially_a_gold_session_is_one_in_which_the_user_says_it() -> None:
     assert gold == expected
 
 
-def test_a_misspelt_reference_is_officially_a_session_nobody_has_and_a_turn_nobody_finds(
+def test_a_misspelt_reference_is_officially_a_session_no_one_has_and_a_turn_no_one_finds(
     tmp_path: Path,
 ) -> None:
     scenario = loaded("locomo", write_locomo(tmp_path / "locomo10.json"))[0]

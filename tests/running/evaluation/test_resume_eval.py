@@ -30,7 +30,7 @@ def run(invoke: Invoke, tmp_path: Path) -> Run:
     return runner(invoke, tmp_path)
 
 
-def test_failed_questions_are_put_again_when_told_to(run: Run, adapter: Adapters) -> None:
+def test_failed_questions_are_put_again_on_request(run: Run, adapter: Adapters) -> None:
     run("--adapter", adapter("if 'Cleo' in question: raise KeyError(question)"), "--skip-qa")
 
     shown = run("--adapter", adapter(), "--skip-qa", "--retry-errors")
@@ -103,7 +103,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_report(
     assert timeless(report(1)) == timeless(report(2))
 
 
-def test_a_finished_run_asks_nobody_and_keeps_its_number(run: Run, adapter: Adapters) -> None:
+def test_a_finished_run_asks_nothing_and_keeps_its_number(run: Run, adapter: Adapters) -> None:
     first = run("--adapter", adapter())
 
     again = run("--adapter", adapter())

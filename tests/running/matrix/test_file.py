@@ -105,7 +105,7 @@ workers: 4
         ("- a", "a matrix is a mapping"),
     ],
 )
-def test_each_mistake_is_told_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_each_mistake_is_reported_with_its_line(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(BenchError) as error:
         read_matrix(written(tmp_path, text))
 
@@ -122,7 +122,7 @@ def test_where_the_work_is_done_may_be_said_at_the_top_in_either_place(tmp_path:
     assert within.shared["workers"] == 2
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     text = "systems: [bm25, bm25]\nseeds: []\nbaseline: x\n"
 
     with pytest.raises(Problems) as error:

@@ -89,7 +89,7 @@ def test_places_are_as_many_as_questions_were_asked_at_a_time(
     assert times(found, JUDGE) == [5, 5, 5, 5]
 
 
-def test_a_pause_between_two_processes_is_nobodys_time(plan: Plan, scenario: Scenario) -> None:
+def test_a_pause_between_two_processes_is_no_ones_time(plan: Plan, scenario: Scenario) -> None:
     events: list[Event] = [
         answered(0, 1, 1),
         judged(0, 2),
@@ -114,7 +114,7 @@ def test_a_judge_that_computes_is_timed_from_the_line_before(
     assert times(found, JUDGE) == [0.5, 0.25]
 
 
-def test_an_answer_that_nobody_could_judge_kept_a_place_and_is_no_time(
+def test_an_answer_that_no_one_could_judge_kept_a_place_and_is_no_time(
     plan: Plan, scenario: Scenario
 ) -> None:
     events: list[Event] = [answered(n, 1 + n, 1) for n in range(3)]

@@ -57,7 +57,7 @@ def test_the_range_is_as_wide_as_checkpoints_differ() -> None:
     assert pace.slow.estimate_at(10) == pytest.approx(1.9)
 
 
-def test_what_somebody_states_has_no_range() -> None:
+def test_what_a_person_states_has_no_range() -> None:
     assert make_fixed_pace(2.0).fast == make_fixed_pace(2.0).slow == make_fixed_pace(2.0)
 
 

@@ -79,9 +79,7 @@ def test_an_estimate_of_the_very_run_comes_to_its_time(
     assert explain_run(run, rest, portable=portable) == pytest.approx(20)
 
 
-def test_who_carried_out_parts_that_were_merged_is_not_known(
-    plan: Plan, scenario: Scenario
-) -> None:
+def test_the_workers_of_merged_parts_are_not_known(plan: Plan, scenario: Scenario) -> None:
     run = lived(plan, scenario, executor=None, wall_s=20)
     run.is_shared = True
 

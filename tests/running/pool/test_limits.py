@@ -224,7 +224,7 @@ def test_money_and_tokens_are_spent_by_all_workers_together(
     assert outcome(tmp_path / "pool") == outcome(tmp_path / "one")
 
 
-def test_workers_are_told_when_the_money_is_spent_however_much_they_were_given(
+def test_workers_stop_when_the_money_is_spent_however_much_they_were_given(
     tmp_path: Path, garden: dict[str, Any]
 ) -> None:
     """Answers on record are handed out by the dozen. Six are judged at a time, and six more may be

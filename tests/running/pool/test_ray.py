@@ -195,7 +195,7 @@ def test_a_cluster_of_its_own_goes_on_where_processes_were_killed(
     assert len(lines(tmp_path / "system" / "asked")) <= TRIALS + 2 * 3
 
 
-def test_an_address_where_nobody_listens_is_told_in_one_sentence(
+def test_an_address_where_no_one_listens_is_reported_in_one_sentence(
     tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
     code, err = run(tmp_path, "--ray-address", "127.0.0.1:9").ended()

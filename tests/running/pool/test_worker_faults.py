@@ -268,7 +268,7 @@ if "squash" in question and self.days == 8:
 """
 
 
-def test_a_stuck_shard_holds_back_nobody_else(tmp_path: Path, data: Path) -> None:
+def test_a_stuck_shard_holds_back_no_other(tmp_path: Path, data: Path) -> None:
     whole = expected(tmp_path)
     write_system(tmp_path / "system", HANGS)
     folder = tmp_path / "run"

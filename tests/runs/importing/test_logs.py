@@ -176,7 +176,7 @@ def test_feeding_times_are_those_of_the_checkpoint(imported: Import, opened: Ope
     assert faults(found) == {"unlabeled": 4, "shared-times": 12}
 
 
-def test_feeding_is_told_by_days_whatever_the_order_of_the_result(
+def test_feeding_is_reported_by_days_whatever_the_order_of_the_result(
     imported: Import, opened: Opened
 ) -> None:
     imported(

@@ -109,7 +109,7 @@ def test_a_failed_query_is_not_an_answer_however_it_was_graded(
     assert opened().count_faults() == {"SystemFault": 1}
 
 
-def test_it_stays_as_graded_if_somebody_asks_for_the_published_number(
+def test_it_stays_as_graded_if_a_person_asks_for_the_published_number(
     imported: Import, opened: Opened
 ) -> None:
     rows = [row("q1", (3, 2, 1)), row("q2", (0, 0, 1), answer="[TIMEOUT]")]
@@ -215,7 +215,7 @@ def test_marks_hold_against_a_total_that_is_not_their_sum(imported: Import) -> N
     )
 
 
-def test_a_stored_rate_that_is_not_that_of_the_rows_is_told(imported: Import) -> None:
+def test_a_stored_rate_that_is_not_that_of_the_rows_is_reported(imported: Import) -> None:
     wrong = part(6, [row("q1")]) | {"hallucinationRate": 50}
 
     assert faults(imported(result=result([wrong]))) == {"means": 1}
@@ -272,7 +272,7 @@ def test_a_question_put_several_times_keeps_every_outcome(imported: Import, open
     assert (found.mean, faults(found)) == (3.5, {})
 
 
-def test_a_category_nobody_lists_is_marked_and_shown(imported: Import, opened: Opened) -> None:
+def test_a_category_no_one_lists_is_marked_and_shown(imported: Import, opened: Opened) -> None:
     found = imported(result=result([part(6, [row("q1", qa={"category": "gossip"})])]))
 
     assert faults(found) == {"unlisted": 1}

@@ -91,7 +91,7 @@ def test_with_the_log_a_trial_has_what_it_had(original: Path, tmp_path: Path) ->
     )
 
 
-def test_without_the_log_nobody_says_what_the_judge_noticed(original: Path, tmp_path: Path) -> None:
+def test_without_the_log_no_one_says_what_the_judge_noticed(original: Path, tmp_path: Path) -> None:
     import_run([original.parent / "files" / "result.json"], tmp_path / "again")
 
     rows = read_trials(RunFolder.open(tmp_path / "again")).rows

@@ -69,7 +69,7 @@ def test_four_parts_of_the_sample_persona_make_the_run_of_one_process(invoke: In
         ]
 
 
-def test_a_merged_run_is_told_on_one_screen(invoke: Invoke, gardeners: tuple[str, ...]) -> None:
+def test_a_merged_run_is_reported_on_one_screen(invoke: Invoke, gardeners: tuple[str, ...]) -> None:
     for number in (1, 2):
         run(invoke, f"p{number}", *gardeners, "--lifecycle", "fresh", "--shard", f"{number}/2")
 
@@ -98,7 +98,7 @@ def test_what_is_missing_is_said_and_done_by_the_ordinary_command(
     assert result("all") == result("one")
 
 
-def test_a_part_that_is_finished_asks_nobody_again(
+def test_a_part_that_is_finished_asks_nothing_again(
     invoke: Invoke, gardeners: tuple[str, ...]
 ) -> None:
     run(invoke, "p", *gardeners, "--lifecycle", "fresh", "--shard", "1/2")
@@ -196,7 +196,7 @@ def test_folders_that_cannot_be_merged_are_refused(
     assert not Path("all").exists()
 
 
-def test_what_a_killed_merge_left_is_in_nobodys_way(
+def test_what_a_killed_merge_left_is_in_no_ones_way(
     invoke: Invoke, gardeners: tuple[str, ...]
 ) -> None:
     run(invoke, "p", *gardeners, "--shard", "1/1")

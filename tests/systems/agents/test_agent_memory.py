@@ -204,7 +204,7 @@ async def test_a_conversation_that_we_send_is_branched_for_questions_and_copies(
     assert len(set(talks)) == 4
 
 
-async def test_a_server_is_told_who_asks_in_fields_and_headers_of_our_choice() -> None:
+async def test_a_server_receives_who_asks_in_fields_and_headers_of_our_choice() -> None:
     with AgentServer() as agents:
         system = open_agent(
             f"openai:{agents.url}/notes/v1/chat/completions",

@@ -126,7 +126,7 @@ async def test_what_is_no_reply_is_a_fault_of_its_kind(
     assert type(raised.value) is kind
 
 
-async def test_an_agent_that_was_busy_is_told_the_rest_of_the_day(canned: CannedAgent) -> None:
+async def test_an_agent_that_was_busy_receives_the_rest_of_the_day(canned: CannedAgent) -> None:
     canned.add(say("Noted."))
     canned.add({"error": "later"}, 503, Retry_After="0.5")
     canned.add(say("Noted."))

@@ -50,7 +50,7 @@ def test_an_agent_that_takes_notes_knows_every_day(
 
 
 @each_dialect
-def test_an_agent_that_streams_is_heard_to_the_end(
+def test_a_streamed_reply_is_read_to_the_end(
     way: str, agents: AgentServer, garden: Path, tmp_path: Path
 ) -> None:
     config = {} if way == "agent" else {"stream": True}

@@ -39,7 +39,7 @@ def test_the_wording_of_version_one() -> None:
     assert ask_question(question) == "Today is Monday, 2025-03-03. What leaks?"
 
 
-def test_a_session_and_options_are_told() -> None:
+def test_a_session_and_options_are_stated() -> None:
     day = Episode(id="day-0001", day=1, at=MONDAY, text="The boiler leaks.", session="finance")
     question = Question(
         id="q",

@@ -97,7 +97,7 @@ async def test_an_error_that_ends_with_0_is_no_answer(
     assert type(raised.value) is kind
 
 
-async def test_a_day_that_was_not_told_is_not_taken_as_told(tmp_path: Path) -> None:
+async def test_a_day_that_was_not_stated_is_not_taken_as_stated(tmp_path: Path) -> None:
     system = open_printer(tmp_path, {"is_error": True, "result": "Rate limit reached"})
     memory = await system.open("s")
 
@@ -189,7 +189,7 @@ async def test_a_reply_file_has_a_limit(tmp_path: Path, monkeypatch: pytest.Monk
         await ask(open_program(tmp_path, WRITER, "{reply_file} boiler 500000"))
 
 
-async def test_a_reply_file_that_is_a_pipe_holds_nobody_up(tmp_path: Path) -> None:
+async def test_a_reply_file_that_is_a_pipe_holds_no_one_up(tmp_path: Path) -> None:
     system = open_program(tmp_path, "import os, sys; os.mkfifo(sys.argv[1])", "{reply_file}")
 
     with pytest.raises(NotAnAnswer, match="a pipe or a device"):

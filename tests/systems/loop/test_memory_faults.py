@@ -120,7 +120,7 @@ def test_a_memory_with_one_fault_has_it_named(
     assert named.split(":", maxsplit=1)[0] in shown
 
 
-def test_notes_that_cannot_be_told_are_mentioned(data: Path, tmp_path: Path) -> None:
+def test_notes_that_cannot_be_stated_are_mentioned(data: Path, tmp_path: Path) -> None:
     found = analyse(data, tmp_path / "run", "unnamed")
 
     # The note that is deleted was saved without an id, and no search named it before.
@@ -140,7 +140,9 @@ def test_a_memory_that_was_given_up_is_not_counted(data: Path, tmp_path: Path) -
     assert build_tool_loop(log, read_trials(folder).rows) == whole
 
 
-def test_what_is_never_saved_and_never_looked_for_is_told_apart(data: Path, tmp_path: Path) -> None:
+def test_what_is_never_saved_and_never_looked_for_is_distinguished(
+    data: Path, tmp_path: Path
+) -> None:
     def script(prompt: Any) -> str:
         if is_day(prompt):
             planted = next(line for line in prompt.user.splitlines() if "I planted" in line)
@@ -178,7 +180,7 @@ def test_an_agent_that_never_stops_is_cut_off_and_counted(data: Path, tmp_path: 
     assert "10 sessions cut off by --max-steps" in "\n".join(render_tool_loop(found))
 
 
-def test_malformed_calls_are_told_to_the_agent_and_counted(data: Path, tmp_path: Path) -> None:
+def test_malformed_calls_are_reported_to_the_agent_and_counted(data: Path, tmp_path: Path) -> None:
     replies = iter(
         [
             calls(("remember", {"text": "x"})),

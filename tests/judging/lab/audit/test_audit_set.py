@@ -91,7 +91,7 @@ def test_every_class_says_what_its_marks_must_be() -> None:
         assert CLASS_LABELS[kind]["grounded"] is ((kind not in made_up) if kind in good else None)
 
 
-def test_a_detail_is_invented_only_if_nobody_ever_told_it(scenario: Scenario) -> None:
+def test_a_detail_is_invented_only_if_no_one_ever_stated_it(scenario: Scenario) -> None:
     """The same invention, once it is planted in the history, is no invention any more."""
     alone = scenario.replace(items=scenario.items[:40])
     first = select_items(build_audit_set(alone, seed=3, per_class=60), AuditClass.EXTRA)

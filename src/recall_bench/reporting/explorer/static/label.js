@@ -93,7 +93,7 @@ const label = (() => {
   const agreement = () => {
     const { labels, agreement: pairs } = loaded.given;
     const people = [...new Set(labels.map((each) => each.by))];
-    if (!people.length) return make("p", { class: "quiet" }, "Nobody has labelled an answer of this run yet.");
+    if (!people.length) return make("p", { class: "quiet" }, "No answer of this run has a label yet.");
     const counts = people.map((each) => `${each}: ${whole(labels.filter((given) => given.by === each).length)}`);
     const lines = pairs.map((each) => {
       const ends = each.interval ? ` [${each.interval.map((end) => fixed(end, 2)).join(", ")}]` : "";
@@ -127,7 +127,7 @@ const label = (() => {
       "div",
       { class: "filters" },
       who,
-      pick("show", "Which answers", [["", "Not labelled by me"], ["mine", "Labelled by me"], ["labelled", "Labelled by anybody"], ["all", "All answers"]]),
+      pick("show", "Which answers", [["", "Not labelled by me"], ["mine", "Labelled by me"], ["labelled", "Labelled by any person"], ["all", "All answers"]]),
       pick("category", "Category", [["", "Category: all"], ...trials.page.categories.map((each) => [each, spelled(each)])]),
     );
   };

@@ -1,4 +1,4 @@
-// The story day by day: what was told, what was asked, how it went, and what was true.
+// The story day by day: what was stated, what was asked, how it went, and what was true.
 
 const travel = (() => {
   const PAGE = 40;
@@ -106,7 +106,7 @@ const travel = (() => {
     return row < 0 ? [] : trials.siblings(row);
   };
 
-  const told = async (day) => {
+  const loadDay = async (day) => {
     const { story, trials } = loaded;
     const place = story.days.indexOf(day);
     const title = make("h3", {}, place < 0 ? `Day ${whole(day)}` : `Day ${whole(day)} · ${story.dates[place]}`);
@@ -206,7 +206,7 @@ const travel = (() => {
     return make(
       "section",
       { class: "facts-here" },
-      make("h3", {}, "Facts, as they were told"),
+      make("h3", {}, "Facts, as they were stated"),
       search,
       make("p", { class: "quiet" }, `${counted(found.length, words.length ? "fact" : "revised fact")} by day ${whole(day)} of ${whole(story.facts.length)} in all${found.length > PAGE ? `; the latest ${PAGE}` : ""}`),
       make("ol", { class: "facts-list" }, ...found.slice(0, PAGE).map(line)),
@@ -274,7 +274,7 @@ const travel = (() => {
       const personas = now.trials.page.personas;
       const whose = make("select", { "aria-label": "Persona" }, ...personas.map((name, place) => make("option", { value: name, selected: place === now.persona }, name)));
       whose.addEventListener("change", () => address.go({ whose: whose.value, day: "" }));
-      const text = await told(day);
+      const text = await loadDay(day);
       if (drawn !== wanted) return;
       // A slider that was replaced while it is dragged would let go.
       if (controls.dataset.key !== now.key) {
