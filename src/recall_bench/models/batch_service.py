@@ -21,7 +21,7 @@ from recall_bench.core.foreign_json import decode_plain_json
 from recall_bench.core.redaction import Redactor
 from recall_bench.core.retry import parse_retry_after
 from recall_bench.models.batch_formats import CHAT_URL
-from recall_bench.models.faults import truncate_line
+from recall_bench.models.faults import classify_status, truncate_line
 
 if TYPE_CHECKING:
     import httpx
@@ -33,7 +33,6 @@ _PAGE = 100
 _MAX_PAGES = 10
 """Of the list of batches, newest first."""
 _CLOCK_SKEW = timedelta(minutes=5)
-_RETRIABLE = frozenset({408, 409, 425, 429})
 _VERSION = "2023-06-01"
 """Of Anthropic's interface."""
 
@@ -176,7 +175,7 @@ class ServiceClient:
         status = response.status_code
         said = truncate_line(self._redact(_read_message(response.content)))
         message = f"{self._name}: the batch service answers {status}: {said}"
-        if status in _RETRIABLE or status >= 500:
+        if classify_status(status) is ModelBusy:
             return ModelBusy(message, parse_retry_after(response.headers.get("Retry-After")))
         if status in {401, 403}:
             return ModelGone(f"{message}; check the key, and the same command goes on")

@@ -26,7 +26,7 @@ from recall_bench.core.retry import CircuitBreaker, parse_retry_after
 from recall_bench.core.usage import Usage
 from recall_bench.core.user_code import require_libraries
 from recall_bench.models.compatible_server import COMPATIBLE, CompatibleServer, resolve_server
-from recall_bench.models.faults import is_unreachable, truncate_line
+from recall_bench.models.faults import classify_status, is_unreachable, truncate_line
 from recall_bench.models.model_spec import parse_spec
 
 if TYPE_CHECKING:
@@ -231,10 +231,10 @@ class ServedEmbedder(LazyDimensions):
         status = reply.status_code
         reason = truncate_line(self._server.redact(reply.text)) or "no reason given"
         message = f"{self.name}: it refuses to embed (status {status}): {reason}"
-        if status in {408, 409, 425, 429} or status >= 500:
+        kind = classify_status(status)
+        if kind is ModelBusy:
             return ModelBusy(message, parse_retry_after(reply.headers.get("retry-after")))
-        gone = status in {401, 402, 403, 404, 405, 410}
-        return ModelGone(message) if gone else ModelFault(message)
+        return kind(message)
 
 
 def normalise_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

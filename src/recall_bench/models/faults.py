@@ -24,13 +24,17 @@ KINDS: tuple[tuple[str, type[ModelFault], str], ...] = (
 )
 """The library's errors by class name, most specific first: our error and its message."""
 
-_STATUSES = {
-    **dict.fromkeys((402, 405, 407, 410), ModelGone),
-    **dict.fromkeys((408, 409, 425), ModelBusy),
-}
-"""Status codes for which the library has no class."""
+_GONE = frozenset({401, 402, 403, 404, 405, 407, 410})
+_BUSY = frozenset({408, 409, 425, 429})
 
 _FILTERS = frozenset({"content_filter", "content_policy_violation"})
+
+
+def classify_status(status: int) -> type[ModelFault]:
+    """ModelBusy if another try may succeed, ModelGone if none can, ModelFault for this request."""
+    if status in _BUSY or status >= 500:
+        return ModelBusy
+    return ModelGone if status in _GONE else ModelFault
 
 
 def is_filtered(error: Exception) -> bool:
@@ -75,9 +79,9 @@ def _find_kind(error: Exception) -> tuple[type[ModelFault], str]:
     classes = {base.__name__ for base in type(error).__mro__}
     for name, kind, problem in KINDS:
         if name in classes:
-            is_loose = name == "ModelHTTPError"
-            status = getattr(error, "status_code", 0)
-            return (_STATUSES.get(status, kind) if is_loose else kind), problem
+            status = getattr(error, "status_code", None)
+            is_loose = name == "ModelHTTPError" and status is not None
+            return (classify_status(status) if is_loose else kind), problem
     return ModelFault, f"replied with something that is no completion ({type(error).__name__})"
 
 

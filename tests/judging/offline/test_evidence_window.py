@@ -14,6 +14,7 @@ from recall_bench.judging.offline.history_index import (
     EvidenceWindow,
     Tokens,
     collect_tokens,
+    list_cited_days,
 )
 from recall_bench.judging.offline.phrase import level_text
 
@@ -51,9 +52,13 @@ def said(text: str) -> Tokens:
 
 
 def window_of(index: EvidenceIndex, days: int, *evidence: int) -> EvidenceWindow:
-    window = index.find_window(item(*evidence), days)
+    window = find_window(index, days, *evidence)
     assert window is not None
     return window
+
+
+def find_window(index: EvidenceIndex, days: int, *evidence: int) -> EvidenceWindow | None:
+    return index.get_window(index.list_days(list_cited_days(item(*evidence)), days))
 
 
 def test_the_neighbours_of_an_evidence_day_belong_to_its_window(index: EvidenceIndex) -> None:
@@ -69,9 +74,9 @@ def test_no_day_after_the_checkpoint_is_looked_at(index: EvidenceIndex) -> None:
 
 
 def test_without_text_there_is_no_window(index: EvidenceIndex) -> None:
-    assert index.find_window(item(), 30) is None
-    assert index.find_window(item(40), 50) is None
-    assert index.find_window(item(4), 2) is None
+    assert find_window(index, 30) is None
+    assert find_window(index, 50, 40) is None
+    assert find_window(index, 2, 4) is None
 
 
 def test_a_claim_is_supported_by_the_sentence_nearest_to_it(index: EvidenceIndex) -> None:

@@ -13,7 +13,6 @@ from recall_bench.generate.world.random_stream import RandomStream, ShuffleBag
 from recall_bench.generate.world.templates import (
     AlternativePicker,
     FilledText,
-    Placeholder,
     PlaceholderResolver,
     PlaceholderValue,
     capitalise,
@@ -228,8 +227,3 @@ def capitalise_heading(heading: str) -> str:
 def show_value(value: FactValue) -> str:
     """A value as a planned state of a written edition has it."""
     return f"@{value.day}" if value.day is not None else value.text
-
-
-def make_reference(placeholder: Placeholder) -> str:
-    """The placeholder as it is written."""
-    return f"{placeholder.name}.{placeholder.form}" if placeholder.form else placeholder.name

@@ -167,10 +167,6 @@ class ThreadPlay:
         active = len(self._calendar.active) / self._calendar.days
         return min(3.0, max(0.4, steps / (active * _STEPS_A_DAY)))
 
-    def list_alive(self) -> list[LifeThread]:
-        """The threads that have started and not ended."""
-        return list(self._alive)
-
     def start_due(self, day: int) -> None:
         """Start what is due and can start."""
         waiting: list[PlannedStart] = []

@@ -56,13 +56,23 @@ def list_missing(source: TaskFile) -> list[str]:
     """List what a finished file needs and this one does not have yet."""
     kinds, forms = Counter(t.kind for t in source.tasks), Counter(t.form for t in source.tasks)
     tellings = [telling for rule in source.rules for telling in rule.told]
+    revised = [rule for rule in source.rules if rule.replaces is not None]
+    exceptions = [rule for rule in source.rules if rule.exception_to is not None]
     counts = [
         ("tasks", len(source.tasks), TASKS),
         *((f"tasks of kind {kind}", kinds[kind], LEAST_OF_KIND) for kind in KINDS),
         *((f"tasks of form {form}", forms[form], LEAST_OF_FORM) for form in OutcomeForm),
         ("rules", len(source.rules), LEAST_RULES),
-        ("rules that replace one", sum(r.replaces is not None for r in source.rules), 4),
-        ("rules that are exceptions", sum(r.exception_to is not None for r in source.rules), 4),
+        (
+            "rules that replace one",
+            sum(r.replaces is not None for r in source.rules),
+            LEAST_REVISED_RULES,
+        ),
+        (
+            "rules that are exceptions",
+            sum(r.exception_to is not None for r in source.rules),
+            LEAST_EXCEPTIONS,
+        ),
         ("people who tell rules", len({telling.by for telling in tellings}), LEAST_TELLERS),
         ("tellings in passing", sum(telling.in_passing for telling in tellings), LEAST_IN_PASSING),
         ("weeks with a telling", len({(telling.day - 1) // 7 for telling in tellings}), 7),

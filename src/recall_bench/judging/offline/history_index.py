@@ -478,10 +478,6 @@ class EvidenceIndex:
         self._day = lru_cache(maxsize=None)(self._read_day)
         self._window = lru_cache(maxsize=CACHE_SIZE)(self._read_window)
 
-    def find_window(self, item: Item, days: int) -> EvidenceWindow | None:
-        """The window of a question as of a day; None where it has no text."""
-        return self.get_window(self.list_days(list_cited_days(item), days))
-
     def get_window(self, days: tuple[int, ...]) -> EvidenceWindow | None:
         """The window of these days; None without any."""
         return self._window(days) if days else None

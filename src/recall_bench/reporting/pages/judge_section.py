@@ -20,7 +20,7 @@ from recall_bench.reporting.judge_text import (
     list_split_heads,
 )
 from recall_bench.reporting.pages.markup import Markup, make_element
-from recall_bench.reporting.pages.page_sections import render_table
+from recall_bench.reporting.pages.page_sections import make_trial_opener, render_table
 from recall_bench.runs.judge_sensitivity import JudgeSensitivity, SplitTrial
 
 
@@ -63,16 +63,7 @@ def render_judges(found: JudgeSensitivity) -> Iterator[Markup]:
 
 def _list_split(split: SplitTrial) -> tuple[str, ...]:
     trial = split.trial
-    opener = make_element(
-        "button",
-        f"{trial.item} at {trial.checkpoint}",
-        type="button",
-        class_="opener",
-        data_persona=trial.scenario,
-        data_question=trial.item,
-        data_checkpoint=trial.checkpoint,
-        data_repeat=str(trial.repeat),
-    )
+    opener = make_trial_opener(trial)
     _, category, points = list_split_cells(split)
     return (opener, format_slug(category), points)
 

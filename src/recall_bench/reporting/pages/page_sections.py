@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from recall_bench.core.plain_text import NO_DATA
+from recall_bench.core.plan import Trial
 from recall_bench.reporting.analyses.attribution import (
     LEAF_MEANINGS,
     LEAF_TITLES,
@@ -113,20 +114,22 @@ def render_failures(found: Attribution) -> Iterator[Markup]:
         yield make_element("p", format_sentence(note), class_="missing")
 
 
-def _render_leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
-    examples = (
-        make_element(
-            "button",
-            f"{trial.item} at {trial.checkpoint}",
-            type="button",
-            class_="opener",
-            data_persona=trial.scenario,
-            data_question=trial.item,
-            data_checkpoint=trial.checkpoint,
-            data_repeat=str(trial.repeat),
-        )
-        for trial in leaf.examples
+def make_trial_opener(trial: Trial) -> Markup:
+    """A button that opens one trial."""
+    return make_element(
+        "button",
+        f"{trial.item} at {trial.checkpoint}",
+        type="button",
+        class_="opener",
+        data_persona=trial.scenario,
+        data_question=trial.item,
+        data_checkpoint=trial.checkpoint,
+        data_repeat=str(trial.repeat),
     )
+
+
+def _render_leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
+    examples = map(make_trial_opener, leaf.examples)
     return make_element(
         "li",
         make_element(
