@@ -143,9 +143,9 @@ def _describe_news(
 ) -> Iterator[str]:
     """Say which threads have something to tell today, and what to do with the others."""
     names = {f"{_THREAD} {number}": arc for number, arc in enumerate(session_plan.arcs, start=1)}
-    told = [name for name, arc in names.items() if name in blocks and has_news(arc, planned.day)]
-    others = [name for name in names if name in blocks and name not in told]
-    if told:
+    fresh = [name for name, arc in names.items() if name in blocks and has_news(arc, planned.day)]
+    others = [name for name in names if name in blocks and name not in fresh]
+    if fresh:
         yield "What has news today is told in as much depth as the material allows."
     if others:
         yield (
