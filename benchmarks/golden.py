@@ -10,6 +10,7 @@ What needs public data is left out, with a word, where the folder of `--shared` 
 
 import argparse
 import contextlib
+import csv
 import io
 import json
 import re
@@ -29,11 +30,14 @@ SELECTORS = ("keyword", "bm25", "all", "none")
 TIMES = {
     "at", "code", "codes", "timestamp", "rules_digest", "rulesDigest", "planDigest", "plan_digest",
     "started", "ended", "speed", "folder", "run", "path", "into", "report", "costs", "latency", "link", "diagnosis",
+    "cost",
 }  # fmt: skip
 """Keys whose values are wall times, digests of code or of times, or folders of this machine."""
 _UNITS = ("_s", "_ms", "Ms", "seconds")
-_VARYING = re.compile(r"offline \d+|\b20\d\d-\d\d-\d\d\b|plan [0-9a-f]{12}")
-"""In texts: the judge's version, which may be raised on purpose, today's date, and the plan."""
+_VARYING = re.compile(
+    r"offline \d+|\b20\d\d-\d\d-\d\d\b|plan [0-9a-f]{12}|p50 .* ms · p95 .* ms|\d\d:\d\d:\d\d UTC, took .*"
+)
+"""In texts: the judge's version, which may be raised on purpose, today's date and time, the plan, and latencies."""
 
 
 def strip_times(value: object) -> object:
@@ -77,9 +81,30 @@ def call(*words: object, codes: tuple[int, ...] = (0,)) -> str:
 
 
 def digest_journal(folder: Path, *, skip: int = 0) -> str:
-    """All events in order, without their times; the first says what run it was made from."""
-    lines = (folder / "journal.jsonl").read_text(encoding="utf-8").splitlines()
-    return digest([json.loads(line) for line in lines[skip:]])
+    """All events in order, with the texts that they refer to and without their times.
+
+    The first says what run it was made from.
+    """
+    content = (folder / "journal.jsonl").read_bytes()
+    events = [json.loads(line) for line in content.splitlines()[skip:]]
+    for event in events:
+        for passage in event.get("answer", {}).get("passages", ()):
+            if "text_at" in passage:
+                start, length = passage.pop("text_at")
+                passage["text"] = json.loads(content[start : start + length])
+    return digest(events)
+
+
+def digest_lines(path: Path) -> str:
+    """All records of a file of JSON lines, without their times."""
+    return digest([json.loads(line) for line in path.read_bytes().splitlines()])
+
+
+def digest_tables(folder: Path) -> Iterator[tuple[str, str]]:
+    """The tables of an export, without times; those of costs hold little else."""
+    for path in (folder / "trials.csv", folder / "cells.csv"):
+        with path.open(newline="", encoding="utf-8") as file:
+            yield path.name, digest([dict(row) for row in csv.DictReader(file)])
 
 
 def digest_runs(work: Path, built_ins: list[str]) -> Iterator[tuple[str, str]]:
@@ -97,6 +122,8 @@ def digest_runs(work: Path, built_ins: list[str]) -> Iterator[tuple[str, str]]:
             yield f"run {name} {label} journal", digest_journal(folder)
             result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
             yield f"run {name} {label} result.json", digest(result)
+            for file in ("progress.jsonl", "questions.jsonl", "failures.jsonl"):
+                yield f"run {name} {label} {file}", digest_lines(folder / file)
             yield f"run {name} {label} heatmap.svg", digest((folder / "heatmap.svg").read_text())
             yield f"run {name} {label} text", digest(_without_times(text, work))
 
@@ -132,6 +159,9 @@ def digest_analyses(work: Path) -> Iterator[tuple[str, str]]:
     yield "merge journal", digest_journal(work / "both")
     call("import", a / "result.json", "--into", work / "imported")
     yield "import journal", digest_journal(work / "imported", skip=1)
+    call("export", a, b, "--to", "csv", "--into", work / "tables")
+    for name, value in digest_tables(work / "tables"):
+        yield f"export {name}", value
 
 
 def digest_ablation(work: Path) -> Iterator[tuple[str, str]]:

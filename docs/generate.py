@@ -176,6 +176,16 @@ def events() -> str:
             "first one) followed by this line without its `link`. Journals of earlier versions "
             "have none.\n"
         ),
+        (
+            "The text of a passage is written once. In later answers the passage has `text_at` "
+            "instead of `text`: `[offset, length]` of the text as a JSON string in the same file, "
+            "in bytes, always in an earlier line. `questions.jsonl` has every text in its "
+            "place, and so has what the library reads. In Python: "
+            "`json.loads(content[offset : offset + length])`, where `content` are the bytes of "
+            "the file. Texts of fewer than 32 characters are not referred to, and a text may "
+            "be written again after 131,072 others. Journals of earlier versions have all texts in "
+            "their places.\n"
+        ),
     ]
     tree = ast.parse(inspect.getsource(event))
     for node in tree.body:

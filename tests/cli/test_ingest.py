@@ -5,8 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from recall_bench.runs.journal import JOURNAL, read_events
 from tests.commands import Invoke, Shown
 from tests.gardener import DAYS, PLANTS
 
@@ -52,7 +54,7 @@ def run(invoke: Invoke, data: Path) -> Run:
 
 
 def events(kind: str, folder: str = "r") -> list[dict[str, Any]]:
-    rows = [json.loads(line) for line in Path(folder, "journal.jsonl").read_text().splitlines()]
+    rows = map(msgspec.to_builtins, read_events(Path(folder, JOURNAL)))
     return [row for row in rows if row["type"] == kind]
 
 

@@ -6,12 +6,13 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from recall_bench.core import leftovers
 from recall_bench.core.event import Answered
 from recall_bench.core.memory import Answer
-from recall_bench.runs.journal import JOURNAL, Journal, read_events_of
+from recall_bench.runs.journal import JOURNAL, Journal, read_events, read_events_of
 from recall_bench.runs.recorded_answers import RecordedRun
 from tests.commands import Invoke, Shown
 from tests.gardener import question, write_persona
@@ -55,8 +56,8 @@ def again(invoke: Invoke, data: Path) -> Run:
 
 def events(folder: str, *kinds: str) -> list[dict[str, Any]]:
     """The events of these kinds, without the checksums of their lines."""
-    rows = [json.loads(line) for line in Path(folder, JOURNAL).read_text().splitlines()]
-    return [row | {"link": None} for row in rows if row["type"] in kinds]
+    rows = map(msgspec.to_builtins, read_events(Path(folder, JOURNAL)))
+    return [row for row in rows if row["type"] in kinds]
 
 
 def marks(folder: str) -> dict[str, object]:

@@ -14,6 +14,7 @@ import msgspec
 
 from recall_bench.core.fingerprint import digest_text
 from recall_bench.core.line_chain import LineChain, split_link
+from recall_bench.core.memory import Passage
 from recall_bench.core.plan import DrawnStory
 from recall_bench.generate.world_seeds import create_challenge, read_challenge, read_secret
 from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats
@@ -39,7 +40,7 @@ from recall_bench.running.replay import Replay, locate_replay, read_replay
 from recall_bench.running.run_bundle import make_bundle
 from recall_bench.runs.bundle_file import unpack_bundle
 from recall_bench.runs.import_run import import_run
-from recall_bench.runs.journal import JOURNAL, read_events
+from recall_bench.runs.journal import JOURNAL, encode_events, read_events
 from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
@@ -50,12 +51,16 @@ from tests.written_runs import ALL_OF_ADA, PERFECT, POOR, ada_story, trial
 
 
 def _write_run(folder: Path) -> Path:
-    """A finished run of five trials."""
+    """A finished run of five trials, each with the same passage."""
     story = ada_story(folder / "run")
+    passage = Passage(text="Ada took in a cat on the first day, and called it Smoke.", day=1)
     for each in ALL_OF_ADA:
-        story.both(each, POOR if each == trial("dog", "4d") else PERFECT)
+        story.answer(each, "something", passage)
+        story.judge(each, POOR if each == trial("dog", "4d") else PERFECT)
     story.end()
-    return story.save()
+    journal = story.save() / JOURNAL
+    journal.write_bytes(b"".join(encode_events(list(read_events(journal)))))
+    return story.folder
 
 
 def _look_at_journal(folder: Path) -> Reading:

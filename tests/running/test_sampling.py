@@ -1,14 +1,14 @@
 """What `--sample`, `--sampling` and long stories mean for a plan, and what a run records."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 import recall_bench
+from recall_bench.core.event import Answered
 from recall_bench.core.plan import SampleMode
 from recall_bench.core.settings import Settings
-from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.journal import JOURNAL, read_events_of
 from recall_bench.runs.run_folder import RunFolder
 
 
@@ -43,16 +43,16 @@ def test_a_sample_has_a_core_unless_all_of_it_is_to_be_drawn(
 
 def test_passages_are_recorded_with_their_place_in_the_day(tmp_path: Path) -> None:
     run(tmp_path)
-    events = map(json.loads, (tmp_path / JOURNAL).read_text().splitlines())
-    answered = [each for each in events if each["type"] == "answered" and "delivery" in each]
+    events = read_events_of(tmp_path / JOURNAL, Answered)
+    answered = [each for each in events if each.delivery is not None]
 
     assert answered
     quoted = total = 0
     for each in answered:
-        passages, spans = each["answer"]["passages"], each["delivery"]["spans"]
-        for passage, span in zip(passages, spans, strict=True):
+        spans = () if each.delivery is None else each.delivery.spans
+        for passage, span in zip(each.answer.passages, spans, strict=True):
             total += 1
             if span is not None:
                 quoted += 1
-                assert span[1] - span[0] >= len(passage["text"])
+                assert span[1] - span[0] >= len(passage.text)
     assert quoted > 0.5 * total

@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from recall_bench.core.event import Answered
+from recall_bench.runs.journal import JOURNAL, read_events_of
 from recall_bench.systems.transports.child_sandbox import ProgramSandbox
 from recall_bench.systems.transports.command_program import CommandProgram
 from recall_bench.systems.transports.command_system import CommandTransport
@@ -55,11 +58,9 @@ def words(data: Path, target: object, into: str, *more: str) -> list[str]:
 
 def answers(folder: str) -> dict[str, object]:
     """What was answered to each trial, passages and all."""
-    events = [json.loads(line) for line in Path(folder, "journal.jsonl").read_text().splitlines()]
     return {
-        json.dumps(event["trial"], sort_keys=True): event["answer"]
-        for event in events
-        if event["type"] == "answered"
+        str(event.trial): msgspec.to_builtins(event.answer)
+        for event in read_events_of(Path(folder, JOURNAL), Answered)
     }
 
 

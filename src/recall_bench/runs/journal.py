@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from functools import partial
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,14 +11,17 @@ import msgspec
 
 from recall_bench.core.append_log import AppendLog, is_busy, make_lock, read_lines
 from recall_bench.core.errors import DataError
-from recall_bench.core.event import Event, decode_event, encode_event
+from recall_bench.core.event import Event
 from recall_bench.core.event_redaction import redact_event
 from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.suggestion import find_nearest
+from recall_bench.runs.journal_lines import JournalDecoder, JournalEncoder
 
 __all__ = [
     "JOURNAL",
     "Journal",
+    "JournalDecoder",
+    "JournalEncoder",
     "encode_events",
     "explain_missing",
     "find_run_folders",
@@ -36,9 +40,13 @@ JOURNAL = "journal.jsonl"
 
 def read_events(path: Path) -> Iterator[Event]:
     """Read every event, oldest first; DataError with the line that was changed."""
-    chain = LineChain()
-    for number, (_, line) in enumerate(read_lines(path), start=1):
-        yield _decode_line(path, number, line, chain)
+    chain, decoder = LineChain(), JournalDecoder(path)
+    for number, (offset, line) in enumerate(read_lines(path), start=1):
+        try:
+            event = decoder.decode(chain.check(line), offset)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise _refuse_line(path, number, error) from error
+        yield event
 
 
 def read_events_of(path: Path, kind: type[E]) -> Iterator[E]:
@@ -50,28 +58,29 @@ def read_events_of(path: Path, kind: type[E]) -> Iterator[E]:
 def read_with_offsets(path: Path, kind: type[E]) -> Iterator[tuple[int, E]]:
     """Read the events of one kind, each with its offset in the file."""
     opening = f'{{"type":"{kind.__struct_config__.tag}"'.encode()
+    decoder = JournalDecoder(path)
     for number, (offset, line) in enumerate(read_lines(path), start=1):
         if line.startswith(opening):
-            event = _decode_line(path, number, line)
+            try:
+                event = decoder.decode(line, offset)
+            except (msgspec.DecodeError, ValueError) as error:
+                raise _refuse_line(path, number, error) from error
             if isinstance(event, kind):
                 yield offset, event
 
 
 def encode_events(events: Iterable[Event]) -> Iterator[bytes]:
     """Encode the events of a whole journal as its lines."""
-    chain = LineChain()
+    encoder = JournalEncoder()
     for event in events:
-        yield chain.add(encode_event(redact_event(event))) + b"\n"
+        yield encoder.encode(redact_event(event)) + b"\n"
 
 
-def _decode_line(path: Path, number: int, line: bytes, chain: LineChain | None = None) -> Event:
-    try:
-        return decode_event(line if chain is None else chain.check(line))
-    except (msgspec.DecodeError, ValueError) as error:
-        raise DataError(
-            f"{path}, line {number}: not a journal event ({error}); the file was changed "
-            "after it was written: restore it, or start again in another folder"
-        ) from error
+def _refuse_line(path: Path, number: int, error: Exception) -> DataError:
+    return DataError(
+        f"{path}, line {number}: not a journal event ({error}); the file was changed "
+        "after it was written: restore it, or start again in another folder"
+    )
 
 
 class Journal(AppendLog):
@@ -80,14 +89,19 @@ class Journal(AppendLog):
     def __init__(self, path: Path) -> None:
         elsewhere = "choose another folder with --into"
         super().__init__(path, otherwise="choose another with --into", elsewhere=elsewhere)
-        self._chain = LineChain()
+        self._encoder = JournalEncoder()
 
     def _continue_after(self, end: int) -> None:
-        self._chain = LineChain(split_link(self._read_last_line(end))[1])
+        last_link = split_link(self._read_last_line(end))[1]
+        self._encoder = JournalEncoder(end, last_link, partial(_read_until, self._path, end))
 
     def append(self, event: Event) -> None:
         """Write one event, without secrets, to the operating system."""
-        self.append_line(self._chain.add(encode_event(redact_event(event))))
+        self.append_line(self._encoder.encode(redact_event(event)))
+
+
+def _read_until(path: Path, end: int) -> Iterator[tuple[int, bytes]]:
+    return takewhile(lambda found: found[0] < end, read_lines(path))
 
 
 def find_run_folders(root: Path) -> Iterator[Path]:

@@ -16,14 +16,21 @@ import msgspec
 
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import FolderBusy, UsageError
-from recall_bench.core.event import Judged, RunStarted, encode_event
+from recall_bench.core.event import Event, Judged, RunStarted
 from recall_bench.core.foreign_json import decode_foreign_line
-from recall_bench.core.line_chain import LineChain, split_link
+from recall_bench.core.line_chain import split_link
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.scenario import WallTime
 from recall_bench.core.trial_states import ScenarioStates, TrialState
 from recall_bench.core.verdict import PEOPLE, Verdict
-from recall_bench.runs.journal import JOURNAL, make_lock, read_events, read_lines
+from recall_bench.runs.journal import (
+    JOURNAL,
+    JournalDecoder,
+    JournalEncoder,
+    make_lock,
+    read_events,
+    read_lines,
+)
 from recall_bench.runs.run_folder import RunFolder
 
 _COPIED_LINES = tuple(
@@ -84,16 +91,23 @@ class RecordedRun:
 
     def _write(self, plan: Plan, path: Path, labelled: Mapping[Trial, Verdict]) -> None:
         with AtomicFile(path) as file:
-            chain = LineChain()
-            for line in self._iterate_lines(plan, labelled):
-                file.write(chain.add(split_link(line)[0]) + b"\n")
+            encoder = JournalEncoder()
+            for found in self._iterate_lines(plan, labelled):
+                if isinstance(found, bytes):
+                    line = encoder.add(split_link(found)[0])
+                else:
+                    line = encoder.encode(found)
+                file.write(line + b"\n")
             file.commit()
 
-    def _iterate_lines(self, plan: Plan, labelled: Mapping[Trial, Verdict]) -> Iterator[bytes]:
+    def _iterate_lines(
+        self, plan: Plan, labelled: Mapping[Trial, Verdict]
+    ) -> Iterator[bytes | Event]:
         # When and by which code the answers came to be stays as it was: the run that judges
         # them adds its own time and code when it resumes this journal.
         folder = self.folder
-        yield encode_event(_restart(folder, plan))
+        decoder = JournalDecoder(folder.path / JOURNAL)
+        yield _restart(folder, plan)
         last = self._find_last_answers()
         left_out = {scenario: plan.list_left_out(scenario) for scenario in self._standings}
         for offset, line in self._read_lines():
@@ -105,10 +119,9 @@ class RecordedRun:
                 slot = self._standings[trial.scenario].find_slot(trial)
                 if last[trial.scenario][slot] != offset or trial.item in left_out[trial.scenario]:
                     continue
-                yield line
+                yield decoder.decode(line, offset)
                 if (verdict := labelled.get(trial)) is not None:
-                    judged = Judged(at=copied.at, trial=trial, verdict=verdict, judge=PEOPLE)
-                    yield encode_event(judged)
+                    yield Judged(at=copied.at, trial=trial, verdict=verdict, judge=PEOPLE)
 
     def _find_last_answers(self) -> dict[str, "array[int]"]:
         """Where in the file the last word of the system on each trial begins."""

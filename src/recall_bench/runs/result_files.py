@@ -5,7 +5,7 @@ its answers, and never held in memory. Apart from times, two runs with the same 
 same bytes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -206,27 +206,36 @@ class _ResultWriter:
 
     def _build_question_results(self, scenario: str, number: int) -> Iterator[msgspec.Raw]:
         full, short = self._encode_questions(scenario)
+        has_log = self._questions is not None or self._failures is not None
+        make_log_row = self._prepare_log_rows(scenario) if has_log else None
         for result in self._folder.read_checkpoint_results(scenario, number):
-            rows = TrialRows(result)
-            if self._questions is not None or self._failures is not None:
-                self._write_log(rows, self._make_log_row(rows, result, short[result.item.id]))
+            rows, item = TrialRows(result), result.item.id
+            if make_log_row is not None:
+                self._write_log(rows, make_log_row(rows, result, short[item]))
             if self._result is not None:
-                yield encode_row(rows.make_result_row(full[result.item.id]))
+                yield encode_row(rows.make_result_row(full[item]))
 
-    def _make_log_row(
-        self, rows: TrialRows, result: TrialResult, question: msgspec.Raw
-    ) -> WrittenLogRow | None:
-        states = self._folder.states.scenarios[result.trial.scenario]
-        boundary = read_boundary(self._folder, result.trial.scenario)
-        return rows.make_log_row(
-            question,
-            plan=self._plan,
-            sees_memory=self._folder.plan.judge_memory_window > 0
-            and bool(result.item.truth.evidence),
-            bounds=states.bounds,
-            leaked=boundary.check_leak(states.find_slot(result.trial)),
-            other_judges=self._folder.plan.judge_names[1:],
-        )
+    def _prepare_log_rows(
+        self, scenario: str
+    ) -> Callable[[TrialRows, TrialResult, msgspec.Raw], WrittenLogRow | None]:
+        """Return what makes the rows of a scenario, with what they share computed once."""
+        plan, states = self._folder.plan, self._folder.states.scenarios[scenario]
+        boundary = read_boundary(self._folder, scenario)
+        has_window, judges = plan.judge_memory_window > 0, plan.judge_names[1:]
+
+        def make_log_row(
+            rows: TrialRows, result: TrialResult, question: msgspec.Raw
+        ) -> WrittenLogRow | None:
+            return rows.make_log_row(
+                question,
+                plan=self._plan,
+                sees_memory=has_window and bool(result.item.truth.evidence),
+                bounds=states.bounds,
+                leaked=boundary.check_leak(states.find_slot(result.trial)),
+                other_judges=judges,
+            )
+
+        return make_log_row
 
     def _encode_questions(self, scenario: str) -> tuple[_Encoded, _Encoded]:
         """Encode the scenario's questions for both files once; they recur at every checkpoint."""

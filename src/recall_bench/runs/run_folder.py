@@ -42,7 +42,8 @@ from recall_bench.core.trial_states import ScenarioStates, TrialStates, find_due
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PEOPLE, Finding, JudgeCard
 from recall_bench.metrics.marks import ReviewCounts, count_reviews
-from recall_bench.runs.journal import JOURNAL, explain_missing, read_lines
+from recall_bench.runs.journal import JOURNAL, JournalDecoder, explain_missing, read_lines
+from recall_bench.runs.journal_lines import decode_outline
 from recall_bench.runs.run_snapshot import FolderSnapshot, ScenarioSnapshot
 from recall_bench.runs.service_stats import ServiceStats
 
@@ -134,6 +135,7 @@ class RunFolder:
         self._end = 0
         """Where the next event begins."""
         self._chain = LineChain()
+        self._decoder = JournalDecoder(path / JOURNAL)
         self.is_chained = False
         """Whether every line carries a checksum; journals of earlier versions do not."""
 
@@ -153,7 +155,7 @@ class RunFolder:
         try:
             for number, (offset, line) in enumerate(read_lines(journal), start=1):
                 try:
-                    event = decode_event(chain.check(line))
+                    event = decode_outline(chain.check(line))
                     if folder is None:
                         first = _require_start(event)
                         folder = cls(path, _select_judge(first, other_judge), other_judge)
@@ -229,7 +231,7 @@ class RunFolder:
         journal, count = self.path / JOURNAL, 0
         try:
             for offset, line in read_lines(journal, self._end):
-                self._note(decode_event(self._chain.check(line)), offset)
+                self._note(decode_outline(self._chain.check(line)), offset)
                 self._end = offset + len(line) + 1
                 count += 1
         except (msgspec.DecodeError, ValueError, OSError) as error:
@@ -411,7 +413,7 @@ class RunFolder:
             return None
         try:
             file.seek(offset)
-            return decode_event(file.readline())
+            return self._decoder.decode(file.readline(), offset)
         except (msgspec.DecodeError, ValueError, OSError) as error:
             raise DataError(
                 f"{self.path / JOURNAL}, byte {offset}: changed while it was read ({error})"

@@ -1,0 +1,312 @@
+"""The lines of a journal: events, each text of a passage written once.
+
+A system returns the same passages for many questions. The first line with a passage holds its text;
+a later one has `text_at` in place of `text`: the offset and the length, in bytes, of that text as a
+JSON string in an earlier line of the same file. So a text is always there before the reference to
+it, wherever the file is cut off. Journals of earlier versions have all texts in place.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from recall_bench.core.event import Answered, Event, decode_event, encode_event
+from recall_bench.core.foreign_json import MAX_REPLY_BYTES, decode_foreign_line
+from recall_bench.core.line_chain import LineChain, split_link
+from recall_bench.core.memory import Answer, Delivery, Passage
+from recall_bench.core.plan import Trial
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import WallTime
+from recall_bench.core.usage import Usage
+
+_Place = Annotated[int, Meta(ge=0)]
+TextSpan = tuple[_Place, _Place]
+"""Where a text is in the file: the offset and the length of its JSON string, in bytes."""
+
+ANSWER_OPENING = b'{"type":"answered"'
+"""How the line of an answer begins."""
+
+_REFERENCE = b'"text_at":['
+_PASSAGES = b'"passages":['
+_TEXT_KEY = b'"text":"'
+_SHORTEST = 32
+"""A text of fewer characters takes less room than a reference to it."""
+_MOST_TEXTS = 1 << 17
+"""How many texts the writer knows, of some 170 bytes each; then the oldest are forgotten, and
+written again."""
+_KEPT_CHARACTERS = 1 << 24
+"""How many characters of texts a reader keeps."""
+_RECENT_CHARACTERS = 1 << 22
+"""How many characters of texts the writer keeps."""
+_DIGEST_BYTES = 16
+
+
+class _StoredPassage(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A passage in a line, with its text or where that is."""
+
+    text: str | None = None
+    text_at: TextSpan | None = None
+    id: str | None = None
+    day: int | None = None
+    turn: int | None = None
+    turns: tuple[int, ...] = ()
+    source: str | None = None
+    score: float | None = None
+    claimed: int | None = None
+
+    def restore(self, text: str) -> Passage:
+        """Return the passage with this text."""
+        return Passage(
+            text=text,
+            id=self.id,
+            day=self.day,
+            turn=self.turn,
+            turns=self.turns,
+            source=self.source,
+            score=self.score,
+            claimed=self.claimed,
+        )
+
+
+class _StoredAnswer(Record, frozen=True, kw_only=True, omit_defaults=True):
+    text: str
+    passages: tuple[_StoredPassage, ...] = ()
+    tool_calls: tuple[dict[str, object], ...] = ()
+    usage: Usage | None = None
+
+
+class _StoredAnswered(
+    Record, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="answered"
+):
+    """The event `answered` as its line has it."""
+
+    at: WallTime
+    trial: Trial
+    answer: _StoredAnswer
+    seconds: float
+    delivery: Delivery | None = None
+    reading_s: float | None = None
+    reading_usage: Usage | None = None
+
+    def restore(self, passages: tuple[Passage, ...]) -> Answered:
+        """Return the event with these passages."""
+        return Answered(
+            at=self.at,
+            trial=self.trial,
+            answer=Answer(
+                text=self.answer.text,
+                passages=passages,
+                tool_calls=self.answer.tool_calls,
+                usage=self.answer.usage,
+            ),
+            seconds=self.seconds,
+            delivery=self.delivery,
+            reading_s=self.reading_s,
+            reading_usage=self.reading_usage,
+        )
+
+
+class _OutlinedAnswer(_StoredAnswer, frozen=True, kw_only=True):
+    passages: msgspec.Raw = msgspec.Raw()  # type: ignore[assignment]
+
+
+class _OutlinedAnswered(_StoredAnswered, frozen=True, kw_only=True, tag="answered"):
+    """The event `answered` with its passages unread, which are most of it."""
+
+    answer: _OutlinedAnswer
+
+
+_STORED = msgspec.json.Decoder(_StoredAnswered)
+_OUTLINE = msgspec.json.Decoder(_OutlinedAnswered)
+_TEXT = msgspec.json.Decoder(str)
+_encode = msgspec.json.Encoder().encode
+
+
+def decode_outline(line: bytes) -> Event:
+    """Decode a line, with or without its link; an answer comes without its passages.
+
+    msgspec.DecodeError if it is no event.
+    """
+    if not line.startswith(ANSWER_OPENING):
+        return decode_event(line)
+    found = decode_foreign_line(_OUTLINE, split_link(line.removesuffix(b"\n"))[0])
+    return found.restore(())
+
+
+class JournalDecoder:
+    """Decodes lines of one journal, with the texts that they refer to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._texts: dict[int, tuple[int, str]] = {}
+        self._kept = 0
+
+    def decode(self, line: bytes, offset: int) -> Event:
+        """Decode the line at this offset, with or without its link.
+
+        msgspec.DecodeError if it is no event, or refers to anything but a text before it.
+        """
+        if not (line.startswith(ANSWER_OPENING) and _REFERENCE in line):
+            return decode_event(line)
+        found = decode_foreign_line(_STORED, split_link(line.removesuffix(b"\n"))[0])
+        return found.restore(self._restore(found.answer.passages, offset))
+
+    def _restore(self, stored: tuple[_StoredPassage, ...], before: int) -> tuple[Passage, ...]:
+        passages, size = [], 0
+        for each in stored:
+            text = each.text
+            if text is None:
+                if each.text_at is None:
+                    raise msgspec.DecodeError("a passage has neither text nor text_at")
+                text = self._read_text(each.text_at, before)
+                size += len(text)
+            passages.append(each.restore(text))
+        if size > MAX_REPLY_BYTES:
+            # Otherwise a small file could make an answer of any size.
+            raise msgspec.DecodeError("its passages are longer than any reply")
+        return tuple(passages)
+
+    def _read_text(self, span: TextSpan, before: int) -> str:
+        start, length = span
+        if start + length > before:
+            raise msgspec.DecodeError("refers to a text that is not before it")
+        known = self._texts.get(start)
+        if known is not None and known[0] == length:
+            return known[1]
+        text = decode_foreign_line(_TEXT, self._read_bytes(start, length))
+        if self._kept + len(text) > _KEPT_CHARACTERS:
+            self._texts.clear()
+            self._kept = 0
+        self._texts[start] = length, text
+        self._kept += len(text)
+        return text
+
+    def _read_bytes(self, start: int, length: int) -> bytes:
+        # Not by a file object, which takes four times as long: there are thousands of texts.
+        file = os.open(self._path, os.O_RDONLY)
+        try:
+            return os.pread(file, length, start)
+        finally:
+            os.close(file)
+
+
+class _KnownTexts:
+    """Where the texts of a journal are, up to a number of texts."""
+
+    def __init__(self) -> None:
+        self._spans: dict[bytes, TextSpan] = {}
+        self._recent: dict[str, TextSpan] = {}
+        """Texts that were looked for lately: a digest takes ten times as long to find."""
+        self._recent_size = 0
+
+    def find(self, text: str) -> TextSpan | None:
+        """Where a text is; None if it is not known, or shorter than a reference."""
+        span = self._recent.get(text)
+        if span is None and len(text) >= _SHORTEST:
+            span = self._spans.get(_digest(text))
+            if span is not None:
+                self._keep_recent(text, span)
+        return span
+
+    def _keep_recent(self, text: str, span: TextSpan) -> None:
+        if self._recent_size + len(text) > _RECENT_CHARACTERS:
+            self._forget_recent()
+        self._recent[text] = span
+        self._recent_size += len(text)
+
+    def _forget_recent(self) -> None:
+        self._recent.clear()
+        self._recent_size = 0
+
+    def note_line(self, content: bytes, texts: Iterable[str], offset: int) -> None:
+        """Note the texts that stand in this line, in their order."""
+        place = content.find(_PASSAGES)
+        for text in texts:
+            if len(text) < _SHORTEST:
+                continue
+            string = _encode(text)
+            found = content.find(string, place)
+            # Other programs may have escaped it in another way.
+            if found >= 0:
+                place = found + len(string)
+                self._note(text, (offset + found, len(string)))
+
+    def _note(self, text: str, span: TextSpan) -> None:
+        if self._spans.setdefault(_digest(text), span) is span and len(self._spans) > _MOST_TEXTS:
+            del self._spans[next(iter(self._spans))]
+            self._forget_recent()
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest()
+
+
+class JournalEncoder:
+    """Encodes events as the next lines of one journal."""
+
+    def __init__(
+        self,
+        offset: int = 0,
+        last_link: bytes = b"",
+        read_lines: Callable[[], Iterable[tuple[int, bytes]]] = tuple,
+    ) -> None:
+        """Continue at this offset, after a line with this link.
+
+        `read_lines` reads the lines before it; this is done for the first answer with passages.
+        """
+        self._offset = offset
+        self._chain = LineChain(last_link)
+        self._read_lines = read_lines
+        self._known: _KnownTexts | None = None
+
+    def encode(self, event: Event) -> bytes:
+        """Encode an event as the next line, without its newline."""
+        if isinstance(event, Answered) and event.answer.passages:
+            return self.add(self._encode_answer(event))
+        return self.add(encode_event(event))
+
+    def add(self, content: bytes) -> bytes:
+        """Return the next line for a JSON object that refers to no text."""
+        line = self._chain.add(content)
+        self._offset += len(line) + 1
+        return line
+
+    def _encode_answer(self, event: Answered) -> bytes:
+        if self._known is None:
+            self._known = _read_known_texts(self._read_lines())
+        known, content, start = self._known, encode_event(event), 0
+        pieces: list[bytes] = []
+        texts = [passage.text for passage in event.answer.passages]
+        spans = [known.find(text) for text in texts]
+        # Within a string every quotation mark is escaped, so this is the start of a passage.
+        place = content.index(_PASSAGES)
+        for span in spans:
+            place = content.index(_TEXT_KEY, place)
+            if span is not None:
+                pieces += content[start:place], b'"text_at":[%d,%d]' % span
+                start = place + len(_TEXT_KEY) + span[1] - 1
+            place += len(_TEXT_KEY)
+        content = b"".join((*pieces, content[start:]))
+        new = [text for text, span in zip(texts, spans, strict=True) if span is None]
+        if new:
+            known.note_line(content, new, self._offset)
+        return content
+
+
+def _read_known_texts(lines: Iterable[tuple[int, bytes]]) -> _KnownTexts:
+    known = _KnownTexts()
+    for offset, line in lines:
+        if line.startswith(ANSWER_OPENING) and _PASSAGES in line:
+            known.note_line(line, _list_texts(line), offset)
+    return known
+
+
+def _list_texts(line: bytes) -> Iterator[str]:
+    for passage in decode_foreign_line(_STORED, split_link(line)[0]).answer.passages:
+        if passage.text is not None:
+            yield passage.text
