@@ -1,6 +1,7 @@
 """Imports follow one order of twelve packages, and no files import each other in a circle."""
 
 import ast
+import re
 from collections import defaultdict
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -16,6 +17,7 @@ ORDER = (
 TOP = {"__init__", "__main__", "library"}
 
 FILES = sorted(ROOT.rglob("*.py"))
+PAGE = ROOT.parents[1] / "docs" / "design" / "architecture.md"
 
 
 def module_name(path: Path) -> str:
@@ -99,7 +101,7 @@ def test_no_other_memory_sees_the_truth_than_the_two_that_are_named() -> None:
     }
 
     assert found == named
-    assert "stored_answers.py" in (ROOT.parents[1] / "docs/design/architecture.md").read_text()
+    assert "stored_answers.py" in PAGE.read_text(encoding="utf-8")
 
 
 def is_memory(node: ast.AST) -> bool:
@@ -151,3 +153,19 @@ def test_class_names_are_unique() -> None:
                 places[node.name.lstrip("_")].append(module_name(path))
 
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_the_page_names_files_and_functions_that_exist() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    named = set(re.findall(r"(?<!\[)`([a-z_]+(?:/[a-z_]+)+\.py)`", text))
+    missing = [name for name in named if not (ROOT / name).exists()]
+    places = re.findall(r"`(\w+)` in `([a-z_/]+\.py)`", text)
+    strays = [
+        f"{name} in {file}"
+        for name, file in places
+        if file not in missing and name not in (ROOT / file).read_text(encoding="utf-8")
+    ]
+
+    assert (missing, strays) == ([], [])
+    assert len(named) > 20
+    assert len(places) > 5
