@@ -71,7 +71,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# About ten minutes; `make test` runs the first fifty cases of each target.
+# About ten minutes; `make test` runs the first 25 cases of each target.
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz
 

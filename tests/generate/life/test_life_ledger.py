@@ -1,6 +1,7 @@
 """The ledger of a life edition is proved against the calendar, itself and the text."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,19 +10,18 @@ import pytest
 
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.core.yaml_writer import dump_yaml
-from recall_bench.generate.life.build import build_life_folder
-from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.verification.verifier import verify_world
+from tests.generate.world.built_bakery import build_library
 
-SOURCES = Path(__file__).parent / "tool-library" / "life-200d"
 ARCS = "arcs-200d.yaml"
 
 Records = list[dict[str, Any]]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return build_life_folder(read_life(SOURCES), tmp_path)
+def folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = build_library(tmp_path_factory)
+    return Path(shutil.copytree(built, tmp_path / built.name))
 
 
 def change_ledger(folder: Path, change: Callable[[Records], None]) -> None:

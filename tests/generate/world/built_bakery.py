@@ -11,11 +11,14 @@ from filelock import FileLock
 
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.datasets.persona_files import DEFAULT_ARCS
+from recall_bench.generate.life.build import build_life_folder
+from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.world.build import build_folder
 from recall_bench.generate.world.sources import WorldOptions, read_sources
 
 BAKERY = Path(__file__).parent / "bakery"
+LIBRARY = Path(__file__).parents[1] / "life" / "tool-library" / "life-200d"
 STORY = "arcs-60d.yaml"
 SHORT_ARCS = "arcs-120d.yaml"
 
@@ -25,28 +28,44 @@ Build = Callable[..., Path]
 def build_bakery(factory: pytest.TempPathFactory, **options: float) -> Path:
     """Build the bakery with these options, not to be changed; 60 days unless given."""
     wanted = msgspec.convert({"days": 60} | options, WorldOptions)
-    return _build_once(factory, BAKERY, STORY, wanted)
+    return _build_world(factory, BAKERY, STORY, wanted)
 
 
 def build_short(factory: pytest.TempPathFactory, name: str) -> Path:
     """Build four months of a shipped persona with another seed than the one it ships with."""
-    return _build_once(factory, SOURCES / name, DEFAULT_ARCS, WorldOptions(days=120, seed=7))
+    return _build_world(factory, SOURCES / name, DEFAULT_ARCS, WorldOptions(days=120, seed=7))
 
 
-def _build_once(
+def build_library(factory: pytest.TempPathFactory) -> Path:
+    """Build 200 days of the library of tools, not to be changed."""
+    return build_once(
+        factory, LIBRARY.parent.name, lambda out: build_life_folder(read_life(LIBRARY), out)
+    )
+
+
+def _build_world(
     factory: pytest.TempPathFactory, sources: Path, arcs: str, options: WorldOptions
 ) -> Path:
+    numbers = "-".join(f"{value:g}" for value in msgspec.structs.astuple(options))
+    return build_once(
+        factory,
+        f"{sources.name}-{numbers}",
+        lambda out: build_folder(read_sources(sources, arcs), options, out),
+    )
+
+
+def build_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], Path]) -> Path:
+    """Build into a folder of this name, or return what another worker or test built there."""
     base = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent
-    numbers = "-".join(f"{value:g}" for value in msgspec.structs.astuple(options))
-    out = base / "worlds" / f"{sources.name}-{numbers}"
+    out = base / "worlds" / name
     out.mkdir(parents=True, exist_ok=True)
-    folder = out / sources.name
+    note = out / "built"
     with FileLock(out / "lock"):
-        return (
-            folder if folder.exists() else build_folder(read_sources(sources, arcs), options, out)
-        )
+        if not note.exists():
+            note.write_text(build(out / "folder").name, encoding="utf-8")
+    return out / "folder" / note.read_text(encoding="utf-8")
 
 
 def read_questions(folder: Path) -> list[dict[str, Any]]:
