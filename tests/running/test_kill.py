@@ -186,7 +186,7 @@ def test_a_killed_process_leaves_all_it_has_written(tmp_path: Path, data: Path) 
 @forks
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("judge", "deaths"), [("offline", 2), ("a file", 7)], ids=["offline judge", "quick judge"]
+    ("judge", "deaths"), [("offline", 1), ("a file", 4)], ids=["offline judge", "quick judge"]
 )
 def test_kills_at_random_moments_of_a_larger_run(tmp_path: Path, judge: str, deaths: int) -> None:
     """A judge that reads the history takes most of a run's time: few deaths are elsewhere then."""
