@@ -64,4 +64,4 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
         assert found is not None
         yield Explorer(root, found[0], {run.name: run.id for run in RunCatalogue(root).scan()})
         server.terminate()
-        server.wait(10)
+        server.wait(60)

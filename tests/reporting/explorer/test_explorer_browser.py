@@ -91,7 +91,7 @@ def test_questions_are_filtered_and_one_is_shown_side_by_side(
     seen.press("p")
     seen.shows("#detail-title", "dog")
     seen.press("Escape")
-    seen.page.wait_for_selector("dialog:not([open])", state="attached")
+    seen.wait_until_closed()
     seen.wait_for_address("open=", is_there=False)
     seen.wait_for_focus("pairs")
     rows.nth(1).click()
@@ -201,7 +201,9 @@ def test_an_answer_is_labelled_by_keyboard_and_taken_back(
 
     seen.press("2")
     seen.shows("#view", "Labels by ann: 1")
-    assert seen.page.locator(".label-card").get_attribute("data-trial") != first
+    seen.wait_until(
+        "first => document.querySelector('.label-card')?.dataset.trial !== first", first
+    )
     seen.press("p")
     seen.page.wait_for_selector('.labels [aria-pressed="true"]')
     seen.press("2")

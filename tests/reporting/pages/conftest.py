@@ -70,6 +70,22 @@ class Visit:
 
         expect(self.page.locator(selector).first).to_contain_text(text, timeout=PATIENCE_MS)
 
+    def has_value(self, selector: str, value: str) -> None:
+        """Wait until a field has this value."""
+        from playwright.sync_api import expect
+
+        expect(self.page.locator(selector)).to_have_value(value, timeout=PATIENCE_MS)
+
+    def wait_until_closed(self) -> None:
+        """Wait until no trial is open."""
+        from playwright.sync_api import expect
+
+        expect(self.page.locator("dialog[open]")).to_have_count(0, timeout=PATIENCE_MS)
+
+    def wait_until(self, script: str, given: object = None) -> None:
+        """Wait until a script, which is given this, comes to true."""
+        self.page.wait_for_function(script, arg=given)
+
     def wait_for_address(self, part: str, *, is_there: bool = True) -> None:
         """Wait until the address has this part, or has lost it.
 

@@ -93,8 +93,8 @@ def test_the_keyboard_walks_the_heatmap_and_lists_a_cell(page: Path, visit: Visi
     seen.press("ArrowRight", "ArrowDown", "Enter")
 
     seen.shows(".count", "1 of 6 trials · 1 question")
-    assert seen.value("document.querySelector('#filter-category').value") == "temporal-reasoning"
-    assert seen.value("document.querySelector('#filter-at').value") == "4d"
+    seen.has_value("#filter-category", "temporal-reasoning")
+    seen.has_value("#filter-at", "4d")
     seen.wait_for_focus("trials-grid")
 
 
@@ -112,9 +112,9 @@ def test_a_question_is_found_and_opened_without_a_mouse(page: Path, visit: Visit
     seen.shows(".verdict", "gives Plum, not Fig")
     seen.shows(".verdict", "contradicts")
     seen.press("Escape")
-    assert seen.page.locator("dialog[open]").count() == 0
+    seen.wait_until_closed()
     seen.wait_for_focus("trials-grid")
-    assert seen.page.input_value("#filter-q") == "PLUM"
+    seen.has_value("#filter-q", "PLUM")
     assert seen.heard == []
 
 
@@ -138,15 +138,18 @@ def test_one_of_several_personas_is_shown_and_listed_alone(tmp_path: Path, visit
     together = seen.page.locator(first).first.get_attribute("aria-label")
 
     seen.page.select_option("#heatmap-scope", "bee")
-    alone = seen.page.locator(first).first.get_attribute("aria-label")
+    seen.wait_until(
+        "cell => document.querySelector(cell).ariaLabel.includes('different questions 1')", first
+    )
     seen.page.locator(first).first.click()
 
     assert "different questions 3" in str(together)
-    assert "different questions 1" in str(alone)
     seen.shows(".count", "1 of 18 trials")
-    assert seen.page.input_value("#filter-persona") == "bee"
+    seen.has_value("#filter-persona", "bee")
+    seen.wait_for_address("scope=bee")
+    seen.wait_for_address("persona=bee")
     again = visit(page, str(seen.value("location.hash")))
-    assert again.page.input_value("#heatmap-scope") == "bee"
+    again.has_value("#heatmap-scope", "bee")
     again.shows(".count", "1 of 18 trials")
 
 
@@ -209,6 +212,7 @@ def test_an_address_leads_back_to_a_trial_and_its_filters(page: Path, visit: Vis
     first.page.select_option("#filter-at", "4d")
     first.page.locator(".trial").filter(has_text="told of the cat").click()
     first.open_trial()
+    first.wait_for_address("open=")
     address = str(first.value("location.hash"))
 
     again = visit(page, address)
@@ -233,7 +237,7 @@ def test_the_same_question_is_stepped_through_by_checkpoint(page: Path, visit: V
     seen.press("ArrowRight")
 
     seen.shows(".answer", "The cat is Plum.")
-    assert seen.text(".step.is-here small") == "4d"
+    seen.shows(".step.is-here small", "4d")
 
 
 def test_the_telling_sentence_is_marked_in_its_day(page: Path, visit: Visiting) -> None:
@@ -309,8 +313,7 @@ def test_back_closes_what_was_opened(page: Path, visit: Visiting) -> None:
 
     seen.page.go_back()
 
-    seen.page.wait_for_selector("dialog:not([open])", state="attached")
-    assert seen.page.locator("dialog[open]").count() == 0
+    seen.wait_until_closed()
 
 
 @pytest.mark.slow
@@ -327,11 +330,9 @@ def test_theme_and_colours_are_chosen_and_charts_follow(page: Path, visit: Visit
     seen.page.select_option("#set-theme", "light")
     seen.page.select_option("#set-colours", "colour-blind")
 
-    assert seen.value(ground) != dark
-    assert seen.value(colour) != green
-    seen.page.wait_for_function(
-        "before => document.querySelector('[data-chart]').innerHTML !== before", arg=before
-    )
+    seen.wait_until(f"dark => {ground} !== dark", dark)
+    seen.wait_until(f"green => {colour} !== green", green)
+    seen.wait_until("before => document.querySelector('[data-chart]').innerHTML !== before", before)
     assert seen.heard == []
 
 
