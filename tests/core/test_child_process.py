@@ -217,7 +217,7 @@ async def run(source: str, folder: Path, *, stdin: bytes = b"", limit: int = 100
 
 async def poll(holds: Callable[[], object]) -> None:
     """Wait without blocking the event loop."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         while not holds():  # noqa: ASYNC110 - another process has no event
             await anyio.sleep(0.01)
 

@@ -229,7 +229,7 @@ async def test_a_call_is_cancelled_when_the_client_disconnects() -> None:
             tasks.start_soon(carrier.call, wire.SettleRequest(memory=name), wire.DoneReply)
             await begun.wait()
             tasks.cancel_scope.cancel()
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             await given_up.wait()
         still = await carrier.call(wire.AttestRequest(memory=name), wire.AttestReply)
         await carrier.close()

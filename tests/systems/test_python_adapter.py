@@ -260,7 +260,7 @@ async def test_no_thread_outlives_its_memory() -> None:
 
     assert [thread.daemon for thread in during] == [True]
     for thread in during:
-        thread.join(timeout=10)
+        thread.join(timeout=60)
     assert not any(thread.is_alive() for thread in during)
 
 
@@ -276,7 +276,7 @@ async def test_a_failed_setup_leaves_no_thread_behind() -> None:
     with pytest.raises(SystemFault):
         await system.open("ada")
 
-    threads[0].join(timeout=10)
+    threads[0].join(timeout=60)
     assert not threads[0].is_alive()
     await system.close()
 

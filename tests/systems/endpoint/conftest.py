@@ -31,7 +31,7 @@ def endpoint(shared: ModelEndpoint) -> ModelEndpoint:
 def left_over(before: set[threading.Thread]) -> set[threading.Thread]:
     """Threads that do not end by themselves; a pool's, told to end, may need a moment."""
     for thread in set(threading.enumerate()) - before:
-        thread.join(timeout=10)
+        thread.join(timeout=60)
     return set(threading.enumerate()) - before
 
 

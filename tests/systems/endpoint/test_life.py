@@ -81,7 +81,7 @@ def test_a_waiting_client_gets_an_error_when_it_stops(threads: set[threading.Thr
         with talking(f"openai:m;{server.base_url}") as endpoint:
             body = {"model": "gpt", "messages": HELLO}
             waiting = pool.submit(call, endpoint, "/v1/chat/completions", body)
-            assert arrived.wait(20)
+            assert arrived.wait(60)
         status, _, reply = waiting.result(20)
 
     assert status == 503
@@ -261,7 +261,7 @@ def test_the_command_serves_until_interrupted_and_says_what_was_spent(
         with client(there) as product:
             product.embeddings.create(model="m", input="hello world")
         serving.send_signal(number)
-        _, told = serving.communicate(timeout=20)
+        _, told = serving.communicate(timeout=60)
 
     assert address.startswith("export OPENAI_BASE_URL=http://127.0.0.1:")
     assert key == "export OPENAI_API_KEY=unused\n"
