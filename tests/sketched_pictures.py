@@ -10,6 +10,7 @@ from recall_bench.core.settings import Settings
 from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
 from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec
 from recall_bench.running import execution, experiment
+from recall_bench.runs.output_paths import PICTURES
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import Summary
 
@@ -24,7 +25,7 @@ def write_sketches(settings: Settings, folder: RunFolder, summary: Summary) -> N
     write_pictures(replace(settings, heatmap_png=False), folder, summary)
     if settings.heatmap_png:
         spec = build_heatmap_spec(build_run_heatmap(folder, summary))
-        for name in execution.PICTURES:
+        for name in PICTURES:
             replace_file(folder.path / name, str(spec["description"]).encode())
 
 
