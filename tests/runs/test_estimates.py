@@ -1,6 +1,6 @@
 """Every mean is the one that is counted, with an interval by questions, whatever the run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,6 +14,8 @@ from recall_bench.metrics.bootstrap import RESAMPLES, SEED
 from recall_bench.metrics.estimate import (
     Estimate,
     IntervalMethod,
+    Limits,
+    QuestionSums,
     estimate_mean,
     estimate_question_sums,
 )
@@ -232,11 +234,12 @@ def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """Ten thousand cells take seconds because most of them equal another one."""
     drawn: list[int] = []
 
-    def count_calls(*sums: Any, resamples: int, **settings: Any) -> Estimate:
-        drawn.append(resamples)
-        return estimate_question_sums(*sums, resamples=resamples, **settings)
+    def count_tables(tables: Iterable[QuestionSums], *, limits: Limits, resamples: int) -> Any:
+        every = list(tables)
+        drawn.extend([resamples] * len(every))
+        return estimate_question_sums(every, limits=limits, resamples=resamples)
 
-    monkeypatch.setattr("recall_bench.runs.estimates.estimate_question_sums", count_calls)
+    monkeypatch.setattr("recall_bench.runs.estimates.estimate_question_sums", count_tables)
     story = ada_story(tmp_path)
     for each in ("cat", "dog"):
         story.both(trial(each))

@@ -55,6 +55,8 @@ _KEPT_FRACTIONS = 1 << 17
 which an interval depends on: beyond this, they are added as drawn."""
 _TILE = 1 << 17
 """How many draws are made at a time, so that they stay in a processor's cache."""
+_TOGETHER = 64
+"""How many tables are resampled at once, so that their resamples stay in a processor's cache."""
 _ONE_THREAD = 1 << 18
 """Up to this many multiplications OpenBLAS computes a product in the thread that asks for it. Its
 other threads wait for work in a loop, which takes many times as long where a machine is busy."""
@@ -112,8 +114,10 @@ class TrialGroups:
         if not np.isfinite(columns).all():
             raise ValueError("a trial without a mark is counted as missing, not given as NaN")
         number, count = self._get_clusters(unit)
-        totals = [np.bincount(number, weights=column, minlength=count) for column in columns.T]
-        return np.stack(totals, axis=1).astype(np.float64)
+        totals = np.empty((count, columns.shape[1]))
+        for place, column in enumerate(columns.T):
+            totals[:, place] = np.bincount(number, weights=column, minlength=count)
+        return totals
 
     def count_kinds(self, kind: Ints, kinds: int, unit: ResampledUnit) -> Floats:
         """Count the trials of each kind, numbered from 0, in each cluster: one row a cluster."""
@@ -185,6 +189,45 @@ def resample(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterator
         for number, column in enumerate(columns):
             totals[part, number] = column.take(places).sum(axis=1)
     yield totals if pair is None else pair.unpack(totals[:, 0])
+
+
+def resample_ratios(
+    tables: Sequence[Floats], *, seed: int, resamples: int = RESAMPLES
+) -> Iterator[tuple[Sequence[int], Floats]]:
+    """Yield the resampled ratios of the two columns of each table, one row a table.
+
+    With each piece come the numbers of its tables. All tables have the same number of clusters,
+    and are sorted. Whole numbers are summed together, because their order does not matter.
+    """
+    apart = list(range(len(tables)))
+    if len(tables[0]) * resamples <= _KEPT_CELLS:
+        stacked = np.stack(tables)
+        is_whole = (stacked == np.rint(stacked)).all(axis=(1, 2))
+        is_exact = len(tables[0]) * np.abs(stacked).max(axis=(1, 2)) < _EXACT
+        together = np.flatnonzero(is_whole & is_exact).tolist()
+        apart = np.flatnonzero(~(is_whole & is_exact)).tolist()
+        for start in range(0, len(together), _TOGETHER):
+            numbers = together[start : start + _TOGETHER]
+            yield numbers, _draw_ratios(stacked[numbers], seed, resamples)
+    for number in apart:
+        drawn = resample(tables[number], seed=seed, resamples=resamples)
+        yield [number], np.concatenate([divide_columns(each) for each in drawn])[np.newaxis]
+
+
+def _draw_ratios(tables: Floats, seed: int, resamples: int) -> Floats:
+    """Compute the resampled ratios of tables of whole numbers, one row a table."""
+    count, clusters, _ = tables.shape
+    # Sums first, then numbers of trials: the ratios are one half divided by the other.
+    rows = tables.transpose(2, 0, 1).reshape(2 * count, clusters)
+    totals = _sum_draws(_count_draws(clusters, seed, resamples), rows.T).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(totals[:count] / totals[count:], np.float64)
+
+
+def divide_columns(sums: Floats) -> Floats:
+    """Divide the first column by the second; not finite where that is nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sums[:, 0] / sums[:, 1], np.float64)
 
 
 def sort_clusters(sums: Floats) -> Floats:
@@ -265,7 +308,8 @@ def _draw_places(
 
 def _sum_draws(counts: _Counts, sums: Floats) -> Floats:
     """Compute the totals of the clusters drawn, one row a resample."""
-    totals = np.empty((len(counts), sums.shape[1]))
+    # A column of totals is read at a time.
+    totals = np.empty((len(counts), sums.shape[1]), order="F")
     is_whole = np.array_equal(sums, np.rint(sums))
     is_exact = is_whole and len(sums) * np.abs(sums).max() < _EXACT_SINGLE
     kind: type[np.float32 | np.float64] = np.float32 if is_exact else np.float64
@@ -299,25 +343,29 @@ def compute_bca(value: float, draws: Floats, left_out: Floats) -> Interval | Non
 
     `left_out` is the figure without each cluster in turn.
     """
+    return next(compute_bcas(np.array([value]), draws[np.newaxis], left_out[np.newaxis]))
+
+
+def compute_bcas(values: Floats, draws: Floats, left_out: Floats) -> Iterator[Interval | None]:
+    """Compute the BCa intervals of several figures, one row each."""
     from scipy.special import ndtr, ndtri
 
-    tail = _widen_tail(len(left_out))
+    tail = _widen_tail(left_out.shape[1])
     if tail is None:
-        return None
-    below = np.count_nonzero(draws < value) / len(draws)
-    below += np.count_nonzero(draws == value) / len(draws) / 2
-    edge = 0.5 / len(draws)
-    bias = float(ndtri(min(max(below, edge), 1 - edge)))
-    skew = _measure_skew(left_out)
+        yield from [None] * len(values)
+        return
+    count, edge = draws.shape[1], 0.5 / draws.shape[1]
+    below = np.count_nonzero(draws < values[:, np.newaxis], axis=1) / count
+    below += np.count_nonzero(draws == values[:, np.newaxis], axis=1) / count / 2
+    bias = ndtri(np.clip(below, edge, 1 - edge))
     # With two clusters the tail is so thin that one minus the tail rounds to one.
     reach = float(-ndtri(tail))
-
-    def share(deviate: float) -> float:
-        moved = bias + deviate
-        room = 1 - skew * moved
-        return float(ndtr(bias + moved / room)) if room > 0 else float(deviate > 0)
-
-    return _cut_between(draws, share(-reach), share(reach))
+    moved = bias + np.array([[-reach], [reach]])
+    room = 1 - _measure_skews(left_out) * moved
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.where(room > 0, ndtr(bias + moved / room), [[0.0], [1.0]])
+    for row, low, high in zip(draws, *shares.tolist(), strict=True):
+        yield _cut_between(row, low, high)
 
 
 def choose_wider(found: Iterable[Interval | None]) -> Interval | None:
@@ -364,11 +412,17 @@ def _widen_tail(clusters: int) -> float | None:
     return float(ndtr(-math.sqrt(clusters / freedom) * stdtrit(freedom, (1 + LEVEL) / 2)))
 
 
-def _measure_skew(left_out: Floats) -> float:
+def _measure_skews(left_out: Floats) -> Floats:
     """Compute the BCa acceleration: a sixth of the skewness of the clusters' contributions."""
-    gone = left_out.mean() - left_out
-    spread = float(gone @ gone)
-    return float((gone**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+    gone = left_out.mean(axis=1, keepdims=True) - left_out
+    spreads = np.matmul(gone[:, np.newaxis], gone[:, :, np.newaxis]).ravel().tolist()
+    cubes = (gone**3).sum(axis=1).tolist()
+    return np.array(
+        [
+            cube / (6 * spread**1.5) if spread > 0 else 0.0
+            for cube, spread in zip(cubes, spreads, strict=True)
+        ]
+    )
 
 
 def bound_unseen_share(count: int) -> float:

@@ -123,6 +123,15 @@ class KindEstimates(NamedTuple):
     leaked: Estimate | None
 
 
+class _Tally(NamedTuple):
+    """All that an estimate depends on, and the number of trials that lack a mark."""
+
+    shape: _Shape
+    limits: Limits
+    resamples: int
+    missing: int
+
+
 class RunEstimates:
     """The estimates of one run.
 
@@ -162,33 +171,39 @@ class RunEstimates:
 
     def estimate_overall(self, persona: str | None = None) -> Estimate | None:
         """Estimate the mean points of a persona, or of all."""
-        return self._estimate_points(self._iterate_all(persona), self._choose_resamples(persona))
+        return self._estimate(
+            self._tally_points(self._iterate_all(persona), self._choose_resamples(persona))
+        )
 
     def estimate_hallucination(self, persona: str | None = None) -> Estimate | None:
         """Estimate the hallucination rate of a persona, or of all."""
-        return self._estimate_rate(self._iterate_all(persona), self._choose_resamples(persona))
+        return self._estimate(
+            self._tally_rate(self._iterate_all(persona), self._choose_resamples(persona))
+        )
 
     def estimate_invented(self, persona: str | None = None) -> Estimate | None:
         """Estimate the share of a persona's answers, or of all, that are invented."""
-        resamples = self._choose_resamples(persona)
-        return self._estimate_invented(self._iterate_all(persona), resamples)
+        return self._estimate(
+            self._tally_invented(self._iterate_all(persona), self._choose_resamples(persona))
+        )
 
     def estimate_leaked(self, persona: str | None = None) -> Estimate | None:
         """Estimate the share of answers that leak, of those in which a leak could be noticed."""
-        return self._estimate_leaked(self._iterate_all(persona), self._choose_resamples(persona))
+        return self._estimate(
+            self._tally_leaked(self._iterate_all(persona), self._choose_resamples(persona))
+        )
 
     def estimate_by(
         self, kind: Callable[[Item], str | None], persona: str | None = None
     ) -> dict[str, KindEstimates]:
         """Estimate each kind of question; those without a kind are left out."""
         groups = _group_trials(self._iterate_all(persona), self._map_kinds(kind))
+        counted = (self._tally_points, self._tally_invented, self._tally_leaked)
+        tallies = [tally(trials) for trials in groups.values() for tally in counted]
+        means = iter(self._estimate_all(tallies))
         return {
-            name: KindEstimates(
-                points=self._estimate_points(trials),
-                invented=self._estimate_invented(trials),
-                leaked=self._estimate_leaked(trials),
-            )
-            for name, trials in groups.items()
+            name: KindEstimates(points=next(means), invented=next(means), leaked=next(means))
+            for name in groups
         }
 
     def estimate_range(self, persona: str | None = None) -> ScoreRange | None:
@@ -227,9 +242,11 @@ class RunEstimates:
     ) -> tuple[Estimate | None, ...]:
         """Estimate the mean points at each checkpoint, or at those in these places."""
         names = self._list_personas(persona)
+        columns = self._list_places(names, places)
         return tuple(
-            self._estimate_points(self._iterate_trials(names, place))
-            for place in self._list_places(names, places)
+            self._estimate_all(
+                [self._tally_points(self._iterate_trials(names, place)) for place in columns]
+            )
         )
 
     def build_heatmap(
@@ -245,6 +262,22 @@ class RunEstimates:
         supported = [counts.total() for counts in eligible]
         ranges = self.estimate_category_ranges(persona)
         whole = _group_trials(self._iterate_all(persona), kinds)
+        counted = (
+            self._tally_points,
+            self._tally_rate,
+            self._tally_invented,
+            self._tally_leaked,
+        )
+        tallies = [
+            *(
+                [self._tally_points(group.get(name, ())) for group in groups]
+                for name in self._categories
+            ),
+            *([tally(trials) for trials in every] for tally in counted),
+            [self._tally_points(whole.get(name, ())) for name in self._categories],
+        ]
+        means = iter(self._estimate_all([each for row in tallies for each in row]))
+        cells, totals = [[next(means) for _ in row] for row in tallies[:-1]], list(means)
         return Heatmap(
             persona=persona,
             columns=tuple(
@@ -253,36 +286,20 @@ class RunEstimates:
             rows=tuple(
                 HeatmapRow(
                     category=name,
-                    cells=tuple(
-                        HeatmapCell(
-                            mean=self._estimate_points(group.get(name, ())), eligible=counts[name]
-                        )
-                        for group, counts in zip(groups, eligible, strict=True)
-                    ),
-                    total=HeatmapTotal(
-                        mean=self._estimate_points(whole.get(name, ())), bounds=ranges.get(name)
-                    ),
+                    cells=_build_cells(row, [counts[name] for counts in eligible]),
+                    total=HeatmapTotal(mean=total, bounds=ranges.get(name)),
                 )
-                for name in self._categories
+                for name, row, total in zip(
+                    self._categories, cells[: len(totals)], totals, strict=True
+                )
             ),
-            overall=self._build_cells(every, supported, self._estimate_points),
-            hallucination=self._build_cells(every, supported, self._estimate_rate),
-            invented=self._build_cells(every, supported, self._estimate_invented),
-            leaked=self._build_cells(every, supported, self._estimate_leaked),
+            overall=_build_cells(cells[-4], supported),
+            hallucination=_build_cells(cells[-3], supported),
+            invented=_build_cells(cells[-2], supported),
+            leaked=_build_cells(cells[-1], supported),
             total=HeatmapTotal(
                 mean=self.estimate_overall(persona), bounds=self.estimate_range(persona)
             ),
-        )
-
-    def _build_cells(
-        self,
-        trials: Iterable[list[CountedTrial]],
-        supported: Iterable[int],
-        estimate: Callable[[list[CountedTrial]], Estimate | None],
-    ) -> tuple[HeatmapCell, ...]:
-        return tuple(
-            HeatmapCell(mean=estimate(each), eligible=count)
-            for each, count in zip(trials, supported, strict=True)
         )
 
     def _choose_resamples(self, persona: str | None) -> int:
@@ -345,41 +362,42 @@ class RunEstimates:
             total += self._eligible[name, place]
         return total
 
-    def _estimate_points(
+    def _tally_points(
         self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
-    ) -> Estimate | None:
+    ) -> "_Tally | None":
         if self._scores is not None:
             # A figure need not apply to all questions, and lacks none of the others.
             done = (TrialState.MEASURED, TrialState.JUDGED)
             scored = (
                 each for each in trials if each.score is not None or each.status.state not in done
             )
-            return self._estimate(scored, _get_score, POINTS, resamples)
-        return self._estimate(trials, _get_points, POINTS, resamples)
+            return self._tally(scored, _get_score, POINTS, resamples)
+        return self._tally(trials, _get_points, POINTS, resamples)
 
-    def _estimate_rate(
+    def _tally_rate(
         self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
-    ) -> Estimate | None:
-        return self._estimate(trials, _get_hallucination, RATE, resamples)
+    ) -> "_Tally | None":
+        return self._tally(trials, _get_hallucination, RATE, resamples)
 
-    def _estimate_invented(
+    def _tally_invented(
         self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
-    ) -> Estimate | None:
-        return self._estimate(trials, _get_invention, RATE, resamples)
+    ) -> "_Tally | None":
+        return self._tally(trials, _get_invention, RATE, resamples)
 
-    def _estimate_leaked(
+    def _tally_leaked(
         self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
-    ) -> Estimate | None:
+    ) -> "_Tally | None":
         guarded = (trial for trial in trials if trial.leaked is not None)
-        return self._estimate(guarded, _get_leak, RATE, resamples)
+        return self._tally(guarded, _get_leak, RATE, resamples)
 
-    def _estimate(
+    def _tally(
         self,
         trials: Iterable[CountedTrial],
         mark: Callable[[CountedTrial], float | None],
         limits: Limits,
         resamples: int,
-    ) -> Estimate | None:
+    ) -> "_Tally | None":
+        """Sum the marks of each question; None if no trial has one."""
         personas: dict[str, dict[int, tuple[float, int]]] = {}
         missing = 0
         for trial in trials:
@@ -395,10 +413,25 @@ class RunEstimates:
         shape = tuple(
             sorted(self._shape_persona(persona, found) for persona, found in personas.items())
         )
-        key = shape, limits, resamples
-        if key not in self._known:
-            self._known[key] = estimate_question_sums(shape, limits=limits, resamples=resamples)
-        return self._known[key].replace(missing=missing)
+        return _Tally(shape, limits, resamples, missing)
+
+    def _estimate(self, tally: "_Tally | None") -> Estimate | None:
+        return self._estimate_all([tally])[0]
+
+    def _estimate_all(self, tallies: Sequence["_Tally | None"]) -> list[Estimate | None]:
+        """Estimate the mean of each tally, those that are new together."""
+        wanted: dict[tuple[Limits, int], dict[_Shape, None]] = {}
+        for each in tallies:
+            if each is not None and each[:3] not in self._known:
+                wanted.setdefault((each.limits, each.resamples), {})[each.shape] = None
+        for (limits, resamples), shapes in wanted.items():
+            found = estimate_question_sums(shapes, limits=limits, resamples=resamples)
+            for shape, mean in zip(shapes, found, strict=True):
+                self._known[shape, limits, resamples] = mean
+        return [
+            None if each is None else self._known[each[:3]].replace(missing=each.missing)
+            for each in tallies
+        ]
 
     def _shape_persona(
         self, persona: str, questions: Mapping[int, tuple[float, int]]
@@ -409,6 +442,14 @@ class RunEstimates:
         for number, sums in questions.items():
             templates.setdefault(items[number].template or number, []).append(sums)
         return tuple(sorted(tuple(sorted(found)) for found in templates.values()))
+
+
+def _build_cells(
+    means: Iterable[Estimate | None], eligible: Iterable[int]
+) -> tuple[HeatmapCell, ...]:
+    return tuple(
+        HeatmapCell(mean=mean, eligible=count) for mean, count in zip(means, eligible, strict=True)
+    )
 
 
 def _group_trials(trials: Iterable[CountedTrial], kinds: _Kinds) -> dict[str, list[CountedTrial]]:
