@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from recall_bench.metrics.bootstrap import Floats, resample
-from recall_bench.metrics.estimate import IntervalMethod, QuestionSums, estimate_question_sums
+from recall_bench.metrics.bootstrap import Floats, QuestionNumbers, resample
+from recall_bench.metrics.estimate import (
+    IntervalMethod,
+    MarkTally,
+    estimate_mean,
+    estimate_tallies,
+)
 
 CLUSTERS, RESAMPLES = 701, 2_000
 
@@ -32,22 +37,35 @@ def test_figures_estimated_together_are_those_estimated_alone(
     """Whole numbers and fractions, more of one size than are drawn at once, and all alike."""
     rng = np.random.default_rng(3)
 
-    def draw_sums(questions: int, scale: float) -> QuestionSums:
-        marks = (scale * rng.integers(0, 7, questions)).tolist()
-        return [
-            [
-                [(mark, int(count))]
-                for mark, count in zip(marks, rng.integers(1, 4, questions), strict=True)
-            ]
-        ]
+    def draw_tally(questions: int, scale: float) -> MarkTally:
+        asked = np.concatenate([np.arange(questions), rng.integers(0, questions, 5)])
+        marks = scale * rng.integers(0, 7, len(asked))
+        return MarkTally(asked, marks.astype(np.float64), (0.0, 6.0), 300, 0)
 
-    tables = [draw_sums(questions, scale) for scale in (1, 0.2) for questions in (2, 9, 40)]
-    tables += [draw_sums(9, 1) for _ in range(70)]
-    tables.append([[[(3.0, 1)], [(6.0, 2)]]])
+    tallies = [draw_tally(questions, scale) for scale in (1, 0.2) for questions in (2, 9, 40)]
+    tallies += [draw_tally(9, 1) for _ in range(70)]
+    tallies.append(MarkTally(np.arange(2), np.full(2, 3.0), (0.0, 6.0), 300, 1))
+    tallies.append(MarkTally(np.arange(0), np.empty(0), (0.0, 6.0), 300, 2))
+    numbers = QuestionNumbers.build([("p", number // 2) for number in range(40)])
 
-    together = estimate_question_sums(tables, limits=(0, 6), resamples=300)
+    together = estimate_tallies(tallies, numbers)
     monkeypatch.setattr("recall_bench.metrics.estimate._KNOWN", {})
-    alone = [estimate_question_sums([each], limits=(0, 6), resamples=300)[0] for each in tables]
+    monkeypatch.setattr("recall_bench.metrics.estimate._MARKS_TOGETHER", 0)
+    alone = estimate_tallies(tallies, numbers)
+    listed = [
+        estimate_mean(
+            each.mark.tolist(),
+            [str(number) for number in each.question],
+            ["p"] * len(each.mark),
+            limits=each.limits,
+            templates={("p", str(number)): str(number // 2) for number in range(40)},
+            resamples=each.resamples,
+            missing=each.missing,
+        )
+        for each in tallies
+    ]
 
-    assert together == alone
-    assert [each.method for each in together].count(IntervalMethod.AGREEMENT) == 1
+    assert together == alone == listed
+    assert together[-1] is None
+    assert together[-2] is not None
+    assert together[-2].method is IntervalMethod.AGREEMENT

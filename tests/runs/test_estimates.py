@@ -1,6 +1,6 @@
 """Every mean is the one that is counted, with an interval by questions, whatever the run."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,15 +10,9 @@ import pytest
 from recall_bench.core.scenario import Disclosure, Item
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import JudgeCard, Verdict
+from recall_bench.metrics import estimate
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED
-from recall_bench.metrics.estimate import (
-    Estimate,
-    IntervalMethod,
-    Limits,
-    QuestionSums,
-    estimate_mean,
-    estimate_question_sums,
-)
+from recall_bench.metrics.estimate import Estimate, IntervalMethod, estimate_mean
 from recall_bench.metrics.marks import TrialTally, sum_tallies
 from recall_bench.runs.estimates import (
     CELL_RESAMPLES,
@@ -233,17 +227,18 @@ def test_the_same_run_has_the_same_intervals_each_time(tmp_path: Path) -> None:
 def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten thousand cells take seconds because most of them equal another one."""
     drawn: list[int] = []
+    monkeypatch.setattr(estimate, "_KNOWN", {})
+    compute = estimate._compute_intervals
 
-    def count_tables(tables: Iterable[QuestionSums], *, limits: Limits, resamples: int) -> Any:
-        every = list(tables)
-        drawn.extend([resamples] * len(every))
-        return estimate_question_sums(every, limits=limits, resamples=resamples)
+    def count_tables(wanted: Any, draws: Any) -> Any:
+        drawn.extend([draws.resamples] * len(wanted))
+        return compute(wanted, draws)
 
-    monkeypatch.setattr("recall_bench.runs.estimates.estimate_question_sums", count_tables)
+    monkeypatch.setattr(estimate, "_compute_intervals", count_tables)
     story = ada_story(tmp_path)
-    for each in ("cat", "dog"):
-        story.both(trial(each))
-        story.both(trial(each, "4d"))
+    for each, verdict in (("cat", PERFECT), ("dog", POOR)):
+        story.both(trial(each), verdict)
+        story.both(trial(each, "4d"), verdict)
     means = RunEstimates(story.open())
 
     found = means.build_heatmap("ada")
@@ -253,8 +248,8 @@ def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert found.overall[0].mean is not None
     assert found.overall[1].mean is not None
     assert found.overall[0].mean == found.overall[1].mean.replace(missing=0)
-    # One question at one checkpoint and at both, two questions, the rate of two; the headline.
-    assert sorted(drawn) == [CELL_RESAMPLES] * 4 + [RESAMPLES]
+    # Two questions at one checkpoint, and at both; all rates agree.
+    assert sorted(drawn) == [CELL_RESAMPLES, RESAMPLES]
 
 
 def test_what_was_not_answered_is_no_points_and_missing_from_nothing(story: Story) -> None:

@@ -134,7 +134,8 @@ def _plan_each(
     items: Sequence[Item], last_day: int, plan: Plan, imported: Mapping[str, tuple[int, ...]] | None
 ) -> Iterator[CheckpointPlan]:
     seen: set[int] = set()
-    planned = [is_in_plan(item.truth.category, plan) for item in items]
+    categories = [item.truth.category for item in items]
+    planned = [is_in_plan(category, plan) for category in categories]
     core: list[int] = []
     for checkpoint in plan.checkpoints:
         recorded = () if imported is None else imported.get(checkpoint.label, ())
@@ -146,9 +147,10 @@ def _plan_each(
         older = [i for i in gated if i in seen]
         sampled = older
         if imported is None and plan.sample is not None and len(older) > plan.sample:
+            parts = _share_seats(older, categories, plan.sample)
             if plan.sampling is SampleMode.CORE:
-                core = extend_core(core, older, items, plan.sample, plan.seed)
-            sampled = draw_stratified_sample(older, items, plan.sample, plan.seed, core)
+                core = extend_core(core, parts, items, plan.seed)
+            sampled = draw_stratified_sample(parts, plan.seed, core)
         yield CheckpointPlan(
             checkpoint=checkpoint,
             cutoff=min(checkpoint.days, last_day),
@@ -160,15 +162,17 @@ def _plan_each(
         seen.update(gated)
 
 
-def draw_stratified_sample(
-    older: Sequence[int], items: Sequence[Item], size: int, seed: int, core: Sequence[int] = ()
-) -> list[int]:
-    """Draw a seeded sample of `size` questions with the categories in proportion.
+_SampleParts = Sequence[tuple[Sequence[int], int]]
+"""The older questions of each category, and how many of them a sample holds."""
+
+
+def draw_stratified_sample(parts: _SampleParts, seed: int, core: Sequence[int] = ()) -> list[int]:
+    """Draw a seeded sample with the categories in proportion.
 
     Questions of the core are taken first.
     """
     chosen: list[int] = []
-    for bucket, taken in _share_seats(older, items, size):
+    for bucket, taken in parts:
         members = set(bucket)
         fixed = [i for i in core if i in members][:taken]
         members.difference_update(fixed)
@@ -178,7 +182,7 @@ def draw_stratified_sample(
 
 
 def extend_core(
-    core: Sequence[int], older: Sequence[int], items: Sequence[Item], size: int, seed: int
+    core: Sequence[int], parts: _SampleParts, items: Sequence[Item], seed: int
 ) -> list[int]:
     """Extend the core to half of the sample, in each category.
 
@@ -186,7 +190,7 @@ def extend_core(
     of a hash of seed and id, which does not depend on the other questions.
     """
     found: list[int] = []
-    for bucket, taken in _share_seats(older, items, size):
+    for bucket, taken in parts:
         kept = set(core).intersection(bucket)
         wanted = (taken + 1) // 2 - len(kept)
         fresh = (i for i in bucket if i not in kept)
@@ -199,15 +203,13 @@ def _rank(item: Item, seed: int) -> bytes:
     return sha256(f"{seed}\0{item.id}".encode()).digest()
 
 
-def _share_seats(
-    older: Sequence[int], items: Sequence[Item], size: int
-) -> Iterator[tuple[list[int], int]]:
-    """Yield the older questions of each category, and how many of them a sample holds."""
+def _share_seats(older: Sequence[int], categories: Sequence[str], size: int) -> _SampleParts:
+    """List the older questions of each category, and how many of them a sample of `size` holds."""
     buckets: dict[str, list[int]] = {}
     for i in older:
-        buckets.setdefault(items[i].truth.category, []).append(i)
+        buckets.setdefault(categories[i], []).append(i)
     seats = compute_quotas([len(bucket) for bucket in buckets.values()], size)
-    yield from zip(buckets.values(), seats, strict=True)
+    return tuple(zip(buckets.values(), seats, strict=True))
 
 
 def compute_quotas(sizes: Sequence[int], seats: int) -> list[int]:

@@ -92,6 +92,12 @@ _STATUS_OF_BYTE = tuple(
     for byte in range(256)
 )
 
+
+def unpack_status(byte: int) -> TrialStatus:
+    """Unpack the state and marks of a trial from its byte in the grid."""
+    return _STATUS_OF_BYTE[byte]
+
+
 _FAILING_BYTES = frozenset(
     _pack_verdict(verdict)
     for marks in product(*(range(best + 1) for best in SCALES.values()))

@@ -48,8 +48,10 @@ _EXACT = float(1 << 53)
 """Whole numbers below this are exact, and so are their sums."""
 _EXACT_SINGLE = float(1 << 24)
 """The same in single precision, which takes half the time."""
-_KEPT_CELLS = 1 << 20
+_KEPT_CELLS = 1 << 23
 """Up to this size draws are cached, a byte each: a report uses the same ones thousands of times."""
+_KEPT_BYTES = 1 << 25
+"""The size of all draws that are cached."""
 _KEPT_FRACTIONS = 1 << 17
 """The same for fractions. The order in which they are added decides whether two totals are equal,
 which an interval depends on: beyond this, they are added as drawn."""
@@ -162,6 +164,43 @@ def group_trials(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionNumbers:
+    """The template and the persona of each question, all as numbers."""
+
+    template: Ints
+    persona: Ints
+
+    @classmethod
+    def build(cls, keys: Sequence[tuple[str, object]]) -> "QuestionNumbers":
+        """Number questions by persona and template; one without a template has a key of its own."""
+        return cls(number_names(keys), number_names([persona for persona, _ in keys]))
+
+    def group(self, question: Ints) -> TrialGroups:
+        """Group trials, given the number of the question of each."""
+        asked, place = _renumber(question)
+        templates, template = _renumber(self.template[asked])
+        personas, persona = _renumber(self.persona[asked])
+        return TrialGroups(
+            question=place,
+            template=template[place],
+            persona=persona[place],
+            questions=len(asked),
+            templates=len(templates),
+            personas=len(personas),
+        )
+
+
+def _renumber(numbers: Ints) -> tuple[Ints, Ints]:
+    """List the numbers that occur, in order, and the place of each number in that list."""
+    occurs = np.zeros(int(numbers.max(initial=-1)) + 1, np.bool_)
+    occurs[numbers] = True
+    found = np.flatnonzero(occurs)
+    place = np.empty(len(occurs), np.int64)
+    place[found] = np.arange(len(found))
+    return found, place[numbers]
+
+
 def _name_template(key: tuple[str, str], templates: TemplateNames | None) -> tuple[str, ...]:
     shared = None if templates is None else templates.get(key)
     return key if shared is None else (key[0], "", shared)
@@ -177,18 +216,33 @@ def resample(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterator
     if len(ordered.T) > _FEW_COLUMNS:
         # Weights cost more to draw, and then serve all columns at once.
         for weights in draw_weights(clusters, seed=seed, resamples=resamples):
-            yield weights @ ordered
+            yield _multiply(weights, ordered)
+        return
+    is_exact = bool(_are_exact(ordered[np.newaxis])[0])
+    # Counting what is drawn pays if the counts are kept, or serve several columns.
+    is_kept = clusters * resamples <= (_KEPT_CELLS if is_exact else _KEPT_FRACTIONS)
+    if is_kept or (is_exact and len(ordered.T) > 2):
+        yield _sum_draws(ordered, seed, resamples)
         return
     pair = _PackedPair.pack(ordered)
-    if clusters * resamples <= (_KEPT_FRACTIONS if pair is None else _KEPT_CELLS):
-        yield _sum_draws(_count_draws(clusters, seed, resamples), ordered)
-        return
     columns = ordered.T.copy() if pair is None else pair.packed[np.newaxis]
     totals = np.empty((resamples, len(columns)))
     for part, places in _draw_places(clusters, seed, resamples):
         for number, column in enumerate(columns):
             totals[part, number] = column.take(places).sum(axis=1)
     yield totals if pair is None else pair.unpack(totals[:, 0])
+
+
+def _multiply(weights: Floats, sums: Floats) -> Floats:
+    """Multiply weights by the sums of clusters, of which most columns may be empty.
+
+    Where the totals are exact in any order, only what is not 0 is added.
+    """
+    if not _are_exact(sums[np.newaxis])[0]:
+        return np.asarray(weights @ sums, np.float64)
+    from scipy.sparse import csr_array
+
+    return np.asarray((csr_array(sums.T) @ weights.T).T, np.float64)
 
 
 def resample_ratios(
@@ -199,19 +253,25 @@ def resample_ratios(
     With each piece come the numbers of its tables. All tables have the same number of clusters,
     and are sorted. Whole numbers are summed together, because their order does not matter.
     """
-    apart = list(range(len(tables)))
-    if len(tables[0]) * resamples <= _KEPT_CELLS:
-        stacked = np.stack(tables)
-        is_whole = (stacked == np.rint(stacked)).all(axis=(1, 2))
-        is_exact = len(tables[0]) * np.abs(stacked).max(axis=(1, 2)) < _EXACT
-        together = np.flatnonzero(is_whole & is_exact).tolist()
-        apart = np.flatnonzero(~(is_whole & is_exact)).tolist()
-        for start in range(0, len(together), _TOGETHER):
-            numbers = together[start : start + _TOGETHER]
-            yield numbers, _draw_ratios(stacked[numbers], seed, resamples)
-    for number in apart:
+    stacked = np.stack(tables)
+    is_exact = _are_exact(stacked)
+    if len(tables[0]) * resamples > _KEPT_CELLS and np.count_nonzero(is_exact) == 1:
+        # Counting what is drawn does not pay for a single table.
+        is_exact[:] = False
+    together = np.flatnonzero(is_exact).tolist()
+    for start in range(0, len(together), _TOGETHER):
+        numbers = together[start : start + _TOGETHER]
+        yield numbers, _draw_ratios(stacked[numbers], seed, resamples)
+    for number in np.flatnonzero(~is_exact).tolist():
         drawn = resample(tables[number], seed=seed, resamples=resamples)
         yield [number], np.concatenate([divide_columns(each) for each in drawn])[np.newaxis]
+
+
+def _are_exact(tables: Floats) -> Bools:
+    """Whether the totals of each table are exact in any order: those of whole numbers are."""
+    is_whole = (tables == np.rint(tables)).all(axis=(1, 2))
+    is_small = tables.shape[1] * np.abs(tables).max(axis=(1, 2), initial=0) < _EXACT
+    return np.asarray(is_whole & is_small, np.bool_)
 
 
 def _draw_ratios(tables: Floats, seed: int, resamples: int) -> Floats:
@@ -219,7 +279,7 @@ def _draw_ratios(tables: Floats, seed: int, resamples: int) -> Floats:
     count, clusters, _ = tables.shape
     # Sums first, then numbers of trials: the ratios are one half divided by the other.
     rows = tables.transpose(2, 0, 1).reshape(2 * count, clusters)
-    totals = _sum_draws(_count_draws(clusters, seed, resamples), rows.T).T
+    totals = _sum_draws(rows.T, seed, resamples).T
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(totals[:count] / totals[count:], np.float64)
 
@@ -281,15 +341,51 @@ def draw_weights(
 _Counts = NDArray[np.uint8] | NDArray[np.uint32]
 
 
-@lru_cache(maxsize=128)
+_COUNTS: dict[tuple[int, int, int], _Counts] = {}
+"""The draws that were counted last, the latest at the end."""
+
+
+def _iterate_counts(
+    clusters: int, seed: int, resamples: int, step: int
+) -> Iterator[tuple[slice, _Counts]]:
+    """Count how often each cluster is drawn; the rows of at most `step` resamples at a time."""
+    if clusters * resamples <= _KEPT_CELLS:
+        counts = _count_draws(clusters, seed, resamples)
+        for start in range(0, resamples, step):
+            yield slice(start, start + step), counts[start : start + step]
+        return
+    for part, places in _draw_places(clusters, seed, resamples):
+        found = _count_places(places)
+        for start in range(0, len(found), step):
+            place = slice(part.start + start, min(part.start + start + step, part.stop))
+            yield place, found[start : start + step]
+
+
 def _count_draws(clusters: int, seed: int, resamples: int) -> _Counts:
     """Count how often each cluster is drawn, one row a resample."""
-    counts = np.empty((resamples, clusters), np.uint8 if clusters < 256 else np.uint32)
-    for part, places in _draw_places(clusters, seed, resamples):
-        rows = np.arange(len(places), dtype=np.int32) * clusters
-        found = np.bincount((places + rows[:, np.newaxis]).ravel(), minlength=places.size)
-        counts[part] = found.reshape(places.shape)
-    return counts if counts.max() > 255 else counts.astype(np.uint8)
+    key = clusters, seed, resamples
+    counts = _COUNTS.pop(key, None)
+    if counts is None:
+        counts = np.empty((resamples, clusters), np.uint8)
+        for part, places in _draw_places(clusters, seed, resamples):
+            found = _count_places(places)
+            if found.dtype.itemsize > counts.dtype.itemsize:
+                counts = counts.astype(np.uint32)
+            counts[part] = found
+        kept = counts.nbytes + sum(each.nbytes for each in _COUNTS.values())
+        while _COUNTS and kept > _KEPT_BYTES:
+            kept -= _COUNTS.pop(next(iter(_COUNTS))).nbytes
+    _COUNTS[key] = counts
+    return counts
+
+
+def _count_places(places: NDArray[np.int32]) -> _Counts:
+    """Count how often each cluster is drawn in each row."""
+    rows = np.arange(len(places), dtype=np.int32) * places.shape[1]
+    counts = np.bincount((places + rows[:, np.newaxis]).ravel(), minlength=places.size)
+    table = counts.reshape(places.shape)
+    is_small = places.shape[1] < 256 or counts.max() < 256
+    return table.astype(np.uint8) if is_small else table.astype(np.uint32)
 
 
 def _draw_places(
@@ -306,18 +402,17 @@ def _draw_places(
         )
 
 
-def _sum_draws(counts: _Counts, sums: Floats) -> Floats:
+def _sum_draws(sums: Floats, seed: int, resamples: int) -> Floats:
     """Compute the totals of the clusters drawn, one row a resample."""
     # A column of totals is read at a time.
-    totals = np.empty((len(counts), sums.shape[1]), order="F")
+    totals = np.empty((resamples, sums.shape[1]), order="F")
     is_whole = np.array_equal(sums, np.rint(sums))
-    is_exact = is_whole and len(sums) * np.abs(sums).max() < _EXACT_SINGLE
+    is_exact = is_whole and len(sums) * np.abs(sums).max(initial=0) < _EXACT_SINGLE
     kind: type[np.float32 | np.float64] = np.float32 if is_exact else np.float64
     table = sums.astype(kind)
     step = max(1, _ONE_THREAD // sums.size)
-    for start in range(0, len(counts), step):
-        part = slice(start, start + step)
-        totals[part] = np.matmul(counts[part].astype(kind), table)
+    for part, counts in _iterate_counts(len(sums), seed, resamples, step):
+        totals[part] = np.matmul(counts.astype(kind), table)
     return totals
 
 

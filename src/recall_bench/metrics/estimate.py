@@ -14,6 +14,8 @@ from recall_bench.metrics.bootstrap import (
     SEED,
     Floats,
     Interval,
+    Ints,
+    QuestionNumbers,
     ResampledUnit,
     TemplateNames,
     TrialGroups,
@@ -31,6 +33,8 @@ FEW_QUESTIONS: Final = 20
 """With fewer questions an interval contains the truth less often than it claims."""
 
 Limits = tuple[float, float]
+_MARKS_TOGETHER = 1 << 18
+"""About how many marks are in memory at once where many means are estimated."""
 _MOST_KNOWN = 1 << 14
 """How many intervals are kept: the same figures are shown by several parts of a report."""
 
@@ -120,39 +124,57 @@ def estimate_mean(
     groups = group_trials(questions, personas, templates)
     columns = np.column_stack([np.asarray(values, np.float64), np.ones(len(values))])
     draws = _Draws(seed, resamples, is_difference)
-    (found,) = _estimate_ratios([_Ratio(columns, groups, limits, draws, agreeing)])
-    return found.replace(missing=missing)
+    (found,) = _estimate_ratios([_Ratio(columns, groups, limits, draws, agreeing, missing)])
+    return found
 
 
-QuestionSums = Sequence[Sequence[Sequence[tuple[float, int]]]]
-"""The sum and the number of the trials of each question, by template, by persona."""
+class MarkTally(NamedTuple):
+    """The marks of trials whose mean is estimated."""
+
+    question: Ints
+    """The number of the question of each trial that has a mark."""
+    mark: Floats
+    limits: Limits
+    resamples: int
+    missing: int
+    """Trials that lack a mark."""
 
 
-def estimate_question_sums(
-    tables: Iterable[QuestionSums], *, limits: Limits, resamples: int = RESAMPLES
-) -> list[Estimate]:
-    """Estimate means from the sum and the number of the trials of each question.
+def estimate_tallies(
+    tallies: Iterable[MarkTally], numbers: QuestionNumbers, *, seed: int = SEED
+) -> list[Estimate | None]:
+    """Estimate the mean of each tally; None without trials.
 
     The same as `estimate_mean` of the trials of each. Many at once take a fraction of the time.
     """
-    draws = _Draws(SEED, resamples)
-    return _estimate_ratios([_Ratio(*_group_sums(each), limits, draws) for each in tables])
+    found: list[Estimate | None] = []
+    part: list[MarkTally] = []
+    marks = 0
+    for each in tallies:
+        part.append(each)
+        marks += len(each.mark)
+        if marks > _MARKS_TOGETHER:
+            found += _estimate_part(part, numbers, seed)
+            part, marks = [], 0
+    return [*found, *_estimate_part(part, numbers, seed)]
 
 
-def _group_sums(personas: QuestionSums) -> tuple[Floats, TrialGroups]:
-    templates = [template for persona in personas for template in persona]
-    columns = np.array([sums for template in templates for sums in template], np.float64)
-    sizes = [len(template) for template in templates]
-    asked = [sum(map(len, persona)) for persona in personas]
-    groups = TrialGroups(
-        question=np.arange(len(columns)),
-        template=np.repeat(np.arange(len(sizes)), sizes),
-        persona=np.repeat(np.arange(len(asked)), asked),
-        questions=len(columns),
-        templates=len(sizes),
-        personas=len(asked),
-    )
-    return columns, groups
+def _estimate_part(
+    tallies: Sequence[MarkTally], numbers: QuestionNumbers, seed: int
+) -> list[Estimate | None]:
+    ratios = [
+        _Ratio(
+            np.column_stack([each.mark, np.ones(len(each.mark))]),
+            numbers.group(each.question),
+            each.limits,
+            _Draws(seed, each.resamples),
+            missing=each.missing,
+        )
+        for each in tallies
+        if len(each.mark)
+    ]
+    found = iter(_estimate_ratios(ratios))
+    return [next(found) if len(each.mark) else None for each in tallies]
 
 
 class _Ratio(NamedTuple):
@@ -163,6 +185,7 @@ class _Ratio(NamedTuple):
     limits: Limits | None
     draws: _Draws
     agreeing: ResampledUnit = ResampledUnit.TEMPLATES
+    missing: int = 0
 
     @property
     def value(self) -> float:
@@ -217,7 +240,7 @@ def _make_estimate(ratio: _Ratio, found: Sequence[Interval | None]) -> Estimate:
         questions=groups.questions,
         personas=groups.personas,
         trials=int(ratio.columns[:, 1].sum()),
-        missing=0,
+        missing=ratio.missing,
     )
 
 
@@ -246,12 +269,12 @@ def estimate_ratio(
     return found.replace(trials=len(parts), missing=missing)
 
 
-def check_limits(values: Sequence[float], limits: Limits | None) -> None:
+def check_limits(values: Sequence[float] | Floats, limits: Limits | None) -> None:
     """Refuse values outside the limits: one of the two is on another scale."""
-    if limits is not None and not (limits[0] <= min(values) and max(values) <= limits[1]):
+    low, high = np.min(values), np.max(values)
+    if limits is not None and not (limits[0] <= low and high <= limits[1]):
         raise ValueError(
-            f"values from {min(values):g} to {max(values):g} are not within "
-            f"{limits[0]:g} and {limits[1]:g}"
+            f"values from {low:g} to {high:g} are not within {limits[0]:g} and {limits[1]:g}"
         )
 
 

@@ -330,9 +330,12 @@ def _resample_unit(
     curves = []
     for each in resample(sums, seed=seed, resamples=resamples):
         # A few clusters are drawn alike again and again.
-        distinct, place = np.unique(each, axis=0, return_inverse=True)
-        found, _ = stretches.compute_curves(distinct, close=_CLOSE_DRAWN)
-        curves.append(found[place.ravel()])
+        rows = np.ascontiguousarray(each)
+        first: dict[bytes, int] = {}
+        alike = [first.setdefault(row.tobytes(), number) for number, row in enumerate(rows)]
+        distinct, place = np.unique(alike, return_inverse=True)
+        found, _ = stretches.compute_curves(rows[distinct], close=_CLOSE_DRAWN)
+        curves.append(found[place])
     return _DrawnCurves(np.concatenate(curves), len(sums))
 
 

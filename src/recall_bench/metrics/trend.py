@@ -22,6 +22,7 @@ from recall_bench.metrics.bootstrap import (
     RESAMPLES,
     Floats,
     Interval,
+    Ints,
     ResampledUnit,
     TemplateNames,
     TrialGroups,
@@ -104,22 +105,42 @@ def estimate_trend(
 
     `limits` are the lowest and highest possible value of a trial.
     """
-    if not len(days) or min(days) == max(days):
+    return estimate_grouped_trend(
+        np.asarray(values, np.float64),
+        np.asarray(days, np.float64),
+        group_trials(questions, personas, templates),
+        seed=seed,
+        limits=limits,
+        at=at,
+        resamples=resamples,
+    )
+
+
+def estimate_grouped_trend(
+    values: Floats,
+    days: Floats | Ints,
+    groups: TrialGroups,
+    *,
+    seed: int,
+    limits: Limits,
+    at: Sequence[float] = FAR_DAYS,
+    resamples: int = RESAMPLES,
+) -> Trend | None:
+    """Fit a line through trials that are grouped already, as `estimate_trend` does."""
+    if not len(days) or days.min() == days.max():
         return None
     check_limits(values, limits)
-    groups = group_trials(questions, personas, templates)
+    measured = float(days.min()), float(days.max())
     lines = _draw_lines(values, days, groups, limits=limits, seed=seed, resamples=resamples)
     slope, ends = lines.compute_figure(0.0, 1.0)
     return Trend(
         intercept=_make_coefficient(*lines.predict(0.0)),
         slope=_make_coefficient(slope, ends),
-        predictions=tuple(
-            _make_prediction(day, lines, measured=(min(days), max(days))) for day in at
-        ),
+        predictions=tuple(_make_prediction(day, lines, measured=measured) for day in at),
         level=LEVEL,
         drawn=groups.unit,
-        first_day=float(min(days)),
-        last_day=float(max(days)),
+        first_day=measured[0],
+        last_day=measured[1],
         questions=groups.questions,
         personas=groups.personas,
         trials=len(days),
@@ -193,8 +214,8 @@ class _DrawnLines:
 
 
 def _draw_lines(
-    values: Sequence[float],
-    days: Sequence[float],
+    marks: Floats,
+    days: Floats | Ints,
     groups: TrialGroups,
     *,
     limits: Limits,
@@ -202,15 +223,20 @@ def _draw_lines(
     resamples: int,
 ) -> _DrawnLines:
     sizes = np.asarray(days, np.float64)
-    marks = np.asarray(values, np.float64)
     middle = float(sizes.mean())
-    away = sizes - middle
-    # The sums of these columns determine a line.
-    columns = np.column_stack([np.ones(len(away)), away, away**2, marks, marks * away])
+    # The sums of these columns determine a line. About a whole day they are whole numbers where
+    # sizes and marks are, and quick to resample.
+    origin = round(middle)
+    past = sizes - origin
+    columns = np.column_stack([np.ones(len(past)), past, past**2, marks, marks * past])
     sums = {unit: groups.sum_columns(columns, unit) for unit in groups.units}
-    height, slope = _fit_lines(sums[groups.unit].sum(axis=0, keepdims=True))
+
+    def fit_lines(found: Floats) -> tuple[Floats, Floats]:
+        return _fit_lines(_move_origin(found, middle - origin))
+
+    height, slope = fit_lines(sums[groups.unit].sum(axis=0, keepdims=True))
     drawn = {
-        unit: _fit_lines(np.concatenate(list(resample(each, seed=seed, resamples=resamples))))
+        unit: fit_lines(np.concatenate(list(resample(each, seed=seed, resamples=resamples))))
         for unit, each in sums.items()
     }
     return _DrawnLines(
@@ -221,13 +247,27 @@ def _draw_lines(
         without=tuple(
             (
                 groups.templates if unit is ResampledUnit.QUESTIONS else len(each),
-                *_fit_lines(drop_each(each)),
+                *fit_lines(drop_each(each)),
             )
             for unit, each in reversed(sums.items())
         ),
         values=marks,
-        away=away,
+        away=sizes - middle,
         limits=limits,
+    )
+
+
+def _move_origin(sums: Floats, distance: float) -> Floats:
+    """Compute the sums about a size that is this much greater."""
+    count, x, xx, y, xy = sums.T
+    return np.column_stack(
+        [
+            count,
+            x - distance * count,
+            xx - 2 * distance * x + distance**2 * count,
+            y,
+            xy - distance * y,
+        ]
     )
 
 

@@ -36,7 +36,7 @@ from recall_bench.reporting.judge_scores import (
     format_judge_range,
     list_judge_means,
 )
-from recall_bench.runs.estimates import POINTS
+from recall_bench.runs.counted_marks import POINTS
 from recall_bench.runs.judge_sensitivity import open_judge_views
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise

@@ -15,7 +15,7 @@ from recall_bench.reporting.judge_order import (
     describe_order,
 )
 from recall_bench.reporting.run_contrast import is_significant
-from recall_bench.runs.estimates import POINTS
+from recall_bench.runs.counted_marks import POINTS
 
 K = TypeVar("K", bound=Hashable)
 JUDGES_HEAD = "judges"

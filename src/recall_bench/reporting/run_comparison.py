@@ -50,7 +50,8 @@ from recall_bench.reporting.run_pairs import (
     pair_trials,
 )
 from recall_bench.reporting.trial_scores import explain_missing_scores, read_scored_trials
-from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS, RATE
+from recall_bench.runs.counted_marks import POINTS, RATE
+from recall_bench.runs.estimates import CELL_RESAMPLES
 from recall_bench.runs.judge_sensitivity import open_judge_views
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange, estimate_row_range

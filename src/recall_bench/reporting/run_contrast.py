@@ -32,7 +32,7 @@ from recall_bench.reporting.run_pairs import (
     TrialPairs,
     find_differences,
 )
-from recall_bench.runs.estimates import POINTS, RATE
+from recall_bench.runs.counted_marks import POINTS, RATE
 from recall_bench.runs.trials import TrialTable
 
 

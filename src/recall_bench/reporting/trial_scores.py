@@ -35,7 +35,8 @@ from recall_bench.reporting.eval_scores import (
     select_measures,
 )
 from recall_bench.reporting.groups import estimate_marks, group_by
-from recall_bench.runs.estimates import CELL_RESAMPLES, RATE, RunEstimates
+from recall_bench.runs.counted_marks import RATE
+from recall_bench.runs.estimates import CELL_RESAMPLES, RunEstimates
 from recall_bench.runs.judge_sensitivity import (
     JudgeSensitivity,
     JudgeView,

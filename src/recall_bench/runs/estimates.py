@@ -10,16 +10,16 @@ from typing import ClassVar, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import msgspec
+import numpy as np
 
-from recall_bench.core.plan import Checkpoint, Trial
+from recall_bench.core.plan import Checkpoint
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.schedule import is_in_plan
-from recall_bench.core.trial_states import TrialState
-from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED
-from recall_bench.metrics.estimate import Estimate, Limits, estimate_question_sums
+from recall_bench.metrics.estimate import Estimate, MarkTally, estimate_tallies
 from recall_bench.runs.boundary import read_boundary
+from recall_bench.runs.counted_marks import CountedMarks, CountedTrials
 from recall_bench.runs.result_rows import encode_row
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import CountedTrial, ScoreRange, estimate_score_range
@@ -33,16 +33,8 @@ The sampling error moves an end of the interval by about a thirtieth of its half
 the tenth of a point that a cell shows. The headline has five times as many.
 """
 
-POINTS: Final[Limits] = (0.0, float(FULL_MARKS))
-"""The lowest and highest points of a trial."""
-RATE: Final[Limits] = (0.0, 1.0)
-"""The lowest and highest value of a rate."""
-
-_Kinds = Mapping[str, Sequence[str | None]]
-"""The kind of each question of each persona."""
-_Shape = tuple[tuple[tuple[tuple[float, int], ...], ...], ...]
-"""For each template of each persona the sum and the number of the trials of each question, sorted.
-"""
+_Categories = Mapping[str, Sequence[str]]
+"""The category of each question of each persona."""
 
 
 class HeatmapCell(Record, frozen=True, kw_only=True):
@@ -123,13 +115,13 @@ class KindEstimates(NamedTuple):
     leaked: Estimate | None
 
 
-class _Tally(NamedTuple):
-    """All that an estimate depends on, and the number of trials that lack a mark."""
+class _Headline(NamedTuple):
+    """The estimates of a persona, or of all, over all checkpoints; None where not measured."""
 
-    shape: _Shape
-    limits: Limits
-    resamples: int
-    missing: int
+    points: Estimate | None
+    rate: Estimate | None
+    invented: Estimate | None
+    leaked: Estimate | None
 
 
 class RunEstimates:
@@ -157,50 +149,72 @@ class RunEstimates:
     def __init__(self, folder: RunFolder, scores: TrialTable | None = None) -> None:
         """With `scores`, a table with a scale, the points are its scores."""
         self._personas = folder.scenarios
-        self._scores = None if scores is None else {row.trial: row.score for row in scores.rows}
         self._standings = folder.states.scenarios
-        self._boundaries = {name: read_boundary(folder, name) for name in self._personas}
+        boundaries = {name: read_boundary(folder, name) for name in self._personas}
+        self._marks = CountedMarks(self._standings, boundaries, scores)
         found = (item.truth.category for name in self._personas for item in self._get_items(name))
         self._categories = tuple(
             name for name in list_names(found, CATEGORIES) if is_in_plan(name, folder.plan)
         )
+        self._named: _Categories = {
+            name: [item.truth.category for item in self._get_items(name)] for name in self._personas
+        }
+        places = {name: number for number, name in enumerate(self._categories)}
+        named, kinds = self._marks.number_kinds(_get_category)
+        self._kinds = np.array([*(places.get(name, -1) for name in named), -1], np.int64)[kinds]
+        """The place of the category of each question; -1 for one that is not asked."""
         self._eligible: dict[tuple[str, int], Counter[str]] = {}
-        self._known: dict[tuple[_Shape, Limits, int], Estimate] = {}
+        self._headlines: dict[str | None, _Headline] = {}
         self._ranges: dict[str | None, ScoreRange | None] = {}
         self._category_ranges: dict[str | None, dict[str, ScoreRange]] = {}
 
     def estimate_overall(self, persona: str | None = None) -> Estimate | None:
         """Estimate the mean points of a persona, or of all."""
-        return self._estimate(
-            self._tally_points(self._iterate_all(persona), self._choose_resamples(persona))
-        )
+        return self._estimate_headline(persona).points
 
     def estimate_hallucination(self, persona: str | None = None) -> Estimate | None:
         """Estimate the hallucination rate of a persona, or of all."""
-        return self._estimate(
-            self._tally_rate(self._iterate_all(persona), self._choose_resamples(persona))
-        )
+        return self._estimate_headline(persona).rate
 
     def estimate_invented(self, persona: str | None = None) -> Estimate | None:
         """Estimate the share of a persona's answers, or of all, that are invented."""
-        return self._estimate(
-            self._tally_invented(self._iterate_all(persona), self._choose_resamples(persona))
-        )
+        return self._estimate_headline(persona).invented
 
     def estimate_leaked(self, persona: str | None = None) -> Estimate | None:
         """Estimate the share of answers that leak, of those in which a leak could be noticed."""
-        return self._estimate(
-            self._tally_leaked(self._iterate_all(persona), self._choose_resamples(persona))
-        )
+        return self._estimate_headline(persona).leaked
+
+    def _estimate_headline(self, persona: str | None) -> "_Headline":
+        """Estimate all figures of a persona, or of all, together; once."""
+        persona = self._name_only_persona(persona)
+        if persona not in self._headlines:
+            trials = self._marks.read(self._list_personas(persona))
+            tallies = _tally_all(trials, self._choose_resamples(persona))
+            self._headlines[persona] = _Headline(*self._estimate(tallies))
+        return self._headlines[persona]
 
     def estimate_by(
         self, kind: Callable[[Item], str | None], persona: str | None = None
     ) -> dict[str, KindEstimates]:
         """Estimate each kind of question; those without a kind are left out."""
-        groups = _group_trials(self._iterate_all(persona), self._map_kinds(kind))
-        counted = (self._tally_points, self._tally_invented, self._tally_leaked)
-        tallies = [tally(trials) for trials in groups.values() for tally in counted]
-        means = iter(self._estimate_all(tallies))
+        names, kinds = self._marks.number_kinds(kind)
+        trials = self._marks.read(self._list_personas(persona))
+        asked = kinds[trials.question]
+        groups = {
+            name: trials.select(asked == number)
+            for number, name in enumerate(names)
+            if number in asked
+        }
+        tallies = [
+            tally
+            for each in groups.values()
+            for tally in (
+                each.tally_points(CELL_RESAMPLES),
+                each.tally_invented(CELL_RESAMPLES),
+                each.tally_leaked(CELL_RESAMPLES),
+            )
+        ]
+        means = iter(self._estimate(tallies))
         return {
             name: KindEstimates(points=next(means), invented=next(means), leaked=next(means))
             for name in groups
@@ -228,8 +242,7 @@ class RunEstimates:
         return self._category_ranges[persona]
 
     def _estimate_category_ranges(self, persona: str | None) -> dict[str, ScoreRange]:
-        kinds = self._map_kinds(_get_category)
-        groups = _group_trials(self._iterate_all(persona), kinds)
+        groups = _group_trials(self._iterate_all(persona), self._named)
         ranges = {
             name: estimate_score_range(groups[name], self._standings, resamples=CELL_RESAMPLES)
             for name in self._categories
@@ -243,11 +256,8 @@ class RunEstimates:
         """Estimate the mean points at each checkpoint, or at those in these places."""
         names = self._list_personas(persona)
         columns = self._list_places(names, places)
-        return tuple(
-            self._estimate_all(
-                [self._tally_points(self._iterate_trials(names, place)) for place in columns]
-            )
-        )
+        trials = (self._marks.read(names, place) for place in columns)
+        return tuple(self._estimate(each.tally_points(CELL_RESAMPLES) for each in trials))
 
     def build_heatmap(
         self, persona: str | None = None, places: Sequence[int] | None = None
@@ -255,29 +265,17 @@ class RunEstimates:
         """Build the heatmap of all checkpoints, or of those in these places."""
         names = self._list_personas(persona)
         columns = self._list_places(names, places)
-        kinds = self._map_kinds(_get_category)
-        groups = [_group_trials(self._iterate_trials(names, place), kinds) for place in columns]
         eligible = [self._count_eligible(names, place) for place in columns]
-        every = [[trial for trials in group.values() for trial in trials] for group in groups]
         supported = [counts.total() for counts in eligible]
         ranges = self.estimate_category_ranges(persona)
-        whole = _group_trials(self._iterate_all(persona), kinds)
-        counted = (
-            self._tally_points,
-            self._tally_rate,
-            self._tally_invented,
-            self._tally_leaked,
+        tallies = (
+            tally
+            for place in columns
+            for tally in self._tally_column(self._marks.read(names, place))
         )
-        tallies = [
-            *(
-                [self._tally_points(group.get(name, ())) for group in groups]
-                for name in self._categories
-            ),
-            *([tally(trials) for trials in every] for tally in counted),
-            [self._tally_points(whole.get(name, ())) for name in self._categories],
-        ]
-        means = iter(self._estimate_all([each for row in tallies for each in row]))
-        cells, totals = [[next(means) for _ in row] for row in tallies[:-1]], list(means)
+        means, height = self._estimate(tallies), len(self._categories) + len(_Headline._fields)
+        *rows, overall, rate, invented, leaked = (means[number::height] for number in range(height))
+        totals = self._estimate(self._tally_categories(self._marks.read(names)))
         return Heatmap(
             persona=persona,
             columns=tuple(
@@ -289,18 +287,29 @@ class RunEstimates:
                     cells=_build_cells(row, [counts[name] for counts in eligible]),
                     total=HeatmapTotal(mean=total, bounds=ranges.get(name)),
                 )
-                for name, row, total in zip(
-                    self._categories, cells[: len(totals)], totals, strict=True
-                )
+                for name, row, total in zip(self._categories, rows, totals, strict=True)
             ),
-            overall=_build_cells(cells[-4], supported),
-            hallucination=_build_cells(cells[-3], supported),
-            invented=_build_cells(cells[-2], supported),
-            leaked=_build_cells(cells[-1], supported),
+            overall=_build_cells(overall, supported),
+            hallucination=_build_cells(rate, supported),
+            invented=_build_cells(invented, supported),
+            leaked=_build_cells(leaked, supported),
             total=HeatmapTotal(
                 mean=self.estimate_overall(persona), bounds=self.estimate_range(persona)
             ),
         )
+
+    def _tally_column(self, trials: CountedTrials) -> Iterator[MarkTally]:
+        """Tally the points of each category, and all figures of all of them."""
+        yield from self._tally_categories(trials)
+        yield from _tally_all(trials, CELL_RESAMPLES)
+
+    def _tally_categories(self, trials: CountedTrials) -> Iterator[MarkTally]:
+        kinds = self._kinds[trials.question]
+        for number in range(len(self._categories)):
+            yield trials.select(kinds == number).tally_points(CELL_RESAMPLES)
+
+    def _estimate(self, tallies: Iterable[MarkTally]) -> list[Estimate | None]:
+        return estimate_tallies(tallies, self._marks.numbers)
 
     def _choose_resamples(self, persona: str | None) -> int:
         is_headline = persona is None or len(self._personas) == 1
@@ -328,120 +337,29 @@ class RunEstimates:
 
     def _iterate_trials(self, personas: Iterable[str], place: int) -> Iterator[CountedTrial]:
         for name in personas:
-            standing, boundary = self._standings[name], self._boundaries[name]
+            standing = self._standings[name]
             for repeat, item in standing.list_owed_trials(place):
-                slot = standing.compute_slot(place, repeat, item)
-                status = standing.get_status(place, repeat, item)
-                found = CountedTrial(name, item, status, boundary.check_leak(slot))
-                yield found if self._scores is None else self._add_score(found, place, repeat)
-
-    def _add_score(self, found: CountedTrial, place: int, repeat: int) -> CountedTrial:
-        standing = self._standings[found.persona]
-        trial = Trial(
-            scenario=found.persona,
-            item=standing.items[found.item].id,
-            checkpoint=standing.checkpoint_plans[place].checkpoint.label,
-            repeat=repeat,
-        )
-        scores = self._scores or {}
-        return found._replace(score=scores.get(trial))
-
-    def _map_kinds(self, kind: Callable[[Item], str | None]) -> _Kinds:
-        return {name: [kind(item) for item in self._get_items(name)] for name in self._personas}
+                yield CountedTrial(name, item, standing.get_status(place, repeat, item))
 
     def _count_eligible(self, personas: Iterable[str], place: int) -> Counter[str]:
         """Count the eligible questions of each category; those of a persona are counted once."""
         total: Counter[str] = Counter()
         for name in personas:
             if (name, place) not in self._eligible:
-                items = self._get_items(name)
-                plan = self._standings[name].checkpoint_plans[place]
-                self._eligible[name, place] = Counter(
-                    items[item].truth.category for item in plan.eligible
-                )
+                plan, names = self._standings[name].checkpoint_plans[place], self._named[name]
+                self._eligible[name, place] = Counter([names[item] for item in plan.eligible])
             total += self._eligible[name, place]
         return total
 
-    def _tally_points(
-        self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
-    ) -> "_Tally | None":
-        if self._scores is not None:
-            # A figure need not apply to all questions, and lacks none of the others.
-            done = (TrialState.MEASURED, TrialState.JUDGED)
-            scored = (
-                each for each in trials if each.score is not None or each.status.state not in done
-            )
-            return self._tally(scored, _get_score, POINTS, resamples)
-        return self._tally(trials, _get_points, POINTS, resamples)
 
-    def _tally_rate(
-        self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
-    ) -> "_Tally | None":
-        return self._tally(trials, _get_hallucination, RATE, resamples)
-
-    def _tally_invented(
-        self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
-    ) -> "_Tally | None":
-        return self._tally(trials, _get_invention, RATE, resamples)
-
-    def _tally_leaked(
-        self, trials: Iterable[CountedTrial], resamples: int = CELL_RESAMPLES
-    ) -> "_Tally | None":
-        guarded = (trial for trial in trials if trial.leaked is not None)
-        return self._tally(guarded, _get_leak, RATE, resamples)
-
-    def _tally(
-        self,
-        trials: Iterable[CountedTrial],
-        mark: Callable[[CountedTrial], float | None],
-        limits: Limits,
-        resamples: int,
-    ) -> "_Tally | None":
-        """Sum the marks of each question; None if no trial has one."""
-        personas: dict[str, dict[int, tuple[float, int]]] = {}
-        missing = 0
-        for trial in trials:
-            value = mark(trial)
-            if value is None:
-                missing += trial.status.state is not TrialState.NOT_ANSWERED
-                continue
-            questions = personas.setdefault(trial.persona, {})
-            total, count = questions.get(trial.item, (0, 0))
-            questions[trial.item] = total + value, count + 1
-        if not personas:
-            return None
-        shape = tuple(
-            sorted(self._shape_persona(persona, found) for persona, found in personas.items())
-        )
-        return _Tally(shape, limits, resamples, missing)
-
-    def _estimate(self, tally: "_Tally | None") -> Estimate | None:
-        return self._estimate_all([tally])[0]
-
-    def _estimate_all(self, tallies: Sequence["_Tally | None"]) -> list[Estimate | None]:
-        """Estimate the mean of each tally, those that are new together."""
-        wanted: dict[tuple[Limits, int], dict[_Shape, None]] = {}
-        for each in tallies:
-            if each is not None and each[:3] not in self._known:
-                wanted.setdefault((each.limits, each.resamples), {})[each.shape] = None
-        for (limits, resamples), shapes in wanted.items():
-            found = estimate_question_sums(shapes, limits=limits, resamples=resamples)
-            for shape, mean in zip(shapes, found, strict=True):
-                self._known[shape, limits, resamples] = mean
-        return [
-            None if each is None else self._known[each[:3]].replace(missing=each.missing)
-            for each in tallies
-        ]
-
-    def _shape_persona(
-        self, persona: str, questions: Mapping[int, tuple[float, int]]
-    ) -> tuple[tuple[tuple[float, int], ...], ...]:
-        """The sums of each template; a question without one is a template of its own."""
-        items = self._get_items(persona)
-        templates: dict[str | int, list[tuple[float, int]]] = {}
-        for number, sums in questions.items():
-            templates.setdefault(items[number].template or number, []).append(sums)
-        return tuple(sorted(tuple(sorted(found)) for found in templates.values()))
+def _tally_all(trials: CountedTrials, resamples: int) -> tuple[MarkTally, ...]:
+    """Tally points, ungrounded answers, inventions and leaks."""
+    return (
+        trials.tally_points(resamples),
+        trials.tally_rate(resamples),
+        trials.tally_invented(resamples),
+        trials.tally_leaked(resamples),
+    )
 
 
 def _build_cells(
@@ -452,42 +370,17 @@ def _build_cells(
     )
 
 
-def _group_trials(trials: Iterable[CountedTrial], kinds: _Kinds) -> dict[str, list[CountedTrial]]:
+def _group_trials(
+    trials: Iterable[CountedTrial], categories: _Categories
+) -> dict[str, list[CountedTrial]]:
     groups: dict[str, list[CountedTrial]] = {}
     for trial in trials:
-        found = kinds[trial.persona][trial.item]
-        if found is not None:
-            groups.setdefault(found, []).append(trial)
+        groups.setdefault(categories[trial.persona][trial.item], []).append(trial)
     return groups
 
 
 def _get_category(item: Item) -> str:
     return item.truth.category
-
-
-def _get_points(trial: CountedTrial) -> int | None:
-    if trial.status.state is TrialState.JUDGED:
-        return trial.status.composite
-    return 0 if trial.status.state is TrialState.NOT_ANSWERED else None
-
-
-def _get_score(trial: CountedTrial) -> float | None:
-    return None if trial.score is None else FULL_MARKS * trial.score
-
-
-def _get_hallucination(trial: CountedTrial) -> int | None:
-    if trial.status.state is not TrialState.JUDGED:
-        return None
-    return int(trial.status.grounded == 0)
-
-
-def _get_invention(trial: CountedTrial) -> int | None:
-    found = _get_hallucination(trial)
-    return 0 if found and trial.leaked else found
-
-
-def _get_leak(trial: CountedTrial) -> int | None:
-    return None if trial.leaked is None else int(trial.leaked)
 
 
 EstimateFields = dict[str, object]

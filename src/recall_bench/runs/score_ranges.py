@@ -22,10 +22,6 @@ class CountedTrial(NamedTuple):
     item: int
     """The number of the question."""
     status: TrialStatus
-    leaked: bool | None
-    """Whether the answer leaks; None if that could not be noticed."""
-    score: float | None = None
-    """From 0 to 1, where a dataset's protocol scores the trial."""
 
 
 class BoundedTrial(NamedTuple):
@@ -72,7 +68,7 @@ def estimate_score_range(
     None if nothing was measured, or a persona has no bounds.
     """
     bounded: list[BoundedTrial] = []
-    for persona, number, status, *_ in trials:
+    for persona, number, status in trials:
         if status.state not in (TrialState.JUDGED, TrialState.NOT_ANSWERED):
             continue
         item, bounds = scenarios[persona].items[number].id, scenarios[persona].bounds

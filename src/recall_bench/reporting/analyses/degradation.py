@@ -29,7 +29,8 @@ from recall_bench.reporting.analyses.fact_survival import (
 )
 from recall_bench.reporting.formats import format_quantity
 from recall_bench.reporting.groups import estimate_marks, group_by
-from recall_bench.runs.estimates import CELL_RESAMPLES, POINTS
+from recall_bench.runs.counted_marks import POINTS
+from recall_bench.runs.estimates import CELL_RESAMPLES
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 

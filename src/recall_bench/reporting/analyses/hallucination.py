@@ -17,28 +17,37 @@ whole interval of its slope is above zero. Then the pattern is
 Steady data are called something else about once in twenty.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeVar
+
+import numpy as np
 
 from recall_bench.core.plain_text import join_words
 from recall_bench.core.record import Record
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import SCALES
 from recall_bench.metrics.bootstrap import RESAMPLES as HEADLINE
-from recall_bench.metrics.bootstrap import SEED, TemplateNames
-from recall_bench.metrics.estimate import Estimate, estimate_mean
+from recall_bench.metrics.bootstrap import (
+    SEED,
+    Bools,
+    Floats,
+    Ints,
+    QuestionNumbers,
+    number_names,
+)
+from recall_bench.metrics.estimate import Estimate, MarkTally, estimate_tallies
 from recall_bench.metrics.trend import (
     FAR_DAYS,
     Coefficient,
     Prediction,
     Trend,
-    estimate_trend,
+    estimate_grouped_trend,
 )
 from recall_bench.reporting.formats import format_delta, format_number
 from recall_bench.reporting.groups import group_by, order_categories
-from recall_bench.runs.estimates import CELL_RESAMPLES, RATE
+from recall_bench.runs.estimates import CELL_RESAMPLES
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 
@@ -214,8 +223,6 @@ _COUNTED_STATES = (TrialState.JUDGED, TrialState.NOT_ANSWERED)
 _BAND_STEPS = 8
 """Pieces in which the band of a line is drawn."""
 
-_ValueShape = tuple[tuple[tuple[tuple[float, ...], ...], ...], ...]
-
 
 def analyse_hallucination(
     table: TrialTable,
@@ -228,9 +235,9 @@ def analyse_hallucination(
 
     `headline` is the number of resamples of the overall rate.
     """
-    samples = [_sample_trial(row) for row in table.rows]
-    views = _ViewBuilder(seed, resamples, headline)
-    personas = group_by(samples, lambda sample: sample.persona)
+    samples = _sample_trials(table.rows)
+    views = _ViewBuilder(table.rows, seed, resamples, headline)
+    personas = samples.split(samples.persona)
     return HallucinationViews(
         categories=views.estimate_categories(samples),
         overall=views.build_course(None, samples),
@@ -240,200 +247,245 @@ def analyse_hallucination(
     )
 
 
-def score_recall(row: TrialRow) -> float | None:
-    """Correctness and completeness as a share of full marks; None where there is no verdict."""
+def count_recall(row: TrialRow) -> int | None:
+    """The points for correctness and completeness; None where there is no verdict."""
     standing = row.standing
     if standing.state is TrialState.JUDGED:
-        return (standing.correctness + standing.completeness) / _RECALL_POINTS
-    return 0.0 if standing.state is TrialState.NOT_ANSWERED else None
+        return standing.correctness + standing.completeness
+    return 0 if standing.state is TrialState.NOT_ANSWERED else None
 
 
-class _TrialSample(NamedTuple):
-    """The values of a trial, looked up once for all views."""
+_Figure = Literal["recall", "made_up", "invented", "leaked"]
 
-    persona: str
-    question: str
-    template: str | None
-    checkpoint: str
-    category: str
-    days: int
-    recall: float | None
-    made_up: float | None
-    """Invented or leaked."""
-    invented: float | None
-    leaked: float | None
-    is_leak: bool
-    is_missing: bool
+_MOST: Final[Mapping[_Figure, int]] = {"recall": _RECALL_POINTS}
+"""The best value of a figure that is given in points, because whole numbers are quicker to resample
+than shares. The others are 0 or 1."""
 
 
-def _sample_trial(row: TrialRow) -> _TrialSample:
-    made_up = row.is_hallucination
-    return _TrialSample(
-        persona=row.trial.scenario,
-        question=row.trial.item,
-        template=row.item.template,
-        checkpoint=row.trial.checkpoint,
-        category=row.category,
-        # A checkpoint may stand for more days than the story has.
-        days=row.cutoff,
-        recall=score_recall(row),
-        made_up=None if made_up is None else float(made_up),
-        invented=None if row.is_invention is None else float(row.is_invention),
-        leaked=None if row.leaked is None else float(row.leaked),
-        is_leak=bool(made_up and row.leaked),
-        is_missing=row.state not in _COUNTED_STATES,
-    )
+class _NamedColumn(NamedTuple):
+    """Names as numbers."""
+
+    names: tuple[str, ...]
+    number: Ints
 
 
-class _SampleColumns(NamedTuple):
-    """The values of one figure, with their questions and personas."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TrialSamples:
+    """The values of trials, looked up once for all views."""
 
-    values: list[float]
-    days: list[int]
-    questions: list[str]
-    personas: list[str]
-    templates: TemplateNames
+    question: Ints
+    persona: _NamedColumn
+    checkpoint: _NamedColumn
+    category: _NamedColumn
+    days: Ints
+    figures: Mapping[_Figure, Floats]
+    """NaN for a trial that has no such value. `made_up` is invented or leaked."""
+    is_leak: Bools
+    is_missing: Bools
 
+    def split(self, column: _NamedColumn) -> dict[str, "_TrialSamples"]:
+        """Split trials by name, names in the order they first occur."""
+        found, first = np.unique(column.number, return_index=True)
+        return {
+            column.names[number]: self._select(column.number == number)
+            for number in found[np.argsort(first)].tolist()
+        }
 
-def _collect_values(
-    samples: Iterable[_TrialSample], figure: Literal["recall", "made_up", "invented", "leaked"]
-) -> _SampleColumns:
-    known = [(value, each) for each in samples if (value := getattr(each, figure)) is not None]
-    return _SampleColumns(
-        values=[value for value, _ in known],
-        days=[each.days for _, each in known],
-        questions=[each.question for _, each in known],
-        personas=[each.persona for _, each in known],
-        templates={
-            (each.persona, each.question): each.template
-            for _, each in known
-            if each.template is not None
-        },
-    )
-
-
-def _summarise_values(figure: _SampleColumns) -> _ValueShape:
-    """All that an estimate depends on: the values of each question by template and persona."""
-    personas: dict[str, dict[object, dict[str, list[float]]]] = {}
-    for value, question, persona in zip(
-        figure.values, figure.questions, figure.personas, strict=True
-    ):
-        template = figure.templates.get((persona, question), (question,))
-        found = personas.setdefault(persona, {}).setdefault(template, {})
-        found.setdefault(question, []).append(value)
-    return tuple(
-        sorted(
-            tuple(
-                sorted(
-                    tuple(sorted(tuple(sorted(values)) for values in questions.values()))
-                    for questions in templates.values()
-                )
-            )
-            for templates in personas.values()
+    def _select(self, chosen: Bools) -> "_TrialSamples":
+        return _TrialSamples(
+            question=self.question[chosen],
+            persona=_NamedColumn(self.persona.names, self.persona.number[chosen]),
+            checkpoint=_NamedColumn(self.checkpoint.names, self.checkpoint.number[chosen]),
+            category=_NamedColumn(self.category.names, self.category.number[chosen]),
+            days=self.days[chosen],
+            figures={name: values[chosen] for name, values in self.figures.items()},
+            is_leak=self.is_leak[chosen],
+            is_missing=self.is_missing[chosen],
         )
+
+
+def _sample_trials(rows: Sequence[TrialRow]) -> _TrialSamples:
+    made_up = [row.is_hallucination for row in rows]
+    return _TrialSamples(
+        question=number_names([(row.trial.scenario, row.trial.item) for row in rows]),
+        persona=_number_column([row.trial.scenario for row in rows]),
+        checkpoint=_number_column([row.trial.checkpoint for row in rows]),
+        category=_number_column([row.category for row in rows]),
+        # A checkpoint may stand for more days than the story has.
+        days=np.array([row.cutoff for row in rows], np.int64),
+        figures={
+            "recall": _fill_column(count_recall(row) for row in rows),
+            "made_up": _fill_column(made_up),
+            "invented": _fill_column(row.is_invention for row in rows),
+            "leaked": _fill_column(row.leaked for row in rows),
+        },
+        is_leak=np.array(
+            [bool(each and row.leaked) for each, row in zip(made_up, rows, strict=True)], np.bool_
+        ),
+        is_missing=np.array([row.state not in _COUNTED_STATES for row in rows], np.bool_),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _ViewBuilder:
-    seed: int
-    resamples: int
-    headline: int
-    known: dict[_ValueShape, Estimate | None] = field(default_factory=dict)
-    """Estimates by value shape: few answers hallucinate, and many checkpoints have equal values."""
+def _number_column(names: Sequence[str]) -> _NamedColumn:
+    return _NamedColumn(tuple(dict.fromkeys(names)), number_names(names))
 
-    def estimate_categories(self, samples: Iterable[_TrialSample]) -> tuple[CategoryRate, ...]:
-        groups = group_by(samples, lambda sample: sample.category)
+
+def _fill_column(values: Iterable[float | None]) -> Floats:
+    return np.array([np.nan if each is None else each for each in values], np.float64)
+
+
+def _number_templates(rows: Iterable[TrialRow]) -> QuestionNumbers:
+    """The template and the persona of each question, in the order of their numbers."""
+    found = {(row.trial.scenario, row.trial.item): row.item.template for row in rows}
+    # A name and a pair cannot be equal, so a question without a template has one of its own.
+    return QuestionNumbers.build([(key[0], name or key) for key, name in found.items()])
+
+
+class _ViewBuilder:
+    """Estimates every figure as a share of the best value."""
+
+    def __init__(self, rows: Iterable[TrialRow], seed: int, resamples: int, headline: int) -> None:
+        self._numbers = _number_templates(rows)
+        self._seed = seed
+        self._resamples = resamples
+        self._headline = headline
+
+    def estimate_categories(self, samples: _TrialSamples) -> tuple[CategoryRate, ...]:
+        """Estimate the rates of each category."""
+        groups = samples.split(samples.category)
         first = [name for name in FIRST_CATEGORIES if name in groups]
         order = [*first, *order_categories(groups.keys() - set(first))]
+        means = self._estimate_groups(
+            [groups[name] for name in order], ("made_up", "invented", "leaked")
+        )
         return tuple(
             CategoryRate(
                 name=name,
-                rate=self.estimate_mean(_collect_values(groups[name], "made_up"), groups[name]),
-                leaked=sum(sample.is_leak for sample in groups[name]),
-                invention=self._estimate_point(
-                    _collect_values(groups[name], "invented"), groups[name]
-                ),
-                leak=self._estimate_point(_collect_values(groups[name], "leaked"), ()),
+                rate=rate,
+                leaked=int(np.count_nonzero(groups[name].is_leak)),
+                invention=invention,
+                leak=leak,
             )
-            for name in order
+            for name, (rate, invention, leak) in zip(order, means, strict=True)
         )
 
-    def build_course(self, name: str | None, samples: Sequence[_TrialSample]) -> RateCourse:
-        made_up = _collect_values(samples, "made_up")
-        invented, leaked = _collect_values(samples, "invented"), _collect_values(samples, "leaked")
+    def build_course(self, name: str | None, samples: _TrialSamples) -> RateCourse:
+        """Build the course of a persona, or of all."""
         # The headline is resampled as often as in other reports.
-        headline = self if name is not None else replace(self, resamples=self.headline)
-        rate = headline.estimate_mean(made_up, samples)
-        groups = group_by(samples, lambda sample: sample.checkpoint)
+        resamples = self._resamples if name is not None else self._headline
+        ((rate, invention, leak),) = self._estimate_groups(
+            [samples], ("made_up", "invented", "leaked"), resamples
+        )
+        groups = samples.split(samples.checkpoint)
         # At one checkpoint, sizes differ only between stories.
         grows = len(groups) > 1
-        inventions = self._fit_line(invented) if grows else None
-        recall = self._fit_line(_collect_values(samples, "recall")) if grows else None
+        inventions = self._fit_line(samples, "invented") if grows else None
+        recall = self._fit_line(samples, "recall") if grows else None
         pattern, reason = detect_pattern(recall, inventions, rate)
-        moments = (self._build_moment(label, asked) for label, asked in groups.items())
         return RateCourse(
             name=name,
             rate=rate,
-            leaked=sum(sample.is_leak for sample in samples),
-            invention=headline.estimate_mean(invented, samples),
-            leak=headline.estimate_mean(leaked, ()),
-            moments=tuple(sorted(moments, key=lambda moment: moment.days)),
-            hallucination=self._fit_line(made_up) if grows else None,
+            leaked=int(np.count_nonzero(samples.is_leak)),
+            invention=invention,
+            leak=leak,
+            moments=tuple(sorted(self._build_moments(groups), key=lambda moment: moment.days)),
+            hallucination=self._fit_line(samples, "made_up") if grows else None,
             inventions=inventions,
-            leaks=self._fit_line(leaked) if grows else None,
+            leaks=self._fit_line(samples, "leaked") if grows else None,
             recall=recall,
             pattern=pattern,
             reason=reason,
         )
 
-    def _build_moment(self, checkpoint: str, samples: Sequence[_TrialSample]) -> CheckpointRates:
-        return CheckpointRates(
-            checkpoint=checkpoint,
-            days=max(sample.days for sample in samples),
-            recall=self._estimate_point(_collect_values(samples, "recall"), samples),
-            hallucination=self._estimate_point(_collect_values(samples, "made_up"), samples),
-            invention=self._estimate_point(_collect_values(samples, "invented"), samples),
-            leak=self._estimate_point(_collect_values(samples, "leaked"), ()),
+    def _build_moments(self, groups: Mapping[str, _TrialSamples]) -> Iterator[CheckpointRates]:
+        means = self._estimate_groups(
+            groups.values(),
+            ("recall", "made_up", "invented", "leaked"),
+            min(self._resamples, CELL_RESAMPLES),
         )
+        for (checkpoint, samples), (recall, rate, invention, leak) in zip(
+            groups.items(), means, strict=True
+        ):
+            yield CheckpointRates(
+                checkpoint=checkpoint,
+                days=int(samples.days.max()),
+                recall=recall,
+                hallucination=rate,
+                invention=invention,
+                leak=leak,
+            )
 
-    def _estimate_point(
-        self, figure: _SampleColumns, samples: Iterable[_TrialSample]
-    ) -> Estimate | None:
-        shape = _summarise_values(figure)
-        if shape not in self.known:
-            few = replace(self, resamples=min(self.resamples, CELL_RESAMPLES))
-            self.known[shape] = few.estimate_mean(figure, ())
-        found = self.known[shape]
-        missing = sum(sample.is_missing for sample in samples)
-        return None if found is None else found.replace(missing=missing)
+    def _estimate_groups(
+        self,
+        groups: Iterable[_TrialSamples],
+        figures: Sequence[_Figure],
+        resamples: int | None = None,
+    ) -> Iterator[tuple[Estimate | None, ...]]:
+        """Estimate figures of each group of trials, all together."""
+        tallies = [
+            _tally_figure(samples, figure, resamples or self._resamples)
+            for samples in groups
+            for figure in figures
+        ]
+        means = iter(estimate_tallies(tallies, self._numbers, seed=self._seed))
+        for _ in range(len(tallies) // len(figures)):
+            yield tuple(_scale_mean(next(means), _MOST.get(figure, 1)) for figure in figures)
 
-    def estimate_mean(
-        self, figure: _SampleColumns, samples: Iterable[_TrialSample]
-    ) -> Estimate | None:
-        return estimate_mean(
-            figure.values,
-            figure.questions,
-            figure.personas,
-            seed=self.seed,
-            missing=sum(sample.is_missing for sample in samples),
-            limits=RATE,
-            templates=figure.templates,
-            resamples=self.resamples,
+    def _fit_line(self, samples: _TrialSamples, figure: _Figure) -> Trend | None:
+        values = samples.figures[figure]
+        is_known = ~np.isnan(values)
+        days = samples.days[is_known]
+        most = _MOST.get(figure, 1)
+        found = estimate_grouped_trend(
+            values[is_known],
+            days,
+            self._numbers.group(samples.question[is_known]),
+            seed=self._seed,
+            limits=(0.0, float(most)),
+            at=(*_list_band_days(days.tolist()), *FAR_DAYS),
+            resamples=self._resamples,
         )
+        return None if found is None else _scale_trend(found, most)
 
-    def _fit_line(self, figure: _SampleColumns) -> Trend | None:
-        return estimate_trend(
-            figure.values,
-            figure.days,
-            figure.questions,
-            figure.personas,
-            seed=self.seed,
-            limits=RATE,
-            at=(*_list_band_days(figure.days), *FAR_DAYS),
-            templates=figure.templates,
-            resamples=self.resamples,
-        )
+
+def _tally_figure(samples: _TrialSamples, figure: _Figure, resamples: int) -> MarkTally:
+    """Tally a figure; no trial is missing where a leak could not be noticed."""
+    values = samples.figures[figure]
+    is_known = ~np.isnan(values)
+    missing = 0 if figure == "leaked" else int(np.count_nonzero(samples.is_missing))
+    limits = (0.0, float(_MOST.get(figure, 1)))
+    return MarkTally(samples.question[is_known], values[is_known], limits, resamples, missing)
+
+
+def _scale_mean(found: Estimate | None, most: int) -> Estimate | None:
+    """Divide a mean in points by the most of them."""
+    return found if found is None or most == 1 else _scale_ends(found, most)
+
+
+def _scale_trend(found: Trend, most: int) -> Trend:
+    """Divide a trend in points by the most of them."""
+    if most == 1:
+        return found
+    return found.replace(
+        intercept=_scale_ends(found.intercept, most),
+        slope=_scale_ends(found.slope, most),
+        predictions=tuple(_scale_ends(each, most) for each in found.predictions),
+    )
+
+
+_Scaled = TypeVar("_Scaled", Estimate, Coefficient, Prediction)
+
+
+def _scale_ends(found: _Scaled, most: int) -> _Scaled:
+    return found.replace(
+        value=found.value / most,
+        low=_divide(found.low, most),
+        high=_divide(found.high, most),
+    )
+
+
+def _divide(end: float | None, most: int) -> float | None:
+    return None if end is None else end / most
 
 
 def _list_band_days(days: Sequence[float]) -> tuple[float, ...]:

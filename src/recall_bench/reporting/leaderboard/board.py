@@ -24,7 +24,8 @@ from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.judge_scores import JudgeMean, list_judge_means
 from recall_bench.reporting.run_pairs import list_settings
-from recall_bench.runs.estimates import POINTS, RunEstimates
+from recall_bench.runs.counted_marks import POINTS
+from recall_bench.runs.estimates import RunEstimates
 from recall_bench.runs.judge_sensitivity import open_judge_views
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange
