@@ -139,6 +139,29 @@ def test_an_answer_that_has_a_text_twice_refers_to_no_line_but_earlier_ones(path
     assert tuple(read_events(path)) == events
 
 
+def test_a_key_in_a_passage_is_never_written_and_its_redacted_text_is_written_once(
+    path: Path,
+) -> None:
+    key = "sk-proj-0123456789abcdefABCDEF"
+    keyed = answered(CAT, f"The key of the harbour office is {key}, said Ada.")
+
+    content = write(path, (keyed, keyed, keyed))
+
+    redacted = "The key of the harbour office is [redacted], said Ada."
+    assert key.encode() not in content
+    assert count_text(content, redacted) == 1
+    assert tuple(read_events(path)) == (answered(CAT, redacted),) * 3
+
+
+def test_a_key_in_the_name_of_a_place_is_not_written_beside_a_reference(path: Path) -> None:
+    key = "sk-proj-0123456789abcdefABCDEF"
+    whole = answered(CAT)
+    passage = Passage(text=CAT, day=1, source=f"notes/{key}")
+    named = whole.replace(answer=whole.answer.replace(passages=(passage,)))
+
+    assert key.encode() not in write(path, (whole, named))
+
+
 def test_cut_off_at_any_byte_the_journal_goes_on_and_every_text_is_there(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,6 +84,18 @@ def redact_event(event: E) -> E:
             return event
 
 
+def redact_answer(event: Answered, written: Iterable[str]) -> Answered:
+    """Return an answer without secrets, of whose passages only these texts are written.
+
+    The same object if it has none; the texts of other passages do not count.
+    """
+    answer = event.answer
+    sources = {passage.source or "" for passage in answer.passages}
+    if answer.tool_calls or _hold_keys((answer.text, *written, *sources)):
+        return _redact_record(event, _EVENTS)
+    return event
+
+
 def _list_texts(answer: Answer) -> Iterator[str]:
     yield answer.text
     for passage in answer.passages:

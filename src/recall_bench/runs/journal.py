@@ -12,7 +12,6 @@ import msgspec
 from recall_bench.core.append_log import AppendLog, is_busy, make_lock, read_lines
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import Event
-from recall_bench.core.event_redaction import redact_event
 from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.suggestion import find_nearest
 from recall_bench.runs.journal_lines import JournalDecoder, JournalEncoder
@@ -73,7 +72,7 @@ def encode_events(events: Iterable[Event]) -> Iterator[bytes]:
     """Encode the events of a whole journal as its lines."""
     encoder = JournalEncoder()
     for event in events:
-        yield encoder.encode(redact_event(event)) + b"\n"
+        yield encoder.encode(event) + b"\n"
 
 
 def _refuse_line(path: Path, number: int, error: Exception) -> DataError:
@@ -97,7 +96,7 @@ class Journal(AppendLog):
 
     def append(self, event: Event) -> None:
         """Write one event, without secrets, to the operating system."""
-        self.append_line(self._encoder.encode(redact_event(event)))
+        self.append_line(self._encoder.encode(event))
 
 
 def _read_until(path: Path, end: int) -> Iterator[tuple[int, bytes]]:

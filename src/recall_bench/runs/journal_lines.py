@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from recall_bench.core.event import Answered, Event, decode_event, encode_event
+from recall_bench.core.event_redaction import redact_answer, redact_event
 from recall_bench.core.foreign_json import MAX_REPLY_BYTES, decode_foreign_line
 from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.memory import Answer, Delivery, Passage
@@ -195,29 +196,37 @@ class JournalDecoder:
             os.close(file)
 
 
+_TextReference = tuple[bytes, int]
+"""The field `text_at` of a passage, and the length of the field `text` that it replaces."""
+
+
 class _KnownTexts:
     """Where the texts of a journal are, up to a number of texts."""
 
     def __init__(self) -> None:
         self._spans: dict[bytes, TextSpan] = {}
-        self._recent: dict[str, TextSpan] = {}
-        """Texts that were looked for lately: a digest takes ten times as long to find."""
+        self._recent: dict[str, _TextReference] = {}
+        """References that were made lately: a digest takes ten times as long to find."""
         self._recent_size = 0
 
-    def find(self, text: str) -> TextSpan | None:
-        """Where a text is; None if it is not known, or shorter than a reference."""
-        span = self._recent.get(text)
-        if span is None and len(text) >= _SHORTEST:
-            span = self._spans.get(_digest(text))
-            if span is not None:
-                self._keep_recent(text, span)
-        return span
+    def refer(self, event: Answered) -> tuple[list[_TextReference | None], list[str]]:
+        """The reference for each passage, None where there is none, and the texts of those."""
+        recent, find = self._recent.get, self._find
+        texts = [passage.text for passage in event.answer.passages]
+        references = [recent(text) or find(text) for text in texts]
+        pairs = zip(texts, references, strict=True)
+        return references, [text for text, found in pairs if found is None]
 
-    def _keep_recent(self, text: str, span: TextSpan) -> None:
+    def _find(self, text: str) -> _TextReference | None:
+        span = self._spans.get(_digest(text)) if len(text) >= _SHORTEST else None
+        if span is None:
+            return None
         if self._recent_size + len(text) > _RECENT_CHARACTERS:
             self._forget_recent()
-        self._recent[text] = span
         self._recent_size += len(text)
+        found = b'"text_at":[%d,%d]' % span, len(_TEXT_KEY) - 1 + span[1]
+        self._recent[text] = found
+        return found
 
     def _forget_recent(self) -> None:
         self._recent.clear()
@@ -265,10 +274,10 @@ class JournalEncoder:
         self._known: _KnownTexts | None = None
 
     def encode(self, event: Event) -> bytes:
-        """Encode an event as the next line, without its newline."""
+        """Encode an event as the next line, without secrets and without its newline."""
         if isinstance(event, Answered) and event.answer.passages:
             return self.add(self._encode_answer(event))
-        return self.add(encode_event(event))
+        return self.add(encode_event(redact_event(event)))
 
     def add(self, content: bytes) -> bytes:
         """Return the next line for a JSON object that refers to no text."""
@@ -279,23 +288,29 @@ class JournalEncoder:
     def _encode_answer(self, event: Answered) -> bytes:
         if self._known is None:
             self._known = _read_known_texts(self._read_lines())
-        known, content, start = self._known, encode_event(event), 0
-        pieces: list[bytes] = []
-        texts = [passage.text for passage in event.answer.passages]
-        spans = [known.find(text) for text in texts]
-        # Within a string every quotation mark is escaped, so this is the start of a passage.
-        place = content.index(_PASSAGES)
-        for span in spans:
-            place = content.index(_TEXT_KEY, place)
-            if span is not None:
-                pieces += content[start:place], b'"text_at":[%d,%d]' % span
-                start = place + len(_TEXT_KEY) + span[1] - 1
-            place += len(_TEXT_KEY)
-        content = b"".join((*pieces, content[start:]))
-        new = [text for text, span in zip(texts, spans, strict=True) if span is None]
+        known = self._known
+        references, new = known.refer(event)
+        # A reference writes no text, so only the others are searched for keys.
+        if (clean := redact_answer(event, new)) is not event:
+            event, (references, new) = clean, known.refer(clean)
+        content = _replace_texts(encode_event(event), references)
         if new:
             known.note_line(content, new, self._offset)
         return content
+
+
+def _replace_texts(content: bytes, references: Iterable[_TextReference | None]) -> bytes:
+    """Put a reference in place of the text of each passage that has one."""
+    pieces, start, place = list[bytes](), 0, content.index(_PASSAGES)
+    for found in references:
+        # Within a string every quotation mark is escaped, so this is the start of a passage.
+        place = content.index(_TEXT_KEY, place)
+        if found is not None:
+            field, length = found
+            pieces += content[start:place], field
+            start = place + length
+        place += len(_TEXT_KEY)
+    return b"".join((*pieces, content[start:])) if pieces else content
 
 
 def _read_known_texts(lines: Iterable[tuple[int, bytes]]) -> _KnownTexts:
