@@ -60,6 +60,9 @@ class Declared(_JournalEvent, frozen=True, kw_only=True, tag="declared"):
     asked: dict[str, tuple[str, ...]] | None = None
     """For an imported run, the ids of the questions asked at each checkpoint, in order; None where
     the plan decides."""
+    eligible: dict[str, dict[str, int]] | None = None
+    """For an imported run, how many questions of each category its files call eligible at each
+    checkpoint, asked or not; None where they do not say."""
 
 
 MarkTriple = tuple[int, int, int]

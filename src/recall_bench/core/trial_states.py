@@ -4,7 +4,7 @@ Resuming, progress bars, text reports and heatmaps all count from it. 600,000 tr
 two megabytes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from hashlib import sha256
@@ -167,6 +167,9 @@ class ScenarioStates:
     """The slots of trials that labels of people decided; they are not reviewed."""
     days: tuple[int, ...] = ()
     """The numbers of the days to feed."""
+    eligible: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """For an imported run, the eligible questions of each category at each checkpoint, where its
+    files count them."""
     last_fed_day: int = 0
     """The last story day the system ingested."""
     bounds: BoundsComputed | None = None
@@ -365,8 +368,9 @@ class TrialStates:
                 self._apply_payment(event)
             case Ingested() | Settled() | FeedFailed():
                 self._apply_feeding(event)
-            case Declared(scenario=scenario, items=items, days=days, asked=asked):
-                self.declare(scenario, items, asked).days = days
+            case Declared(scenario=scenario, items=items, asked=asked):
+                declared = self.declare(scenario, items, asked)
+                declared.days, declared.eligible = event.days, event.eligible or {}
             case BoundsComputed():
                 self._find_scenario(event.scenario).bounds = event
             case StoryEnded(scenario=scenario):

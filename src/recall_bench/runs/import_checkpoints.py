@@ -144,7 +144,14 @@ def gather_visits(files: RunFiles, faults: FaultCounts) -> list[CheckpointVisit]
     for visit in visits.values():
         _check_count(visit, source, faults)
     _check_days(held, source)
+    personas = {visit.place[0] for visit in held}
+    held += [visit for visit in visits.values() if visit.place[0] in personas and _is_empty(visit)]
     return sorted(held, key=lambda visit: visit.days)
+
+
+def _is_empty(visit: CheckpointVisit) -> bool:
+    """Whether the record of a checkpoint says that nothing was asked."""
+    return not visit.evaluations and visit.stored is not None and not visit.stored.count
 
 
 def _read_result_visits(

@@ -5,7 +5,7 @@ is not known either, the start of the run.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -118,6 +118,7 @@ class EventBuilder:
                 items=own,
                 days=_list_days(visits),
                 asked=self._map_asked_ids(name, visits),
+                eligible=_map_eligible_counts(visits),
             )
             before = 0
             for visit in visits:
@@ -190,6 +191,20 @@ class EventBuilder:
                 OUR_MARKS.get(mark, mark): share for mark, share in each.probabilities.items()
             },
         )
+
+
+def _map_eligible_counts(visits: Iterable[CheckpointVisit]) -> dict[str, dict[str, int]] | None:
+    """Map checkpoint and category to the questions that the files count as eligible."""
+    found = {
+        visit.place[1]: {
+            each.category: each.eligible_count
+            for each in visit.stored.categories
+            if each.eligible_count is not None
+        }
+        for visit in visits
+        if visit.stored is not None
+    }
+    return {label: counts for label, counts in found.items() if counts} or None
 
 
 def find_start(files: RunFiles) -> datetime:

@@ -243,13 +243,19 @@ def _count_checkpoint(
     tallies = _tally_cells(standing, row, cells)
     if boundary is not None:
         _add_leaks(tallies, standing, row, cells, boundary)
-    overall = replace(sum_tallies(tallies.values()), eligible=len(sheet.eligible))
     eligible = Counter([cells[item] for item in sheet.eligible])
+    categories = _merge_by_place(tallies, eligible, 0)
+    # The files of an imported run lack the questions that were not asked, and may count them.
+    for name, count in standing.eligible.get(sheet.checkpoint.label, {}).items():
+        categories[name] = replace(categories.get(name, TrialTally()), eligible=count)
+    overall = replace(
+        sum_tallies(tallies.values()), eligible=sum(each.eligible for each in categories.values())
+    )
     return CheckpointSummary(
         checkpoint=sheet.checkpoint,
         cutoff=sheet.cutoff,
         overall=overall,
-        categories=_merge_by_place(tallies, eligible, 0),
+        categories=categories,
         difficulties=_merge_by_place(tallies, eligible, 1),
         disclosures=_merge_by_place(tallies, eligible, 2),
         new_days=standing.count_new_days(row),

@@ -105,6 +105,62 @@ def test_it_is_like_the_run_it_came_from(original: Path, tmp_path: Path) -> None
     assert find_differences(*plans) == ()
 
 
+def test_eligible_questions_that_were_not_asked_stay_counted(tmp_path: Path) -> None:
+    """No file has the questions of a gated category, but each says how many are eligible."""
+    asked = part(6, [row("q1")])
+    counts = {"factual-recall": 4, "information-boundary": 7}
+    asked["categoryScores"] = [
+        {
+            "category": name,
+            "meanScore": 6.0 if name == "factual-recall" else 0.0,
+            "questionCount": int(name == "factual-recall"),
+            "eligibleCount": count,
+        }
+        for name, count in counts.items()
+    ]
+    path = save(tmp_path / "result.json", result([asked]))
+
+    import_run([path], tmp_path / "run")
+
+    (persona,) = summarise(RunFolder.open(tmp_path / "run")).personas
+    found = persona.checkpoints[0]
+    assert {name: found.get_tally(name).eligible for name in counts} == counts
+    assert (found.overall.eligible, found.overall.counted) == (11, 1)
+
+
+def test_a_checkpoint_without_questions_stays_one(tmp_path: Path) -> None:
+    path = save(tmp_path / "result.json", result([part(2, []), part(6, [row("q1")])]))
+
+    import_run([path], tmp_path / "run")
+
+    folder = RunFolder.open(tmp_path / "run")
+    (persona,) = summarise(folder).personas
+    assert [each.checkpoint.days for each in persona.checkpoints] == [2, 6]
+    assert [each.overall.owed for each in persona.checkpoints] == [0, 1]
+    assert folder.is_finished
+    export_run(tmp_path / "run", tmp_path / "files")
+    assert (tmp_path / "files" / "result.json").is_file()
+
+
+def test_counts_of_eligible_questions_survive_a_second_import(
+    original: Path, tmp_path: Path
+) -> None:
+    import_run([original.parent / "files" / "result.json"], tmp_path / "again")
+
+    first, again = (summarise(RunFolder.open(each)) for each in (original, tmp_path / "again"))
+    assert list_eligible(again) == list_eligible(first)
+    assert any(list_eligible(first))
+
+
+def list_eligible(summary: Summary) -> list[int]:
+    return [
+        each.get_tally(category).eligible
+        for persona in summary.personas
+        for each in persona.checkpoints
+        for category in summary.categories
+    ]
+
+
 OURS = {"planDigest": "1" * 64, "datasetDigest": "2" * 64}
 
 
