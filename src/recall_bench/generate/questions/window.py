@@ -49,7 +49,7 @@ def list_windows(
     """The windows of a span of days that hold a day with a log.
 
     Checkpoints are every `interval` days from the story's start, and the last day of the span with
-    a log. `told` are the days with a log, ascending.
+    a log. `days_with_log` are the days with a log, ascending.
     """
     days = [day for day in days_with_log if day in span]
     found: dict[int, QuestionWindow] = {}
