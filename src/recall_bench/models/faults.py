@@ -80,8 +80,9 @@ def _find_kind(error: Exception) -> tuple[type[ModelFault], str]:
     for name, kind, problem in KINDS:
         if name in classes:
             status = getattr(error, "status_code", None)
-            is_loose = name == "ModelHTTPError" and status is not None
-            return (classify_status(status) if is_loose else kind), problem
+            if name == "ModelHTTPError" and isinstance(status, int):
+                return classify_status(status), problem
+            return kind, problem
     return ModelFault, f"replied with something that is no completion ({type(error).__name__})"
 
 
