@@ -69,7 +69,7 @@ class _CheckBroken(Exception):
 
 
 class _Findings(NamedTuple):
-    """What a test has to say: failures, reasons to skip, or neither."""
+    """What a test found: failures, reasons to skip, or neither."""
 
     broken: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()

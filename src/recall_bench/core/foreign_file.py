@@ -1,4 +1,4 @@
-"""Files that others made, read without waiting for ever or filling the disk.
+"""Files that others made, read without waiting forever or filling the disk.
 
 A named pipe without a writer would be waited for, and a small gzip file may unpack to terabytes.
 """

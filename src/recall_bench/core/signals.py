@@ -27,7 +27,7 @@ _COMMAND = threading.Event()
 def own_process() -> None:
     """Say that this process is a command of ours: a signal while it stops ends it at once.
 
-    KeyboardInterrupt would be raised anywhere, and can leave an event loop that waits for ever.
+    KeyboardInterrupt would be raised anywhere, and can leave an event loop that waits forever.
     What a process writes survives its end, and programs it started end with it.
     """
     _COMMAND.set()

@@ -195,7 +195,7 @@ _SHARE = rf"(?:{'|'.join(_SHARES)})"
 _CURRENCY_WORD = r"(?=\s(?:dollar|euro|pound|franc|crown|kron|yen|rupee|people|user|inhabitant))"
 # The first letter decides which alternatives are tried: most words are none of them, and a history
 # has millions. Repetitions before something optional are bounded, or a hostile answer would take
-# for ever.
+# forever.
 _VALUES = re.compile(
     rf"""(?<![\w.])(?:
       (?=\d)(?i:

@@ -49,7 +49,7 @@ def open_folder(path: str) -> Path:
 class ReplyWait:
     """How long the calls of one model wait for replies.
 
-    A call that waited in vain while no other got a reply ends the waiting of all, also of calls to
+    A call that got no reply while no other got one ends the waiting of all, also of calls to
     come: otherwise a command with many requests would wait that long for each.
     """
 

@@ -47,7 +47,7 @@ class PlaceMean(Record, frozen=True, kw_only=True):
 class SystemFigures(ComputedRecord, frozen=True, kw_only=True):
     """One system under one setting, all its valid seeds together.
 
-    A question counts once however often and by however many seeds it was put.
+    A question counts once however often and by however many seeds it was asked.
     """
 
     system: str

@@ -257,7 +257,7 @@ class WorkerThread:
         """Let an interrupt that is on its way arrive here, at nothing.
 
         One more is sent, in place of the other if that has not arrived. Withdrawing it instead
-        would leave a flag that makes Python 3.11 loop for ever in a thread that is profiled.
+        would leave a flag that makes Python 3.11 loop forever in a thread that is profiled.
         """
         try:
             self._interrupt_thread()
