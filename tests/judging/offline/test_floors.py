@@ -213,7 +213,7 @@ def score_none(asked: Questions, *, with_sides: bool) -> dict[str, float]:
 # One test a persona, which takes longer to read than a contestant to judge.
 @pytest.mark.parametrize("asked", SETS)
 def test_what_knows_nothing_does_not_pass_none(asked: Questions) -> None:
-    above = {}
+    above: dict[tuple[str, str], tuple[float, float]] = {}
     for name, contestant in CONTESTANTS.items():
         with_sides = name not in ALWAYS_A_SIDE
         floor = score_none(asked, with_sides=with_sides)
