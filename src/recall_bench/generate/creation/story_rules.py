@@ -259,7 +259,7 @@ def _check_participants(persona: Persona, story: Story, arc: Arc) -> Iterator[st
         if name in people and name not in session.participants:
             yield (
                 f"arc {arc.id}: {name} takes part, and does not sit in the isolated session "
-                f"{session.id}; leave the name out"
+                f"{session.id}; leave the name out of participants, the texts may keep it"
             )
 
 
