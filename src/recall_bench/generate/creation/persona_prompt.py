@@ -93,6 +93,10 @@ _PAUSES = (
     f"start after it. Otherwise fewer than {SHORTEST_QUIET} days in a row are without an arc."
 )
 _NO_PAUSES = "There are no longer pauses: at most {gap} in a row without any arc."
+_INSIDERS = (
+    " Where primarySession is isolated, only people who sit in it; the texts may still talk about "
+    "others."
+)
 _SECRETS = (
     "- {few} of the arcs happen in a session that is isolated. Their referencedSessions are empty, "
     "and their participants are people who sit in that session; others may be talked about in the "
@@ -131,6 +135,7 @@ def build_story_prompt(
     blocks = fence_blocks({"persona.yaml": persona_yaml, **wishes})
     least, most = compute_arc_bounds(days)
     dates = Dates(epoch, "day-first")
+    secrets = _describe_secrets(days) if has_secrets else ""
     return Prompt(
         system=load_prompt("persona-system").format(mark=blocks.mark),
         user=load_prompt("story-task").format(
@@ -145,7 +150,8 @@ def build_story_prompt(
             lengths=", ".join(f"{kind} {_describe_length(kind, days)}" for kind in _LENGTHS),
             at_once=MAX_CONCURRENT_ARCS,
             pauses=_describe_pauses(days),
-            secrets=_describe_secrets(days) if has_secrets else "",
+            insiders=_INSIDERS if secrets else "",
+            secrets=secrets,
         ),
         schema=build_story_schema(),
     )
