@@ -42,7 +42,12 @@ def test_the_small_edition_has_no_fault(folder: Path) -> None:
     [
         ("entities.yaml", "{value} [keeps|", "{holder} [keeps|", "{holder} names nothing here"),
         ("entities.yaml", "{value} [keeps|looks after] {it}.", "Somebody keeps {it}.", "{value}"),
-        ("entities.yaml", "who: staff", "who: pilots", "nobody of the cast is in the group pilots"),
+        (
+            "entities.yaml",
+            "who: staff",
+            "who: pilots",
+            "no person of the cast is in the group pilots",
+        ),
         ("entities.yaml", "[holds|takes|has", "[holds|takes|has[", "do not balance"),
         ("entities.yaml", "path: [fitter, contact]", "path: [fitter, pet]", "leads nowhere at pet"),
         ("entities.yaml", "session: board", "session: desk", "desk is not an isolated session"),
@@ -100,7 +105,7 @@ def test_the_command_prints_the_findings(folder: Path, invoke: Invoke) -> None:
     printed = invoke("world", "check", str(folder))
 
     assert printed.code == 3
-    assert "nobody of the cast is in the group pilots" in printed.out
+    assert "no person of the cast is in the group pilots" in printed.out
 
 
 def test_sources_that_are_being_written_can_be_checked(folder: Path) -> None:

@@ -49,6 +49,26 @@ def test_whether_a_step_happened_rests_on_the_beginning_too(
     assert all(str(first.mark) in list_rests(question) for question, first in asked)
 
 
+def test_how_often_something_changed_rests_on_its_first_value_too(
+    edition: LifeEdition, questions: list[WrittenQuestion]
+) -> None:
+    """The first value tells that the second one is a change."""
+    firsts = {
+        str(fact.states[1].state): str(fact.states[0].state)
+        for fact in edition.play.lives.book.facts.values()
+        if len(fact.states) > 1
+    }
+    asked = [
+        (question, firsts[states[0]])
+        for question in questions
+        for form, *states in [question.derive.split()]
+        if form == "count" and states[0] in firsts
+    ]
+
+    assert asked
+    assert all(first in list_rests(question) for question, first in asked)
+
+
 def find_asked(questions: list[WrittenQuestion], start: str) -> WrittenQuestion:
     return next(each for each in questions if each.ask.startswith(start))
 

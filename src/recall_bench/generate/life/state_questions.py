@@ -262,6 +262,7 @@ class StateQuestions:
                 answer=f"{len(states)} times.",
                 first=mention.day,
                 until=end,
+                needs=(str(about.fact.states[0].state),),
             )
             yield from self._word(about, plan, about.definition.ask.times)
 
