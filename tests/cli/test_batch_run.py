@@ -16,8 +16,10 @@ import pytest
 
 import recall_bench
 from recall_bench.cli.main import main
+from recall_bench.core.event import Answered, Judged, encode_event
 from recall_bench.models import batch_wait
 from recall_bench.models.batch_senders import SENDERS
+from recall_bench.runs.journal import read_events
 from tests.commands import Invoke
 from tests.generate.scripted_author import author
 from tests.generate.test_kill import AUTHOR, COMMANDS
@@ -56,11 +58,12 @@ def name_models(server: BatchServer, options: str = "") -> tuple[str, ...]:
 
 
 def list_outcomes(folder: Path) -> list[bytes]:
-    """The answers and verdicts of a journal, without times and checksums."""
-    lines = (folder / "journal.jsonl").read_bytes().splitlines()
-    outcomes = [line for line in lines if re.match(rb'{"type":"(answered|judged)"', line)]
+    """The answers and verdicts of a journal, without times, checksums and references."""
+    events = read_events(folder / "journal.jsonl")
+    lines = [encode_event(event) for event in events if isinstance(event, Answered | Judged)]
+    assert lines
     return sorted(
-        re.sub(rb'"(at|link|seconds|reading_s)":("[^"]*"|[-.e0-9]+)', b"", x) for x in outcomes
+        re.sub(rb'"(at|link|seconds|reading_s)":("[^"]*"|[-.e0-9]+)', b"", line) for line in lines
     )
 
 

@@ -159,7 +159,7 @@ def test_a_journal_with_a_key_makes_no_bundle(
         return event
 
     events = [leak(event) for event in read_events(Path("run", JOURNAL))]
-    monkeypatch.setattr("recall_bench.runs.journal.redact_event", lambda event: event)
+    monkeypatch.setattr("recall_bench.runs.journal_lines.redact_event", lambda event: event)
     Path("run", JOURNAL).write_bytes(b"".join(encode_events(events)))
     shown = invoke("bundle", "run")
 

@@ -494,7 +494,7 @@ def test_a_packed_snapshot_is_opened_by_its_own_kind_from_a_folder_of_ours(tmp_p
         await here.close()
         if os.name == "posix":
             place.chmod(0o770)
-            with pytest.raises(DataError, match="can be written by others"):
+            with pytest.raises(DataError, match="can be written by other users"):
                 await snapshots.unpack(place)
 
     work_with(path, work)
