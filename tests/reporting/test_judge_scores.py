@@ -24,6 +24,7 @@ def test_the_range_goes_from_the_lowest_judge_to_the_highest() -> None:
 
 def test_one_judge_has_no_range() -> None:
     assert list_judge_means({"kind": HIGH}) == ()
+    assert list_judge_means({"kind": HIGH, "silent": {}}) == ()
     assert format_judge_range(()) is None
 
 

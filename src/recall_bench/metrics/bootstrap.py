@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from statistics import NormalDist
+from threading import Lock
 from typing import Final
 
 import numpy as np
@@ -343,6 +344,8 @@ _Counts = NDArray[np.uint8] | NDArray[np.uint32]
 
 _COUNTS: dict[tuple[int, int, int], _Counts] = {}
 """The draws that were counted last, the latest at the end."""
+_COUNTS_LOCK = Lock()
+"""Held while draws are counted and kept: the explorer estimates in several threads."""
 
 
 def _iterate_counts(
@@ -364,19 +367,20 @@ def _iterate_counts(
 def _count_draws(clusters: int, seed: int, resamples: int) -> _Counts:
     """Count how often each cluster is drawn, one row a resample."""
     key = clusters, seed, resamples
-    counts = _COUNTS.pop(key, None)
-    if counts is None:
-        counts = np.empty((resamples, clusters), np.uint8)
-        for part, places in _draw_places(clusters, seed, resamples):
-            found = _count_places(places)
-            if found.dtype.itemsize > counts.dtype.itemsize:
-                counts = counts.astype(np.uint32)
-            counts[part] = found
-        kept = counts.nbytes + sum(each.nbytes for each in _COUNTS.values())
-        while _COUNTS and kept > _KEPT_BYTES:
-            kept -= _COUNTS.pop(next(iter(_COUNTS))).nbytes
-    _COUNTS[key] = counts
-    return counts
+    with _COUNTS_LOCK:
+        counts = _COUNTS.pop(key, None)
+        if counts is None:
+            counts = np.empty((resamples, clusters), np.uint8)
+            for part, places in _draw_places(clusters, seed, resamples):
+                found = _count_places(places)
+                if found.dtype.itemsize > counts.dtype.itemsize:
+                    counts = counts.astype(np.uint32)
+                counts[part] = found
+            kept = counts.nbytes + sum(each.nbytes for each in _COUNTS.values())
+            while _COUNTS and kept > _KEPT_BYTES:
+                kept -= _COUNTS.pop(next(iter(_COUNTS))).nbytes
+        _COUNTS[key] = counts
+        return counts
 
 
 def _count_places(places: NDArray[np.int32]) -> _Counts:

@@ -300,7 +300,9 @@ class _Clusters(NamedTuple):
 
 def _resample_clusters(wanted: Sequence[_Clusters]) -> dict[_Key, Interval | None]:
     """Resample what is not known yet, and return the interval of each."""
-    found = {each.key: _KNOWN[each.key] for each in wanted if each.key in _KNOWN}
+    # A copy: another thread may clear it in between.
+    known = _KNOWN.copy()
+    found = {each.key: known[each.key] for each in wanted if each.key in known}
     alike: dict[tuple[int, _Draws], dict[_Key, _Clusters]] = {}
     for each in wanted:
         if each.key not in found:

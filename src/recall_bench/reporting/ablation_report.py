@@ -296,9 +296,10 @@ def list_heads(comparison: AblationReport) -> tuple[str, ...]:
     return (*HEADS, JUDGES_HEAD) if any(row.judges for row in comparison.rows) else HEADS
 
 
-def format_cells(row: AblationRow) -> tuple[str, ...]:
+def format_cells(row: AblationRow, heads: Sequence[str] = HEADS) -> tuple[str, ...]:
     """A row as words, one for each head."""
     difference = row.difference
+    judges = [format_judge_range(row.judges) or _NOTHING] if JUDGES_HEAD in heads else []
     interval = None if difference is None else difference.interval
     return (
         row.variant + (" !" if row.caveat else ""),
@@ -311,7 +312,7 @@ def format_cells(row: AblationRow) -> tuple[str, ...]:
         _NOTHING if row.hit_share is None else f"{format_number(100 * row.hit_share, 1)}%",
         _NOTHING if row.tokens is None else f"{row.tokens:,.0f}",
         _NOTHING if row.query_ms is None else format_number(row.query_ms, 1),
-        *filter(None, [format_judge_range(row.judges)]),
+        *judges,
     )
 
 
@@ -380,7 +381,7 @@ def render_markdown(comparison: AblationReport) -> str:
 
 
 def _build_table(comparison: AblationReport) -> tables.Table:
-    rows = [format_cells(row) for row in comparison.rows]
+    rows = [format_cells(row, list_heads(comparison)) for row in comparison.rows]
     return make_table(list_heads(comparison), rows, text=(4,))
 
 
@@ -393,7 +394,7 @@ def render_table(comparison: AblationReport) -> "Table":
     for n, head in enumerate(list_heads(comparison)):
         table.add_column(head, justify="left" if n in (0, 4) else "right")
     for row in comparison.rows:
-        words = [Text(word) for word in format_cells(row)]
+        words = [Text(word) for word in format_cells(row, list_heads(comparison))]
         if describe_change(row):
             words[4].stylize("green" if describe_change(row).startswith("better") else "red")
         table.add_row(*words)

@@ -40,11 +40,10 @@ class JudgedPair(NamedTuple):
 
 def list_judge_means(points: Mapping[str, TrialMarks]) -> tuple[JudgeMean, ...]:
     """List the score by each judge that judged anything; none for a single judge."""
-    if len(points) < 2:
-        return ()
-    return tuple(
+    means = tuple(
         JudgeMean(judge=name, mean=fmean(marks.values())) for name, marks in points.items() if marks
     )
+    return means if len(means) > 1 else ()
 
 
 def format_judge_range(means: Sequence[JudgeMean]) -> str | None:

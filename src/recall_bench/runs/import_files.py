@@ -181,14 +181,11 @@ def _decode_rows(file: tuple[Path, bytes] | None, decoder: msgspec.json.Decoder[
 
 
 def _drop_feed_failures(file: tuple[Path, bytes] | None) -> tuple[Path, bytes] | None:
-    """The failure log without the lines, always last, that say why nothing was asked."""
+    """The failure log without the lines that say why nothing was asked."""
     if file is None:
         return None
     path, content = file
-    lines = content.split(b"\n")
-    while len(lines) > 1 and _is_feed_failure(lines[-2]):
-        del lines[-2]
-    return path, b"\n".join(lines)
+    return path, b"\n".join(line for line in content.split(b"\n") if not _is_feed_failure(line))
 
 
 def _is_feed_failure(line: bytes) -> bool:

@@ -161,6 +161,12 @@ def test_runs_of_several_judges_show_their_range(tmp_path: Path) -> None:
     )
     unlike = suite.replace(judge_groups=(strict.replace(groups=turned),)).describe_judges()
     assert unlike == "By offline@strict the groups are 1. recency; 2. bm25."
+    tied, swapped = (
+        (RankGroup(number=1, systems=systems),)
+        for systems in (("bm25", "recency"), ("recency", "bm25"))
+    )
+    alike = suite.replace(groups=tied, judge_groups=(strict.replace(groups=swapped),))
+    assert alike.describe_judges() == "All 2 judges give the same groups."
 
 
 class Links(HTMLParser):

@@ -15,9 +15,11 @@ from recall_bench.reporting.ablation_report import (
     compare_variants,
     describe_change,
     format_cells,
+    list_heads,
     render_markdown,
     render_text,
 )
+from recall_bench.reporting.judge_scores import JudgeMean
 from recall_bench.running.ablation import name_folder, plan_ablation, read_grid, run_ablation
 from tests.gardener import PLANTS, write_persona
 
@@ -264,6 +266,17 @@ def test_the_table_warns_how_many_comparisons_were_made() -> None:
 
     assert "10 comparisons" in text
     assert "0.5 of them would look like one by chance" in text
+
+
+def test_a_variant_without_verdicts_has_no_range_over_judges() -> None:
+    judges = tuple(JudgeMean(judge=name, mean=mean) for name, mean in (("a", 2.4), ("b", 3.0)))
+    table = a_table(a_row("base", None).replace(judges=judges), a_row("v", BETTER))
+
+    cells = [format_cells(row, list_heads(table)) for row in table.rows]
+
+    assert [row[-1] for row in cells] == ["40.0–50.0", "–"]
+    assert {len(row) for row in cells} == {len(list_heads(table))}
+    assert "40.0–50.0" in render_text(table)
 
 
 def test_trials_that_could_not_be_paired_are_reported() -> None:

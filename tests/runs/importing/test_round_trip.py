@@ -65,11 +65,14 @@ def test_each_cell_has_the_mean_it_had(
 
 
 @pytest.mark.parametrize("is_only", [False, True])
-def test_lines_about_feeding_are_no_trials(original: Path, tmp_path: Path, is_only: bool) -> None:
-    line = b'{"personaId":"p","checkpoint":"20d","stage":"ingest","error":{},"unasked":3}\n'
+@pytest.mark.parametrize("ending", [b"", b"\n", b"\n\n"])
+def test_lines_about_feeding_are_no_trials(
+    original: Path, tmp_path: Path, is_only: bool, ending: bytes
+) -> None:
+    line = b'{"personaId":"p","checkpoint":"20d","stage":"ingest","error":{},"unasked":3}'
     files = original.parent / "files"
     failures = b"" if is_only else (files / "failures.jsonl").read_bytes()
-    (tmp_path / "failures.jsonl").write_bytes(failures + line + line)
+    (tmp_path / "failures.jsonl").write_bytes(line + b"\n" + failures + line + ending)
 
     found = import_run([files / "result.json", tmp_path / "failures.jsonl"], tmp_path / "again")
 

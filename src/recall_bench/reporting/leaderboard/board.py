@@ -5,7 +5,7 @@ Runs on fresh seeds of the same stories are one suite, because a seed keeps the 
 changes their answers; runs on the stories as released are another.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
@@ -178,7 +178,8 @@ class BoardSuite(ComputedRecord, frozen=True, kw_only=True):
         """Whether the groups depend on the judge, in a sentence; None without other judges."""
         if not self.judge_groups:
             return None
-        unlike = [each for each in self.judge_groups if each.groups != self.groups]
+        usual = _list_members(self.groups)
+        unlike = [each for each in self.judge_groups if _list_members(each.groups) != usual]
         if not unlike:
             return f"All {len(self.judge_groups) + 1} judges give the same groups."
         return " ".join(
@@ -187,6 +188,11 @@ class BoardSuite(ComputedRecord, frozen=True, kw_only=True):
             + "."
             for each in unlike
         )
+
+
+def _list_members(groups: Iterable[RankGroup]) -> list[frozenset[str]]:
+    """The systems of each group; within one, their order says nothing."""
+    return [frozenset(group.systems) for group in groups]
 
 
 class Board(Record, frozen=True, kw_only=True):
