@@ -2,19 +2,22 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from recall_bench.core.errors import BudgetSpent
 from recall_bench.core.event import Answered, Exchanged, Observed, ReadingPaid
+from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
-from recall_bench.core.usage import Usage
+from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
 from recall_bench.running.experiment import execute
 from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult
+from recall_bench.testing import ScriptedMemory, ScriptedSystem
 from recall_bench.testing.agent_server import AgentServer
 from tests.commands import Invoke
 
@@ -131,6 +134,75 @@ def test_what_an_agent_spends_on_repeated_questions_is_spent_on_questions(tmp_pa
     assert polled
     assert metered["query"].calls == len(asked) > sum(each.count or 0 for each in polled)
     assert metered["ingest"].calls == len(said) - len(asked)
+
+
+def test_what_is_said_to_an_agent_under_load_is_recorded(tmp_path: Path) -> None:
+    pytest.importorskip("hdrh", reason="hdrhistogram is not installed")
+    with AgentServer() as server:
+        settings = Settings(into=tmp_path / "run", adapter=f"openai:{server.url}/echo/v1")
+        request = BehaviourRequest(
+            suite="load", settings=settings, stories=1, load_s=0.2, only=("days-10",)
+        )
+        execute(assemble_behaviour(request))
+
+    events = list(read_events(tmp_path / "run" / JOURNAL))
+    loads = [each for each in events if isinstance(each, Observed) and each.action == "load"]
+    sent = {
+        phase: sum(isinstance(each, Exchanged) and each.checkpoint == phase for each in events)
+        for phase in {each.phase for each in loads}
+    }
+    assert len(sent) == 4
+    # A day may be told in several messages.
+    assert all(sent[each] >= count_answered(loads, each) for each in sent)
+    metered = RunFolder.open(tmp_path / "run").service.metered
+    said = sum(isinstance(each, Exchanged) for each in events)
+    assert sum(each.calls for each in metered.values()) == said
+
+
+def count_answered(loads: list[Observed], phase: str) -> float:
+    """How many questions and days of a phase got a reply."""
+    return sum(
+        each.values["answered"] + each.values["written"] for each in loads if each.phase == phase
+    )
+
+
+class MeteredSystem(ScriptedSystem):
+    """Calls a model once for each day and each question, and keeps no transcript."""
+
+    def __init__(self) -> None:
+        super().__init__(self._reply_to_question)
+        self.told = self.asked = 0
+        self.meter = UsageMeter()
+
+    async def open(self, scenario: str) -> ScriptedMemory:
+        system = self
+
+        class Memory(ScriptedMemory):
+            async def ingest(self, episode: Episode) -> None:
+                system.told += 1
+                system.meter.add(Usage(calls=1))
+                await super().ingest(episode)
+
+        return Memory(self._reply_to_question)
+
+    def drain(self) -> Usage:
+        return self.meter.drain()
+
+    def _reply_to_question(self, lived: Sequence[Episode], question: Question) -> str:
+        self.asked += 1
+        self.meter.add(Usage(calls=1))
+        return "unknown"
+
+
+def test_what_a_memory_spends_at_our_endpoint_is_recorded_in_a_suite(tmp_path: Path) -> None:
+    system = MeteredSystem()
+    settings = Settings(into=tmp_path / "run")
+    request = BehaviourRequest(suite="freshness", settings=settings, stories=1, patience_s=0.1)
+    execute(assemble_behaviour(request, system))
+
+    metered = RunFolder.open(tmp_path / "run").service.metered
+    assert metered["ingest"].calls == system.told
+    assert metered["query"].calls == system.asked
 
 
 def paid_calls(text: str) -> int:

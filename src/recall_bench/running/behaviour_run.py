@@ -38,10 +38,8 @@ from recall_bench.core.event import (
     AgentEnded,
     Answered,
     Event,
-    Exchanged,
     FeedFailed,
     Ingested,
-    Metered,
     NotAnswered,
     Observed,
     ReadingPaid,
@@ -60,7 +58,6 @@ from recall_bench.core.memory import (
     MemorySystem,
     MemoryWithFolder,
     ReopeningSystem,
-    TranscribingSystem,
 )
 from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan, Trial
@@ -74,6 +71,7 @@ from recall_bench.running.checkpoint import finish_trial
 from recall_bench.running.components import RunContext
 from recall_bench.running.load_generator import LoadGenerator
 from recall_bench.running.resource_meter import ResourceMeter
+from recall_bench.running.scenario_run import record_exchanges, record_spending
 from recall_bench.systems.memory_call import ask_memory, call_system
 from recall_bench.systems.reply import ReplyFinisher
 
@@ -133,7 +131,7 @@ class StoryRun:
         """Whether what was recorded of the story stays if it is cut off."""
         self.plan = plan
         self.system = context.system
-        self._meter = context.meter
+        self.meter = context.meter
         self.budget = budget
         self.items = {item.id: item for item in story.scenario.items}
         self.finisher = ReplyFinisher(
@@ -183,20 +181,6 @@ class StoryRun:
         if usage != Usage():
             name = self.story.scenario.id
             self.record(ReadingPaid(at=datetime.now(UTC), scenario=name, usage=usage))
-
-    def record_spending(self, phase: str, stage: str) -> None:
-        """Record what the system spent, also if the story is done again."""
-        usage = Usage() if self._meter is None else self._meter()
-        if usage != Usage():
-            self.record(
-                Metered(
-                    at=datetime.now(UTC),
-                    scenario=self.story.scenario.id,
-                    checkpoint=phase,
-                    stage=stage,
-                    usage=usage,
-                )
-            )
 
     def stop(self, reason: BudgetSpent) -> None:
         """Let each lane end before its next step: what is being read is paid for."""
@@ -299,16 +283,12 @@ class _LaneRun:
         else:
             self.events.append(redact_event(event))
 
-    def _record_exchanges(self, phase: str) -> None:
-        """Record what an agent was sent since the last call, and what it replied."""
-        if isinstance(self._system, TranscribingSystem):
-            stage = None
-            for exchange in self._system.drain_exchanges(self._lane.opened_as):
-                named = exchange.replace(scenario=self.scenario.id)
-                self.record(Exchanged(at=datetime.now(UTC), checkpoint=phase, exchange=named))
-                stage = INGEST if exchange.question is None else QUERY
-            if stage is not None:
-                self._story.record_spending(phase, stage)
+    def _record_exchanges(self, phase: str, stage: str) -> None:
+        """Record what an agent was sent since the last call, what it replied, and the cost."""
+        story, name = self._story, self.scenario.id
+        record_exchanges(self.record, self._system, name, phase, opened_as=self._lane.opened_as)
+        # Paid for, also if the story is done again.
+        record_spending(story.record, story.meter, name, phase, stage=stage)
 
     async def _open(self) -> None:
         name = self._lane.opened_as
@@ -353,7 +333,7 @@ class _LaneRun:
             return
         finally:
             record_day_sessions(self, self._opened, episode, step.phase)
-            self._record_exchanges(step.phase)
+            self._record_exchanges(step.phase, INGEST)
         self._day = max(self._day, episode.day)
         self.record(
             Ingested(
@@ -374,6 +354,8 @@ class _LaneRun:
         except SystemFault as fault:
             self._fail("settle", step.phase, fault)
             return
+        finally:
+            self._record_exchanges(step.phase, INGEST)
         self.record(
             Settled(
                 at=datetime.now(UTC),
@@ -393,7 +375,7 @@ class _LaneRun:
             except ReaderPending as pending:
                 self._story.pending.append(pending)
                 continue
-            self._record_exchanges(step.phase)
+            self._record_exchanges(step.phase, QUERY)
             self.record(outcome)
 
     async def _ask_item(self, item: Item, phase: str) -> Answered | NotAnswered:
@@ -453,6 +435,8 @@ class _LaneRun:
         except (SystemFault, NotOffered) as fault:
             self._observe(step, "consolidate", fault=str(fault))
             return
+        finally:
+            self._record_exchanges(step.phase, INGEST)
         self._observe(step, "consolidate", seconds=time.perf_counter() - started)
 
     async def _restart(self, step: RestartStep) -> None:
@@ -536,7 +520,7 @@ class _LaneRun:
         A store that returns a note has it, whether the reader quotes it or not.
         """
         outcome = await self._ask_item(item, step.phase)
-        self._record_exchanges(step.phase)
+        self._record_exchanges(step.phase, QUERY)
         if isinstance(outcome, NotAnswered):
             return False
         self._story.polling_usage += outcome.reading_usage or Usage()
@@ -569,8 +553,12 @@ class _LaneRun:
         )
         meter = self._meter
         before_s = None if meter is None else meter.read_cpu()
-        measured = await load.run(step)
-        used = {} if meter is None else meter.measure(self._find_folder(), before_s)
+        try:
+            measured = await load.run(step)
+            used = {} if meter is None else meter.measure(self._find_folder(), before_s)
+        finally:
+            # What the writes cost cannot be separated; most arrivals are questions.
+            self._record_exchanges(step.phase, QUERY)
         self._observe(
             step,
             "load",

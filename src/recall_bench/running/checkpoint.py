@@ -71,7 +71,7 @@ async def ask_checkpoint(run: ScenarioRun, trials: OpenTrials, slot: MemorySlot)
                 for _ in range(limit):
                     group.start_soon(asker.ask_trials, group.cancel_scope)
     finally:
-        run.record_exchanges(trials.point)
+        run.record_exchanges(trials.point, QUERY)
         run.read_meter(trials.point, QUERY)
     if asker.failures:
         raise asker.failures[0]
@@ -130,7 +130,7 @@ class _CheckpointAsker:
                 # The other tasks may finish: their reading is paid for.
                 self.failures.append(fault)
                 return
-            run.record_exchanges(self.trials.point)
+            run.record_exchanges(self.trials.point, QUERY)
             run.record(outcome)
             if isinstance(outcome, Answered) and not run.plan.unjudged:
                 run.queue.submit(outcome)

@@ -152,7 +152,7 @@ class FedMemory:
             if not await inspect_memory(self.memory, fed, run=run, point=point):
                 await self._recover(point)
         finally:
-            run.record_exchanges(point)
+            run.record_exchanges(point, INGEST)
             run.read_meter(point, INGEST)
 
     async def _feed_and_settle(self, point: CheckpointPlan) -> None:
@@ -240,7 +240,7 @@ class FedMemory:
 
     def _record_day(self, episode: Episode, point: CheckpointPlan, seconds: float) -> None:
         self._fed += 1
-        self._run.record_exchanges(point)
+        self._run.record_exchanges(point, INGEST)
         self._run.record(
             Ingested(
                 at=datetime.now(UTC),

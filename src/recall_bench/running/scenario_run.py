@@ -9,7 +9,7 @@ import anyio
 
 from recall_bench.core.budget import Budget
 from recall_bench.core.errors import ReaderPending
-from recall_bench.core.event import INGEST, QUERY, Answered, Event, Exchanged, Metered
+from recall_bench.core.event import Answered, Event, Exchanged, Metered
 from recall_bench.core.memory import MemorySystem, TranscribingSystem
 from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import Scenario
@@ -105,26 +105,47 @@ class ScenarioRun:
 
     def read_meter(self, point: CheckpointPlan, stage: str) -> None:
         """Record what the system spent on language models at this stage, if anything."""
-        usage = Usage() if self.meter is None else self.meter()
-        if usage != Usage():
-            self.record(
-                Metered(
-                    at=datetime.now(UTC),
-                    scenario=self.scenario.id,
-                    checkpoint=point.checkpoint.label,
-                    stage=stage,
-                    usage=usage,
-                )
-            )
+        record_spending(
+            self.record, self.meter, self.scenario.id, point.checkpoint.label, stage=stage
+        )
 
-    def record_exchanges(self, point: CheckpointPlan) -> None:
-        """Record what an agent was sent since the last call, and what it replied."""
-        # Called for every question: the one attribute is looked up faster than the protocol.
-        if hasattr(self.system, "drain_exchanges") and isinstance(self.system, TranscribingSystem):
-            label, stage = point.checkpoint.label, None
-            for exchange in self.system.drain_exchanges(self.scenario.id):
-                self.record(Exchanged(at=datetime.now(UTC), checkpoint=label, exchange=exchange))
-                stage = INGEST if exchange.question is None else QUERY
-            if stage is not None:
-                # At once: a run that is killed has paid for these messages.
-                self.read_meter(point, stage)
+    def record_exchanges(self, point: CheckpointPlan, stage: str) -> None:
+        """Record what an agent was sent since the last call, what it replied, and the cost."""
+        name, label = self.scenario.id, point.checkpoint.label
+        if record_exchanges(self.record, self.system, name, label, opened_as=name):
+            # At once: a run that is killed has paid for these messages.
+            self.read_meter(point, stage)
+
+
+def record_spending(
+    record: Recorder, meter: Meter | None, scenario: str, checkpoint: str, *, stage: str
+) -> None:
+    """Record what the system spent on language models since the last call, if anything."""
+    usage = Usage() if meter is None else meter()
+    if usage != Usage():
+        record(
+            Metered(
+                at=datetime.now(UTC),
+                scenario=scenario,
+                checkpoint=checkpoint,
+                stage=stage,
+                usage=usage,
+            )
+        )
+
+
+def record_exchanges(
+    record: Recorder, system: MemorySystem, scenario: str, checkpoint: str, *, opened_as: str
+) -> bool:
+    """Record what an agent was sent since the last call, and what it replied; False if nothing.
+
+    `opened_as` is the name under which the agent's memory was opened.
+    """
+    # Called for every question: the one attribute is looked up faster than the protocol.
+    if not (hasattr(system, "drain_exchanges") and isinstance(system, TranscribingSystem)):
+        return False
+    exchanges = system.drain_exchanges(opened_as)
+    for each in exchanges:
+        named = each.replace(scenario=scenario)
+        record(Exchanged(at=datetime.now(UTC), checkpoint=checkpoint, exchange=named))
+    return bool(exchanges)
