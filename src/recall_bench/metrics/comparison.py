@@ -136,6 +136,11 @@ class PairedComparison(ComputedRecord, frozen=True, kw_only=True):
     is_mcnemar: bool = False
     """Whether the p-value is that of McNemar's exact test, for scores of right and wrong alone."""
 
+    @property
+    def final_p(self) -> float:
+        """The p-value that decides: the adjusted one, where this is one of several comparisons."""
+        return self.p_value if self.p_adjusted is None else self.p_adjusted
+
 
 def apply_mcnemar(
     found: PairedComparison, first: TrialMarks, second: TrialMarks, *, full: float

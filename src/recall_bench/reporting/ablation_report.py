@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from recall_bench.core import tables
-from recall_bench.core.event import Answered, Judged, NotAnswered, TrialResult
-from recall_bench.core.plan import Trial
+from recall_bench.core.event import Answered, TrialResult
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import Expects
 from recall_bench.core.tables import escape_markdown, make_table
 from recall_bench.core.words import estimate_tokens
+from recall_bench.metrics.bootstrap import TemplateNames
 from recall_bench.metrics.comparison import (
     PairedComparison,
     TrialMarks,
@@ -118,11 +118,17 @@ class AblationReport(Record, frozen=True, kw_only=True):
 class _VariantMeasures:
     """What a run comes to, trial by trial where trials are paired."""
 
-    points: dict[Trial, float] = field(default_factory=dict)
-    templates: dict[tuple[str, str], str] = field(default_factory=dict)
+    judged: dict[str, TrialMarks]
+    """The points of each trial by every judge, the first one first."""
+    templates: TemplateNames
     hits: list[bool] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+
+    @property
+    def points(self) -> TrialMarks:
+        """Those by the first judge, which give the score."""
+        return next(iter(self.judged.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +151,9 @@ def compare_variants(
     base = folders[variants[0].name]
     measures = {each.name: _measure_run(folders[each.name]) for each in variants}
     compared = _compare_with_base(measures, variants[0].name)
-    judged = {each.name: _read_points(folders[each.name]) for each in variants}
     rows = [
         _build_row(each, folders[each.name], measures[each.name], compared.get(each.name)).replace(
-            judges=list_judge_means(judged[each.name])
+            judges=list_judge_means(measures[each.name].judged)
         )
         for each in variants
     ]
@@ -164,29 +169,18 @@ def compare_variants(
         comparisons=len(variants) - 1,
         codes=tuple(dict.fromkeys(code for folder in folders.values() for code in folder.codes)),
         rows=tuple(rows),
-        orders=_describe_orders(judged, variants[0].name, measures),
+        orders=_describe_orders(measures, variants[0].name),
     )
 
 
-def _read_points(folder: RunFolder) -> dict[str, TrialMarks]:
-    """The points of each trial by every judge of a run."""
-    views = zip(folder.plan.judge_names, open_judge_views(folder), strict=True)
-    return {name: read_trials(view).points for name, view in views}
-
-
-def _describe_orders(
-    judged: Mapping[str, Mapping[str, TrialMarks]],
-    base: str,
-    measures: Mapping[str, _VariantMeasures],
-) -> tuple[str, ...]:
-    templates = measures[base].templates
+def _describe_orders(measures: Mapping[str, _VariantMeasures], base: str) -> tuple[str, ...]:
     pairs = {
         judge: {
-            name: JudgedPair(points, found[judge], templates)
-            for name, found in judged.items()
-            if name != base and judge in found
+            name: JudgedPair(points, found.judged[judge], measures[base].templates)
+            for name, found in measures.items()
+            if name != base and judge in found.judged
         }
-        for judge, points in judged[base].items()
+        for judge, points in measures[base].judged.items()
     }
     return describe_orders(compare_by_judge(pairs), base) if len(pairs) > 1 else ()
 
@@ -235,16 +229,13 @@ def _compare_with_base(
 
 
 def _measure_run(folder: RunFolder) -> _VariantMeasures:
-    found = _VariantMeasures()
+    views = zip(folder.plan.judge_names, open_judge_views(folder), strict=True)
+    tables = {name: read_trials(view) for name, view in views}
+    found = _VariantMeasures(
+        judged={name: table.points for name, table in tables.items()},
+        templates=tables[folder.plan.judge_names[0]].templates,
+    )
     for result in _iterate_results(folder):
-        if result.item.template is not None:
-            question = result.trial.scenario, result.trial.item
-            found.templates[question] = result.item.template
-        match result.outcome:
-            case Judged(verdict=verdict):
-                found.points[result.trial] = verdict.composite
-            case NotAnswered():
-                found.points[result.trial] = 0
         if result.answered is not None:
             found.seconds.append(result.answered.seconds)
             found.tokens.append(_count_tokens(result.answered))

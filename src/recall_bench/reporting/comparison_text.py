@@ -115,8 +115,7 @@ def _render_ranking(report: ComparisonReport) -> Iterator[str]:
         found = comparisons.get(rank.letter)
         against = (NO_DATA, NO_DATA)
         if found is not None:
-            p_value = found.p_value if found.p_adjusted is None else found.p_adjusted
-            against = format_delta(found.difference.value * OF_100, 1), format_p(p_value)
+            against = format_delta(found.difference.value * OF_100, 1), format_p(found.final_p)
         rows.append(
             (
                 str(place),

@@ -38,7 +38,9 @@ class JudgedDifference:
 
     def __str__(self) -> str:
         points = format_delta(self.comparison.difference.value * OF_100, 1)
-        return f"{points} by {self.judge}, {format_p(self.comparison.p_value, sign=True)}"
+        adjusted = "" if self.comparison.p_adjusted is None else "adjusted "
+        p_value = format_p(self.comparison.final_p, sign=True)
+        return f"{points} by {self.judge}, {adjusted}{p_value}"
 
 
 def classify_order(found: Sequence[JudgedDifference]) -> OrderAgreement:
@@ -73,8 +75,14 @@ def describe_order(found: Sequence[JudgedDifference], first: str, second: str) -
         case OrderAgreement.SIGNIFICANCE:
             yes = join_words(each.judge for each in found if each.is_significant)
             no = join_words(each.judge for each in found if not each.is_significant)
-            return f"the difference is significant by {yes}, and not by {no} ({said})"
+            return (
+                f"the difference between {first} and {second} is significant by {yes}, and not by "
+                f"{no} ({said})"
+            )
         case OrderAgreement.SAME:
             if not any(each.is_significant for each in found):
-                return f"no judge of {len(found)} finds a significant difference ({said})"
-            return f"all {len(found)} judges agree on the order ({said})"
+                return (
+                    f"no judge of {len(found)} finds a significant difference between {first} and "
+                    f"{second} ({said})"
+                )
+            return f"all {len(found)} judges agree on the order of {first} and {second} ({said})"

@@ -27,7 +27,7 @@ class JudgeMean(ComputedRecord, frozen=True, kw_only=True):
 
     judge: str
     mean: float
-    """Points of six."""
+    """Points of six, over the trials that every judge has marked."""
 
 
 class JudgedPair(NamedTuple):
@@ -39,11 +39,22 @@ class JudgedPair(NamedTuple):
 
 
 def list_judge_means(points: Mapping[str, TrialMarks]) -> tuple[JudgeMean, ...]:
-    """List the score by each judge that judged anything; none for a single judge."""
-    means = tuple(
-        JudgeMean(judge=name, mean=fmean(marks.values())) for name, marks in points.items() if marks
+    """List the score by each judge that judged anything, over the trials that all of them marked.
+
+    Otherwise a judge that failed at the hard questions would seem a mild one. There is none for a
+    single judge, and none if no trial is marked by all.
+    """
+    known = {name: marks for name, marks in points.items() if marks}
+    if len(known) < 2:
+        return ()
+    first, *others = known.values()
+    common = [trial for trial in first if all(trial in marks for marks in others)]
+    if not common:
+        return ()
+    return tuple(
+        JudgeMean(judge=name, mean=fmean(marks[trial] for trial in common))
+        for name, marks in known.items()
     )
-    return means if len(means) > 1 else ()
 
 
 def format_judge_range(means: Sequence[JudgeMean]) -> str | None:
@@ -57,8 +68,8 @@ def format_judge_range(means: Sequence[JudgeMean]) -> str | None:
 def describe_judge_column(names: Sequence[str]) -> str:
     """What the column shows, in a sentence."""
     return (
-        f"{JUDGES_HEAD}: the lowest and the highest score by {', '.join(names)}; the first gives "
-        "the score and all other figures."
+        f"{JUDGES_HEAD}: the lowest and the highest score by {', '.join(names)}, over the answers "
+        "that all of them have marked; the first gives the score and all other figures."
     )
 
 

@@ -229,8 +229,7 @@ def _average(marks: TrialMarks, trials: list[Trial]) -> float:
 
 def is_significant(comparison: PairedComparison) -> bool:
     """Whether the p-value, adjusted if it is one of several, is at most 0.05."""
-    adjusted = comparison.p_adjusted
-    return (comparison.p_value if adjusted is None else adjusted) <= ALPHA
+    return comparison.final_p <= ALPHA
 
 
 def adjust_parts(parts: Mapping[str, ContrastPart]) -> Mapping[str, ContrastPart]:

@@ -297,11 +297,10 @@ def _format_difference(each: FigureContrast) -> tuple[str, str, str, str]:
     if found is None:
         plain = "" if each.difference is None else format_change(each.first, each.difference)
         return (plain, "", "", "")
-    p_value = found.p_value if found.p_adjusted is None else found.p_adjusted
     return (
         format_change(each.first, found.difference.value),
         format_interval(found.difference, 1, _PERCENT) or "",
-        format_p(p_value) + ("*" if is_significant(found) else ""),
+        format_p(found.final_p) + ("*" if is_significant(found) else ""),
         str(found.difference.trials),
     )
 

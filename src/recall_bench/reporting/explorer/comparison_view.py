@@ -233,4 +233,4 @@ def _describe_row(
 
 
 def _format_tested(found: PairedComparison) -> str:
-    return format_p(found.p_value if found.p_adjusted is None else found.p_adjusted)
+    return format_p(found.final_p)
