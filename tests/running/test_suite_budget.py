@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.errors import BudgetSpent
+from recall_bench.core.errors import BudgetSpent, SystemGone
 from recall_bench.core.event import Answered, Exchanged, Observed, ReadingPaid
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
+from recall_bench.core.tool_call import AgentSession, SessionEnd
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
 from recall_bench.running.experiment import execute
@@ -203,6 +204,41 @@ def test_what_a_memory_spends_at_our_endpoint_is_recorded_in_a_suite(tmp_path: P
     metered = RunFolder.open(tmp_path / "run").service.metered
     assert metered["ingest"].calls == system.told
     assert metered["query"].calls == system.asked
+
+
+class AgentOverMemory(ScriptedMemory):
+    """An agent calls a model for each day; the memory is lost at the third."""
+
+    async def ingest(self, episode: Episode) -> None:
+        await super().ingest(episode)
+        if len(self.lived) == 3:
+            raise SystemGone("the backend is gone")
+
+    def take_sessions(self, about: str) -> tuple[AgentSession, ...]:
+        usage = Usage(calls=1, cost_usd=0.5)
+        end = SessionEnd.DONE
+        return (AgentSession(memory=about, calls=(), steps=1, unreadable=0, end=end, usage=usage),)
+
+
+def test_what_our_agent_spent_in_a_story_cut_off_is_not_the_readers(tmp_path: Path) -> None:
+    system = ScriptedSystem(lambda lived, question: "")
+
+    async def open_memory(scenario: str) -> ScriptedMemory:
+        return AgentOverMemory(lambda lived, question: "")
+
+    system.open = open_memory  # type: ignore[method-assign]
+    request = BehaviourRequest(
+        suite="freshness", settings=Settings(into=tmp_path / "run"), stories=1
+    )
+    stopped = execute(assemble_behaviour(request, system))
+
+    assert isinstance(stopped.stopped_by, SystemGone)
+    folder = RunFolder.open(tmp_path / "run")
+    (paid,) = (each for each in read_events(folder.path / JOURNAL) if isinstance(each, ReadingPaid))
+    assert paid.by_agent
+    assert paid.usage == folder.states.reading_usage
+    assert paid.usage.calls >= 3
+    assert folder.service.reader_usage == Usage()
 
 
 def paid_calls(text: str) -> int:

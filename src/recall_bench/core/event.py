@@ -323,6 +323,8 @@ class ReadingPaid(_JournalEvent, frozen=True, kw_only=True, tag="reading_paid"):
 
     scenario: str
     usage: Usage
+    by_agent: bool = False
+    """Whether our agent spent it; otherwise the reader did."""
 
 
 class StoryStarted(_JournalEvent, frozen=True, kw_only=True, tag="story_started"):

@@ -98,7 +98,9 @@ async def run_stories(
             events = await story.run()
         except BaseException:
             # Paid for, though the story is done again.
-            story.record_payment(story.sum_unrecorded())
+            reading, by_agent = story.sum_unrecorded()
+            story.record_payment(reading)
+            story.record_payment(by_agent, by_agent=True)
             raise
         if story.pending:
             pending += story.pending
@@ -166,21 +168,23 @@ class StoryRun:
         begun = [] if self.is_kept else [started]
         return [*begun, *recorded, StoryEnded(at=datetime.now(UTC), scenario=name)]
 
-    def sum_unrecorded(self) -> Usage:
+    def sum_unrecorded(self) -> tuple[Usage, Usage]:
         """Sum what reader and agent cost in a story that was cut off, as far as no event says."""
         kept_back = (event for lane in self._lanes for event in lane.events)
-        total = self.polling_usage
+        reading, by_agent = self.polling_usage, Usage()
         for event in kept_back:
             match event:
-                case Answered(reading_usage=Usage() as usage) | AgentEnded(usage=Usage() as usage):
-                    total += usage
-        return total
+                case Answered(reading_usage=Usage() as usage):
+                    reading += usage
+                case AgentEnded(usage=Usage() as usage):
+                    by_agent += usage
+        return reading, by_agent
 
-    def record_payment(self, usage: Usage) -> None:
+    def record_payment(self, usage: Usage, *, by_agent: bool = False) -> None:
         """Record what no other event states, if it is anything."""
         if usage != Usage():
-            name = self.story.scenario.id
-            self.record(ReadingPaid(at=datetime.now(UTC), scenario=name, usage=usage))
+            name, at = self.story.scenario.id, datetime.now(UTC)
+            self.record(ReadingPaid(at=at, scenario=name, usage=usage, by_agent=by_agent))
 
     def stop(self, reason: BudgetSpent) -> None:
         """Let each lane end before its next step: what is being read is paid for."""

@@ -50,7 +50,8 @@ class ServiceStats:
         match event:
             case Answered():
                 self._note_answer(event)
-            case ReadingPaid(usage=usage):
+            # What our agent spent is metered.
+            case ReadingPaid(usage=usage, by_agent=False):
                 self.reader_usage = self.reader_usage + usage
             case Metered(stage=stage, usage=usage):
                 self.metered[stage] = self.metered.get(stage, Usage()) + usage
