@@ -152,8 +152,9 @@ def _read_value(name: str, value: object, wanted: Any) -> object:  # noqa: ANN40
     try:
         msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
-        # A mapping may hold credentials.
-        shown = f", not {value}" if isinstance(value, str | int | float) else ""
+        # A mapping may hold credentials, and so may what was written in its place.
+        is_plain = isinstance(value, str | int | float) and get_origin(wanted) is not dict
+        shown = f", not {value}" if is_plain else ""
         raise UsageError(f"--config {name}: write {_describe_type(wanted)}{shown}") from error
     return value
 
@@ -161,7 +162,9 @@ def _read_value(name: str, value: object, wanted: Any) -> object:  # noqa: ANN40
 def _describe_type(wanted: Any) -> str:  # noqa: ANN401 - a type expression
     kind = next(each for each in (*get_args(wanted), wanted) if each is not type(None))
     if get_origin(wanted) is dict:
-        return "a mapping whose values are texts, such as {name: text}"
+        if get_args(wanted)[1] is str:
+            return "a mapping whose values are texts, such as {name: text}"
+        return "a mapping, such as {name: value}"
     if issubclass(kind, StrEnum):
         return " or ".join(kind)
     return {bool: "true or false", int: "a whole number", float: "a number"}.get(kind, "a text")
