@@ -84,6 +84,16 @@ def test_a_memory_that_lists_what_it_holds_can_open_a_note(
 
 
 @pytest.mark.anyio
+async def test_a_part_that_a_note_has_twice_is_shown_twice() -> None:
+    tools = ReferenceTools(HalvingMemory(), "s", can_delete=False, can_list=True)
+    await tools.call_tool(SAVE, {"text": "Water it. Water it"}, at=AT)
+
+    shown = await tools.call_tool(OPEN, {"id": "n1"}, at=AT)
+
+    assert shown.text == "[n1, 2025-03-01] Water it\nWater it"
+
+
+@pytest.mark.anyio
 async def test_what_is_opened_is_what_the_memory_holds_and_not_what_was_saved() -> None:
     tools = ReferenceTools(HalvingMemory(), "s", can_delete=False, can_list=True)
     for text in ("Leeks stand in bed 7. They were watered. They are late", "Chard"):

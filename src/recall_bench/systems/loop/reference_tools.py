@@ -211,7 +211,7 @@ class ReferenceTools:
         ]
         if not held:
             raise SystemFault(f"the memory lists nothing of {name}; search for it")
-        found = FoundNote(text="\n".join(dict.fromkeys(held)), note=name)
+        found = FoundNote(text="\n".join(held), note=name)
         return ToolResult(text=self._show(found), found=(found,))
 
     def _identify(self, passage: Passage | StoredEntry) -> FoundNote:
