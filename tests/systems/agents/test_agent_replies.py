@@ -419,10 +419,7 @@ def test_a_card_that_is_none_is_refused(card: bytes) -> None:
         ({"url": "http://a/rpc", "protocolVersion": "0.1.0"}, "url is A2A 0.1.0"),
         ({"url": "http://a/rpc", "protocolVersion": "1.0"}, "has supportedInterfaces instead"),
         ({"supportedInterfaces": [{"url": "/rpc"}]}, r"\[0\] has no protocolBinding"),
-        (
-            {"supportedInterfaces": [{"url": "/rpc", "protocolBinding": "JSONRPC"}]},
-            r"supportedInterfaces\[0\] has no protocolVersion",
-        ),
+        ({"url": "ftp://x"}, "url has the url 'ftp://x', which is no web address"),
         (
             {"supportedInterfaces": [{"protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]},
             r"supportedInterfaces\[0\] has no url",
@@ -441,6 +438,7 @@ def test_what_is_missing_in_a_card_is_named(card: object, said: str) -> None:
         ("0.3.0", []),
         ("0.2.0", ["its card says A2A 0.2.0; messages are sent as in 0.3"]),
         (None, ["its card has no protocolVersion; messages are sent as in 0.3"]),
+        ("", ["its card has no protocolVersion; messages are sent as in 0.3"]),
     ],
 )
 def test_a_version_that_is_not_quite_ours_is_a_caveat(
@@ -451,6 +449,32 @@ def test_a_version_that_is_not_quite_ours_is_a_caveat(
     system = resolve_system(Settings(adapter=f"a2a:{canned.url}"))
 
     assert [each for each in system.card.caveats if "A2A" in each or "card" in each] == caveats
+
+
+@pytest.mark.parametrize("version", [{}, {"protocolVersion": ""}])
+def test_an_interface_without_a_version_is_of_the_version_that_has_interfaces(
+    canned: CannedAgent, version: dict[str, str]
+) -> None:
+    interface = {"url": "/rpc", "protocolBinding": "JSONRPC", **version}
+    canned.add({"name": "peer", "supportedInterfaces": [interface]})
+
+    system = resolve_system(Settings(adapter=f"a2a:{canned.url}"))
+
+    assert system.card.config["protocol"] == "1.0"
+    assert "its card has no protocolVersion; messages are sent as in 1.0" in system.card.caveats
+
+
+def test_one_bad_address_does_not_refuse_the_others_of_a_card(canned: CannedAgent) -> None:
+    bad = {"url": "http://[", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    good = {"url": "/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "0.3"}
+    canned.add({"name": "peer", "supportedInterfaces": [bad, good]})
+
+    system = resolve_system(Settings(adapter=f"a2a:{canned.url}"))
+
+    assert (
+        "its card is faulty: supportedInterfaces[0] has the url 'http://[', which is no web "
+        f"address; messages are sent to {canned.url}/rpc"
+    ) in system.card.caveats
 
 
 async def test_an_address_from_a_card_is_named_as_such(canned: CannedAgent) -> None:

@@ -42,7 +42,7 @@ from recall_bench.systems.agents.talk_settings import (
 )
 
 CARD_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
-"""Where an agent describes itself: since version 0.3, and before."""
+"""The paths of an agent card: since version 0.3, and before."""
 
 _LONGEST_POLL_S = 1.0
 _UNDER_WAY = frozenset({"submitted", "working", "unspecified", "unknown"})
@@ -60,8 +60,8 @@ class PeerDialect:
     get_task: str
     role: str
     headers: dict[str, str]
-    spoken: tuple[str, ...]
-    """How versions begin that it is sent to; the first is its own."""
+    versions: tuple[str, ...]
+    """Prefixes of the versions that it is used for; the first is its own."""
 
     def build_message(self, text: str) -> dict[str, object]:
         """A message of the user."""
@@ -71,7 +71,7 @@ class PeerDialect:
         return message | {"parts": [{"text": text}]}
 
     def build_configuration(self) -> dict[str, object]:
-        """How we want the reply: as text, and when it is complete, which 1.0 does unasked."""
+        """The form of the reply: text, and complete, which is the default in 1.0."""
         waits = {"blocking": True} if self is V0_3 else {}
         return {"acceptedOutputModes": ["text/plain"], **waits}
 
@@ -83,7 +83,7 @@ V1_0 = PeerDialect(
     get_task="GetTask",
     role="ROLE_USER",
     headers={"A2A-Version": "1.0"},
-    spoken=("1.",),
+    versions=("1.",),
 )
 V0_3 = PeerDialect(
     version="0.3",
@@ -93,14 +93,14 @@ V0_3 = PeerDialect(
     role="user",
     headers={},
     # 0.2 has the same methods and messages; before it they had other names.
-    spoken=("0.3", "0.2"),
+    versions=("0.3", "0.2"),
 )
 _JSON_RPC = "JSONRPC"
 
 
 @dataclass(frozen=True, slots=True)
 class PeerCard:
-    """What an agent says about itself."""
+    """The agent card, as far as it is used."""
 
     name: str
     version: str
@@ -110,16 +110,18 @@ class PeerCard:
     streams: bool
     place: str
     """Where the card was found."""
-    said_version: str | None = None
-    """The version of the protocol that the card states; None if it states none."""
+    stated_version: str | None = None
+    """The version of the protocol in the card; None if there is none."""
+    bad_addresses: tuple[str, ...] = ()
+    """Interfaces of the card whose URL cannot be used, each with the reason."""
 
 
 async def connect_a2a_agent(
     target: str, config: Mapping[str, object], *, is_alone: bool = False
 ) -> AgentSystem:
-    """The agent at `a2a:URL`, by the card that it has there.
+    """Connect the agent at `a2a:URL` by its card.
 
-    One that is alone has no other memory than the one it is started for.
+    `is_alone` says that the agent has only the memory it is started for.
     """
     settings = read_talk_settings(config, PeerSettings)
     key = read_key(settings.key_env, os.environ)
@@ -147,11 +149,13 @@ async def connect_a2a_agent(
 
 
 def _list_caveats(settings: PeerSettings, card: PeerCard, *, is_alone: bool) -> Iterator[str]:
-    said = card.said_version
-    if said is None:
+    stated = card.stated_version
+    if stated is None:
         yield f"its card has no protocolVersion; messages are sent as in {card.dialect.version}"
-    elif not said.startswith(card.dialect.spoken[0]):
-        yield f"its card says A2A {said}; messages are sent as in {card.dialect.version}"
+    elif not stated.startswith(card.dialect.versions[0]):
+        yield f"its card says A2A {stated}; messages are sent as in {card.dialect.version}"
+    for problem in card.bad_addresses:
+        yield f"its card is faulty: {problem}; messages are sent to {card.url}"
     if not is_alone:
         yield "memories are separated by contexts and metadata only, if the agent heeds them"
     if settings.conversation is Talk.ONE:
@@ -178,7 +182,7 @@ def parse_peer_card(body: bytes, place: str) -> PeerCard:
         card = parse_object(body)
     except NotAnAnswer as error:
         raise UsageError(f"{place} is no agent card: {error}") from error
-    chosen = _choose_interface(card, place)
+    chosen, bad_addresses = _choose_interface(card, place)
     capabilities = card.get("capabilities")
     return PeerCard(
         name=str(card.get("name") or place)[:100],
@@ -187,7 +191,8 @@ def parse_peer_card(body: bytes, place: str) -> PeerCard:
         dialect=chosen.dialect,
         streams=isinstance(capabilities, dict) and capabilities.get("streaming") is True,
         place=place,
-        said_version=chosen.said_version,
+        stated_version=chosen.stated_version,
+        bad_addresses=bad_addresses,
     )
 
 
@@ -197,22 +202,29 @@ class _PeerInterface:
 
     url: str
     dialect: PeerDialect
-    said_version: str | None
+    stated_version: str | None
 
 
 class _InterfaceProblem(Exception):
     """Why an interface of a card cannot be used."""
 
 
-def _choose_interface(card: dict[str, Any], place: str) -> _PeerInterface:
-    """The address for JSON-RPC, of the newest version that we speak."""
+class _BadAddress(_InterfaceProblem):
+    """The URL of an interface is none."""
+
+
+def _choose_interface(card: dict[str, Any], place: str) -> tuple[_PeerInterface, tuple[str, ...]]:
+    """The address for JSON-RPC of the newest version that is supported, and the bad addresses."""
     found: list[_PeerInterface] = []
     problems: list[str] = []
-    for where, reading in _list_interfaces(card):
+    bad_addresses: list[str] = []
+    for where, read in _list_interfaces(card, place):
         try:
-            found.append(reading())
+            found.append(read())
         except _InterfaceProblem as problem:
             problems.append(f"{where} {problem}")
+            if isinstance(problem, _BadAddress):
+                bad_addresses.append(problems[-1])
     if not found:
         why = "; ".join(problems) or "it has neither supportedInterfaces nor url"
         raise UsageError(
@@ -220,51 +232,46 @@ def _choose_interface(card: dict[str, Any], place: str) -> _PeerInterface:
             "or correct the card"
         )
     chosen = max(found, key=lambda each: each.dialect.version)
-    try:
-        is_web = urlsplit(urljoin(place, chosen.url)).scheme in ("http", "https")
-    except ValueError:
-        is_web = False
-    if not is_web:
-        url = chosen.url[:200]
-        raise UsageError(f"{place} names {url!r}, which is no address; correct the card")
-    return chosen
+    return chosen, tuple(bad_addresses)
 
 
 def _list_interfaces(
-    card: dict[str, Any],
+    card: dict[str, Any], place: str
 ) -> Iterator[tuple[str, Callable[[], _PeerInterface]]]:
-    """Each interface: its place in the card, and what reads it."""
+    """Each interface: where it is in the card, and the function that reads it."""
     for number, each in enumerate(list_objects(card.get("supportedInterfaces"))):
-        yield f"supportedInterfaces[{number}]", partial(_read_interface, each)
-    # Before 1.0 the version stands once, and the first address at the top.
-    version = card.get("protocolVersion")
+        yield f"supportedInterfaces[{number}]", partial(_read_interface, each, place)
+    # Before 1.0 a card has one version, and its first address is a field of the card itself.
+    version = card.get("protocolVersion") or None
     if "url" in card:
         first = {"url": card["url"], "transport": card.get("preferredTransport", _JSON_RPC)}
-        yield "url", partial(_read_old_interface, first, version)
+        yield "url", partial(_read_old_interface, first, version, place)
     for number, each in enumerate(list_objects(card.get("additionalInterfaces"))):
         where = f"additionalInterfaces[{number}]"
-        yield where, partial(_read_old_interface, each, version)
+        yield where, partial(_read_old_interface, each, version, place)
 
 
-def _read_interface(each: dict[str, Any]) -> _PeerInterface:
-    """An interface of a card of 1.0, which states binding and version."""
+def _read_interface(each: dict[str, Any], place: str) -> _PeerInterface:
+    """An interface of a card of 1.0; without a version it is one of 1.0."""
     _require_json_rpc(each, "protocolBinding")
-    if "protocolVersion" not in each:
-        raise _InterfaceProblem("has no protocolVersion")
-    said = str(each["protocolVersion"])[:20]
-    return _PeerInterface(_require_url(each), _find_dialect(said), said)
+    url = _require_url(each, place)
+    # Protocol Buffers leave an empty text out: both mean the same.
+    if not each.get("protocolVersion"):
+        return _PeerInterface(url, V1_0, None)
+    stated = str(each["protocolVersion"])[:20]
+    return _PeerInterface(url, _find_dialect(stated), stated)
 
 
-def _read_old_interface(each: dict[str, Any], version: object) -> _PeerInterface:
-    """An interface of an older card, which may not state its version."""
+def _read_old_interface(each: dict[str, Any], version: object, place: str) -> _PeerInterface:
+    """An interface of an older card; without a version it is one of 0.3."""
     _require_json_rpc(each, "transport")
-    url = _require_url(each)
+    url = _require_url(each, place)
     if version is None:
         return _PeerInterface(url, V0_3, None)
-    said = str(version)[:20]
-    if (dialect := _find_dialect(said)) is V1_0:
-        raise _InterfaceProblem(f"is A2A {said}, which has supportedInterfaces instead")
-    return _PeerInterface(url, dialect, said)
+    stated = str(version)[:20]
+    if (dialect := _find_dialect(stated)) is V1_0:
+        raise _InterfaceProblem(f"is A2A {stated}, which has supportedInterfaces instead")
+    return _PeerInterface(url, dialect, stated)
 
 
 def _require_json_rpc(each: dict[str, Any], key: str) -> None:
@@ -274,18 +281,24 @@ def _require_json_rpc(each: dict[str, Any], key: str) -> None:
         raise _InterfaceProblem(f"is {str(each[key])[:50]}")
 
 
-def _require_url(each: dict[str, Any]) -> str:
+def _require_url(each: dict[str, Any], place: str) -> str:
     url = each.get("url")
     if not isinstance(url, str) or not url:
-        raise _InterfaceProblem("has no url")
+        raise _BadAddress("has no url")
+    try:
+        is_web = urlsplit(urljoin(place, url)).scheme in ("http", "https")
+    except ValueError:
+        is_web = False
+    if not is_web:
+        raise _BadAddress(f"has the url {url[:200]!r}, which is no web address")
     return url
 
 
-def _find_dialect(said: str) -> PeerDialect:
+def _find_dialect(stated: str) -> PeerDialect:
     for dialect in (V1_0, V0_3):
-        if said.startswith(dialect.spoken):
+        if stated.startswith(dialect.versions):
             return dialect
-    raise _InterfaceProblem(f"is A2A {said}")
+    raise _InterfaceProblem(f"is A2A {stated}")
 
 
 class PeerChannel:
@@ -299,20 +312,20 @@ class PeerChannel:
         self._card = card
 
     async def open_place(self) -> MemoryPlace:
-        """A new name for the metadata."""
+        """Make a new name for the metadata."""
         return MemoryPlace(f"recall-bench-{uuid4().hex}")
 
     async def copy_place(self, place: MemoryPlace) -> MemoryPlace:  # noqa: ARG002
-        """The agent cannot be copied."""
+        """Refuse: the agent cannot be copied."""
         raise UsageError(f"{self._card.name} cannot be copied; use --lifecycle fresh or growing")
 
     @asynccontextmanager
     async def lend_place(self, place: MemoryPlace) -> AsyncIterator[MemoryPlace]:
-        """The same name."""
+        """Lend the same name."""
         yield place
 
     async def close_place(self, place: MemoryPlace) -> None:
-        """Nothing is ours."""
+        """Do nothing: the place is only a name."""
 
     async def close(self) -> None:
         """Close every connection."""
@@ -354,14 +367,14 @@ class PeerChannel:
             yield response
 
     async def _wait_for_task(self, outcome: "PeerOutcome", places: Mapping[str, str]) -> None:
-        """Look at a task that is under way until it ends; the caller limits the time."""
+        """Poll a task until it ends; the caller limits the time."""
         pause_s = 0.05
         while outcome.state in _UNDER_WAY and outcome.task is not None:
             await anyio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_POLL_S)
             params = {"id": outcome.task}
             async with self._call(self._card.dialect.get_task, params, places) as response:
-                # Looking is no step of the agent's: how long it may take, the caller says.
+                # A poll is no step of the agent; the caller limits the time.
                 outcome.steps = 0
                 outcome.add({"task": read_result(await response.read_json())})
 
@@ -380,24 +393,24 @@ def read_result(document: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class PeerOutcome:
-    """What came of a message so far: a message, or a task that is under way or has ended."""
+    """The results of a message so far: a message, or a task that is under way or has ended."""
 
     max_steps: int = 100
     context: str | None = None
     task: str | None = None
     state: str = "completed"
     is_begun: bool = False
-    """Whether anything came."""
+    """Whether there is any result."""
     said: str = ""
     """The text of a message, or of the status."""
     artifacts: dict[str, str] = field(default_factory=dict)
     """The text of each artifact, by its id."""
     usage: Usage = field(default_factory=lambda: read_usage(None))
     steps: int = 0
-    """Updates that said that the task is still under way."""
+    """Updates by which the task is still under way."""
 
     def add(self, result: dict[str, Any]) -> None:
-        """Take in one result, of either version of the protocol."""
+        """Add one result, of either version of the protocol."""
         kind, content = _classify_result(result)
         self.is_begun = True
         self.context = _read_text(content.get("contextId")) or self.context
@@ -412,7 +425,7 @@ class PeerOutcome:
                 for artifact in list_objects(content.get("artifacts")):
                     self._note_artifact(artifact, is_more=False)
                 if not self.said and not self.artifacts:
-                    self.said = _find_last_words(content.get("history"))
+                    self.said = _find_last_message(content.get("history"))
             case "statusUpdate":
                 self.task = _read_text(content.get("taskId")) or self.task
                 self._note_status(content.get("status"))
@@ -441,7 +454,7 @@ class PeerOutcome:
         self.state = state.removeprefix("TASK_STATE_").lower().replace("_", "-")
         message = status.get("message")
         if self.state in _UNDER_WAY:
-            # What it says meanwhile is no reply.
+            # A message of a task that is under way is no reply.
             self.steps += 1
             if self.steps > self.max_steps:
                 raise NotAnAnswer(
@@ -477,8 +490,8 @@ def _classify_result(result: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     raise NotAnAnswer("the agent's result is neither a message nor a task nor an update of one")
 
 
-def _find_last_words(history: object) -> str:
-    """What the agent said last, unless that was before our message."""
+def _find_last_message(history: object) -> str:
+    """The last message of the agent, unless it was before ours."""
     for message in reversed(list_objects(history)):
         role = str(message.get("role", "")).lower().removeprefix("role_")
         if role == "user":
