@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from heapq import merge as by_key
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from recall_bench.core.atomic_file import AtomicFile
@@ -227,8 +227,9 @@ class MergedRun:
 def merge_runs(folders: Sequence[Path], into: Path) -> MergedRun:
     """Write the journal of one run from the journals of its shards; leave nothing if that fails.
 
-    A folder with the same journal, which a killed merge may have left, is taken as it is. Trials
-    that none of them asked stay open: a run started in the folder continues with them.
+    A folder with the same events, which a killed merge or an earlier version may have left, is
+    taken as it is. Trials that none of them asked stay open: a run started in the folder continues
+    with them.
     """
     if not folders:
         raise UsageError("nothing to merge: name the folders of the parts")
@@ -240,8 +241,10 @@ def merge_runs(folders: Sequence[Path], into: Path) -> MergedRun:
         for line in encode_events(merge_events(sources)):
             journal.write(line)
         if is_repeated:
-            _refuse_other_journal(journal, into)
-        journal.commit()
+            if not journal.is_unchanged():
+                _refuse_other_events(sources, into)
+        else:
+            journal.commit()
     folder = RunFolder.open(into)
     summary = summarise(folder)
     named = zip(folders, (source.started.part for source in sources), strict=True)
@@ -303,9 +306,21 @@ def _is_merge_repeated(into: Path) -> bool:
     return False
 
 
-def _refuse_other_journal(journal: AtomicFile, into: Path) -> None:
-    if not journal.is_unchanged():
-        raise _build_taken_error(into)
+def _refuse_other_events(sources: Sequence[MergeSource], into: Path) -> None:
+    """UsageError unless the journal holds the merged events, in whatever form a version wrote."""
+    pairs = zip_longest(read_events(into / JOURNAL), merge_events(sources))
+    if not all(_is_same_event(held, merged) for held, merged in pairs):
+        raise UsageError(
+            f"{into}: holds another run, or these folders as an earlier version merged them, and "
+            "is left as it is; name another with --into"
+        )
+
+
+def _is_same_event(held: Event | None, merged: Event | None) -> bool:
+    if isinstance(held, RunResumed) and held.environment is None:
+        # Earlier versions did not copy it from the part.
+        return isinstance(merged, RunResumed) and held == merged.replace(environment=None)
+    return held == merged
 
 
 def _build_taken_error(into: Path) -> UsageError:

@@ -5,9 +5,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from filelock import FileLock
 
+from recall_bench.core.event import RunResumed
+from recall_bench.runs.journal import read_events
 from tests.commands import Invoke
 from tests.gardener import write_persona
 from tests.generate.killed_commands import contents, in_child
@@ -238,8 +241,33 @@ def test_a_run_that_is_no_merge_of_these_folders_is_left_as_it_is(
     shown = invoke("merge", "p1", "p2", "--into", "all", "--no-heatmap-png")
 
     assert shown.code == 2
-    assert "all: exists already and is left as it is" in shown.err
+    assert "all: holds another run, or these folders as an earlier version merged" in shown.err
+    assert "name another with --into" in shown.err
     assert contents(Path("all")) == before
+
+
+def test_a_merge_by_an_earlier_version_is_the_same_merge(
+    invoke: Invoke, gardeners: tuple[str, ...]
+) -> None:
+    """It wrote lines without checksums, and parts without their environment."""
+    for number in (1, 2):
+        run(invoke, f"p{number}", *gardeners, "--shard", f"{number}/2")
+    command = ("merge", "p1", "p2", "--into", "all", "--no-heatmap-png")
+    assert invoke(*command).code == 0
+    journal = Path("all/journal.jsonl")
+    events = [
+        each.replace(environment=None) if isinstance(each, RunResumed) else each
+        for each in read_events(journal)
+    ]
+    assert any(isinstance(each, RunResumed) for each in events)
+    former = b"".join(msgspec.json.encode(each) + b"\n" for each in events)
+    assert former != journal.read_bytes()
+    journal.write_bytes(former)
+
+    shown = invoke(*command)
+
+    assert shown.code == 0, shown.err
+    assert journal.read_bytes() == former
 
 
 def test_what_cannot_be_merged_leaves_nothing_behind(
