@@ -15,6 +15,7 @@ from recall_bench.datasets.persona_files import Layout, name_conversation_file
 from recall_bench.datasets.persona_story import Persona
 from recall_bench.generate.day_log import LogTopic, StoryDay, find_exact_values
 from recall_bench.generate.day_pass import DayRendition, run_day_pass
+from recall_bench.generate.dialogue_shape import MIN_TURNS, find_shape_faults
 from recall_bench.generate.model_reply import RejectedReply, parse_json_reply, remove_unwritable
 from recall_bench.generate.pass_request import ConversationsRequest
 from recall_bench.generate.pass_run import OnProgress, PassResult
@@ -24,9 +25,8 @@ from recall_bench.models.model import Prompt, fence_blocks
 if TYPE_CHECKING:
     from recall_bench.models.model import Model
 
-MIN_TURNS = 4
 MAX_TURNS = 12
-"""The fewest and the most turns of a dialogue."""
+"""The most turns of a dialogue."""
 TURNS_A_SESSION = 4
 """The most turns a session, where that is more."""
 
@@ -87,14 +87,14 @@ def build_conversation_prompt(persona: Persona, day: StoryDay) -> Prompt:
         blocks,
         date=day.date_text,
         example=example,
-        speaker=_name_speaker(persona, day),
+        speaker=_find_example_speaker(persona, day),
         least=MIN_TURNS,
         most=count_most_turns(day),
     )
 
 
-def _name_speaker(persona: Persona, day: StoryDay) -> str:
-    """Somebody of the day's first group, as the example of a speaker."""
+def _find_example_speaker(persona: Persona, day: StoryDay) -> str:
+    """The first participant of the day's first group; without a group, the word "Name"."""
     groups = (each for each in persona.sessions if each.id in day.sessions)
     named = (each.participants[0] for each in groups if len(each.participants) > 1)
     return next(named, "Name")
@@ -123,22 +123,12 @@ def parse_dialogue(
             return RejectedReply((f"turn {number} has no role user or assistant with a content",))
         turns.append(Turn(speaker=role, text=remove_unwritable(content)))
     problems = (
-        *_check_shape(turns, count_most_turns(day)),
+        *find_shape_faults(turns, count_most_turns(day)),
         *_check_sessions(turns, day),
         *_find_invented_values(turns, day),
         *_find_leaks(turns, day, isolated),
     )
     return RejectedReply(problems) if problems else tuple(turns)
-
-
-def _check_shape(turns: list[Turn], most: int) -> tuple[str, ...]:
-    problems = []
-    if not MIN_TURNS <= len(turns) <= most:
-        problems.append(f"it has {len(turns)} turns; write {MIN_TURNS} to {most}")
-    wanted = ["user", "assistant"] * len(turns)
-    if [turn.speaker for turn in turns] != wanted[: len(turns)]:
-        problems.append("the turns do not alternate, user first")
-    return tuple(problems)
 
 
 def _check_sessions(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:

@@ -118,6 +118,40 @@ def test_a_part_of_an_answer_that_is_no_slot_is_in_the_dialogue_too(edition: Pat
     assert found.message == "“rival”, an answer to “Who said so?”, is not in it"
 
 
+@pytest.mark.parametrize("other", ["yard's rivals", "arrival"])
+def test_a_part_of_a_longer_word_is_no_part_of_an_answer(edition: Path, other: str) -> None:
+    path = edition / "dialogues" / "0001.md"
+    (edition / "questions" / "all.yaml").write_text(
+        "- {ask: Who said so?, kind: said-by, category: factual-recall, difficulty: easy,\n"
+        "   derive: value refit-bid, atoms: [rival], answer: 'the rival.'}\n",
+        encoding="utf-8",
+    )
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("yard's rival", other), encoding="utf-8")
+
+    (found,) = check_sources(read_written(edition))
+
+    assert found.message == "“rival”, an answer to “Who said so?”, is not in it"
+
+
+@pytest.mark.parametrize("named", ["Britt: ", "Britt Aalto: ", "Britt here. "])
+def test_a_speaker_who_is_not_in_the_group_is_named(edition: Path, named: str) -> None:
+    path = edition / "dialogues" / "0001.md"
+    text = path.read_text(encoding="utf-8")
+    mark = "[session: deck]\n\n"
+
+    path.write_text(text.replace(mark, f"{mark}{named}"), encoding="utf-8")
+    (found,) = check_sources(read_written(edition))
+    assert found.message == "Britt speaks, and does not take part in session deck"
+    assert found.where == "dialogues/0001.md, line 5"
+
+    path.write_text(text.replace(mark, f"{mark}{named.replace('Britt', 'Omar')}"), encoding="utf-8")
+    assert check_sources(read_written(edition)) == []
+    alone = "[session: principal]\n\n"
+    path.write_text(text.replace(alone, f"{alone}{named}"), encoding="utf-8")
+    assert check_sources(read_written(edition)) == [], "a topic, where one person speaks"
+
+
 def test_every_day_has_a_dialogue_or_none_has(edition: Path) -> None:
     (edition / "dialogues" / "0008.md").unlink()
     (found,) = check_sources(read_written(edition))

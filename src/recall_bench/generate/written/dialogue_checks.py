@@ -1,26 +1,32 @@
-"""Checks of the dialogues of a written edition: each says what the log of its day says."""
+"""Checks of the dialogues of a written edition: each has the content of the log of its day."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import cycle
 from typing import Any
 
 from recall_bench.core.errors import Malformed
-from recall_bench.core.languages import count_words, get_language
+from recall_bench.core.languages import Language, count_words, get_language
 from recall_bench.datasets.transcripts import parse_markdown_turns
+from recall_bench.generate.dialogue_shape import find_shape_faults
 from recall_bench.generate.written.rendering import RenderedEdition
 from recall_bench.generate.written.sources import WrittenDay, WrittenSources
+from recall_bench.metrics.planted import contains
 
-_TURNS = (4, 24)
-"""The number of turns a dialogue may have."""
+_MAX_TURNS = 24
 _WORDS = (60, 1200)
-"""The number of words a dialogue may have."""
+"""The least and the greatest number of words of a dialogue."""
+_SPEAKER = re.compile(r"^([A-Z][\w'’-]*)(?: [A-Z][\w'’-]*)?(?::| here\b)", re.MULTILINE)
+"""A name at the beginning of a line of a user: `Freya: …`, `Freya Lindholt here. …`"""
+_USER_TURN = re.compile(
+    r"^\*\*User:\*\*$(.*?)(?=^\*\*Assistant:\*\*$|\Z)", re.MULTILINE | re.DOTALL
+)
 
 Fault = tuple[str, str]
 """Where, and what is wrong."""
 
 
 def find_dialogue_faults(sources: WrittenSources) -> Iterator[Fault]:
-    """What is wrong with the dialogues, slots aside. An edition has none, or one for each day."""
+    """Find the faults of the dialogues, except in slots. An edition has none, or one a day."""
     logs = {day.day: day for day in sources.days}
     dialogues = {dialogue.day for dialogue in sources.dialogues}
     if dialogues and (missing := sorted(set(logs) - dialogues)):
@@ -30,43 +36,46 @@ def find_dialogue_faults(sources: WrittenSources) -> Iterator[Fault]:
         if log is None:
             yield f"{dialogue.file}, line 1", "this day has no log"
             continue
-        yield from _find_shape_faults(dialogue, sources)
+        yield from _find_text_faults(dialogue, sources)
         yield from _find_content_faults(dialogue, log)
+        yield from _find_speaker_faults(dialogue, sources)
 
 
 def find_lost_answers(
     edition: RenderedEdition, entries: Iterable[Mapping[str, Any]]
 ) -> Iterator[Fault]:
-    """Parts of answers that stand in the evidence and not in the dialogue of the same day."""
+    """Find parts of answers that are in the evidence and not in the dialogue of the same day."""
+    language = get_language(edition.sources.story.language)
     for entry in entries:
         for span in entry["evidence"]:
             day = span["day"]
             if day not in edition.dialogues:
                 continue
-            sentence = edition.texts[day][span["start"] : span["end"]].casefold()
-            dialogue = edition.dialogues[day].casefold()
+            sentence = edition.texts[day][span["start"] : span["end"]]
+            dialogue = edition.dialogues[day]
             for atom in entry["atoms"] or ():
-                if atom.casefold() in sentence and atom.casefold() not in dialogue:
+                is_stated = _contains(sentence, atom, language)
+                if is_stated and not _contains(dialogue, atom, language):
                     yield (
                         f"dialogues/{day:04}.md",
                         f"“{atom}”, an answer to “{entry['question']}”, is not in it",
                     )
 
 
-def _find_shape_faults(dialogue: WrittenDay, sources: WrittenSources) -> Iterator[Fault]:
+def _contains(text: str, atom: str, language: Language) -> bool:
+    """Whether the text has the atom as whole words: 4 is not in 14."""
+    return contains(text, atom) if language.is_spaced else atom in text
+
+
+def _find_text_faults(dialogue: WrittenDay, sources: WrittenSources) -> Iterator[Fault]:
     where = f"{dialogue.file}, line 1"
     try:
         turns = parse_markdown_turns(dialogue.text.strip() + "\n", dialogue.file)
     except Malformed as problem:
         yield where, str(problem)
         return
-    if not _TURNS[0] <= len(turns) <= _TURNS[1]:
-        yield where, f"it has {len(turns)} turns; write {_TURNS[0]} to {_TURNS[1]}"
-    expected = zip(turns, cycle(("user", "assistant")), strict=False)
-    if any(turn.speaker != speaker for turn, speaker in expected):
-        yield where, "the turns do not alternate, user first"
-    if any(not turn.text for turn in turns):
-        yield where, "a turn is empty"
+    for fault in find_shape_faults(turns, _MAX_TURNS):
+        yield where, fault
     if turns and not turns[0].text.startswith("[session: "):
         yield where, "the first turn does not begin with [session: …]"
     words = count_words(dialogue.text, get_language(sources.story.language))
@@ -75,7 +84,10 @@ def _find_shape_faults(dialogue: WrittenDay, sources: WrittenSources) -> Iterato
 
 
 def _find_content_faults(dialogue: WrittenDay, log: WrittenDay) -> Iterator[Fault]:
-    """It has the sessions, the states and the dates of the log, each state in its session."""
+    """Find sessions, states and dates of the log that the dialogue lacks, or has beside them.
+
+    A state belongs to the session in which the log has it.
+    """
     sessions, wanted = dialogue.sessions, log.sessions
     for name in sorted(set(wanted) - set(sessions)):
         yield f"{dialogue.file}, line 1", f"nothing is said in session {name}"
@@ -94,3 +106,22 @@ def _find_content_faults(dialogue: WrittenDay, log: WrittenDay) -> Iterator[Faul
             session = dialogue.find_session(slot.start)
             if (slot.state, session) not in log.statements:
                 yield where, f"{slot.state} is not told in session {session} of the log"
+
+
+def _find_speaker_faults(dialogue: WrittenDay, sources: WrittenSources) -> Iterator[Fault]:
+    """Find speakers who do not take part in the group in which they are named.
+
+    In a session of one person no speaker is named: `Freya: …` is a topic there.
+    """
+    members = {
+        session.id: {word for name in session.participants for word in name.split()}
+        for session in sources.persona.sessions
+        if len(session.participants) > 1
+    }
+    known = {word for name in sources.people for word in name.split()}
+    for turn in _USER_TURN.finditer(dialogue.text):
+        for speaker in _SPEAKER.finditer(dialogue.text, *turn.span(1)):
+            session = dialogue.find_session(speaker.start())
+            if speaker[1] in known - members.get(session or "", known):
+                where = str(dialogue.locate(speaker.start()))
+                yield where, f"{speaker[1]} speaks, and does not take part in session {session}"
