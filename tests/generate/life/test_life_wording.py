@@ -10,6 +10,7 @@ from recall_bench.generate.life.build import build_life_folder
 from recall_bench.generate.life.edition import LifeEdition, play_life
 from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.life.thread_names import ThreadNames, put_month
+from recall_bench.generate.life.wording import find_slips
 from recall_bench.generate.verification.verifier import verify_world
 from recall_bench.generate.world.fact_values import format_month
 from recall_bench.generate.written.question_entries import EntryBuilder
@@ -47,6 +48,38 @@ def edition() -> LifeEdition:
 def test_a_month_stands_before_the_noun(name: str, dated: str) -> None:
     """At the end of a name it would belong to whatever stands there."""
     assert put_month(name, "May 2025") == dated
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("She asked {helper}, [who has the keys|].", "may end in a comma"),
+        ("She asked {helper}, [|who has the keys].", "may end in a comma"),
+        ("She asked {helper}, [who came||who went].", "may end in a comma"),
+        ("Something in the {subject} paper", "“the the share plan” has two articles"),
+        ("She asked {helper}[, who has the keys|].", None),
+        ("She came back; [the reason is that |]{why}.", None),
+        ("She asked {helper}, [who came|who went].", None),
+        ("Something in the {firm} paper", None),
+    ],
+)
+def test_no_wording_can_leave_a_comma_or_a_second_article(text: str, said: str | None) -> None:
+    values = {"subject": ["bad debts", "the share plan"], "firm": ["Elvebro"]}
+
+    found = list(find_slips(text, values))
+
+    assert len(found) == (said is not None)
+    assert said is None or said in found[0]
+
+
+def test_a_slip_in_a_heading_or_a_sentence_is_a_fault_of_the_sources(folder: Path) -> None:
+    change(folder, THREADS, '"Something broken"', '"The {fault} again"')
+    change(folder, THREADS, "[mended|repaired] it [before", "came, [mended it|]. It was [before")
+
+    found = list_faults(folder)
+
+    assert any("“The a broken window latch” has two articles" in each for each in found)
+    assert any("may end in a comma" in each for each in found)
 
 
 def test_a_name_says_only_what_was_stated(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """Wordings that readers found clumsy or unproved, so that no source brings them back."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from recall_bench.core.yaml12 import Key
 from recall_bench.generate.life.agreement import find_clash
@@ -26,6 +26,10 @@ _STUBS = (
     (re.compile(r"\bin the (?:case|matter) of \{it\}"), "names the thread directly"),
     (re.compile(r"^The [^?.]*\{it\}[^?.]*: \w"), "starts with the question, not with its subject"),
 )
+_OPEN_COMMA = re.compile(r"[,;:] ?\[(?:\|[^\[\]]*|[^\[\]]*\|(?:\|[^\[\]]*)?)\](?:[.,;:!?]|$)")
+"""A comma, brackets with an empty alternative, and the end of the clause."""
+_ARTICLE = re.compile(r"(?:the|an?) ")
+_ARTICLE_BEFORE = re.compile(r"\b([Tt]he|[Aa]n?) \{([\w-]+)\}")
 _NESTED = re.compile(r"\b(?:what|that|which) \{it\} (?!is|was|has|had)\w+")
 _PLANNED = re.compile(r"\{(\w[\w-]*)\} (?:will|is to|are to|was asked to|has been asked to)\b")
 _DONE = re.compile(r"^(?:Who|Which \w+|Whose \w+) (?!was|were|had|has|is|of|in|at|on)\w+ ")
@@ -65,9 +69,9 @@ def _check_process(sources: LifeSources, process: LifeProcess) -> Iterator[tuple
     for role, kind in process.on.items():
         values[role] = sources.entities.kinds[kind].names if kind in sources.entities.kinds else []
     for number, step in enumerate(process.steps):
-        for text in _list_texts(step.text):
-            if clash := find_clash(text, values):
-                yield f"“{clash} …” does not agree; reword the sentence", "steps", number
+        for text in (*_list_texts(step.text), *flatten(step.heading)):
+            for message in find_slips(text, values):
+                yield message, "steps", number
 
 
 def _find_name_faults(process: LifeProcess, name: str) -> Iterator[str]:
@@ -120,6 +124,19 @@ def find_stub_faults(wording: str) -> Iterator[str]:
             yield f"“{wording}”: a question {rule}"
 
 
+def find_slips(text: str, values: Mapping[str, list[str]]) -> Iterator[str]:
+    """Find a verb that does not agree, a comma with nothing after it, and two articles in a row."""
+    if clash := find_clash(text, values):
+        yield f"“{clash} …” does not agree; reword the sentence"
+    if _OPEN_COMMA.search(text):
+        yield f"“{text}” may end in a comma; write the comma into the brackets"
+    for article, name in _ARTICLE_BEFORE.findall(text):
+        for value in values.get(name, ()):
+            if _ARTICLE.match(value):
+                yield f"“{article} {value}” has two articles; reword the sentence"
+                break
+
+
 def _find_unproved(process: LifeProcess, asking: ThreadAsking) -> Iterator[str]:
     """A plan that is asked as if it had been executed."""
     for step in process.steps:
@@ -141,8 +158,8 @@ def _check_kind(kind: EntityKind) -> Iterator[tuple[Key, ...]]:
         values["it"] = kind.names
         wordings = [text for _, manner in attribute.tell.list_manners() for text in manner]
         for text in wordings:
-            if clash := find_clash(text, values):
-                yield f"“{clash} …” does not agree; reword the sentence", "attributes", label
+            for message in find_slips(text, values):
+                yield message, "attributes", label
         for name in attribute.ask.__struct_fields__:
             for text in getattr(attribute.ask, name):
                 for message in find_stub_faults(text):
