@@ -84,8 +84,8 @@ def import_run(
     name = re.sub(r"[^\w.-]+", "-", plan.system.name).strip("-.") or "run"
     folder = into or RUNS / f"imported-{name[:60]}-{plan.digest[:8]}"
     _refuse_taken(folder)
-    retelling = EventBuilder(plan, visits, questions, scope)
-    mean = _write_folder(folder, retelling.build_events(files, items))
+    builder = EventBuilder(plan, visits, questions, scope)
+    mean = _write_folder(folder, builder.build_events(files, items))
     return ImportResult(
         folder=str(folder),
         system=plan.system.name,

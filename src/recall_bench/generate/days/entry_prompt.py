@@ -1,4 +1,4 @@
-"""The prompt for one session's entry of one day, and what the entry has to satisfy."""
+"""The prompt for one session's entry of one day, and the requirements for the entry."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ _LENGTHS = {
     DayDensity.BUSY: ("a busy day", "three or four topics", 220, 450),
     DayDensity.DENSE: ("a very full day", "four to six topics", 350, 700),
 }
-_HEARSAY = ("one topic", 30, 100)
-_FEWEST_BY_MATTER = 80, 25
-"""Words for a thread with news, and for one without or something heard of: no day is padded."""
+_MENTION = ("one topic", 30, 100)
+_LEAST_WORDS = 80, 25
+"""The least words for a thread with news, and for any other: a day with little news is short."""
 _THREAD, _HEARD, _SINCE = "thread", "heard of", "since then"
 
 
@@ -54,13 +54,13 @@ class EntryLength:
 def choose_length(session_plan: SessionPlan, day: int) -> EntryLength:
     """The length of an entry; short if the session only mentions arcs of others.
 
-    At least so many words for each thread with news today, and fewer for one without.
+    The least grows with the number of threads, more for those with news today.
     """
     if session_plan.echoes and not session_plan.arcs:
-        return EntryLength(*_HEARSAY[1:])
+        return EntryLength(*_MENTION[1:])
     fewest, most = _LENGTHS[session_plan.density][2:]
     if session_plan.arcs:
-        thread, echo = _FEWEST_BY_MATTER
+        thread, echo = _LEAST_WORDS
         news = sum(has_news(arc, day) for arc in session_plan.arcs)
         others = len(session_plan.arcs) - news + len(session_plan.echoes)
         fewest = min(fewest, thread * news + echo * others)
@@ -100,7 +100,7 @@ def collect_material(
 def build_entry_prompt(
     planned: PlannedDay, session_plan: SessionPlan, blocks: dict[str, str]
 ) -> Prompt:
-    """The prompt; it depends on nothing else."""
+    """Build the prompt from these three alone."""
     marked = fence_blocks(blocks)
     task = _describe_task(planned, session_plan, blocks)
     return Prompt(
@@ -114,7 +114,7 @@ def _describe_task(planned: PlannedDay, session_plan: SessionPlan, blocks: dict[
     mood, count, *_ = _LENGTHS[session_plan.density]
     length = choose_length(session_plan, planned.day)
     if session_plan.echoes and not session_plan.arcs:
-        count = _HEARSAY[0]
+        count = _MENTION[0]
     elif session_plan.arcs:
         count = "one topic or two for each thread"
     first = f"Write the entry of the conversation below for {format_date(planned.at)}."
@@ -141,7 +141,7 @@ def _describe_task(planned: PlannedDay, session_plan: SessionPlan, blocks: dict[
 def _describe_news(
     planned: PlannedDay, session_plan: SessionPlan, blocks: dict[str, str]
 ) -> Iterator[str]:
-    """Say which threads have something to tell today, and what to do with the others."""
+    """List the sentences on threads with news today and on those without."""
     names = {f"{_THREAD} {number}": arc for number, arc in enumerate(session_plan.arcs, start=1)}
     fresh = [name for name, arc in names.items() if name in blocks and has_news(arc, planned.day)]
     others = [name for name in names if name in blocks and name not in fresh]

@@ -1,4 +1,4 @@
-"""Which figures the story has stated about a matter before, so that they are no news later."""
+"""Figures that the story has stated about a matter: stated again, they are no news."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -12,10 +12,10 @@ _YEAR = re.compile(r"(?<=[a-z\d]),? \d{4}$")
 
 
 class FigureHistory:
-    """Every figure with the days on which it was stated, and its matters."""
+    """The days and the matters of each statement, by figure."""
 
     def __init__(self, play: LifePlay) -> None:
-        self._told: dict[str, list[tuple[int, frozenset[str]]]] = {}
+        self._statements: dict[str, list[tuple[int, frozenset[str]]]] = {}
         for entry in play.lives.log:
             self._add(entry.mention, list_state_matters(entry.entity, entry.attribute))
         for thread in play.threads.threads:
@@ -25,13 +25,13 @@ class FigureHistory:
     def _add(self, mention: StateMention, matters: Iterator[str]) -> None:
         if is_figure(mention):
             shown = _drop_year(mention.value.text)
-            self._told.setdefault(shown, []).append((mention.day, frozenset(matters)))
+            self._statements.setdefault(shown, []).append((mention.day, frozenset(matters)))
 
     def is_known(self, shown: str, day: int, matters: Collection[str] | None = None) -> bool:
         """Whether a figure was stated before a day, of one of these matters or of any."""
         return any(
             first_day < day and (matters is None or not known.isdisjoint(matters))
-            for first_day, known in self._told.get(_drop_year(shown), ())
+            for first_day, known in self._statements.get(_drop_year(shown), ())
         )
 
 

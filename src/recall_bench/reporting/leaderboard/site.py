@@ -72,7 +72,7 @@ class SiteFile:
 
 
 def write_site(board: Board, out: Path) -> int:
-    """Write the site and return the number of its files; pages of systems that left are removed."""
+    """Write the site, remove pages of systems without runs, and return the number of files."""
     files = list(list_files(board))
     refuse_foreign_files(out, (INDEX, "board.json", *_FOLDERS))
     current = {out / file.name for file in files}
@@ -105,7 +105,7 @@ def list_files(board: Board) -> Iterator[SiteFile]:
 
 
 def name_file(system: str) -> str:
-    """The file name of a system's page: letters and digits, and a digest where others had to go."""
+    """The file name of a system's page: letters, digits, and a digest if others were replaced."""
     from hashlib import sha256
 
     plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in system.lower())

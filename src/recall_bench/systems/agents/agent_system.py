@@ -221,8 +221,9 @@ class AgentMemory:
         self._scenario = scenario
         self.conversation = conversation
         """The one of all days, or that of the latest day."""
-        self._told = (-1, 0)
-        """A day, and how many of its messages were sent: a busy agent gets the rest later."""
+        self._progress = (-1, 0)
+        """The day of the last message, and how many messages of it were sent: a retry sends the
+        rest."""
         self._is_settled = True
 
     @property
@@ -232,17 +233,17 @@ class AgentMemory:
 
     async def ingest(self, episode: Episode) -> None:
         """Tell the agent an episode."""
-        sent = self._told[1] if self._told[0] == episode.day else 0
+        sent = self._progress[1] if self._progress[0] == episode.day else 0
         if sent == 0 and self._system.settings.conversation is Talk.NEW:
             self.conversation = Conversation(self.conversation.place)
         self._is_settled = False
         messages = tell_episode(episode, self._system.settings.tell)
         for number, text in enumerate(messages[sent:], start=sent + 1):
             await self._tell(text, episode.day)
-            self._told = (episode.day, number)
+            self._progress = (episode.day, number)
 
     async def settle(self) -> None:
-        """Wait for as long as the agent is said to need."""
+        """Wait for the seconds of the setting `settle_s`."""
         if not self._is_settled:
             await anyio.sleep(self._system.settings.settle_s)
         self._is_settled = True
@@ -270,7 +271,7 @@ class AgentMemory:
         """A memory in the same state."""
         place = await self._system.channel.copy_place(self.conversation.place)
         copied = AgentMemory(self._system, self._scenario, self._branch(place))
-        copied._told, copied._is_settled = self._told, self._is_settled
+        copied._progress, copied._is_settled = self._progress, self._is_settled
         return copied
 
     def _branch(self, place: MemoryPlace) -> Conversation:

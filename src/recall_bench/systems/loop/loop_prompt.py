@@ -66,7 +66,7 @@ TASK_INSTRUCTION = (
     "reply.\n"
     "- Reply in the form that the task asks for, and with nothing else."
 )
-"""Takes the place of the instruction for questions."""
+"""Used for tasks in place of the instruction for questions."""
 
 CHOICE_RULE = (
     "- The question offers choices, each after its letter. Reply with the letter of the one that "
@@ -99,7 +99,7 @@ def describe_task(question: Question) -> str:
 
 
 def build_day_instruction(steps: int) -> str:
-    """The instruction for a day, for an agent that may reply so often."""
+    """The instruction for a day, with the number of replies."""
     return DAY_INSTRUCTION.format(steps=steps)
 
 
@@ -110,12 +110,12 @@ def build_question_instruction(question: Question, steps: int) -> str:
 
 
 def build_task_instruction(steps: int) -> str:
-    """The instruction for a task, for an agent that may reply so often."""
+    """The instruction for a task, with the number of replies."""
     return TASK_INSTRUCTION.format(steps=steps)
 
 
 def digest_prompts(*, for_tasks: bool = False) -> str:
-    """The digest of all that we say to a model."""
+    """The digest of all texts that a model gets, except days and questions."""
     asked = (TASK_INSTRUCTION,) if for_tasks else (QUESTION_INSTRUCTION, CHOICE_RULE)
     ours = (DAY_INSTRUCTION, *asked, LAST_NOTE, AGAIN_NOTE)
     texts = (*ours, CONVERSATION_VERSION, TEXT_RULES, NO_TOOLS)
