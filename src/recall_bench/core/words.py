@@ -11,7 +11,7 @@ import unicodedata
 from recall_bench.core.scenario import Truth
 
 ARTICLE = re.compile(r"\b(?:a|an|the)\b")
-_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])")
+_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?!,?\d)")
 _WORD = re.compile(r"(?:(?<![\w.,:/-])-(?=\d))?[^\W_]+(?:(?<=\d)[.,:/](?=\d)[^\W_]+)*")
 _SPELLING = str.maketrans({"'": None, "’": None, "ʼ": None, "−": "-"})
 

@@ -31,6 +31,7 @@ def submission(answer: str, *golds: str) -> Submission:
         ("(12)", "12"),
         ("1,200 people", "1200"),
         ("1200 people", "1,200"),
+        ("It cost £12,000, all told", "£12,000"),
         ("from 5-12 May", "12"),
         ("it is -12 outside", "-12"),
         ("it is −12 outside", "-12"),

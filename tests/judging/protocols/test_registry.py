@@ -21,7 +21,7 @@ RELEASED = {
     ("locomo/official", "1"): "5da01ee3b1de2c83",
     ("longmemeval-v2/official-rules", "2"): "8eb18eae0b5c7899",
     ("longmemeval/official-rules", "1"): "bca2879ae39e96b0",
-    ("match/substring", "1"): "829c060e14b8a116",
+    ("match/substring", "2"): "f86f96410d55794d",
     ("memoryagentbench/official", "2"): "bb0614af56cf7a06",
     ("personamem/official", "1"): "dc517d13497efa3a",
     ("squad/exact", "1"): "9ecc662d44d89386",

@@ -68,7 +68,7 @@ PLAIN = ProtocolCard.declare(
 )
 WORDS = ProtocolCard.declare(
     "match/substring",
-    "1",
+    "2",
     "the words of any gold stand in a row in the answer; NFKC; case folded; apostrophes deleted",
     *MATCHING_RULES,
 )
