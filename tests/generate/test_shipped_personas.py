@@ -1,7 +1,7 @@
 """The six personas that ship: written with care, played to the byte, and proved from their text.
 
-Two are played and examined in full. Four months of the others, with another seed, go through the
-same examination; what they hold and what they are played from is pinned to the byte.
+One long and one short story are played and examined in full. Four months of all, with another seed,
+go through the same examination; what they hold and what they are played from is pinned to the byte.
 """
 
 import json
@@ -38,8 +38,7 @@ PERSONAS = (
     "research-scientist",
 )
 STORIES = [*((name, DEFAULT_ARCS) for name in PERSONAS), ("executive-assistant", "arcs-180d.yaml")]
-IN_FULL = ("er-physician", "executive-assistant")
-"""Those of the demo."""
+IN_FULL = [("er-physician", DEFAULT_ARCS), ("executive-assistant", "arcs-180d.yaml")]
 PINNED = Path(__file__).parent / "shipped_digests.json"
 
 pytestmark = pytest.mark.slow
@@ -63,7 +62,7 @@ def test_the_sources_are_sound(name: str, arcs: str) -> None:
     assert len(isolated) >= (4 if name == "executive-assistant" else 2)
 
 
-@pytest.mark.parametrize(("name", "arcs"), [each for each in STORIES if each[0] in IN_FULL])
+@pytest.mark.parametrize(("name", "arcs"), IN_FULL)
 def test_every_answer_is_derived_from_the_text_again(name: str, arcs: str) -> None:
     folder = materialise(name, arcs, edition=1)
 
@@ -73,9 +72,8 @@ def test_every_answer_is_derived_from_the_text_again(name: str, arcs: str) -> No
     assert report.rederived == report.questions == load_catalogue(1)[name][arcs].questions
 
 
-@pytest.mark.parametrize("name", IN_FULL)
-def test_the_text_and_the_questions_stand_up_to_an_editor(name: str) -> None:
-    folder = materialise(name, DEFAULT_ARCS, edition=1)
+def test_the_text_and_the_questions_stand_up_to_an_editor() -> None:
+    folder = materialise("er-physician", DEFAULT_ARCS, edition=1)
 
     _are_enough(_stands_up(folder, DEFAULT_ARCS))
     assert read_persona(folder).principal is not None

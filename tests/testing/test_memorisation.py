@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.commands import Invoke
 
 KNOWS_THE_RELEASE = '''
@@ -63,10 +61,9 @@ def test_personas_that_no_seed_can_draw_are_named(invoke: Invoke) -> None:
     assert "written by hand" in shown.err
 
 
-@pytest.mark.parametrize("seed", ["7", "8"])
-def test_the_story_of_an_examination_follows_its_seed(invoke: Invoke, seed: str) -> None:
-    first = json.loads(invoke("doctor", "none", "--seed", seed, "--json").out)
+def test_the_story_of_an_examination_follows_its_seed(invoke: Invoke) -> None:
+    first = json.loads(invoke("doctor", "none", "--seed", "7", "--json").out)
     other = json.loads(invoke("doctor", "none", "--json").out)
 
-    assert first["story"].endswith(f"seed 0x{seed}")
+    assert first["story"].endswith("seed 0x7")
     assert first["story"] != other["story"]

@@ -1,4 +1,8 @@
-"""The second editions of 1,000 days that are released: the same bytes, proved and unremarked."""
+"""The second editions of 1,000 days that are released: the same bytes, proved and unremarked.
+
+Those of the demo are proved again. The others are built, and have the bytes that `world release`
+proved before it wrote their digests.
+"""
 
 from collections import Counter
 
@@ -19,6 +23,9 @@ RELEASED = [
     if DEFAULT_ARCS in stories and DEFAULT_ARCS in find_lives(SOURCES / persona)
 ]
 
+IN_FULL = ("er-physician", "executive-assistant")
+"""Those of the demo."""
+
 pytestmark = pytest.mark.slow
 
 
@@ -26,9 +33,14 @@ def test_some_are_released() -> None:
     assert RELEASED
 
 
-@pytest.mark.parametrize("name", RELEASED)
-def test_a_released_edition_is_proved_and_unremarked(name: str) -> None:
+@pytest.mark.parametrize("name", [each for each in RELEASED if each not in IN_FULL])
+def test_a_released_edition_has_the_bytes_that_were_proved(name: str) -> None:
     """A change of the engine or of the sources is noticed here: the digest is another one."""
+    assert materialise(name, DEFAULT_ARCS, edition=2).is_dir()
+
+
+@pytest.mark.parametrize("name", IN_FULL)
+def test_a_released_edition_is_proved_and_unremarked(name: str) -> None:
     folder = materialise(name, DEFAULT_ARCS, edition=2)
     proof = verify_world(folder, DEFAULT_ARCS)
     lint = lint_story(folder, arcs=DEFAULT_ARCS)
