@@ -51,6 +51,13 @@ NUMBER_WORDS_PATTERN = (
 )
 """Matches a number in words; case-insensitive if the pattern is."""
 
+_AFTER_POWER = rf"(?:,?\s(?:and\s)?{_UP_TO_999})?"
+A_HUNDRED_PATTERN = (
+    rf"(?:hundred\b(?:\s(?:and\s)?{_UP_TO_99})?(?:\s{POWER_PATTERN}{_AFTER_POWER})?"
+    rf"|{POWER_PATTERN}{_AFTER_POWER})"
+)
+"""Matches what follows the article in `a hundred and fifty` and `a thousand two hundred`."""
+
 NUMBER_WORDS_START = "[OTFSENotfsen]|[Dd]oz|[Zz]er"
 """The first letters of every number in words."""
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from recall_bench.core.number_words import (
+    A_HUNDRED_PATTERN,
     GROUP_WORDS,
     NUMBER_WORDS,
     NUMBER_WORDS_PATTERN,
@@ -173,12 +174,16 @@ _METRES_OR_MILLIONS = "m?"
 _UNIT = (
     r"(?:%|°\s?[cf]\b|°|(?:(?:kilomet(?:re|er)|mile)s?\s(?:per|an)\shour|km/h|kph|mph)\b|(?:percentage\spoint|basis\spoint|dollar|euro|pound|(?:swiss\s)?franc"
     r"|(?:milli)?second|sec|min(?:ute)?|hr|hour|day|week|wk|month|year|yr|(?:kilo|milli)?gram(?:me)?"
-    r"|kilo|tonne|(?:kilo|mega|giga|tera)byte|fortnight|decade|gallon|pint|mile|inch|ounce|yard|acre|hectare|cubic\smet(?:re|er)|(?:kilo|centi|milli)?met(?:re|er)|(?:milli)?lit(?:re|er))s?\b|feet\b|foot\b|inches\b|pence\b|cents?\b"
+    r"|kilo|tonne|(?:kilo|mega|giga|tera)byte|fortnight|decade|gallon|pint|mile|inch|ounce|yard|acre|hectare|cubic\smet(?:re|er)|(?:kilo|centi|milli|micro)?met(?:re|er)|micron|microgram|(?:milli|centi|deci|micro)?lit(?:re|er))s?\b|feet\b|foot\b|inches\b|pence\b|cents?\b"
     r"|degrees?\s(?:celsius|fahrenheit|[cf])\b"
-    r"|(?:per\s?cent|pct|bps?|times|usd|eur|gbp|chf|x|st|nd|rd|th|kg|mg|ml|km|cm|mm|ms|kb|mb|gb|tb|lbs?|oz|ft|(?-i:(?<=\d)p)|h"
+    r"|(?:per\s?cent|pct|bps?|times|usd|eur|gbp|chf|x|st|nd|rd|th|kg|mg|mcg|[µμu]g|ml|[cd]l|[µμu]l|[µμ]m|km|cm|mm|ms|kb|mb|gb|tb|lbs?|oz|ft|(?-i:(?<=\d)p)|h"
     r"|(?<=\s)s|(?<=\s)g|(?<=\d)g|(?<=\s)l|(?<=\d)l)\b|[€£])"
 )
 _DURATION_UNIT = r"(?:minute|hour|day|week|month|year)"
+_HALVED = (
+    rf"{_DURATION_UNIT}|(?:milli)?lit(?:re|er)|(?:kilo)?met(?:re|er)|kilo(?:gram)?"
+    rf"|{'|'.join(POWER_WORDS)}"
+)
 _NUMBER = (
     r"(?:\d{1,3}(?:\.\d{3})+,\d\d?(?!\d)|[1-9]\d{0,2}(?:['\s]\d{3})+(?:[.,]\d\d?)?(?![\d:])"
     rf"|{NUMBER_PATTERN})"
@@ -236,7 +241,8 @@ _VALUES = re.compile(
         | (?P<fortnight>(?:an?|one)\s(fortnight|decade)\b)
         | (?P<quarter_of>(?:a\s)?quarter\sof\san?\s({_UNIT}))
         | (?P<half_dozen>half\sa\sdozen\b)
-        | (?P<half_of>half\san?\s({_DURATION_UNIT})\b)
+        | (?P<half_of>half\san?\s((?:{_HALVED})\b))
+        | (?P<a_hundred>(?=a\s[htmb])(?<!of\s)a\s({A_HUNDRED_PATTERN})(?:[\s-]({_UNIT}))?)
         | (?P<one_and_half>(?:an?|one)\s({_DURATION_UNIT})\sand\sa\shalf\b)
         | (?P<share>(an?|one|half)\s({_SHARE})\b(?=\sof\b|[^\w]*$|[.,;:)]))
         | (?P<half_share>half(?=\sof\b|\sthe\b)))
@@ -298,7 +304,8 @@ _PLAIN_END = re.compile(r'$|[,;:!?)\]"](?!\d)|\.(?=$|\s\D)| ([A-Za-z]+)(?!\w)')
 _CONTINUATIONS = frozenset(
     """
     thousand million billion mm mn bn k m b and a an am p pm o in at of cubic swiss basis percentage
-    per percent pct bp times usd eur gbp chf x st nd rd th kg mg ml km cm mm ms mb gb tb h hrs s g l
+    per percent pct bp times usd eur gbp chf x st nd rd th kg mg mcg µg μg ug
+    ml cl dl µl μl ul µm μm km cm mm ms mb gb tb h hrs s g l
     degree degrees feet inches pence lb lbs oz ft kb kph mph min mins sec secs hr wk wks
     yr yrs kilo kilos
     """.split()
@@ -488,6 +495,11 @@ def _make_ratio(top: str, bottom: str) -> ValueAtom:
     return ValueAtom(FRACTION, value, value)
 
 
+def _make_half(of: str) -> ValueAtom:
+    power = POWER_WORDS.get(of.lower())
+    return _make_quantity(power / 2, None) if power else _make_quantity(0.5, of)
+
+
 def _make_quantity(number: float, unit: str | None) -> ValueAtom:
     core = f"{number:.12g}"
     if not unit or unit == "°":
@@ -552,7 +564,8 @@ _READERS: dict[str, Callable[[_Groups], ValueAtom]] = {
         (parse_number_words(g[0]) + 0.5) * POWER_WORDS[g[1].lower()], g[2]
     ),
     "hours_minutes": lambda g: _make_quantity(60 * float(g[0]) + float(g[1]), "minute"),
-    "half_of": lambda g: _make_quantity(0.5, g[0]),
+    "half_of": lambda g: _make_half(g[0]),
+    "a_hundred": lambda g: _make_quantity(parse_number_words(f"one {g[0]}"), g[1]),
     "one_and_half": lambda g: _make_quantity(1.5, g[0]),
     "oclock": lambda g: _make_clock(g[0], "00", g[1]),
     "point_clock": lambda g: _make_clock(g[0], g[1], g[2]),

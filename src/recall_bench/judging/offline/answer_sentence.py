@@ -19,7 +19,7 @@ FOREIGN_ALLOWED = 1
 RELEVANCE_SHARE = 0.5
 """A sentence counts beside a better one if it shares this part of the words that one shares."""
 
-_FRAME = frozenset(
+FRAME = frozenset(
     """
     accord afraid among amount answer ask awar bear believ best came case check clear clock come
     compar conclud correct count date day detail document enter entri evid exact fact fall far
@@ -76,7 +76,7 @@ def weigh_sentences(
     found = []
     dates = [line.dated for line in account.lines for _ in line.sentences]
     for place, (text, contents) in enumerate(zip(account.sentences, account.passages, strict=True)):
-        foreign = {stem for stem in contents.stems - own - _FRAME if "'" not in stem}
+        foreign = {stem for stem in contents.stems - own - FRAME if "'" not in stem}
         marked = _MARKED.search(text)
         shared = len(contents.stems & question)
         is_direct = marked is not None or len(foreign) <= max(FOREIGN_ALLOWED, shared)
@@ -101,7 +101,7 @@ def weigh_sentences(
 def is_about_itself(account: AnswerContents, question: frozenset[str]) -> bool:
     """Whether an answer speaks only of itself or of the asker."""
     contents = account.contents
-    foreign = {stem for stem in contents.stems - question - _FRAME if "'" not in stem}
+    foreign = {stem for stem in contents.stems - question - FRAME if "'" not in stem}
     return (
         len(foreign) <= OWN_WORDS
         and not contents.values

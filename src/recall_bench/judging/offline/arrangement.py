@@ -7,10 +7,13 @@ relations between neighbours ("x happened after y"), else from the order of ment
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
+from recall_bench.core.values import DATE, locate_values
 from recall_bench.judging.offline.contents import ContentReader
+from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import find_places
+from recall_bench.judging.offline.relations import find_mentions
 from recall_bench.judging.offline.required_part import NEARLY_STATED, RequiredPart
 
 _VERB = (
@@ -34,12 +37,17 @@ _FIRST_AFTER = re.compile(
 )
 _LAST_AFTER = re.compile(
     rf"^\W*{_VERB}{{0,3}}(?:the\s+)?(?:very\s+)?(?:last\b(?!\s{_STEP})|latest\b"
-    r"|later\b(?! than)"
-    r"|at the (?:very )?end\b|afterwards?\b|after (?:that|it|this)\b|final(?:ly)?\b"
-    r"|(?:closed|concluded|finished|ended|followed|brought up the rear|wound up)\b"
+    r"|at the (?:very )?end\b|final(?:ly)?\b"
+    r"|(?:closed|concluded|finished|ended|brought up the rear|wound up)\b"
     r"(?=\W*(?:$|[,;.]|and\b|it\b)))",
     re.IGNORECASE,
 )
+_LATER_AFTER = re.compile(
+    rf"^\W*{_VERB}{{0,3}}(?:later\b(?! than)|afterwards?\b|after (?:that|it|this)\b"
+    r"|followed\b(?=\W*(?:$|[,;.]|and\b|it\b)))",
+    re.IGNORECASE,
+)
+"""Later than the one before it: the last, where there are but two."""
 _NTH_AFTER = re.compile(
     rf"^\W*{_VERB}{{0,3}}(?:the\s+)?(second|third|fourth|fifth)\b", re.IGNORECASE
 )
@@ -80,29 +88,77 @@ class _OrderMention:
     end: int
 
 
-def arrange(things: Sequence[RequiredPart], text: str, reader: ContentReader) -> Arrangement:
-    """The order in which a text puts the things it mentions."""
-    mentions = _find_mentions(things, text, reader)
+def arrange(
+    things: Sequence[RequiredPart],
+    text: str,
+    reader: ContentReader,
+    distinct: Sequence[frozenset[str]] = (),
+) -> Arrangement:
+    """The order in which a text puts the things it mentions.
+
+    `distinct` are the words by which question and reference tell each thing from the others.
+    """
+    mentions = _find_mentions(things, text, reader, distinct)
     if not mentions:
         return Arrangement(())
     places = _find_places(mentions, text, len(things))
     stated = tuple(dict.fromkeys(mention.number for mention in mentions))
     if len(stated) == 1:
         return Arrangement(stated, is_placed_last=places.get(stated[0], 0) > 0)
+    dated = _sort_by_date(mentions, text)
+    if dated is not None:
+        return Arrangement(dated)
     related = _apply_relations(mentions, text, stated)
     if places and len(set(places.values())) == len(places):
         return Arrangement(_fill_places(related, places, len(things)))
     return Arrangement(related)
 
 
+_STORY_DAY = re.compile(r"\bday (\d{1,4})\b", re.IGNORECASE)
+
+
+def _sort_by_date(mentions: list[_OrderMention], text: str) -> tuple[int, ...] | None:
+    """The things by the dates that stand beside them; None unless each has one of its own."""
+    first = list({mention.number: mention for mention in reversed(mentions)}.values())[::-1]
+    if len(first) != len(mentions):
+        return None
+    dates = [
+        *((m.start(), m.end(), (0, m[1].zfill(4))) for m in _STORY_DAY.finditer(text)),
+        *(
+            (start, end, (1, atom.core))
+            for atom, start, end in locate_values(text)
+            if atom.kind == DATE
+        ),
+    ]
+    if len(dates) != len(first) or len({date for _, _, date in dates}) != len(dates):
+        return None
+    dates.sort()
+    opens = [date[1] <= mention.start for date, mention in zip(dates, first, strict=True)]
+    spans = sorted([(m.start, m.end) for m in first] + [(start, end) for start, end, _ in dates])
+    is_alternate = all((spans[2 * n][0] == dates[n][0]) is opens[0] for n in range(len(first)))
+    if not is_alternate or len({date[0] for _, _, date in dates}) != 1:
+        return None
+    ranked = sorted(
+        zip((date for _, _, date in dates), first, strict=True), key=lambda pair: pair[0]
+    )
+    return tuple(mention.number for _, mention in ranked)
+
+
 def _find_mentions(
-    things: Sequence[RequiredPart], text: str, reader: ContentReader
+    things: Sequence[RequiredPart],
+    text: str,
+    reader: ContentReader,
+    distinct: Sequence[frozenset[str]] = (),
 ) -> list[_OrderMention]:
     """The mentions in order: by the thing's own words, else by its number, else by its meaning."""
     found: list[_OrderMention] = []
     for number, thing in enumerate(things):
         rest = [other.text for other in things if other is not thing]
-        places = [place for one in thing.spellings for place in find_places(one, text)]
+        places = (
+            find_mentions(thing, text, reader)
+            if thing.value is not None
+            else [place for one in thing.spellings for place in find_places(one, text)]
+        )
         places = places or [
             place for one in _find_numbers(thing, rest) for place in find_places(one, text)
         ]
@@ -113,12 +169,26 @@ def _find_mentions(
             or _find_by_words(thing, rest, text, reader)
         )
         found += [_OrderMention(number, *place) for place in places]
+    if distinct and len({mention.number for mention in found}) < len(things):
+        found += _find_by_distinct_words(found, distinct, text, reader)
     found.sort(key=lambda mention: (mention.start, -mention.end))
     apart: list[_OrderMention] = []
     for mention in found:
         if not apart or mention.start >= apart[-1].end:
             apart.append(mention)
     return apart
+
+
+def is_sequence_stated(
+    things: Sequence[RequiredPart], text: str, reader: ContentReader
+) -> bool | None:
+    """Whether a text goes through things of which one comes twice; None if it does not name all."""
+    texts = [thing.text for thing in things]
+    wanted = [texts.index(text) for text in texts]
+    mentions = _find_mentions([things[number] for number in dict.fromkeys(wanted)], text, reader)
+    names = list(dict.fromkeys(wanted))
+    found = [number for number, _ in groupby(names[mention.number] for mention in mentions)]
+    return found == wanted if set(found) == set(wanted) else None
 
 
 def _find_numbers(thing: RequiredPart, others: Sequence[str]) -> list[str]:
@@ -166,6 +236,29 @@ def _find_by_words(
     return [_narrow(best[1], text, own, reader)] if best else []
 
 
+def _find_by_distinct_words(
+    found: Sequence[_OrderMention],
+    distinct: Sequence[frozenset[str]],
+    text: str,
+    reader: ContentReader,
+) -> list[_OrderMention]:
+    """The things that were not found, each where words stand that only it is described with."""
+    located = reader.locate_tokens(text)
+    taken = [(mention.start, mention.end) for mention in found]
+    known = {mention.number for mention in found}
+    more: list[_OrderMention] = []
+    for number, words in enumerate(distinct):
+        inside = [
+            (start, end)
+            for token, start, end in located
+            if number not in known
+            and (token in words or not words.isdisjoint(load_lexicon().find_same(token)))
+            and not any(first < end and start < last for first, last in taken)
+        ]
+        more += [_OrderMention(number, *place) for place in inside[:1]]
+    return more
+
+
 _PREPOSITION = re.compile(r"\s(?:of|for|to|in|at|from|with|on|by|about|into)\s")
 
 
@@ -181,6 +274,15 @@ def _narrow(
     return (inside[0][0], inside[-1][1]) if inside else span
 
 
+_CUE_OF_NEXT = re.compile(
+    r"^(?:'s)?(?:\s[\w'-]+){0,4}?(?:[,;.:]\s(?:and\s|but\s)?|\sand\s)(?:the\s)?"
+    r"(?:first|second|third|fourth|fifth|last(?:ly)?|finally|later|earlier|already"
+    r"|after (?:that|this|it)|afterwards?)\b(?![,;.]|\s(?:and|came|was|is)\b)[^,;.:\n]*$",
+    re.IGNORECASE,
+)
+"""Words that place the thing after them: ", and last the yes for"."""
+
+
 def _find_places(mentions: list[_OrderMention], text: str, total: int) -> dict[int, int]:
     """The places stated outright, by thing. Words between two things describe one of them."""
     places: dict[int, int] = {}
@@ -188,7 +290,8 @@ def _find_places(mentions: list[_OrderMention], text: str, total: int) -> dict[i
     before = text[: mentions[0].start]
     for mention, start in zip(mentions, starts, strict=True):
         after = text[mention.end : start]
-        place = _read_place_after(after, total)
+        is_cue_of_next = start < len(text) and _CUE_OF_NEXT.match(after) is not None
+        place = None if is_cue_of_next else _read_place_after(after, total)
         before, said_before = ("" if place is not None else after), before
         if place is None:
             place = _read_place_before(said_before, total)
@@ -197,12 +300,22 @@ def _find_places(mentions: list[_OrderMention], text: str, total: int) -> dict[i
     return places
 
 
+_PLACE_CLOSES = re.compile(
+    r"^(?:'s)?(?:\s(?!then\b|before\b|after\b)[\w'-]+){1,5}?\s(?:(?P<first>first)|last|at the end)"
+    r"(?=\s*(?:[,;.]|$)|\sand\b)",
+    re.IGNORECASE,
+)
+"""A place at the end of a thing's own clause: "went out first,"."""
+
+
 def _read_place_after(words: str, total: int) -> int | None:
     if match := _NTH_AFTER.search(words):
         return _NTH[match[1].lower()]
+    if closes := _PLACE_CLOSES.match(words):
+        return 0 if closes["first"] else total - 1
     if _FIRST_AFTER.search(words):
         return 0
-    if _LAST_AFTER.search(words):
+    if _LAST_AFTER.search(words) or (total == 2 and _LATER_AFTER.search(words)):
         return total - 1
     return 1 if total == 3 and _MIDDLE_AFTER.search(words) else None
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from recall_bench.core.scenario import Disclosure, Expects, Item
 from recall_bench.core.text import load_stemmer, normalise, split_sentences
 from recall_bench.core.values import DATE, find_values
+from recall_bench.judging.offline.answer_forms import AnswerForms
 from recall_bench.judging.offline.contents import (
     ContentReader,
     TextContents,
@@ -65,6 +66,8 @@ class GradingCase:
     """Whether the first of two events was before or after the second, where that is asked."""
     claim: Relation | None
     """What a yes-or-no question says of two sides: who gave whom something."""
+    forms: AnswerForms | None
+    """Short forms of what the truth lists."""
     secrets: tuple[RequiredPart, ...]
     """Withheld values and canaries of the dataset."""
     short_secrets: frozenset[str]
@@ -105,7 +108,8 @@ class GradingCase:
         truth = self.item.truth
         if truth.atoms and truth.atoms[0].lower() in _SIDES:
             return truth.atoms[0].lower() == "no"
-        return read_stance(normalise(truth.reference)).polarity is Polarity.NO
+        is_no = read_stance(normalise(truth.reference)).polarity is Polarity.NO
+        return is_no and is_polar(normalise(self.item.text))
 
     @property
     def has_secrets(self) -> bool:
@@ -136,6 +140,7 @@ def prepare_case(item: Item, reader: ContentReader) -> GradingCase:
         gist=_make_gist(item, right, reader),
         relation=read_time_relation(normalise(item.text), normalise(item.truth.reference), reader),
         claim=_read_claim(normalise(item.text), reader) if takes_side else None,
+        forms=AnswerForms.build(normalise(item.text), map(normalise, item.truth.atoms)),
         secrets=tuple(
             make_required_part(normalise(secret), (), (), reader)
             for secret in (*item.truth.withheld, *item.truth.canaries)

@@ -30,9 +30,10 @@ _NOT_NAMES = (
     | frozenset(ROUND_NUMBERS)
 )
 _GOES_ON = re.compile(r"'s|\s?[A-Z][\w.]")
-_DENIAL_CUES = ("ot ", "o longer ", "ather than ", "nstead of ")
+_DENIAL_CUES = ("ot ", "n't ", "o longer ", "ather than ", "nstead of ")
 _DENIED_NAME = re.compile(
-    r"\b(?:[Nn]ot|no longer|[Rr]ather than|[Ii]nstead of)\s(?:(?:by|to|with|for|from|the)\s)?"
+    r"\b(?:[Nn]ot|(?:was|is|were)n't|no longer|[Rr]ather than|[Ii]nstead of)\s(?:(?:by|to|with|for"
+    r"|from|the)\s)?"
     r"[A-Z][\w'-]*(?:\s[A-Z][\w'-]*){0,3}"
 )
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from recall_bench.core.foreign_text import guess_language
+from recall_bench.core.text import split_sentences
 from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
 from recall_bench.judging.offline.answer_sentence import (
     AnswerSentence,
@@ -19,9 +20,7 @@ from recall_bench.judging.offline.answer_sentence import (
     select_deciding,
     weigh_sentences,
 )
-from recall_bench.judging.offline.arrangement import (
-    arrange,
-)
+from recall_bench.judging.offline.arrangement import arrange, is_sequence_stated
 from recall_bench.judging.offline.choice import OpposedChoice
 from recall_bench.judging.offline.commitment import (
     is_one_name_of_many,
@@ -44,6 +43,7 @@ from recall_bench.judging.offline.hedging import (
 from recall_bench.judging.offline.past_values import is_given_as_past, is_total, list_past_values
 from recall_bench.judging.offline.relations import (
     HARD_CLAUSE,
+    NameLabels,
     PartLabels,
     find_mentions,
     find_opposite,
@@ -56,8 +56,11 @@ from recall_bench.judging.offline.relations import (
     split_clauses,
 )
 from recall_bench.judging.offline.required_part import RequiredPart
-from recall_bench.judging.offline.speakers import find_other_speaker
+from recall_bench.judging.offline.speakers import find_other_speaker, is_object_exchanged
+from recall_bench.judging.offline.successors import find_successor
+from recall_bench.judging.offline.time_order import is_order_exchanged
 from recall_bench.judging.offline.value_claims import (
+    find_main_rival,
     find_other_period,
     find_turned_word,
     is_progress_changed,
@@ -131,7 +134,9 @@ class ExactTruth:
     """The stems of the truth and of the other candidates."""
     reader: ContentReader
     labels: PartLabels | None
-    """What belongs to which part."""
+    """What belongs to which part,"""
+    name_labels: NameLabels | None
+    """and to which of two names of the reference."""
     actors: tuple[RequiredPart, ...]
     """Two that the reference puts into a relation,"""
     roles: tuple[int, int] | None
@@ -144,6 +149,8 @@ class ExactTruth:
     """The question and the reference, normalised."""
     choice: OpposedChoice | None
     """A word and its opposite that the question offers."""
+    distinct: tuple[frozenset[str], ...] = ()
+    """For an order: the words by which question and reference tell each thing from the others."""
 
     def compare(self, account: AnswerContents) -> ExactCoverage:
         """Compare an answer with what is required."""
@@ -232,6 +239,8 @@ class ExactTruth:
             return "the range reversed"
         if is_progress_changed(self.required, reference, text, reader):
             return "the values in another order"
+        if is_order_exchanged(self.required, self.texts, text, reader):
+            return "the earlier for the later"
         if self.relation is not None and self.relation.is_reversed(text, reader):
             return "sides exchanged"
         if self.asked_relation and self.asked_relation.is_role_reversed(text, reader):
@@ -247,6 +256,10 @@ class ExactTruth:
             return period
         if is_comparison_reversed(question, part, text, reader):
             return "the opposite of what is asked for"
+        rivals = (find_main_rival(part, each, reader) for each in split_sentences(text))
+        rival = next((each for each in rivals if each), None)
+        if rival is not None:
+            return rival
         is_exchanged = is_origin_exchanged(reference, part, text, reader)
         return "from instead of to" if is_exchanged else None
 
@@ -256,8 +269,11 @@ class ExactTruth:
         extra = find_extra_entry(parts, account, self._known_words, reader)
         if extra is not None:
             return f"{extra} too many"
-        if self.labels is not None:
-            return self.labels.find_swap(parts, account, reader)
+        swap = self.labels.find_swap(parts, account, reader) if self.labels else None
+        if swap is None and self.name_labels is not None and not account.is_quoting:
+            swap = self.name_labels.find_swap(account, reader)
+        if swap is not None or self.labels is not None:
+            return swap
         if len(parts) != 1:
             return None
         return self._find_other_person(parts[0], account)
@@ -269,6 +285,11 @@ class ExactTruth:
             return f"{part.text} spoken to"
         if account.is_quoting:
             return None
+        if is_object_exchanged(question, part, account.text, reader):
+            return "the one for the other"
+        successor = find_successor(question, part, account.text, reader)
+        if successor is not None:
+            return successor
         speaker = find_other_speaker(question, part, account.text, reader)
         if speaker is not None or self._is_direct(part, account):
             return speaker
@@ -507,9 +528,12 @@ class ExactTruth:
 
     def _compare_order(self, account: AnswerContents) -> ExactCoverage:
         things = (*self.required, *self.distractors)
+        if len({part.text for part in self.required}) < len(self.required):
+            return self._compare_sequence(account)
         if self._is_order_open(things, account):
             return ExactCoverage(0.0, tuple(part.text for part in self.required))
-        order = arrange(things, account.text, self.reader)
+        text = self._remove_asked_firsts(account.text)
+        order = arrange(things, text, self.reader, self.distinct)
         if len(self.required) == 1:
             first = order.order[:1]
             is_other_last = first == (1,) and order.is_placed_last
@@ -527,6 +551,28 @@ class ExactTruth:
             is_disordered=stated != sorted(stated),
         )
 
+    def _remove_asked_firsts(self, text: str) -> str:
+        """A text without "first" where that is a part of what the question names: "my first jog".
+
+        The words stay in their places.
+        """
+        named = _FIRST_OF_KIND.findall(self.texts[0])
+        if not named:
+            return text
+        nouns = "|".join(map(re.escape, named))
+        return re.sub(
+            rf"\b(?:first|last)(?=\s(?:{nouns})\b)",
+            lambda found: "_" * len(found[0]),
+            text,
+            flags=re.IGNORECASE,
+        )
+
+    def _compare_sequence(self, account: AnswerContents) -> ExactCoverage:
+        """An answer to a question for an order in which something comes back."""
+        is_right = is_sequence_stated(self.required, account.text, self.reader)
+        missing = () if is_right else (self.required[-1].text,)
+        return ExactCoverage(float(is_right or 0), missing, is_disordered=is_right is False)
+
     def _is_order_open(self, things: Sequence[RequiredPart], account: AnswerContents) -> bool:
         """Whether an answer only names the candidates, and does not say which comes first."""
         spans = sorted(
@@ -543,6 +589,10 @@ class ExactTruth:
         return _TIME_WORD.search(outside) is None
 
 
+_FIRST_OF_KIND = re.compile(
+    r"\b(?:my|our|the|his|her|their|its|'s)\s(?:first|last)\s(?!of\b|to\b|time\b|one\b)(\w+)",
+    re.IGNORECASE,
+)
 _ASKS_NOW = re.compile(
     r"\b(?:now|currently|at (?:the moment|present|last)|today|in the end|finally|latest|these days"
     r"|nowadays|eventually)\b",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from recall_bench.core.scenario import Item
 from recall_bench.core.text import STOPWORDS, load_stemmer, normalise
+from recall_bench.judging.offline.answer_sentence import FRAME
 from recall_bench.judging.offline.arrangement import find_alternative, name_options, remove_place
 from recall_bench.judging.offline.choice import OpposedChoice
 from recall_bench.judging.offline.contents import ContentReader, TextContents
@@ -12,13 +13,22 @@ from recall_bench.judging.offline.direction import Relation
 from recall_bench.judging.offline.exact import ExactTruth
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import level_text, make_literal
-from recall_bench.judging.offline.relations import PartLabels, find_actors, find_roles
+from recall_bench.judging.offline.relations import (
+    NameLabels,
+    PartLabels,
+    cut_segments,
+    find_actors,
+    find_mentions,
+    find_roles,
+)
 from recall_bench.judging.offline.required_part import TITLES, RequiredPart, make_required_part
 from recall_bench.judging.offline.stance import is_polar, read_stance
 
 SIDES = frozenset({"yes", "no"})
 _SEQUENCE = re.compile(
-    r"\b(?:in (?:what|which) order|in order|sequence|chronolog\w+)\b", re.IGNORECASE
+    r"\b(?:in (?:what|which) order|in order|(?:the|right|what) order of (?:the|our|my)|sequence"
+    r"|chronolog\w+)\b",
+    re.IGNORECASE,
 )
 _ORDER = re.compile(
     r"\b(?:order|sequence|first|last|earl(?:y|ier|iest)|late(?:r|st)|sooner|before|after)\b",
@@ -79,6 +89,34 @@ def _asks_order(asked: str, things: Sequence[RequiredPart]) -> bool:
     return bool(things) and is_listed and _ORDER.search(asked) is not None
 
 
+_LISTED = re.compile(r"[,;:?.](?=\s|$)|\sand\s|\s(?:did|came|come|were|was)\s")
+
+
+def _find_distinct_words(
+    things: Sequence[RequiredPart], reference: str, asked: str, reader: ContentReader
+) -> tuple[frozenset[str], ...]:
+    """The words that the reference and the question's list have for one thing and for no other."""
+    places = [find_mentions(thing, reference, reader) for thing in things]
+    if len(things) < 2 or not all(places):
+        return ()
+    segments = cut_segments(reference, [each[0] for each in places])
+    own = [set(reader.read_phrase(reference[start:end]).content) for start, end in segments]
+    names = [
+        content
+        for name in _LISTED.split(asked)
+        if name and (content := reader.read_phrase(name).content)
+    ]
+    for words in own:
+        reached = [len(words & name) for name in names]
+        best = max(reached, default=0)
+        if best and reached.count(best) == 1:
+            words.update(names[reached.index(best)])
+    return tuple(
+        frozenset(words - FRAME).difference(*(other for other in own if other is not words))
+        for words in own
+    )
+
+
 def make_exact_truth(
     item: Item, question: TextContents, reader: ContentReader
 ) -> ExactTruth | None:
@@ -132,10 +170,12 @@ def make_exact_truth(
         stems=frozenset().union(*(reader.read(normalise(text)).stems for text in texts)),
         reader=reader,
         labels=PartLabels.build(things, reference, asked, reader),
+        name_labels=NameLabels.build(reference, asked, reader),
         actors=actors,
         roles=find_roles(reference, actors, reader) if actors else None,
         relation=Relation.build(reference, reader),
         asked_relation=Relation.build(asked[:1].lower() + asked[1:], reader),
         texts=(asked, reference),
         choice=OpposedChoice.build(asked, things[0].text) if len(things) == 1 else None,
+        distinct=_find_distinct_words(things, reference, asked, reader) if is_order else (),
     )

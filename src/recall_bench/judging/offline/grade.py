@@ -44,6 +44,7 @@ from recall_bench.judging.offline.side import (
     find_side,
     guesses_all_the_same,
     is_plain_yes,
+    names_other_substitute,
     takes_both_sides,
 )
 from recall_bench.judging.offline.stance import (
@@ -292,6 +293,14 @@ def _grade_abstention(
     abstains = reading.stance.is_non_answer or find_side(case, account, reading) is Polarity.NO
     if abstains and is_bare_side(account.text) and not is_polar(normalise(case.item.text)):
         return RuleGrade(0.0, 0.0, "says no, where nothing is asked that has a side")
+    if abstains and names_other_substitute(case, account):
+        return RuleGrade(
+            0.0,
+            0.0,
+            "rightly says no, and puts another in the place",
+            is_contradicted=True,
+            findings=(Finding.CONTRADICTION,),
+        )
     if abstains and not (case.is_unknown and guesses_all_the_same(case, account)):
         recall = 1.0 if case.exact else _measure_details(find_best_match(case, account))
         return RuleGrade(

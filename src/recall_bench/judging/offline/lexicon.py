@@ -81,6 +81,15 @@ _CONTRARY_GROUPS = (
 """Words that cannot both be said of one change: "brought forward" is not "put off"."""
 _STANCE_GROUPS = 2
 """The first groups are stances of a person; the others are changes and states."""
+_RANK_GROUPS = (
+    ("first", "last"),
+    ("more higher greater bigger larger", "less lower fewer smaller"),
+    ("most highest", "least lowest fewest"),
+    ("longer", "shorter"),
+    ("earlier sooner", "later"),
+    ("above", "below"),
+)
+"""Words that cannot both be said of one thing in one comparison."""
 _ALIKE_GROUPS = 6
 """The first groups are also lists of words that are alike; the others are only opposites."""
 
@@ -102,6 +111,7 @@ class Lexicon:
                 self._near[concept].append(word)
         self._alike, self._opposed = _index_groups(_OPPOSITE_GROUPS)
         self._contrary = _index_groups(_CONTRARY_GROUPS)[1]
+        self._contrary_ranks = _index_groups(_RANK_GROUPS)[1]
         self._contrary_stances = _index_groups(_CONTRARY_GROUPS[:_STANCE_GROUPS])[1]
         self.find_alike = lru_cache(maxsize=8192)(self._find_alike)
         self.find_same = lru_cache(maxsize=8192)(self._find_same)
@@ -134,7 +144,7 @@ class Lexicon:
     def find_contrary(self, word: str, *, of_stances: bool = False) -> frozenset[str]:
         """The stems that turn round what a stem says of a change, a state or a person's stance."""
         contrary = self._contrary_stances if of_stances else self._contrary
-        return frozenset(contrary.get(word, ()))
+        return frozenset(contrary.get(word, ())).union(self._contrary_ranks.get(word, ()))
 
     def _find_opposites(self, word: str) -> frozenset[str]:
         """The stems that mean the opposite of a stem."""

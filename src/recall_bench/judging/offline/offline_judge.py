@@ -143,7 +143,7 @@ deserved three times as likely as not, the lenient one unless it has it three ti
 Scores of the rules between 0 and 1, such as the share of a list that was stated, move likewise.
 What is certain is the same in every reading."""
 
-VERSION = "7"
+VERSION = "8"
 """Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
 
 The golden answers of the tests fail when marks move and the version does not.
@@ -313,6 +313,8 @@ class StudiedScenario:
         text = self._resolve_dates(case, answer, asked_at) or given
         if case.wants_times:
             text = _ONCE.sub(lambda found: _TIMES[found[0].lower()], text)
+        if case.forms is not None:
+            text = case.forms.write_out(text)
         graded = self._grade(case.item.id, text)
         if graded is None:
             return RuleScores(0.0, 0.0, 1.0, "the answer is empty", is_exact=case.is_exact)

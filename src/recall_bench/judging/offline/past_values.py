@@ -11,7 +11,8 @@ _CLAUSE_BREAK = re.compile(
 _PAST_BEFORE = re.compile(
     r"\b(?:originally|earlier|before that|at first|initially|formerly|previously|once|until then"
     r"|used to be|no longer"
-    r"|not|isn't|wasn't|instead of|rather than|in place of|from|out of|had been|replac(?:es|ed|ing)"
+    r"|not|isn't|wasn't|instead of|rather than|in place of|from|after|succeed(?:s|ed|ing)|out of"
+    r"|had been|replac(?:es|ed|ing)"
     r"|abandon(?:s|ed|ing)|dropp(?:ed|ing)|scrapp(?:ed|ing)|g[ai]v(?:en?|ing) up"
     r"|supersed(?:es|ed|ing)|(?:left|leaving) the)\b"
     r"\W*(?:(?!(?:to|until|only|just)\b|\d)\w+\W+){0,3}$",

@@ -10,7 +10,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from recall_bench.core.text import STOPWORDS
@@ -32,6 +32,11 @@ from recall_bench.judging.offline.required_part import (
 _CLAUSE = re.compile(r"[,;](?=\s)|[.!?](?=\s|$)|\n|\s(?:and|while|whereas|but)\s", re.IGNORECASE)
 HARD_CLAUSE = re.compile(r"[;](?=\s)|[.!?](?=\s|$)|\n|,\s(?:and|while|but)\s", re.IGNORECASE)
 _NEW_SUBJECT = re.compile(rf"{HARD_CLAUSE.pattern}|\sand\s(?=(?-i:[A-Z]))", re.IGNORECASE)
+
+_NEGATED = re.compile(r"\b(?:not|no|never|without|neither|nor)\b|n't\b", re.IGNORECASE)
+_NAME_RUN = re.compile(r"\b[A-Z][\w-]*(?:\s[A-Z][\w-]*)*")
+_LABEL_DIRECTIONS = frozenset({"out", "off", "up", "down", "before", "after"})
+"""Words without content that tell one of two values from the other: "out at 7, back at 9"."""
 
 Span = tuple[int, int]
 
@@ -84,15 +89,15 @@ class PartLabels:
         places = [find_mentions(part, reference, reader) for part in parts]
         if not all(places):
             return None
-        segments = _cut_segments(reference, [each[0] for each in places])
+        segments = cut_segments(reference, [each[0] for each in places])
         located = reader.locate_tokens(reference)
         spans = [span for each in places for span in each]
-        tokens = [
+        tokens: list[set[str]] = [
             {
                 token
                 for token, start, end in located
                 if first <= start < last
-                and token not in STOPWORDS
+                and (token not in STOPWORDS or token in _LABEL_DIRECTIONS)
                 and token not in TITLES
                 and not any(start < stop and end > begin for begin, stop in spans)
             }
@@ -115,16 +120,11 @@ class PartLabels:
         """A part that an answer gives to another one's label, in words."""
         has_labels = False
         for sentence in account.sentences:
-            mentions = sorted(
-                (span, number)
-                for number, part in enumerate(parts)
-                for span in find_mentions(part, sentence, reader)
-            )
             marks = self._locate_labels(sentence, reader)
             has_labels = has_labels or bool(marks)
-            number = self._find_swapped(sentence, mentions, marks)
-            if number is not None:
-                return f"{parts[number].text} in another's place"
+            swap = self.find_swap_in(parts, sentence, reader) if marks else None
+            if swap is not None:
+                return swap
         if has_labels or self.asked is None:
             return None
         stated = [
@@ -138,6 +138,18 @@ class PartLabels:
         if sorted(stated) == list(range(len(parts))) and tuple(stated) != self.asked:
             return "the parts in another order than asked"
         return None
+
+    def find_swap_in(
+        self, parts: Sequence[RequiredPart], sentence: str, reader: ContentReader
+    ) -> str | None:
+        """A part that a sentence gives to another one's label, in words."""
+        mentions = sorted(
+            (span, number)
+            for number, part in enumerate(parts)
+            for span in find_mentions(part, sentence, reader)
+        )
+        number = self._find_swapped(sentence, mentions, self._locate_labels(sentence, reader))
+        return None if number is None else f"{parts[number].text} in another's place"
 
     def _locate_labels(self, sentence: str, reader: ContentReader) -> list[tuple[int, int]]:
         """The start of each label in a sentence, and its part; each label's first mention."""
@@ -170,7 +182,44 @@ class PartLabels:
         return None
 
 
-def _cut_segments(text: str, places: list[Span]) -> list[Span]:
+@dataclass(frozen=True, slots=True)
+class NameLabels:
+    """Two names of a reference, and what it says of each of them and not of the other."""
+
+    names: tuple[RequiredPart, ...]
+    labels: PartLabels
+
+    @classmethod
+    def build(cls, reference: str, question: str, reader: ContentReader) -> "NameLabels | None":
+        """The labels of two names; None if there are not two, or one has none in its clause."""
+        runs = dict.fromkeys(
+            name
+            for run in _NAME_RUN.findall(reference)
+            if (name := " ".join(word for word in run.split() if word.lower() not in STOPWORDS))
+        )
+        if len(runs) != 2:
+            return None
+        names = tuple(make_required_part(name, (), (), reader) for name in runs)
+        found = [find_mentions(name, reference, reader) for name in names]
+        if any(len(each) != 1 for each in found):
+            return None
+        (_, end), (start, _) = sorted(each[0] for each in found)
+        if not _CLAUSE.search(reference, end, start):
+            return None
+        labels = PartLabels.build(names, reference, question, reader)
+        return cls(names, replace(labels, asked=None)) if labels else None
+
+    def find_swap(self, account: AnswerContents, reader: ContentReader) -> str | None:
+        """A name that an answer gives what the reference says of the other one, in words."""
+        swaps = (
+            self.labels.find_swap_in(self.names, sentence, reader)
+            for sentence in account.sentences
+            if not _NEGATED.search(sentence)
+        )
+        return next((swap for swap in swaps if swap), None)
+
+
+def cut_segments(text: str, places: list[Span]) -> list[Span]:
     """The text in one piece for each place, cut at the first clause break between two of them."""
     order = sorted(range(len(places)), key=lambda number: places[number])
     cuts = [0]
@@ -252,9 +301,6 @@ def _find_roles_after(
     if giver is None or receiver is None or giver == receiver:
         return None
     return giver, receiver
-
-
-_NAME_RUN = re.compile(r"\b[A-Z][\w'-]*(?:\s[A-Z][\w'-]*)*")
 
 
 def find_actors(reference: str, reader: ContentReader) -> tuple[RequiredPart, ...]:
@@ -354,9 +400,6 @@ def find_other_actor(
     shared, named = max(others, key=lambda other: other[0])
     is_about_it = shared >= ACTOR_WORDS or (shared > 0 and max(own) == 0)
     return f"{min(named)} instead" if shared > max(own) and is_about_it else None
-
-
-_NEGATED = re.compile(r"\b(?:not|no|never|without|neither|nor)\b|n't\b", re.IGNORECASE)
 
 
 def find_opposite(reference: str, question: str, text: str, reader: ContentReader) -> str | None:

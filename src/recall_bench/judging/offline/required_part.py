@@ -161,7 +161,7 @@ class RequiredPart:
             return
         for match in re.finditer(rf"\b{first}\b(?!['-]?[\w-]*\s[A-Z]|-)", text):
             before = text[: match.start()].rstrip().rsplit(None, 1)[-1:]
-            is_alone = not before or not before[0][:1].isupper() or before[0].lower() in STOPWORDS
+            is_alone = not before or not before[0][:1].isupper() or before[0].lower() in _LEADS
             if is_alone and not is_denied_before(text, match.start()):
                 yield match.span()
 
@@ -432,6 +432,10 @@ def _find_name(text: str) -> tuple[str, str]:
     return (" ".join(parts[:-1]), parts[-1]) if is_name else ("", "")
 
 
+_LEADS = STOPWORDS | frozenset(
+    "first firstly initially originally later finally lastly last next currently today".split()
+)
+"""Words before a name that begin a sentence and are no part of it."""
 TITLES = frozenset("mr mrs ms miss dr prof professor sir lord lady dame frau herr captain".split())
 SHORTEST_SURNAME = 3
 

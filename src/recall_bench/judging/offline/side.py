@@ -6,7 +6,7 @@ reference's statement, by taking up the question ("it did not"), or by restating
 
 import re
 
-from recall_bench.core.text import normalise
+from recall_bench.core.text import STOPWORDS, normalise
 from recall_bench.core.values import QUANTITY, TIME, find_values
 from recall_bench.judging.offline.answer_sentence import weigh_sentences
 from recall_bench.judging.offline.case import GradingCase, RightResponse
@@ -96,6 +96,7 @@ def _find_told_side(case: GradingCase, account: AnswerContents) -> Polarity | No
         or _leaves_something_out(case, account)
         or _denies_name(case, account)
         or _names_another(case, account)
+        or _names_substitute(case, account)
     ):
         return Polarity.NO
     opening = account.sentences[0]
@@ -283,6 +284,71 @@ def _names_another(case: GradingCase, account: AnswerContents) -> bool:
     named = set(find_names(opening)) - set(find_names(normalise(case.item.text)))
     is_other = bool(named) and wanted.isdisjoint(word.lower() for word in _TITLED.findall(opening))
     return is_other and not named & case.reader.read(normalise(case.item.truth.reference)).words
+
+
+_SUBSTITUTE = re.compile(
+    r"\b(?:it|that|this)(?:'s| was| is| were| had been) (?:actually |really |in fact |rather )?"
+    r"(?:(?:Dr|Mr|Mrs|Ms)\.? )?(?P<it>[A-Z][\w'-]+(?:\s[A-Z][\w'-]+)*)"
+    r"|(?P<who>[A-Z][\w'-]+(?:\s[A-Z][\w'-]+)*) (?:actually |really )?"
+    r"(?:did(?!n't| not)|was the one|is the one|were the ones|who did)"
+)
+_INSTEAD = re.compile(
+    r"^\W*(?:(?:it|that|this) (?:went|goes|belongs|was given|was sold) to )?(?:the |Dr\.? "
+    r"|Mrs?\.? |Ms\.? )?"
+    r"(?P<name>[A-Z][\w'-]+(?:\s[A-Z][\w'-]+)*)\s?(?=[a-z.]|$)"
+)
+SHORT_REFERENCE = 12
+"""The most words of a reference that says no, and whom or what it was instead."""
+
+
+def names_other_substitute(case: GradingCase, account: AnswerContents) -> bool:
+    """Whether an answer says who or what it was instead, and the reference says another.
+
+    Values are compared where the reference gives one in place of the question's.
+    """
+    question, reference = normalise(case.item.text), normalise(case.item.truth.reference)
+    if len(reference.split()) > SHORT_REFERENCE or not is_polar(question):
+        return False
+    text = remove_opener(account.text).lstrip(" ,;:.-")
+    values = [atom for atom in find_values(reference) if not case.question.holds(atom)]
+    stated = [atom for atom in find_values(text) if not case.question.holds(atom)]
+    if len(values) == 1 and any(values[0].is_rival_of(atom) for atom in stated):
+        return not any(values[0].matches(atom) for atom in stated)
+    wanted = _find_substitute(case)
+    if not wanted or wanted & {word.lower() for word in _TITLED.findall(text)}:
+        return False
+    named = [found["it"] or found["who"] for found in _SUBSTITUTE.finditer(text)]
+    opening = _INSTEAD.match(text)
+    statement = case.reader.read_phrase(remove_opener(reference))
+    news = statement.content - case.reader.read_phrase(question).tokens
+    if opening is not None and len(news) <= len(wanted) + 1:
+        named.append(opening["name"])
+    asked = case.question.words | STOPWORDS
+    return any(asked.isdisjoint(name.lower().split()) for name in named)
+
+
+def _find_substitute(case: GradingCase) -> set[str]:
+    """The names that a short reference gives in place of the question's."""
+    question, reference = normalise(case.item.text), normalise(case.item.truth.reference)
+    statement = remove_opener(reference)
+    if len(reference.split()) > SHORT_REFERENCE:
+        return set()
+    names = {word.lower() for word in _TITLED.findall(statement)} & set(
+        find_names(f"so {statement.lstrip(' ,;:')}")
+    )
+    return names - {word.lower() for word in _TITLED.findall(question)}
+
+
+def _names_substitute(case: GradingCase, account: AnswerContents) -> bool:
+    """Whether an answer names the one of the reference instead of the one of the question."""
+    question = normalise(case.item.text)
+    asked = set(find_names(f"so {question[:1].lower()}{question[1:]}"))
+    wanted = _find_substitute(case)
+    if case.right is RightResponse.AFFIRMS or not wanted or not asked:
+        return False
+    text = remove_denied_names(" ".join(account.sentences[:2]))
+    titled = {word.lower() for word in _TITLED.findall(text)}
+    return bool(titled & wanted) and not titled & asked
 
 
 _CLEFT = re.compile(r"(?:Was|Is|Were)\sit\s(?P<name>[A-Z][\w-]*(?:\s[A-Z][\w-]*)?)\s(?:who|that)\b")

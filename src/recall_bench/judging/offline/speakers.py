@@ -82,11 +82,15 @@ def find_other_speaker(
             if any(first <= owner.start("name") < last for first, last in spans):
                 return None
             others.append(owner["name"])
-        for stem, first, last in reader.locate_tokens(clause):
+        for word, first, last in reader.locate_tokens(clause):
+            # The reader writes "promized", as it does "realized".
+            stem = word if "iz" not in word else word.replace("iz", "is")
             if stem not in asked and stem not in counter:
                 continue
             subject = _find_subject(clause, (first, last), is_noun=is_noun)
             if subject is None:
+                if stem in asked and _is_done_to(clause, (first, last), spans):
+                    return f"{part.text} as the one it is done to"
                 continue
             is_part = any(begin < subject[1] and subject[0] < stop for begin, stop in spans)
             if is_part and stem in asked:
@@ -118,6 +122,50 @@ def _find_subject(clause: str, verb: Span, *, is_noun: bool) -> Span | None:
     names = [
         match.span()
         for match in _NAME.finditer(clause, 0, verb[0])
-        if match[0].lower() not in STOPWORDS and match[0].lower() not in TITLES
+        if match[0].lower() not in STOPWORDS
+        and match[0].lower() not in TITLES
+        and (match.start() or " " in match[0] or _reduce(match[0]) not in load_lexicon())
     ]
     return names[-1] if names else None
+
+
+_ADDRESSED = re.compile(r"(?:^|\s)(?:we|I|you)\s(?:(?:had|have|also|then)\s)?$", re.IGNORECASE)
+
+
+def _is_done_to(clause: str, verb: Span, spans: list[Span]) -> bool:
+    """Whether "we" or "you" do it, and the person is named after that."""
+    is_ours = _ADDRESSED.search(clause, 0, verb[0]) is not None
+    return is_ours and any(
+        start >= verb[1] and not _FROM.search(clause, 0, start) for start, _ in spans
+    )
+
+
+_FROM = re.compile(r"\b(?:from|by|since|because|that)\s(?:the\s)?$", re.IGNORECASE)
+
+
+_OBJECT = re.compile(
+    r"\b(?:did|do|does|should|must|can|may|will|would)\s(?:I|you|we|he|she|they|[A-Z][\w'-]+)\s"
+    r"(?P<verb>[a-z]+)\s(?P<object>[A-Z][\w-]+)"
+)
+
+
+def is_object_exchanged(
+    question: str, part: RequiredPart, text: str, reader: ContentReader
+) -> bool:
+    """Whether an answer does to the right one what the question says was done to another.
+
+    "Whom did I tell Ida to ask?" is not answered by "You told Ben to ask Ida".
+    """
+    asked = _OBJECT.search(question)
+    if asked is None:
+        return False
+    verb, given = _reduce(asked["verb"]), asked["object"]
+    if part.value is not None or given.lower() in part.text.lower():
+        return False
+    spans = find_mentions(part, text, reader)
+    for stem, _, last in reader.locate_tokens(text):
+        if stem != verb or text.startswith(f" {given}", last):
+            continue
+        if any(start == last + 1 for start, _ in spans) and given in text:
+            return True
+    return False

@@ -57,7 +57,7 @@ _NOT = (
 )
 _SOURCE = (
     r"(?:excerpts?|memor(?:y|ies)|notes?|records?|logs?|entries|entry|context|history|text|pages?"
-    r"|information|passages?|documents?|sources?|conversations?)"
+    r"|information|passages?|documents?|sources?|conversations?|diar(?:y|ies)|journals?|files?)"
 )
 _TELL = (
     r"(?:say|state|specify|mention|name|give|show|include|contain|identify|reveal|provide|list"
@@ -141,12 +141,28 @@ _ABSENCE = re.compile(
     r"|mentions?|says?"
     r"|said|known|written|noted)"
     rf"|{_SOURCE} (?:\w+ ){{0,2}}(?:is|are|stays?|remains?) silent"
-    r"|(?:never|not|n't) (?:\w+ )?(?:came|come|comes) up|(?:not|never) (?:\w+ )?(?:appear|crop up)"
+    rf"|{_SOURCE} (?:\w+ ){{0,4}}?(?:(?:leaves?|left) (?:\w+ ){{1,4}}?(?:out|open|blank|unsaid)"
+    r"|(?:keeps?|kept) (?:quiet|silent|mum)|stops? short|(?:says?|gives?|has|have"
+    r"|holds?) nothing(?! to do)"
+    r"|(?:does|do|did)(?: not|n't) (?:get|go) (?:that |so |into |as )"
+    r"|(?:is|are) (?:blank|empty|no help|unhelpful))"
+    rf"|gaps? in (?:the|my|your|our) {_SOURCE}|(?:came|come|coming) up (?:empty|short|blank"
+    r"|with nothing)"
+    r"|(?:drew|drawn?|drawing) a blank|(?:missing|absent) (?:there )?(?:from|in) (?:the|my|your"
+    rf"|our|all|any) (?:\w+ )?{_SOURCE}"
+    rf"|left (?:out|open|unsaid|blank) (?:in|by) (?:the|my|your) {_SOURCE}"
+    r"|not on (?:the )?record|nothing of the (?:kind|sort)(?! (?:occur|happen|took|was|came"
+    r"|took place))|but not (?:this|that"
+    r"|the) (?:\w+ )?(?:detail|part|bit|figure|number"
+    r"|name|date|point|particular)|never put in writing"
+    r"|(?:never|not|n't) (?:\w+ )?(?:came|come|comes) up"
+    r"|(?:not|never|nowhere) (?:\w+ )?(?:appear(?:s|ed)?|crop(?:s|ped)? up|shows? up|showed up)"
     r"|nowhere (?:given|stated|mentioned|named|recorded|written|specified|noted"
     r"|to be found)|(?:does|do|did)(?: not|n't) (?:\w+ )?cover"
     r"|(?:is|are|was|were)(?: not|n't) written)\b"
-    r"|\b\w+n't (?:\w+ )?(?:specified|mentioned|stated|recorded|documented|listed|in my|appear"
-    r"|crop up)\b",
+    r"|\b\w+n't (?:\w+ )?(?:specified|mentioned|stated|recorded|documented|listed|in my|in (?:the"
+    r"|your)"
+    rf" {_SOURCE}|appear|crop up)\b",
     re.IGNORECASE,
 )
 _OPENER = re.compile(

@@ -9,9 +9,11 @@ import re
 from collections.abc import Sequence
 
 from recall_bench.core.text import STOPWORDS
-from recall_bench.core.values import DATE, QUANTITY, find_values
+from recall_bench.core.value_patterns import WEEKDAYS
+from recall_bench.core.values import DATE, QUANTITY, TIME, find_values, locate_values
 from recall_bench.judging.offline.contents import ContentReader
 from recall_bench.judging.offline.lexicon import load_lexicon
+from recall_bench.judging.offline.past_values import is_given_as_past
 from recall_bench.judging.offline.relations import find_mentions, split_clauses
 from recall_bench.judging.offline.required_part import RequiredPart, find_unit
 
@@ -99,6 +101,15 @@ def _list_in_order(parts: Sequence[RequiredPart], text: str, reader: ContentRead
     return list(dict.fromkeys(display for _, display in sorted(places)))
 
 
+_DIRECTIONS = frozenset({"against", "more", "most", "above", "below"})
+_NO_RANK = re.compile(
+    r"\b(?:last|first|next)\s(?:week|month|year|night|time|spring|summer|autumn|fall|winter|term"
+    r"|quarter|half|season|\w+day|January|February|March|April|May|June|July|August|September|October"
+    r"|November|December)\b|\bat (?:last|first|least|most)\b|\bfirst of all\b|\bmore than\b"
+    r"|\bless than\b|\b(?:later|earlier)(?=\W*$|\s(?:on|that|than)\b)",
+    re.IGNORECASE,
+)
+"""Words of rank that say when something was, or how much at least."""
 _NEGATED = re.compile(r"\b(?:not|no|never|without|neither|nor|instead)\b|n't\b", re.IGNORECASE)
 
 
@@ -115,7 +126,7 @@ def find_turned_word(
     is_stance = any(part.value is None for part in parts)
     turned = {
         word: others
-        for word in asked.tokens - (STOPWORDS - {"against"})
+        for word in asked.tokens - (STOPWORDS - _DIRECTIONS)
         if (others := lexicon.find_contrary(word, of_stances=is_stance))
         and others.isdisjoint(asked.tokens)
     }
@@ -128,9 +139,47 @@ def find_turned_word(
             find_mentions(each, clause, reader) for each in parts
         ):
             continue
-        tokens = reader.read_phrase(clause).tokens
+        if " or " in question and " than " in clause:
+            continue  # of two things, the one may be said to be more, or the other less
+        tokens = reader.read_phrase(_NO_RANK.sub(" ", clause)).tokens
         for word, others in sorted(turned.items()):
             found = others & tokens - asked.tokens
             if found and word not in words and lexicon.find_alike(word).isdisjoint(words):
                 return f"{min(found)} for {word}"
     return None
+
+
+_ASIDE = re.compile(
+    r"(?:,\s|\s)(?:since|because|as|after|although|though|while|when|whereas|now that|once)\s",
+    re.IGNORECASE,
+)
+_WEEKDAY = re.compile(rf"\b(?:{'|'.join(WEEKDAYS)})\b")
+
+
+def find_main_rival(part: RequiredPart, sentence: str, reader: ContentReader) -> str | None:
+    """Another day or date in the main clause of a sentence that has the right one in an aside.
+
+    "On Thursday, since the meeting had moved to Friday" answers with Thursday.
+    """
+    aside = _ASIDE.search(sentence)
+    if aside is None:
+        return None
+    spans = find_mentions(part, sentence, reader)
+    if not spans or spans[0][0] < aside.end():
+        return None
+    if any("," in sentence[aside.end() : start] for start, _ in spans):
+        return None  # the aside may have ended
+    rivals = [
+        (found.span(), found[0])
+        for found in _WEEKDAY.finditer(sentence, 0, aside.start())
+        if part.text.capitalize() in WEEKDAYS and found[0].lower() != part.text.lower()
+    ]
+    if part.value is not None and part.value.kind in (DATE, TIME):
+        rivals += [
+            ((start, end), atom.value)
+            for atom, start, end in locate_values(sentence[: aside.start()])
+            if part.value.is_rival_of(atom)
+        ]
+    return next(
+        (f"{text} instead" for span, text in rivals if not is_given_as_past(sentence, span)), None
+    )
