@@ -117,6 +117,15 @@ def _find_distinct_words(
     )
 
 
+def _select_actors(
+    things: tuple[RequiredPart, ...], reference: str, reader: ContentReader
+) -> tuple[RequiredPart, ...]:
+    """The two that a reference puts into a relation: two required things, or two of its names."""
+    if len(things) == 2 and find_roles(reference, things, reader) is not None:
+        return things
+    return find_actors(reference, reader)
+
+
 def make_exact_truth(
     item: Item, question: TextContents, reader: ContentReader
 ) -> ExactTruth | None:
@@ -156,9 +165,7 @@ def make_exact_truth(
         other = find_alternative(asked, things[0].text, reader)
         distractors = (make_required_part(other, (), (), reader, asked),) if other else ()
     reference = normalise(truth.reference)
-    actors: tuple[RequiredPart, ...] = things if len(things) == 2 else ()
-    if not actors or find_roles(reference, actors, reader) is None:
-        actors = find_actors(reference, reader)
+    actors = _select_actors(things, reference, reader)
     texts = (truth.reference, *truth.atoms, *aliases, *truth.stale, *truth.distractors)
     return ExactTruth(
         required=things,
