@@ -27,6 +27,7 @@ from recall_bench.judging.offline.stance import is_polar, read_stance
 SIDES = frozenset({"yes", "no"})
 _SEQUENCE = re.compile(
     r"\b(?:in (?:what|which) order|in order|(?:the|right|what) order of (?:the|our|my)|sequence"
+    r"|step by step"
     r"|chronolog\w+)\b",
     re.IGNORECASE,
 )

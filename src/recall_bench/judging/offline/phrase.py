@@ -95,6 +95,12 @@ _REWRITES = (
     (re.compile(r"(?<=\w)-(?=[a-z])"), " "),
     (re.compile(r"&"), " and "),
     (
+        re.compile(
+            r"\b(?:from the moment|the (?:moment|minute|instant)|as soon as)\b", re.IGNORECASE
+        ),
+        "when",
+    ),
+    (
         re.compile(r"(?:^|(?<=\bis )|(?<=\bnow )|(?<=\ball ))for it(?=[.,;!]|$)", re.IGNORECASE),
         "in favor",
     ),

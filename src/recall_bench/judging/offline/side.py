@@ -6,7 +6,7 @@ reference's statement, by taking up the question ("it did not"), or by restating
 
 import re
 
-from recall_bench.core.text import STOPWORDS, normalise
+from recall_bench.core.text import STOPWORDS, load_stemmer, normalise
 from recall_bench.core.values import QUANTITY, TIME, find_values
 from recall_bench.judging.offline.answer_sentence import weigh_sentences
 from recall_bench.judging.offline.case import GradingCase, RightResponse
@@ -318,13 +318,20 @@ def names_other_substitute(case: GradingCase, account: AnswerContents) -> bool:
     if not wanted or wanted & {word.lower() for word in _TITLED.findall(text)}:
         return False
     named = [found["it"] or found["who"] for found in _SUBSTITUTE.finditer(text)]
-    opening = _INSTEAD.match(text)
+    opening = _INSTEAD.match(text) if _is_name_first(text) else None
     statement = case.reader.read_phrase(remove_opener(reference))
     news = statement.content - case.reader.read_phrase(question).tokens
     if opening is not None and len(news) <= len(wanted) + 1:
         named.append(opening["name"])
     asked = case.question.words | STOPWORDS
     return any(asked.isdisjoint(name.lower().split()) for name in named)
+
+
+def _is_name_first(text: str) -> bool:
+    """Whether a text does not begin with a word of the language."""
+    first = text.split(None, 1)[0].lower() if text.strip() else ""
+    is_pronoun = first in ("it", "that", "this", "the")
+    return is_pronoun or load_stemmer().stemWord(first) not in load_lexicon()
 
 
 def _find_substitute(case: GradingCase) -> set[str]:

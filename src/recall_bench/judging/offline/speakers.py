@@ -65,6 +65,13 @@ def _reduce(word: str) -> str:
     return load_lexicon().forms.get(word.lower(), load_lexicon().forms.get(stem, stem))
 
 
+def _is_common(word: str) -> bool:
+    """Whether it is a word of the language, which a capital at the start makes no name."""
+    return (
+        _reduce(word) in load_lexicon() or load_stemmer().stemWord(word.lower()) in load_lexicon()
+    )
+
+
 def find_other_speaker(
     question: str, part: RequiredPart, text: str, reader: ContentReader
 ) -> str | None:
@@ -124,7 +131,7 @@ def _find_subject(clause: str, verb: Span, *, is_noun: bool) -> Span | None:
         for match in _NAME.finditer(clause, 0, verb[0])
         if match[0].lower() not in STOPWORDS
         and match[0].lower() not in TITLES
-        and (match.start() or " " in match[0] or _reduce(match[0]) not in load_lexicon())
+        and (clause[: match.start()].strip() or " " in match[0] or not _is_common(match[0]))
     ]
     return names[-1] if names else None
 
