@@ -5,11 +5,16 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from recall_bench.generate.life.drafts import QuestionDraft
 from recall_bench.generate.life.edition import LifeEdition, play_life
+from recall_bench.generate.life.prose import TopicNames
+from recall_bench.generate.life.question_evidence import EvidenceLinks
 from recall_bench.generate.life.questions import QuestionChoice
 from recall_bench.generate.life.sources import read_life
+from recall_bench.generate.written.question_entries import EntryBuilder
+from recall_bench.generate.written.rendering import render_edition
 from recall_bench.generate.written.sources import WrittenQuestion
 
 SOURCES = Path(__file__).parent / "tool-library" / "life-200d"
@@ -84,6 +89,79 @@ def test_a_name_that_the_answer_leaves_out_is_in_the_evidence(
     assert ceiling.needs == ["arc-shed-at-d00.1"]
     assert contact.derive == "latest supplier-oxbow-fittings-contact.2"
     assert contact.needs == ["supplier-oxbow-fittings-contact.1"]
+
+
+def ask(text: str, derive: str, *, first: int) -> WrittenQuestion:
+    return WrittenQuestion(
+        ask=text,
+        kind="single-fact",
+        category="factual-recall",
+        derive=derive,
+        answer="-",
+        difficulty="easy",
+        from_=first,
+    )
+
+
+def complete(edition: LifeEdition, question: WrittenQuestion) -> list[str]:
+    """The further evidence that a question gets."""
+    return EvidenceLinks(edition.play, edition.written.days).complete([question])[0].needs
+
+
+def test_a_name_in_the_sentence_before_is_cited(edition: LifeEdition) -> None:
+    """A question cites sentences: "The budget is …" does not say of what."""
+    unnamed = ask("What was the first budget of the shed?", "value arc-shed-cost.1", first=20)
+    named = ask("What was the last budget of the shed?", "value arc-shed-cost.2", first=90)
+    other = ask("What was the first budget?", "value arc-shed-cost.1", first=20)
+
+    assert complete(edition, unnamed) == ["arc-shed-lead.1"]
+    assert complete(edition, named) == []
+    assert complete(edition, other) == []
+
+
+def test_a_name_is_not_cited_from_a_later_day_than_that_of_the_question(
+    edition: LifeEdition,
+) -> None:
+    """The first sentence that names the shed is one of day 3."""
+    early = ask("What was the first budget of the shed?", "value arc-shed-cost.1", first=2)
+
+    assert complete(edition, early) == []
+
+
+def test_a_room_that_was_let_in_is_answered_from_what_it_was_told(edition: LifeEdition) -> None:
+    """The board told the desk on day 100."""
+    builder = EntryBuilder(render_edition(edition.written))
+    asked = ask("How high would the board go?", "value arc-shed-limit.1", first=100)
+
+    def list_rooms(question: WrittenQuestion) -> list[tuple[int, str]]:
+        evidence = builder.build(1, question)["evidence"]
+        return [(span["day"], span["session"]) for span in evidence]
+
+    assert list_rooms(replace(asked, session="desk")) == [(40, "board"), (100, "desk")]
+    assert list_rooms(replace(asked, session="desk", from_=99)) == [(40, "board")]
+    assert list_rooms(replace(asked, session="board")) == [(40, "board")]
+    assert list_rooms(replace(asked, session="desk", expects="refuse")) == [(40, "board")]
+
+
+def test_a_thread_does_not_tell_a_state_on_its_first_day(
+    edition: LifeEdition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state has a sentence of its own that day, and only that one says what it is."""
+    lives = edition.play.lives
+    names = TopicNames(edition.play.sources.cast)
+    entity, attribute, fact = next(
+        (entity, attribute, fact)
+        for entity in lives.entities
+        for attribute, fact in entity.facts.items()
+        if fact.now.value.kind != "person"
+    )
+
+    def tell(day: int) -> str | None:
+        monkeypatch.setattr(lives, "today", day)
+        return lives.fill_entity(entity, attribute, names).states
+
+    assert tell(fact.now.day) is None
+    assert tell(fact.now.day + 1) == str(fact.now.state)
 
 
 def find_wrong_histories(

@@ -440,7 +440,9 @@ class EntityLives:
         if rest == "old":
             before = fact.states[-2] if len(fact.states) > 1 else fact.now
             return self.fill_value(before.value, "", before.state, names)
-        return self.fill_value(fact.now.value, rest, fact.now.state, names)
+        # On its first day a state has a sentence of its own, which is what questions rest on.
+        state = fact.now.state if fact.now.day < self.today else None
+        return self.fill_value(fact.now.value, rest, state, names)
 
     def fill_value(
         self, value: FactValue, form: str, state: FactState | None, names: TopicNames

@@ -1,7 +1,7 @@
 """The questions of a written edition as entries of questions.yaml."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -55,6 +55,7 @@ class EntryBuilder:
         self._deriver = AnswerDeriver(self._edition, self._language)
         sources = edition.sources
         self._cast = Cast([*sources.persona.cast, *sources.story.cast])
+        self._isolated = {each.id for each in sources.persona.sessions if each.isolated}
         self._sentences: dict[int, list[tuple[int, int]]] = {}
 
     def build(self, number: int, question: WrittenQuestion) -> dict[str, Any]:
@@ -67,7 +68,7 @@ class EntryBuilder:
         derivation = parse_derivation(question.derive)
         derived = self._deriver.derive(derivation)
         states = self._list_evidence(question, derived)
-        statements = [self._deriver.get_statement(state) for state in states]
+        statements = [*self._list_statements(question, states)]
         spans = sorted(
             {self._find_sentence(each) for each in statements},
             key=lambda span: (span.day, span.start),
@@ -129,6 +130,22 @@ class EntryBuilder:
         ]
         is_open = question.expects == "answer"
         return list(dict.fromkeys([*derived.states, *named, *(stated if is_open else ())]))
+
+    def _list_statements(
+        self, question: WrittenQuestion, states: Iterable[FactState]
+    ) -> Iterator[WrittenStatement]:
+        """Where the states are stated first, and where the asker's room was told a secret."""
+        for state in states:
+            first = self._deriver.get_statement(state)
+            yield first
+            if question.expects == "answer" and first.session in self._isolated - {
+                question.session
+            }:
+                yield from [
+                    each
+                    for each in self._edition.statements[state]
+                    if each.session == question.session and each.day <= (question.from_ or 0)
+                ][:1]
 
     def list_order_faults(self, question: WrittenQuestion, entry: Mapping[str, Any]) -> list[str]:
         """What is wrong with the atoms that a writer gave for an order.
