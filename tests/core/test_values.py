@@ -66,6 +66,10 @@ def named(text: str) -> set[str]:
         ("06:30", "0630 hours"),
         ("18:05", "18h05"),
         ("6:30 PM", "6:30 in the evening"),
+        ("150", "a hundred and fifty"),
+        ("1200", "a thousand two hundred"),
+        ("155000 dollars", "a hundred and fifty-five thousand dollars"),
+        ("500000", "half a million"),
     ],
 )
 def test_spellings_of_one_value_are_equal(one: str, other: str) -> None:
@@ -104,6 +108,15 @@ def test_a_duration_matches_itself_in_other_units(one: str, other: str) -> None:
     assert only(one).matches(only(other))
     assert not only(one).matches(only("3 days"))
     assert only(one).is_rival_of(only("3 days"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("0.4 ml", "400 microlitres"), ("40 cl", "4 dl"), ("50 mcg", "0.05 mg"), ("50 µm", "0.05 mm")],
+)
+def test_small_measures_match_in_other_units(one: str, other: str) -> None:
+    assert only(one).matches(only(other))
+    assert not only(one).matches(only(other.replace("4", "3").replace("5", "6")))
 
 
 @pytest.mark.parametrize(
