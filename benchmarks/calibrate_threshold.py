@@ -24,6 +24,7 @@ import numpy as np
 import yaml
 
 from recall_bench.core.scenario import Episode, Question, Turn, compute_story_date
+from recall_bench.models.static_embedding import embed
 from recall_bench.systems.builtin.baselines import FullContextAnswerer
 from recall_bench.systems.builtin.options import NO_RECORD_BELOW, HybridOptions
 from recall_bench.systems.builtin.passage_index import Indexer, PassageIndex
@@ -49,7 +50,7 @@ class Asked:
 
     def __init__(self, episodes: Sequence[Episode]) -> None:
         vocabulary = Vocabulary()
-        indexer = Indexer(vocabulary=vocabulary, formula=Bm25(), has_vectors=True)
+        indexer = Indexer(vocabulary=vocabulary, formula=Bm25(), embed=embed)
         self._index = indexer.extend(PassageIndex(), [indexer.prepare(each) for each in episodes])
         self._now = episodes[-1].at
         default = HybridOptions()

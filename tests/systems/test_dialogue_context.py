@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from recall_bench.core.scenario import Episode, Turn
+from recall_bench.models.static_embedding import embed
 from recall_bench.systems.builtin.dialogue_context import (
     DialogueTurns,
     score_context,
@@ -31,7 +32,7 @@ def speak(day: int, *texts: str) -> Episode:
 
 def build_index(*episodes: Episode) -> tuple[PassageIndex, Vocabulary]:
     vocabulary = Vocabulary()
-    indexer = Indexer(vocabulary=vocabulary, formula=Bm25(), has_vectors=True)
+    indexer = Indexer(vocabulary=vocabulary, formula=Bm25(), embed=embed)
     index = PassageIndex()
     for episode in episodes:
         index = indexer.extend(index, [indexer.prepare(episode)])

@@ -20,7 +20,7 @@ from tests.systems.diary import EPISODES, question
 
 def build_index_and_search(**settings: Any) -> tuple[PassageIndex, PassageSearch]:
     vocabulary = Vocabulary()
-    indexer = Indexer(vocabulary=vocabulary, formula=Bm25(), has_vectors=True)
+    indexer = Indexer(vocabulary=vocabulary, formula=Bm25(), embed=embed)
     index = indexer.extend(PassageIndex(), [indexer.prepare(episode) for episode in EPISODES])
     settings.setdefault("weight", 0.7)
     return index, PassageSearch(vocabulary=vocabulary, **settings)

@@ -22,14 +22,21 @@ from recall_bench.cli.options import option
 @option(
     "--embedder",
     metavar="MODEL",
-    help="Model for embeddings: provider:model, sentence-transformers:MODEL or fastembed:MODEL "
-    "[the embedded word vectors].",
+    help="Model for embeddings: provider:model, sentence-transformers:MODEL, fastembed:MODEL or "
+    "onnx:FOLDER [the embedded word vectors].",
 )
-def endpoint_command(port: int | None, model: str | None, embedder: str | None) -> None:
-    """Serve embeddings and chats to products on this machine, until interrupted.
+@option(
+    "--reranker",
+    metavar="MODEL",
+    help="Model that ranks passages: as for embeddings [none].",
+)
+def endpoint_command(
+    port: int | None, model: str | None, embedder: str | None, reranker: str | None
+) -> None:
+    """Serve embeddings, ranks and chats to products on this machine, until interrupted.
 
-    Prints the environment variables for a product, and at the end the cost. With --model or
-    --embedder the key is needed: that of RECALL_BENCH_HTTP_TOKEN, or a random one in a file.
+    Prints the environment variables for a product, and at the end the cost. With a model of your
+    own the key is needed: that of RECALL_BENCH_HTTP_TOKEN, or a random one in a file.
     """
     from recall_bench.core.leftovers import TemporaryFolder
     from recall_bench.core.settings import Settings
@@ -43,11 +50,12 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
     def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as called
         asked_to_stop.set()
 
-    settings = Settings(system_model=model, system_embedder=embedder)
+    settings = Settings(system_model=model, system_embedder=embedder, system_reranker=reranker)
     given = os.environ.get(TOKEN_VARIABLE) or None
     # Without a token, every user of this machine can spend what a model costs.
-    token = given or (token_urlsafe(24) if model or embedder else None)
-    serving = build_endpoint(settings, port=port or 0, token=token, flags=("--model", "--embedder"))
+    token = given or (token_urlsafe(24) if settings.has_endpoint_models else None)
+    flags = ("--model", "--embedder", "--reranker")
+    serving = build_endpoint(settings, port=port or 0, token=token, flags=flags)
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with serving, TemporaryFolder("endpoint") as private:
@@ -62,6 +70,7 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
             size = f"{serving.dimensions} dimensions"
             click.echo(f"embeddings: {serving.embedder}, {size}", err=True)
             click.echo(f"chats: {serving.model or 'none'}", err=True)
+            click.echo(f"ranks: {serving.reranker or 'none'}", err=True)
             # With a timeout: a wait without one blocks signals on Windows.
             while not asked_to_stop.wait(0.5):
                 continue

@@ -66,7 +66,15 @@ def build_command(paths: tuple[Path, ...], out: Path, title: str, signers: Path 
 
 
 _REPLAYED = (
-    *("adapter", "config", "endpoint", "system_model", "system_embedder", "embedding_cache"),
+    *(
+        "adapter",
+        "config",
+        "endpoint",
+        "system_model",
+        "system_embedder",
+        "system_reranker",
+        "embedding_cache",
+    ),
     *ISOLATION,
     *("grpc_timeout_ms", "grpc_ca", "reader", "judge"),
     *("appellate_judge", "judge_base_url", "appellate_base_url", "judge_shows"),

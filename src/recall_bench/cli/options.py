@@ -24,7 +24,15 @@ NUMBER = click.IntRange(min=0)
 ISOLATION = ("in_process", "sandbox", "allow_network", "allow_read", "env")
 """Settings of what a system's code can reach."""
 SYSTEM = (
-    *("adapter", "config", "endpoint", "system_model", "system_embedder", "embedding_cache"),
+    *(
+        "adapter",
+        "config",
+        "endpoint",
+        "system_model",
+        "system_embedder",
+        "system_reranker",
+        "embedding_cache",
+    ),
     *ISOLATION,
     *("timeout_ms", "grpc_timeout_ms", "grpc_ca", "ingest_timeout_ms"),
 )
@@ -76,6 +84,8 @@ SHORT_FLAGS = {
     "into": "-o",
 }
 """The short flags of the settings that are set most."""
+OTHER_FLAGS = {"system_embedder": "--embedder", "system_reranker": "--reranker"}
+"""A second flag of a setting, as `recall-bench endpoint` calls it."""
 FOLDER = ("skip_preflight", "into", "resume", "skip_catchup_ingest", "retry_errors")
 """Settings of the run folder and of how a run continues."""
 
@@ -118,6 +128,8 @@ def _make_setting_option(name: str, text: str | None) -> Callable[[Any], Any]:
     flags = [f"--{about.flag}"]
     if name in SHORT_FLAGS:
         flags.insert(0, SHORT_FLAGS[name])
+    if name in OTHER_FLAGS:
+        flags.append(OTHER_FLAGS[name])
     if about.kind in (tuple, dict):
         return click.option(*flags, about.name, multiple=True, **details)
     return option(*flags, about.name, type=_find_click_type(about), **details)

@@ -32,6 +32,7 @@ class _ModelsSection(_ProfileSection):
     agent: str | None = None
     system: str | None = None
     system_embedder: str | None = None
+    system_reranker: str | None = None
     judge: str | None = None
     judges: list[str] | str | None = None
     judge_base_url: str | None = None
@@ -172,6 +173,7 @@ def extract_settings(profile: Profile, base: Path) -> dict[str, Any]:
             "agent_model": resolve_code_path(profile.models.agent, base),
             "system_model": profile.models.system,
             "system_embedder": profile.models.system_embedder,
+            "system_reranker": profile.models.system_reranker,
             "judge": resolve_code_path(profile.models.judge, base),
             "judges": _resolve_judge_paths(profile.models.judges, base),
             "judge_base_url": profile.models.judge_base_url,

@@ -183,8 +183,18 @@ class Settings:
     system_embedder: Annotated[
         str | None,
         Help(
-            "Model behind the system's endpoint for embeddings, as provider:model",
+            "Model behind the system's endpoint for embeddings: provider:model, "
+            "sentence-transformers:MODEL, fastembed:MODEL or onnx:FOLDER",
             "the embedded word vectors",
+            metavar="MODEL",
+            is_run_key=False,
+        ),
+    ] = None
+    system_reranker: Annotated[
+        str | None,
+        Help(
+            "Model behind the system's endpoint that ranks passages, named in the same way",
+            "none",
             metavar="MODEL",
             is_run_key=False,
         ),
@@ -406,6 +416,11 @@ class Settings:
                 f"judge: is {self.judge}, and the first of judges is {self.judges[0]}; the first "
                 "gives the score, so leave out judge or name it first"
             )
+
+    @property
+    def has_endpoint_models(self) -> bool:
+        """Whether a model is chosen for the system's endpoint."""
+        return bool(self.system_model or self.system_embedder or self.system_reranker)
 
     def learn_secrets(self) -> None:
         """Keep the secrets of these settings out of everything that this process writes."""

@@ -43,8 +43,13 @@ class CompatibleServer:
     redact_reply: Redactor = field(repr=False)
     """For replies: its `redact_secrets` removes what was sent, and nothing else."""
 
+    @property
+    def model(self) -> str:
+        """The name of the model that requests carry."""
+        return self.spec.model or self.spec.provider
+
     def build_url(self, path: str) -> str:
-        """Return the whole address of `embeddings` or `chat/completions`."""
+        """Return the whole address of `embeddings`, `rerank` or `chat/completions`."""
         if self.spec.api_version is None:
             return f"{self.base_url}/{path}"
         place = f"{self.base_url}/openai/deployments/{self.spec.model}"

@@ -5,6 +5,7 @@
     ollama:nomic-embed-text
     sentence-transformers:all-MiniLM-L6-v2
     fastembed:BAAI/bge-small-en-v1.5
+    onnx:models/all-MiniLM-L6-v2
 
 The first three follow the grammar of `model_spec`; the others load a model into this process.
 """
@@ -15,27 +16,18 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
-
-from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
-from recall_bench.core.foreign_json import decode_plain_json
-from recall_bench.core.retry import CircuitBreaker, parse_retry_after
+from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.core.user_code import require_libraries
+from recall_bench.models.compatible_client import TIMEOUT_S, CompatibleClient
 from recall_bench.models.compatible_server import COMPATIBLE, CompatibleServer, resolve_server
-from recall_bench.models.faults import classify_status, is_unreachable, truncate_line
+from recall_bench.models.local_model import ONNX, Loader, OnnxModel, load_local
 from recall_bench.models.model_spec import parse_spec
 
 if TYPE_CHECKING:
-    import httpx
     import numpy as np
     from numpy.typing import NDArray
-
-TIMEOUT_S = 60.0
-"""Timeout of one batch."""
 
 _BATCH = 256
 """Texts in one request: servers refuse more than a few hundred thousand tokens at once."""
@@ -113,9 +105,11 @@ def open_embedder(
     """Return the embedder of a spec; UsageError if it is unknown or something is missing."""
     kind, _, model = (word.strip() for word in text.partition(":"))
     if kind in _LOCAL:
-        if not model:
-            raise UsageError(f"{kind}: names no model; write {kind}:MODEL")
-        return _load_local(kind, model)
+        loaded = load_local(kind, model, _LOCAL)
+        vectors, count = loaded.calls
+        return LocalEmbedder(
+            kind=kind, model=loaded.model, version=loaded.version, vectors=vectors, count=count
+        )
     spec = parse_spec(text, environ)
     server = resolve_server(spec, environ) if spec is not None else None
     if server is None:
@@ -131,12 +125,8 @@ class ServedEmbedder(LazyDimensions):
     """Calls an OpenAI-compatible server."""
 
     def __init__(self, server: CompatibleServer, timeout_s: float = TIMEOUT_S) -> None:
-        require_libraries(f"{server.spec.name}:", "http", "httpx")
         self._server = server
-        self._timeout_s = timeout_s
-        self._lock = threading.Lock()
-        self._open: httpx.Client | None = None
-        self._breaker = CircuitBreaker()
+        self._client = CompatibleClient(server, timeout_s)
 
     @property
     def name(self) -> str:
@@ -152,7 +142,7 @@ class ServedEmbedder(LazyDimensions):
     @property
     def model(self) -> str:
         """The server's name of the model."""
-        return self._server.spec.model or self._server.spec.provider
+        return self._server.model
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one vector per text.
@@ -174,23 +164,12 @@ class ServedEmbedder(LazyDimensions):
 
     def close(self) -> None:
         """Close the connection; the next request opens it again."""
-        with self._lock:
-            client, self._open = self._open, None
-        if client is not None:
-            client.close()
-
-    def _open_client(self) -> httpx.Client:
-        import httpx
-
-        with self._lock:
-            if self._open is None:
-                headers = dict(self._server.headers)
-                self._open = httpx.Client(headers=headers, timeout=self._timeout_s)
-            return self._open
+        self._client.close()
 
     def _embed_batch(self, texts: Sequence[str]) -> Embeddings:
-        body = self._request(
-            {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        body = self._client.request(
+            "embeddings",
+            {"model": self.model, "input": list(texts), "encoding_format": "float"},
         )
         vectors = _parse_vectors(body, len(texts))
         if vectors is None or self._dimensions not in (None, vectors.shape[1]):
@@ -200,41 +179,6 @@ class ServedEmbedder(LazyDimensions):
         return Embeddings(
             vectors=vectors, tokens=_split_tokens(usage.input_tokens, texts), usage=usage
         )
-
-    def _request(self, request: dict[str, object]) -> dict[str, Any]:
-        import httpx
-
-        failure: ModelFault
-        try:
-            reply = self._open_client().post(self._server.build_url("embeddings"), json=request)
-            self._breaker.note_connection()
-            if reply.is_success:
-                found = decode_plain_json(reply.content)
-                if isinstance(found, dict):
-                    return found
-            failure = self._translate_refusal(reply)
-        except httpx.TimeoutException:
-            failure = ModelBusy(f"{self.name}: no reply within {self._timeout_s:g} s")
-        except httpx.HTTPError as error:
-            message = truncate_line(self._server.redact(str(error)))
-            failure = ModelBusy(f"{self.name}: the connection failed: {message}")
-            if is_unreachable(error):
-                self._breaker.note_refusal()
-            if self._breaker.is_open:
-                failure = ModelGone(f"{failure}; {self._breaker.describe()}")
-        except msgspec.DecodeError:
-            failure = ModelFault(f"{self.name}: replied with something that is no JSON")
-        # Raised here, where no error of the library is being handled, it drags no headers along.
-        raise failure
-
-    def _translate_refusal(self, reply: httpx.Response) -> ModelFault:
-        status = reply.status_code
-        reason = truncate_line(self._server.redact(reply.text)) or "no reason given"
-        message = f"{self.name}: it refuses to embed (status {status}): {reason}"
-        kind = classify_status(status)
-        if kind is ModelBusy:
-            return ModelBusy(message, parse_retry_after(reply.headers.get("retry-after")))
-        return kind(message)
 
 
 def normalise_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -320,24 +264,6 @@ class LocalEmbedder(LazyDimensions):
         """Nothing to release."""
 
 
-def _load_local(kind: str, model: str) -> LocalEmbedder:
-    """Load a model of a library; UsageError without the library, and for whatever it raises."""
-    name = f"{kind}:{model}"
-    try:
-        library = import_module(kind.replace("-", "_"))
-    except ImportError as missing:
-        raise UsageError(
-            f"{name}: needs packages that are not installed; pip install {kind}"
-        ) from missing
-    try:
-        vectors, count = _LOCAL[kind](library, model)
-    except Exception as error:
-        message = truncate_line(str(error) or type(error).__name__)
-        raise UsageError(f"{name}: cannot be loaded: {message}") from error
-    version = str(getattr(library, "__version__", "of unknown version"))
-    return LocalEmbedder(kind=kind, model=model, version=version, vectors=vectors, count=count)
-
-
 _LocalCalls = tuple[Callable[[list[str]], Any], Callable[[list[str]], Sequence[int]]]
 """The calls that embed texts and count their tokens."""
 
@@ -358,7 +284,13 @@ def _load_fastembed(library: Any, model: str) -> _LocalCalls:  # noqa: ANN401 - 
     )
 
 
-_LOCAL: dict[str, Callable[[Any, str], _LocalCalls]] = {
+def _load_onnx(library: Any, model: str) -> _LocalCalls:  # noqa: ANN401 - a module
+    loaded = OnnxModel(library, model)
+    return loaded.embed, loaded.count_tokens
+
+
+_LOCAL: dict[str, Loader[_LocalCalls]] = {
     "sentence-transformers": _load_sentence_transformer,
     "fastembed": _load_fastembed,
+    ONNX: _load_onnx,
 }

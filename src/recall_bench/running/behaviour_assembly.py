@@ -39,7 +39,14 @@ T = TypeVar("T")
 SUITE_SETTINGS = frozenset(
     {
         *("adapter", "factory", "config", "env", "in_process", "allow_network", "sandbox"),
-        *("allow_read", "endpoint", "system_model", "system_embedder", "embedding_cache"),
+        *(
+            "allow_read",
+            "endpoint",
+            "system_model",
+            "system_embedder",
+            "system_reranker",
+            "embedding_cache",
+        ),
         *("timeout_ms", "grpc_timeout_ms", "grpc_ca", "ingest_timeout_ms", "reader", "top_k"),
         *("max_context_tokens", "seed", "executor", "into", "resume"),
         *("agent_model", "max_steps", "agent_tokens", "max_cost_usd", "max_tokens"),

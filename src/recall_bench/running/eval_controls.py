@@ -84,6 +84,7 @@ def _assemble_control(assembled: AssembledEval, name: str, *, with_answers: bool
         endpoint=False,
         system_model=None,
         system_embedder=None,
+        system_reranker=None,
         lifecycle=None,
         skip_catchup_ingest=False,
         reader=before.settings.reader if with_answers else None,

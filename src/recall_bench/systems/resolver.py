@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import cast
 
@@ -58,7 +59,7 @@ def _build_loop(settings: Settings) -> MemorySystem:
 
 
 def _resolve_memory(settings: Settings) -> MemorySystem:
-    if settings.endpoint or settings.system_model or settings.system_embedder:
+    if settings.endpoint or settings.has_endpoint_models:
         return _add_endpoint(settings)
     return _build_system(settings)
 
@@ -129,20 +130,26 @@ def _load_named_system(settings: Settings, endpoint: str | None) -> MemorySystem
     factory = user_code.load_plugin("systems", settings.adapter)
     if endpoint is None and _wants_endpoint(factory):
         return _add_endpoint(settings)
-    if endpoint is not None and getattr(factory, "takes_endpoint", False):
+    if endpoint is not None and _takes_endpoint(factory):
         return cast("MemorySystem", factory(settings.config, endpoint=endpoint))
     return cast("MemorySystem", factory(settings.config))
 
 
-def _wants_endpoint(factory: object) -> bool:
+def _wants_endpoint(factory: Callable[..., object]) -> bool:
     """Whether a product needs an endpoint, or can use the one that our parent started."""
     if getattr(factory, "wants_endpoint", False):
         return True
-    if not getattr(factory, "takes_endpoint", False):
+    if not _takes_endpoint(factory):
         return False
     from recall_bench.systems.endpoint.model_endpoint import is_parent_endpoint_set
 
     return is_parent_endpoint_set()
+
+
+def _takes_endpoint(factory: Callable[..., object]) -> bool:
+    """Whether it can use an endpoint: a product says so, another has a parameter for it."""
+    said = getattr(factory, "takes_endpoint", None)
+    return bool("endpoint" in signature(factory).parameters if said is None else said)
 
 
 def _add_endpoint(settings: Settings) -> MemorySystem:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from recall_bench.models.static_embedding import DIMENSIONS, embed
-from recall_bench.systems.products.product import EMBEDDING_BATCH, ProductEmbedder
+from recall_bench.systems.endpoint.endpoint_client import EMBEDDING_BATCH
+from recall_bench.systems.products.product import ProductEmbedder
 from tests.systems.products.embedding_server import endpoint
 
 

@@ -29,6 +29,7 @@ from recall_bench.core.memory import (
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import PRINCIPAL, Question
 from recall_bench.core.schedule import generate_numbers
+from recall_bench.models.static_embedding import embed
 from recall_bench.systems.builtin.chunks import Chunker
 from recall_bench.systems.builtin.index_memory import IndexMemory, IndexSystem
 from recall_bench.systems.builtin.options import (
@@ -48,6 +49,7 @@ from recall_bench.systems.builtin.passage_index import (
     format_quote,
 )
 from recall_bench.systems.builtin.retrieval import PassageSearch
+from recall_bench.systems.builtin.served_models import ServedModels, open_served_models
 from recall_bench.systems.builtin.word_index import Bm25, Vocabulary, WordVectorTable
 from recall_bench.systems.reading.answer_writer import load_writer
 
@@ -228,28 +230,49 @@ def build_bm25(config: Mapping[str, object]) -> MemorySystem:
     return _build_system("bm25", read, _WORD_LIBRARIES, create_memory)
 
 
-def build_vector(config: Mapping[str, object]) -> MemorySystem:
+def build_vector(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
     """Finds passages by their meaning."""
-    read = read_options("vector", config, VectorOptions)
+    served = open_served_models(endpoint)
+    is_measured = served is None or not served.has_embedder
+    read = read_options("vector", config, VectorOptions).resolve(is_measured=is_measured)
     reader = PassageSearch(
-        vocabulary=None, weight=0.0, k=read.k, quotes=read.quotes, threshold=read.threshold
+        vocabulary=None,
+        weight=0.0,
+        score_passages=served.score if served and served.has_reranker else None,
+        embed_question=served.embed_question if served and served.has_embedder else None,
+        k=read.k,
+        quotes=read.quotes,
+        threshold=read.threshold or 0.0,
     )
+    embedder = served.embed if served and served.has_embedder else embed
     return _build_system(
-        "vector", read, _VECTOR_LIBRARIES, lambda: IndexMemory(Indexer(has_vectors=True), reader)
+        "vector",
+        read,
+        _VECTOR_LIBRARIES,
+        lambda: IndexMemory(Indexer(embed=embedder), reader, in_thread=served is not None),
     )
 
 
-def build_hybrid(config: Mapping[str, object]) -> MemorySystem:
+def build_hybrid(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
     """Finds passages by words, meaning and the dates a question names. The default system."""
-    read = read_options("hybrid", config, HybridOptions).resolve()
-    return _build_system("hybrid", read, _list_libraries(read), lambda: _create_hybrid_memory(read))
-
-
-def build_recency(config: Mapping[str, object]) -> MemorySystem:
-    """The hybrid system over the last days only."""
-    read = read_options("recency", config, RecencyOptions).resolve()
+    served = open_served_models(endpoint)
+    is_measured = served is None or not served.has_embedder
+    read = read_options("hybrid", config, HybridOptions).resolve(is_measured=is_measured)
     return _build_system(
-        "recency", read, _list_libraries(read), lambda: _create_hybrid_memory(read, read.days)
+        "hybrid", read, _list_libraries(read), lambda: _create_hybrid_memory(read, served)
+    )
+
+
+def build_recency(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
+    """The hybrid system over the last days only."""
+    served = open_served_models(endpoint)
+    is_measured = served is None or not served.has_embedder
+    read = read_options("recency", config, RecencyOptions).resolve(is_measured=is_measured)
+    return _build_system(
+        "recency",
+        read,
+        _list_libraries(read),
+        lambda: _create_hybrid_memory(read, served, read.days),
     )
 
 
@@ -319,14 +342,19 @@ class GoldPassageSystem(IndexSystem):
         return IndexMemory(Indexer(has_text=False), find, knows_evidence=True)
 
 
-def _create_hybrid_memory(read: HybridOptions, window: int | None = None) -> IndexMemory:
+def _create_hybrid_memory(
+    read: HybridOptions, served: ServedModels | None = None, window: int | None = None
+) -> IndexMemory:
     vocabulary = Vocabulary() if read.keyword else None
-    lexicon = WordVectorTable() if read.rerank else None
+    is_reranked = served is not None and served.has_reranker
+    lexicon = WordVectorTable() if read.rerank and not is_reranked else None
+    is_embedded = served is not None and served.has_embedder
+    embedder = served.embed if served is not None and is_embedded else embed
     return IndexMemory(
         Indexer(
             vocabulary=vocabulary,
             formula=Bm25(read.k1, read.b),
-            has_vectors=read.vector,
+            embed=embedder if read.vector else None,
             chunker=Chunker(
                 chunking=read.chunking,
                 window_chars=read.window_chars,
@@ -346,6 +374,9 @@ def _create_hybrid_memory(read: HybridOptions, window: int | None = None) -> Ind
             session_boost=read.session_boost,
             spread=read.spread,
             lexicon=lexicon,
+            score_passages=served.score if served is not None and is_reranked else None,
+            embed_question=served.embed_question if served is not None and is_embedded else None,
+            supports_by_words=is_embedded and read.keyword,
             respects_sessions=read.respect_sessions,
             neighbours=read.neighbours,
             k=read.k,
@@ -353,6 +384,7 @@ def _create_hybrid_memory(read: HybridOptions, window: int | None = None) -> Ind
             threshold=read.threshold or 0.0,
         ),
         window=window,
+        in_thread=served is not None,
     )
 
 

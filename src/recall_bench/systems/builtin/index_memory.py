@@ -5,6 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
+from typing import TypeVar, TypeVarTuple
+
+from anyio.to_thread import run_sync
 
 from recall_bench.core.errors import DataError, NotOffered, SystemFault
 from recall_bench.core.memory import (
@@ -33,6 +37,9 @@ from recall_bench.systems.builtin.passage_index import (
     measure_index,
 )
 from recall_bench.systems.builtin.word_index import Bm25Index, VocabularyState, WordTableState
+
+T = TypeVar("T")
+Given = TypeVarTuple("Given")
 
 Answerer = Callable[[PassageIndex, Question], Answer | RetrievalReply]
 """Answers or finds passages, from the index alone, and changes nothing."""
@@ -65,7 +72,11 @@ class IndexMemory:
         *,
         window: int | None = None,
         knows_evidence: bool = False,
+        in_thread: bool = False,
     ) -> None:
+        """With `in_thread` it calls models that make others wait, so it works in a thread."""
+        self._in_thread = in_thread
+        self._lock = Lock()
         self._indexer = indexer
         self._knows_evidence = knows_evidence
         self._answerer = reader
@@ -83,17 +94,26 @@ class IndexMemory:
 
     async def ingest(self, episode: Episode) -> None:
         """Prepare the episode; it is indexed when a question is asked or the memory settles."""
-        self._prepared.append(self._indexer.prepare(episode))
+        self._prepared.append(await self._call(self._indexer.prepare, episode))
         self._is_pending = True
 
     async def settle(self) -> None:
         """Add what was ingested to the index; with a window, only the days inside it."""
-        self._index_pending()
+        await self._call(self._index_pending)
+
+    async def _call(self, work: Callable[[*Given], T], *given: *Given) -> T:
+        if not self._in_thread:
+            return work(*given)
+        return await run_sync(work, *given, abandon_on_cancel=True)
 
     def _index_pending(self) -> None:
+        if self._is_pending:
+            with self._lock:
+                self._extend_index()
+
+    def _extend_index(self) -> None:
         if not self._is_pending:
             return
-        self._is_pending = False
         if self._window is None:
             self._index = self._indexer.extend(self._index, self._prepared)
             self._prepared = []
@@ -103,13 +123,15 @@ class IndexMemory:
             self._index = self._indexer.extend(PassageIndex(), self._prepared)
         if self._kept_days is not None:
             self._erase_entries(EraseScope.DAYS, self._kept_days)
+        # Last: a thread that does not see it searches the index.
+        self._is_pending = False
 
     async def erase(self, scope: EraseScope, value: str) -> EraseReply:
         """Erase entries, their words and vectors, and the summaries made from them.
 
         A subject is in every entry with all of its words, a person in every entry with the name.
         """
-        count = self._erase_entries(scope, value)
+        count = await self._call(self._erase_entries, scope, value)
         if scope is EraseScope.DAYS:
             self._kept_days = value
             return EraseReply(confirmed=True, count=count)
@@ -123,6 +145,9 @@ class IndexMemory:
 
     async def answer(self, question: Question) -> Answer | RetrievalReply:
         """Answer from the index, which then has everything ingested before."""
+        return await self._call(self._answer, question)
+
+    def _answer(self, question: Question) -> Answer | RetrievalReply:
         self._index_pending()
         return self._answerer(self._index, question)
 
@@ -131,7 +156,7 @@ class IndexMemory:
 
         With `knows_evidence` the ingested days, without a size: the texts are the answerer's.
         """
-        self._index_pending()
+        await self._call(self._index_pending)
         if self._knows_evidence:
             return Holdings(days=tuple(document.day for document in self._index.documents))
         size = measure_index(self._index, self._prepared, self._indexer)
@@ -144,7 +169,11 @@ class IndexMemory:
     def copy(self) -> "IndexMemory":
         """A memory in the same state, which shares only what is immutable."""
         twin = IndexMemory(
-            self._indexer, self._answerer, window=self._window, knows_evidence=self._knows_evidence
+            self._indexer,
+            self._answerer,
+            window=self._window,
+            knows_evidence=self._knows_evidence,
+            in_thread=self._in_thread,
         )
         twin.scenario, twin.renew, twin._kept_days = self.scenario, self.renew, self._kept_days
         twin._index, twin._prepared = self._index, list(self._prepared)

@@ -64,7 +64,14 @@ class VectorOptions(Record, frozen=True, kw_only=True):
 
     k: _Count = 10
     quotes: _Count = 10
-    threshold: _Share = NO_RECORD_BELOW["vector"]
+    threshold: _Share | None = None
+    """Support below which there is no record; unsaid, the one measured for the built-in vectors,
+    and none for those of another embedder."""
+
+    def resolve(self, *, is_measured: bool = True) -> Self:
+        """The same with every value as a number; `is_measured` if the vectors are the built-in."""
+        usual = NO_RECORD_BELOW["vector"] if is_measured else 0.0
+        return self.replace(threshold=usual if self.threshold is None else self.threshold)
 
 
 class HybridOptions(Record, frozen=True, kw_only=True):
@@ -125,15 +132,21 @@ class HybridOptions(Record, frozen=True, kw_only=True):
                 f"window_chars {self.window_chars}; make it smaller"
             )
 
-    def resolve(self) -> Self:
-        """The same with every value as a number, as the card gives it."""
+    def resolve(self, *, is_measured: bool = True) -> Self:
+        """The same with every value as a number, as the card gives it.
+
+        `is_measured` if the vectors are the built-in ones. With others only words are compared with
+        a threshold, which is that of `bm25`.
+        """
         means = "hybrid" if self.keyword and self.vector else "bm25" if self.keyword else "vector"
+        if not is_measured:
+            means = "bm25" if self.keyword else "other vectors"
         return self.replace(
             temporal_boost=_resolve_boost(self.temporal_boost),
             lexical_boost=_resolve_boost(self.lexical_boost),
             turn_boost=_resolve_boost(self.turn_boost, _TURN_BOOST),
             session_boost=_resolve_boost(self.session_boost, _SESSION_BOOST),
-            threshold=NO_RECORD_BELOW[means] if self.threshold is None else self.threshold,
+            threshold=NO_RECORD_BELOW.get(means, 0.0) if self.threshold is None else self.threshold,
         )
 
 

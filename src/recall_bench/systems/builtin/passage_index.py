@@ -7,7 +7,7 @@ index with the new documents, which shares everything with the old one but the m
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import accumulate
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.scenario import Episode
-from recall_bench.models.static_embedding import embed
 from recall_bench.systems.builtin.chunks import Chunk, Chunker, join_chunks
 from recall_bench.systems.builtin.consolidation import (
     Consolidation,
@@ -40,6 +39,9 @@ from recall_bench.systems.builtin.word_index import (
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+TextEmbedder = Callable[[Sequence[str]], "NDArray[np.float32]"]
+"""Makes a unit vector of each text."""
 
 BLOCK_ROWS = 8192
 """Vectors are kept in blocks of about this many rows: few to multiply, cheap to append to."""
@@ -179,7 +181,8 @@ class Indexer:
     """None if words are not searched."""
     formula: Bm25 | None = None
     """None if words have no weights."""
-    has_vectors: bool = False
+    embed: TextEmbedder | None = None
+    """None if there are no vectors."""
     chunker: Chunker = field(default_factory=Chunker)
     lexicon: WordVectorTable | None = None
     """None if words are not compared one by one."""
@@ -232,7 +235,7 @@ class Indexer:
             vectors=_append_vectors(index.vectors, prepared),
             dates=_append_dates(index.dates, documents),
             dialogue=_append_turns(index, documents),
-            version=IndexVersion(index.version) if self.has_vectors else None,
+            version=IndexVersion(index.version) if self.embed else None,
             open_periods=open_periods,
         )
 
@@ -250,7 +253,7 @@ class Indexer:
         return PreparedDocument(
             document=document,
             counts=self.vocabulary.count(searched) if self.vocabulary else None,
-            vectors=embed(searched) if self.has_vectors else None,
+            vectors=self.embed(searched) if self.embed else None,
             summary=summary,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recall_bench.systems.builtin.passage_index import PassageIndex
+    from recall_bench.systems.builtin.served_models import PassageScorer
 
 
 def score_exact_words(index: PassageIndex, question: str) -> NDArray[np.float32]:
@@ -92,6 +93,12 @@ class PassageSearch:
     """Of dialogues: the share of the places that goes to sessions which have none yet."""
     lexicon: WordVectorTable | None = None
     """If given, the best candidates are ranked again, word by word."""
+    score_passages: PassageScorer | None = None
+    """If given, the best candidates are ranked again by a model, and by nothing else."""
+    embed_question: Callable[[str], NDArray[np.float32]] | None = None
+    """Makes the vector of a question; None for the built-in word vectors."""
+    supports_by_words: bool = False
+    """Whether words alone say how well a passage fits: models scale vectors differently."""
     respects_sessions: bool = False
     """A question sees its own session only; the principal's sees all."""
     neighbours: int = 0
@@ -125,12 +132,13 @@ class PassageSearch:
         scores = self._add_context(index, scores)
         if self.respects_sessions and question.session != PRINCIPAL:
             scores = scores * mask_session(index, question.session)
-        if self.lexicon is not None:
+        if self.lexicon is not None or self.score_passages is not None:
             scores = self._rerank(index, question, scores)
         numbers = select_best(scores, self.k)
         if index.dialogue is not None and self.spread:
             numbers = select_spread(scores, numbers, index.dialogue, self.spread)
-        fit = self.weight * words[numbers] + (1 - self.weight) * meaning[numbers]
+        weight = 1.0 if self.supports_by_words else self.weight
+        fit = weight * words[numbers] + (1 - weight) * meaning[numbers]
         return SearchHits(
             numbers=tuple(numbers.tolist()),
             scores=tuple(round(score, 6) for score in scores[numbers].tolist()),
@@ -150,12 +158,23 @@ class PassageSearch:
     def _rerank(
         self, index: PassageIndex, question: Question, scores: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """The mean of score and word closeness for the best candidates; 0 for the others."""
+        """The mean of score and word closeness for the best candidates; 0 for the others.
+
+        A model's scores replace both: the best candidate gets 1, the worst little more than 0.
+        """
         import numpy as np
 
         second = np.zeros_like(scores)
         numbers = select_best(scores, max(RERANK_CANDIDATES, self.k))
-        if self.lexicon is None or not len(numbers):
+        if not len(numbers):
+            return second
+        if self.score_passages is not None:
+            texts = [index.get(number).chunk.search_text for number in numbers.tolist()]
+            found = np.asarray(self.score_passages(question.text, texts), np.float64)
+            span = found.max() - found.min()
+            second[numbers] = (found - found.min() + span / 100 + 1e-9) / (span * 1.01 + 1e-9)
+            return second
+        if self.lexicon is None:
             return second
         closeness = self.lexicon.score_closeness(
             question.text, [index.get_words(n) for n in numbers]
@@ -196,9 +215,8 @@ class PassageSearch:
         if not index.vectors:
             return np.zeros(len(index), np.float32)
         version = index.version or IndexVersion(None)
-        return version.measure_likeness(
-            index.vectors, question.text, _embed_question(question.text)
-        )
+        direction = (self.embed_question or _embed_question)(question.text)
+        return version.measure_likeness(index.vectors, question.text, direction)
 
     def _fuse(
         self, words: NDArray[np.float32], meaning: NDArray[np.float32]

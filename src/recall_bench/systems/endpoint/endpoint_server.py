@@ -30,6 +30,7 @@ from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.models.embedders import Embedder, Embeddings, normalise_vectors
+from recall_bench.models.rerankers import Reranker, RerankScores
 from recall_bench.systems.endpoint.chat_completions import (
     Chat,
     EndpointRefusal,
@@ -147,6 +148,41 @@ _MAX_BODY_BYTES = 64 * 1024 * 1024
 RouteHandler = Callable[[Request], Awaitable[Response]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankRequest:
+    """A valid request for reranking."""
+
+    question: str
+    texts: tuple[str, ...]
+    most: int
+
+
+def read_rerank_request(body: dict[str, Any]) -> RerankRequest:
+    """Parse a request; EndpointRefusal if it is invalid."""
+    question, documents, most = body.get("query"), body.get("documents"), body.get("top_n")
+    if not isinstance(question, str) or not question:
+        raise EndpointRefusal(400, "query: send a text", param="query")
+    listed = documents if isinstance(documents, list) else []
+    given = [each.get("text") if isinstance(each, dict) else each for each in listed]
+    texts = [text for text in given if isinstance(text, str) and text]
+    if not texts or len(texts) < len(given):
+        raise EndpointRefusal(400, "documents: send a list of texts", param="documents")
+    if most is not None and (type(most) is not int or most < 1):
+        raise EndpointRefusal(400, "top_n: send a whole number above 0, or none", param="top_n")
+    return RerankRequest(question=question, texts=tuple(texts), most=most or len(texts))
+
+
+def build_rerank_reply(wanted: RerankRequest, model: str, found: RerankScores) -> dict[str, object]:
+    """Return the body of the reply: places and scores, best first."""
+    ranked = sorted(enumerate(found.scores), key=lambda each: -each[1])[: wanted.most]
+    return {
+        "model": model,
+        "object": "list",
+        "results": [{"index": place, "relevance_score": score} for place, score in ranked],
+        "usage": {"total_tokens": found.usage.input_tokens},
+    }
+
+
 class EndpointApplication:
     """Answers requests in the event loop of its app.
 
@@ -154,10 +190,17 @@ class EndpointApplication:
     """
 
     def __init__(
-        self, embedder: Embedder, chat: Chat | None, meter: UsageMeter, *, token: str | None = None
+        self,
+        embedder: Embedder,
+        chat: Chat | None,
+        meter: UsageMeter,
+        *,
+        reranker: Reranker | None = None,
+        token: str | None = None,
     ) -> None:
         self._token = token
         self._embedder = embedder
+        self._reranker = reranker
         self._chat = chat
         self._meter = meter
         self._waiting: set[anyio.CancelScope] = set()
@@ -165,6 +208,7 @@ class EndpointApplication:
             Route("/v1/models", self._wrap_errors(self._list_models)),
             Route("/v1/models/{name:path}", self._wrap_errors(self._describe_model)),
             Route("/v1/embeddings", self._wrap_errors(self._serve_embeddings), methods=["POST"]),
+            Route("/v1/rerank", self._wrap_errors(self._serve_scores), methods=["POST"]),
             Route(
                 "/v1/chat/completions", self._wrap_errors(self._serve_completions), methods=["POST"]
             ),
@@ -223,7 +267,7 @@ class EndpointApplication:
         refusal = EndpointRefusal(
             status,
             f"nothing answers {request.method} {path}; there are GET /v1/models, "
-            "POST /v1/embeddings and POST /v1/chat/completions",
+            "POST /v1/embeddings, POST /v1/rerank and POST /v1/chat/completions",
             code="unknown_url" if status == 404 else None,
         )
         return _make_json_response(refusal.body, refusal.status)
@@ -255,7 +299,10 @@ class EndpointApplication:
             "dimensions": embedder.dimensions,
         }
         talking = {} if chat is None else {chat.model: {"id": chat.model, **facts}}
-        return {**talking, embedder.model: embedding}
+        ranking = {}
+        if (reranker := self._reranker) is not None:
+            ranking = {reranker.name: {"id": reranker.name, **facts, "reranker": reranker.name}}
+        return {**talking, embedder.model: embedding, **ranking}
 
     async def _serve_embeddings(self, request: Request) -> Response:
         embedder = self._embedder
@@ -270,6 +317,22 @@ class EndpointApplication:
             return _make_json_response(body)
         note = f"cut from {whole} to {wanted.dimensions} dimensions and normalised again"
         return _make_json_response(body, headers={"x-recall-bench-note": note})
+
+    async def _serve_scores(self, request: Request) -> Response:
+        wanted = read_rerank_request(await _read_body(request))
+        reranker = self._reranker
+        if reranker is None:
+            raise EndpointRefusal(
+                400,
+                "this endpoint has no reranker; name one with --system-reranker "
+                "(recall-bench endpoint: --reranker)",
+                code="no_model",
+            )
+        found = await run_sync(
+            reranker.score, wanted.question, wanted.texts, abandon_on_cancel=True
+        )
+        self._meter.add(found.usage)
+        return _make_json_response(build_rerank_reply(wanted, reranker.name, found))
 
     async def _serve_completions(self, request: Request) -> Response:
         wanted = await _read_body(request)

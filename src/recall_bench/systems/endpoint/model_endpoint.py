@@ -43,6 +43,7 @@ from recall_bench.systems.transports.child_environment import ENDPOINT_VARIABLE
 
 if TYPE_CHECKING:
     from recall_bench.models.embedders import Embedder
+    from recall_bench.models.rerankers import Reranker
     from recall_bench.systems.endpoint.chat_completions import Chat
     from recall_bench.systems.endpoint.endpoint_server import ServerThread
 
@@ -80,6 +81,7 @@ class ModelEndpoint:
         *,
         embedder: Embedder | None = None,
         chat: "Chat | None" = None,
+        reranker: "Reranker | None" = None,
         port: int = 0,
         token: str | None = None,
         is_token_in_url: bool = False,
@@ -89,6 +91,7 @@ class ModelEndpoint:
         self._prefix = f"/{token}" if is_token_in_url else ""
         self._embedder = MemoryCachedEmbedder(WordVectors() if embedder is None else embedder)
         self._chat = chat
+        self._reranker = reranker
         self._port = port
         self._serving: ServerThread | None = None
         self.meter = UsageMeter()
@@ -121,6 +124,11 @@ class ModelEndpoint:
         """The exact name of the language model; None if there is none."""
         return None if self._chat is None else self._chat.name
 
+    @property
+    def reranker(self) -> str | None:
+        """The exact name of the reranker; None if there is none."""
+        return None if self._reranker is None else self._reranker.name
+
     def start(self) -> None:
         """Start the endpoint and wait until it answers; UsageError if it cannot start.
 
@@ -136,7 +144,9 @@ class ModelEndpoint:
         except ModelFault as fault:
             self._embedder.close()
             raise UsageError(f"the embedder cannot be asked: {fault}") from fault
-        application = EndpointApplication(self._embedder, self._chat, self.meter, token=self._token)
+        application = EndpointApplication(
+            self._embedder, self._chat, self.meter, reranker=self._reranker, token=self._token
+        )
         serving = ServerThread(
             application.app, port=self._port, hang_up=application.cancel_requests
         )
@@ -149,6 +159,8 @@ class ModelEndpoint:
         if serving is not None:
             serving.stop()
         self._embedder.close()
+        if self._reranker is not None:
+            self._reranker.close()
 
     def __enter__(self) -> Self:
         self.start()
@@ -156,6 +168,10 @@ class ModelEndpoint:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+_NOT_CHAT = {"dimensions", "reranker"}
+"""What the models of an endpoint say of themselves if they are no language models."""
 
 
 class ParentEndpoint:
@@ -193,8 +209,14 @@ class ParentEndpoint:
     def model(self) -> str | None:
         """The language model's name for products; None if there is none."""
         _ = self._embedding_entry
-        names = (str(model["id"]) for model in self._offered if "dimensions" not in model)
+        names = (str(model["id"]) for model in self._offered if not _NOT_CHAT & model.keys())
         return next(names, None)
+
+    @property
+    def reranker(self) -> str | None:
+        """The exact name of the reranker; None if there is none."""
+        _ = self._embedding_entry
+        return next((str(each["reranker"]) for each in self._offered if "reranker" in each), None)
 
     @property
     def _embedding_entry(self) -> dict[str, Any]:
@@ -288,6 +310,8 @@ class EndpointSystem:
         models: dict[str, object] = {"embedder": self._endpoint.embedder}
         if self._endpoint.model is not None:
             models["model"] = self._endpoint.model
+        if self._endpoint.reranker is not None:
+            models["reranker"] = self._endpoint.reranker
         return card.replace(config={**card.config, "endpoint": models})
 
     @property
@@ -354,10 +378,10 @@ def resolve_endpoint(
     """
     environ = os.environ if environ is None else environ
     if above := environ.get(ENDPOINT_VARIABLE, "").strip():
-        if settings.system_model is not None or settings.system_embedder is not None:
+        if settings.has_endpoint_models:
             raise UsageError(
-                "--system-model, --system-embedder: the endpoint that RECALL_BENCH_ENDPOINT names "
-                "has its own; leave them out, or unset the variable"
+                "--system-model, --system-embedder, --system-reranker: the endpoint that "
+                "RECALL_BENCH_ENDPOINT names has its own; leave them out, or unset the variable"
             )
         return ParentEndpoint(above)
     # Products need no setting for it there, and no other user of this machine spends what it costs.
@@ -373,12 +397,13 @@ def build_endpoint(
     port: int = 0,
     token: str | None = None,
     is_token_in_url: bool = False,
-    flags: tuple[str, str] = ("--system-model", "--system-embedder"),
+    flags: tuple[str, str, str] = ("--system-model", "--system-embedder", "--system-reranker"),
 ) -> ModelEndpoint:
     """Return an endpoint of this process, not started. Messages name the flags."""
     return ModelEndpoint(
         embedder=_open_embedder(settings, environ, flags[1]),
         chat=_open_chat(settings.system_model, environ, flags[0]),
+        reranker=_open_reranker(settings.system_reranker, environ, flags[2]),
         port=port,
         token=token,
         is_token_in_url=is_token_in_url,
@@ -405,6 +430,19 @@ def _open_embedder(
         return CachedEmbedder(opened, EmbeddingCache(find_cache_folder() / "embeddings"))
     except UsageError as error:
         raise UsageError(f"--embedding-cache: {error}") from error
+
+
+def _open_reranker(
+    target: str | None, environ: Mapping[str, str] | None, flag: str
+) -> "Reranker | None":
+    if target is None:
+        return None
+    from recall_bench.models.rerankers import open_reranker
+
+    try:
+        return open_reranker(target, environ)
+    except UsageError as error:
+        raise UsageError(f"{flag}: {error}") from error
 
 
 def _open_chat(target: str | None, environ: Mapping[str, str] | None, flag: str) -> "Chat | None":

@@ -22,8 +22,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from recall_bench.systems.endpoint.endpoint_client import ENDPOINT_MODEL
 from recall_bench.systems.products.product import (
-    ENDPOINT_MODEL,
     UNUSED_KEY,
     Product,
     ProductAdapter,

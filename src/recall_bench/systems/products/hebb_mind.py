@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from recall_bench.systems.builtin.passage_index import format_quote
+from recall_bench.systems.endpoint.endpoint_client import ENDPOINT_MODEL
 from recall_bench.systems.products.notes import (
     NO_SESSION,
     DayNote,
@@ -30,7 +31,6 @@ from recall_bench.systems.products.notes import (
     split_notes,
 )
 from recall_bench.systems.products.product import (
-    ENDPOINT_MODEL,
     UNUSED_KEY,
     Product,
     ProductAdapter,

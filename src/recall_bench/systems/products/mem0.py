@@ -20,13 +20,14 @@ from itertools import groupby
 from typing import Any
 
 from recall_bench.systems.builtin.passage_index import format_quote
+from recall_bench.systems.endpoint.endpoint_client import ENDPOINT_MODEL
 from recall_bench.systems.products.notes import (
     DayNote,
     StoredNote,
     build_note_passage,
     build_stored_note,
 )
-from recall_bench.systems.products.product import ENDPOINT_MODEL, UNUSED_KEY, Product, StoreAdapter
+from recall_bench.systems.products.product import UNUSED_KEY, Product, StoreAdapter
 
 _USER = "principal"
 """Whose memories they are: each of our memories has a folder of its own."""

@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from recall_bench.systems.endpoint.endpoint_client import ENDPOINT_MODEL
 from recall_bench.systems.products.notes import (
     NO_SESSION,
     DayNote,
@@ -26,7 +27,6 @@ from recall_bench.systems.products.notes import (
     build_stored_note,
 )
 from recall_bench.systems.products.product import (
-    ENDPOINT_MODEL,
     Product,
     StoreAdapter,
     split_batches,

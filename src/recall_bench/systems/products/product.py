@@ -8,20 +8,16 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, TypeVar
-from urllib.error import HTTPError, URLError
-from urllib.request import ProxyHandler, Request, build_opener
-
-import msgspec
 
 from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import UsageError
 from recall_bench.core.folders import measure_folder
 from recall_bench.core.memory import MemorySystem
+from recall_bench.systems.endpoint.endpoint_client import request_embeddings
 from recall_bench.systems.products.notes import (
     DayNote,
     StoredNote,
@@ -32,18 +28,8 @@ from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.transports.child_environment import STATE_DIR
 
-ENDPOINT_MODEL = "recall-bench"
-"""The model asked for: the run's endpoint has one embedder and ignores the name."""
-
 UNUSED_KEY = "unused"
 """The clients of model servers require a key, and the endpoint ignores it."""
-
-EMBEDDING_BATCH = 256
-"""Texts in one request."""
-
-EMBEDDING_TIMEOUT_S = 120.0
-
-BUSY_STATUSES = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 T = TypeVar("T")
 
@@ -139,12 +125,7 @@ class ProductEmbedder:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector per text. ConnectionError or TimeoutError if the endpoint does not serve."""
         if self._endpoint is not None:
-            url = f"{self._endpoint}/embeddings"
-            return [
-                vector
-                for batch in split_batches(texts, EMBEDDING_BATCH)
-                for vector in _request_embeddings(url, batch)
-            ]
+            return request_embeddings(self._endpoint, texts)
         from recall_bench.models.static_embedding import embed
 
         found: list[list[float]] = embed(texts).tolist()
@@ -284,43 +265,6 @@ def split_batches(entries: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """The entries in order, at most `size` at a time."""
     for start in range(0, len(entries), size):
         yield entries[start : start + size]
-
-
-class _EmbeddingRow(msgspec.Struct):
-    index: int
-    embedding: list[float]
-
-
-class _EmbeddingReply(msgspec.Struct):
-    data: list[_EmbeddingRow]
-
-
-def _request_embeddings(url: str, texts: Sequence[str]) -> list[list[float]]:
-    reply = _post(url, msgspec.json.encode({"model": ENDPOINT_MODEL, "input": list(texts)}))
-    try:
-        rows = msgspec.json.decode(reply, type=_EmbeddingReply).data
-    except msgspec.DecodeError as error:
-        raise ValueError(f"{url} did not reply with embeddings: {error}") from error
-    if sorted(row.index for row in rows) != list(range(len(texts))):
-        raise ValueError(f"{url} gave {len(rows)} vectors for {len(texts)} texts")
-    return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
-
-
-def _post(url: str, body: bytes) -> bytes:
-    # The endpoint is on this machine, where no proxy leads.
-    opener = build_opener(ProxyHandler({}))
-    request = Request(url, body, {"Content-Type": "application/json"})  # noqa: S310  the run's own
-    try:
-        with opener.open(request, timeout=EMBEDDING_TIMEOUT_S) as reply:
-            content: bytes = reply.read()
-            return content
-    except HTTPError as error:
-        text = error.read().decode("utf-8", "replace")[:500]
-        if error.code in BUSY_STATUSES:
-            raise TimeoutError(f"{url} is busy: {text}") from error
-        raise RuntimeError(f"{url} refused to embed (HTTP {error.code}): {text}") from error
-    except URLError as error:
-        raise ConnectionError(f"{url} cannot be reached: {error.reason}") from error
 
 
 def _is_importable(module: str) -> bool:

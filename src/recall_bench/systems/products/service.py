@@ -25,13 +25,14 @@ from recall_bench.core.errors import SystemBusy, SystemFault
 from recall_bench.core.redaction import Redactor
 from recall_bench.core.retry import parse_retry_after
 from recall_bench.systems.builtin.passage_index import format_quote
+from recall_bench.systems.endpoint.endpoint_client import BUSY_STATUSES
 from recall_bench.systems.products.notes import (
     NO_SESSION,
     DayNote,
     list_visible_sessions,
     split_notes,
 )
-from recall_bench.systems.products.product import BUSY_STATUSES, Passages, ProductAdapter
+from recall_bench.systems.products.product import Passages, ProductAdapter
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _QUOTE_CHARS = 500

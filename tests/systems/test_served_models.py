@@ -1,0 +1,130 @@
+"""Built-ins with the models of the run's endpoint: another embedder, a reranker."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette")
+
+from recall_bench.core.errors import SystemBusy
+from recall_bench.core.memory import Answer, MemorySystem
+from recall_bench.core.scenario import Episode, Question
+from recall_bench.core.usage import Usage
+from recall_bench.models.embedders import Embeddings
+from recall_bench.models.rerankers import RerankScores
+from recall_bench.systems.builtin.baselines import build_hybrid, build_recency, build_vector
+from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint
+
+pytestmark = pytest.mark.anyio
+
+DAYS = ("The boiler was mended.", "The lease was signed.", "The roof was painted.")
+QUESTION = Question(id="1", text="Which day?", asked_at=datetime(2026, 1, 9), scenario="ada")
+
+
+class Builder(Protocol):
+    """Builds a built-in, with or without an endpoint."""
+
+    def __call__(
+        self, config: Mapping[str, object], *, endpoint: str | None = None
+    ) -> MemorySystem: ...
+
+
+class Painted:
+    """Finds everything about paint near to every question."""
+
+    name = model = "painted"
+    dimensions = 2
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        near = {"paint": 1.0, "?": 1.0, "boiler": 0.5, "lease": 0.1}
+        rows = [
+            [max((share for word, share in near.items() if word in text), default=0.0), 0.5]
+            for text in texts
+        ]
+        return Embeddings(vectors=np.asarray(rows, np.float32), tokens=(1,) * len(texts))
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+class Boilers:
+    """Ranks what is about boilers first."""
+
+    name = "boilers"
+
+    def score(self, question: str, texts: Sequence[str]) -> RerankScores:
+        del question
+        scores = tuple(-3.0 + ("boiler" in text) for text in texts)
+        return RerankScores(scores=scores, usage=Usage(calls=1))
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+async def find(endpoint: str | None, build: Builder = build_vector) -> list[str]:
+    """The texts that a copy of a memory finds, best first."""
+    system = build({"k": 3}, endpoint=endpoint)
+    assert system.snapshots is not None
+    memory = await system.open("ada")
+    for place, text in enumerate(DAYS):
+        at = datetime(2026, 1, 1 + place)
+        await memory.ingest(Episode(id=str(place), day=place + 1, at=at, text=text))
+    await memory.settle()
+    token = await system.snapshots.save(memory)
+    copied = await system.snapshots.open(token)
+    reply = await copied.answer(QUESTION)
+    assert isinstance(reply, Answer)
+    return [passage.text for passage in reply.passages]
+
+
+async def test_another_embedder_decides_what_is_near() -> None:
+    with ModelEndpoint(embedder=Painted()) as endpoint:
+        found = await find(endpoint.url)
+        counted = endpoint.meter.drain()
+
+    assert found[0] == DAYS[2]
+    assert counted.calls >= 4
+    assert counted.input_tokens >= len(DAYS) + 1
+
+
+async def test_the_embedder_of_the_product_through_an_endpoint_changes_nothing() -> None:
+    with ModelEndpoint() as endpoint:
+        for build in (build_vector, build_hybrid, build_recency):
+            assert await find(endpoint.url, build) == await find(None, build)
+        assert endpoint.meter.drain().calls == 0
+
+
+@pytest.mark.parametrize("build", [build_vector, build_hybrid, build_recency])
+async def test_a_reranker_decides_the_order_of_the_candidates(build: Builder) -> None:
+    with ModelEndpoint(embedder=Painted(), reranker=Boilers()) as endpoint:
+        found = await find(endpoint.url, build)
+
+    # Without it the last day is first, as above.
+    assert found[:2] == [DAYS[0], DAYS[2]]
+
+
+async def test_support_is_judged_by_words_where_the_scale_of_vectors_is_unknown() -> None:
+    system = build_hybrid({}, endpoint=None)
+    assert system.card.config["threshold"] == 0.23
+    with ModelEndpoint(embedder=Painted()) as endpoint:
+        assert build_hybrid({}, endpoint=endpoint.url).card.config["threshold"] == 0.17
+        assert build_vector({}, endpoint=endpoint.url).card.config["threshold"] == 0.0
+        set_by_hand = build_vector({"threshold": 0.5}, endpoint=endpoint.url)
+        memory = await build_hybrid({}, endpoint=endpoint.url).open("ada")
+        await memory.ingest(Episode(id="1", day=1, at=datetime(2026, 1, 1), text=DAYS[2]))
+        reply = await memory.answer(QUESTION)
+
+    assert set_by_hand.card.config["threshold"] == 0.5
+    # No word in common, however near the vectors are.
+    assert isinstance(reply, Answer)
+    assert reply.text == "There is no record of that."
+
+
+async def test_an_endpoint_that_is_gone_is_tried_again_later() -> None:
+    with ModelEndpoint(embedder=Painted()) as endpoint:
+        memory = await build_vector({}, endpoint=endpoint.url).open("ada")
+    with pytest.raises(SystemBusy, match="cannot make vectors now"):
+        await memory.ingest(Episode(id="1", day=1, at=datetime(2026, 1, 1), text=DAYS[0]))
