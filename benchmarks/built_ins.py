@@ -2,6 +2,8 @@
 
 python benchmarks/built_ins.py                       the embedded persona of thirty days
 python benchmarks/built_ins.py written               the written editions of all shipped personas
+python benchmarks/built_ins.py dialogues             the same days as dialogues
+python benchmarks/built_ins.py lives                 the 1,000 days of all shipped personas
 python benchmarks/built_ins.py DATA 30d 60d 90d …    another data folder, these checkpoints
 """
 
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import recall_bench
 from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.datasets.persona_files import DEFAULT_ARCS
 from recall_bench.generate.shipped_personas import SAMPLE
 from recall_bench.generate.worlds import list_shipped_personas
 from recall_bench.metrics.estimate import Estimate
@@ -19,13 +22,17 @@ from recall_bench.runs.estimates import RunEstimates
 
 SYSTEMS = "none random recency vector full-context bm25 hybrid gold-passages oracle".split()
 
-
-WRITTEN = "written"
+SHIPPED: dict[str, dict[str, object]] = {
+    "written": {},
+    "dialogues": {"ingest": "conversations"},
+    "lives": {"arcs": DEFAULT_ARCS},
+}
+"""The editions of the shipped personas, and the settings that choose them."""
 
 
 def main(what: str, ranges: tuple[str, ...]) -> None:
-    is_shipped = what in (SAMPLE, WRITTEN)
-    personas = list_shipped_personas() if what == WRITTEN else (SAMPLE,)
+    is_shipped = what == SAMPLE or what in SHIPPED
+    personas = list_shipped_personas() if what in SHIPPED else (SAMPLE,)
     print(
         "| system | score of 100 | of the way | first checkpoint | last | invented | leaked "
         "| ms an answer |"
@@ -42,6 +49,7 @@ def main(what: str, ranges: tuple[str, ...]) -> None:
                 groups_enabled=is_shipped,
                 into=Path(scratch, "run"),
                 heatmap_png=False,
+                **SHIPPED.get(what, {}),
             )
             summary, found = result.summary, RunEstimates.get(result.folder).estimate_range()
         if found is None:
