@@ -10,6 +10,7 @@ python benchmarks/built_ins.py DATA 30d 60d 90d …    another data folder, thes
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import recall_bench
 from recall_bench.core.verdict import FULL_MARKS
@@ -22,7 +23,7 @@ from recall_bench.runs.estimates import RunEstimates
 
 SYSTEMS = "none random recency vector full-context bm25 hybrid gold-passages oracle".split()
 
-SHIPPED: dict[str, dict[str, object]] = {
+SHIPPED: dict[str, dict[str, Any]] = {
     "written": {},
     "dialogues": {"ingest": "conversations"},
     "lives": {"arcs": DEFAULT_ARCS},

@@ -31,13 +31,13 @@ class _EmbeddingReply(msgspec.Struct):
     data: list[_EmbeddingRow]
 
 
-class _ScoreRow(msgspec.Struct):
+class _RankedRow(msgspec.Struct):
     index: int
     relevance_score: float
 
 
-class _ScoreReply(msgspec.Struct):
-    results: list[_ScoreRow]
+class _RankedReply(msgspec.Struct):
+    results: list[_RankedRow]
 
 
 def request_embeddings(endpoint: str, texts: Sequence[str]) -> list[list[float]]:
@@ -61,7 +61,7 @@ def request_scores(endpoint: str, question: str, texts: Sequence[str]) -> list[f
     url = f"{endpoint}/rerank"
     reply = _post(url, {"model": ENDPOINT_MODEL, "query": question, "documents": list(texts)})
     try:
-        rows = msgspec.json.decode(reply, type=_ScoreReply).results
+        rows = msgspec.json.decode(reply, type=_RankedReply).results
     except msgspec.DecodeError as error:
         raise ValueError(f"{url} did not reply with scores: {error}") from error
     if sorted(row.index for row in rows) != list(range(len(texts))):
