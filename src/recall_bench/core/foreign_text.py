@@ -65,7 +65,11 @@ _SHARED = {
     "es": frozenset("a as has he me no".split()),
 }
 """English words that the language has as well."""
-_ALL_MARKS = frozenset[str]().union(*_MARKS.values())
+_PLAIN_MARKS = frozenset(
+    word.encode() for marks in _MARKS.values() for word in marks if word.isascii()
+)
+_TO_WORDS = bytes(sign if chr(sign).isalpha() else 32 for sign in bytes(range(128)).lower()) * 2
+"""Maps ASCII to lower-case letters and blanks."""
 _ACCENTS = {"de": re.compile("[äöüßÄÖÜ]"), "es": re.compile("[áéíóúñÁÉÍÓÚÑ¿¡]")}
 _CITED = re.compile(r"\bOn \d{4}-\d\d-\d\d(?: \([^()\n]*\))?:")
 """How a quotation from the log begins."""
@@ -77,7 +81,7 @@ _FEW = 4
 def guess_language(text: str) -> str:
     """The language of a text, by its letters or its most frequent words; else `en`."""
     if text.isascii():
-        if len(text) > _LONG:
+        if len(text) > _LONG or _PLAIN_MARKS.isdisjoint(text.encode().translate(_TO_WORDS).split()):
             return "en"
     elif _JAPANESE.search(text):
         return "ja"
@@ -86,8 +90,6 @@ def guess_language(text: str) -> str:
     elif len(text) > _LONG and not _LETTERS.search(text):
         return "en"
     words = {word.lower() for word in _WORD.findall(_CITED.sub(" ", text))}
-    if text.isascii() and words.isdisjoint(_ALL_MARKS):
-        return "en"
     best, most = "en", 0
     for code, marks in _MARKS.items():
         english = len(words & _ENGLISH - _SHARED[code])

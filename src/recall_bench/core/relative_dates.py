@@ -9,7 +9,12 @@ from calendar import monthrange
 from datetime import date, timedelta
 from functools import lru_cache
 
-from recall_bench.core.number_words import NUMBER_WORDS_PATTERN, SMALL_ORDINALS, parse_number_words
+from recall_bench.core.number_words import (
+    NUMBER_WORDS,
+    NUMBER_WORDS_PATTERN,
+    SMALL_ORDINALS,
+    parse_number_words,
+)
 from recall_bench.core.value_patterns import MONTH_PATTERN, WEEKDAYS, parse_month
 from recall_bench.core.values import DATE, ValueAtom, locate_values
 
@@ -23,17 +28,20 @@ _DAY_OFFSETS = {
 }
 _DAY_NAMES = "|".join(name.replace(" ", r"\s") for name in _DAY_OFFSETS)
 _COUNT = rf"(?:an?|one|\d{{1,3}}|{NUMBER_WORDS_PATTERN})"
+_COUNT_START = rf"(?:\d|(?:an?|zero|dozen|{'|'.join(NUMBER_WORDS)})\b)"
+"""What every count starts with; to look for it first takes a fraction of the time."""
 _AWAY = r"(?:ago|from\s(?:today|now)|hence)"
 _WEEKDAY = "|".join(WEEKDAYS)
 _RELATIVE_DATE = re.compile(
     rf"""\b(?:
       (?P<named>{_DAY_NAMES})
-    | (?P<weeks>{_COUNT})\sweeks?(?:\sand\s(?P<odd>{_COUNT})\sdays?)?\s(?P<weekly>{_AWAY})
-      (?:\stoday)?
-    | (?P<days>{_COUNT})\sdays?\s(?P<daily>{_AWAY})
     | in\s(?P<ahead>{_COUNT})\s(?P<unit>day|week)s?(?:'\stime)?
     | (?P<side>last|this\spast|next|this\scoming|the\sfollowing)\s(?P<weekday>{_WEEKDAY})
-    | (?P<later>{_COUNT})\s(?P<later_unit>day|week)s?\s(?P<order>later|earlier|after|before)
+    | (?={_COUNT_START})(?:
+          (?P<weeks>{_COUNT})\sweeks?(?:\sand\s(?P<odd>{_COUNT})\sdays?)?\s(?P<weekly>{_AWAY})
+          (?:\stoday)?
+        | (?P<days>{_COUNT})\sdays?\s(?P<daily>{_AWAY})
+        | (?P<later>{_COUNT})\s(?P<later_unit>day|week)s?\s(?P<order>later|earlier|after|before))
     )\b""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -86,7 +94,7 @@ def expand_relative_dates(text: str, today: date) -> str:
     """
     lines = []
     for line in text.split("\n"):
-        if not _has_relative_date(line):
+        if not _is_relative(line):
             lines.append(line)
             continue
         dated = _LINE_DATE.match(line)
@@ -95,26 +103,26 @@ def expand_relative_dates(text: str, today: date) -> str:
     return "\n".join(lines)
 
 
-@lru_cache(maxsize=16384)
-def _has_relative_date(line: str) -> bool:
-    """Whether there is something to write out; the same line is read on many days."""
+def has_relative_date(line: str) -> bool:
+    """Whether there is something to write out."""
     # In other letters upper case is more than the lower case that the hints are written in.
     hinted = _list_hinted(line.lower()) if line.isascii() else _PATTERNS
     return any(pattern.search(line) for pattern in hinted)
 
 
+_is_relative = lru_cache(maxsize=4096)(has_relative_date)
+"""Lines of answers are read on many days."""
+
 _PATTERNS = (_NAMED_DATE, _RELATIVE_DATE, _SPELLED_NTH, _BARE_NTH)
 
-_NEAR_DAY = re.compile(
-    r"yesterday|today|tonight|tomorrow"
-    r"|(?:day|week)s?\s(?:ago|from|hence|later|earlier|after|before|and)\b"
-    r"|\bin\s[a-z\d,\s-]*?\s(?:day|week)"
-    rf"|(?:last|past|next|coming|following)\s(?:{_WEEKDAY.lower()})"
-)
-_NEAR_WORDS = ("day", "week", "tonight", "tomorrow")
-"""One of them is part of every match of the pattern above."""
-_NUMBERED_DAY = re.compile(r"\d(?:st|nd|rd|th)\b")
-_DAY_OF = re.compile(rf"day\s(?:of|in)\s|of\s(?:{MONTH_PATTERN.lower()})")
+_NEAR_WORDS = ("yesterday", "today", "tonight", "tomorrow")
+_DAYS_AWAY = re.compile(r"(?:day|week)s?\s(?:ago|from|hence|later|earlier|after|before|and)\b")
+_IN_DAYS = re.compile(r"\bin\s[a-z\d,\s-]*?\s(?:day|week)")
+_NEXT_WEEKDAY = re.compile(rf"(?:last|past|next|coming|following)\s(?:{_WEEKDAY.lower()})")
+_NUMBERED_DAY = re.compile(r"[0-9](?:st|nd|rd|th)\b")
+_DAY_OF = re.compile(r"day\s(?:of|in)\s")
+_OF_MONTH = re.compile(rf"of\s(?:{MONTH_PATTERN.lower()})")
+_MONTH_THE = re.compile(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\sthe\s")
 _THE_NTH = re.compile(rf"the\s(?:{_ORDINAL})")
 
 
@@ -124,7 +132,7 @@ def _list_hinted(line: str) -> list[re.Pattern[str]]:
     A hint is part of every match of its pattern and takes a fraction of its time.
     """
     hinted: list[re.Pattern[str]] = []
-    if any(word in line for word in _NEAR_WORDS) and _NEAR_DAY.search(line):
+    if _names_near_day(line):
         hinted.append(_RELATIVE_DATE)
     is_numbered = _NUMBERED_DAY.search(line) is not None
     if is_numbered:
@@ -132,9 +140,24 @@ def _list_hinted(line: str) -> list[re.Pattern[str]]:
     is_spelled = _THE_NTH.search(line) is not None
     if is_spelled:
         hinted.append(_SPELLED_NTH)
-    if is_numbered or is_spelled or _DAY_OF.search(line):
+    may_follow_month = is_numbered or is_spelled
+    if (
+        _DAY_OF.search(line)
+        or _OF_MONTH.search(line)
+        or (may_follow_month and _MONTH_THE.search(line))
+    ):
         hinted.append(_NAMED_DATE)
     return hinted
+
+
+def _names_near_day(line: str) -> bool:
+    has_day = "day" in line
+    if not has_day and "week" not in line:
+        return "tonight" in line or "tomorrow" in line
+    if any(word in line for word in _NEAR_WORDS):
+        return True
+    hints = (_DAYS_AWAY, _IN_DAYS, _NEXT_WEEKDAY) if has_day else (_DAYS_AWAY, _IN_DAYS)
+    return any(hint.search(line) for hint in hints)
 
 
 @lru_cache(maxsize=16384)

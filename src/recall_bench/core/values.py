@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from recall_bench.core.number_words import (
@@ -285,7 +286,7 @@ def locate_values(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
         yield held
 
 
-_TOKEN = re.compile(r"[$€£@#]|\w+ ?")
+_TOKEN = re.compile(r"[$€£@]|#(?=\d)|\w+")
 _VALUE_STARTS = frozenset(
     (
         *SPELLED_ONES, *TEN_WORDS, *GROUP_WORDS, *"a an half quarter noon midnight".split(),
@@ -294,11 +295,8 @@ _VALUE_STARTS = frozenset(
     )
 )  # fmt: skip
 """The words that a value may start with, other than those with a digit in them."""
-_INNER = frozenset(".+-@")
-"""What joins the words of an identifier or an address."""
-_BLANKS = frozenset(("", " ", "\n"))
-
-
+_IDENTIFIER_START = re.compile(r"[\w.+-]{0,64}[\d_@]")
+"""How an identifier or an address starts that has other words before its first digit."""
 _PLAIN_END = re.compile(r'$|[,;:!?)\]"](?!\d)|\.(?=$|\s\D)| ([A-Za-z]+)(?!\w)')
 """What may follow a number that is nothing but its figures."""
 _CONTINUATIONS = frozenset(
@@ -323,40 +321,38 @@ _CONTINUATIONS = frozenset(
 
 def _find_atoms(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
     """The values, each unit by itself; looked for only where one can start."""
-    end = 0
-    for token in _TOKEN.finditer(text):
-        if _is_word(token[0]):
-            continue
-        start, word = token.start(), token[0].rstrip()
-        if start < end:
-            continue
-        past = start + len(word)
-        if word.isalpha():
-            if word.lower() not in _VALUE_STARTS and (
-                text[past : past + 1] not in _INNER or text[past + 1 : past + 2] in _BLANKS
-            ):
+    end = place = 0
+    for piece in text.split(" "):
+        for offset, word in _find_starts(piece):
+            start = place + offset
+            if start < end:
                 continue
-        elif word.isdecimal() and _is_plain(text, word, start, past):
-            end = past
-            atom = _make_plain(word)
-            if atom.kind == QUANTITY:
-                atom, start = _apply_sign(atom, text, start, past)
-            yield atom, start, past
-            continue
-        match = _VALUES.match(text, start)
-        if match is not None:
-            end = match.end()
-            atom = _parse_match(match)
+            past = start + len(word)
+            if word.isdecimal() and _is_plain(text, word, start, past):
+                atom, end = _make_plain(word), past
+            elif match := _VALUES.match(text, start):
+                atom, end = _parse_match(match), match.end()
+            else:
+                continue
             if atom.kind == QUANTITY:
                 atom, start = _apply_sign(atom, text, start, end)
             yield atom, start, end
+        place += len(piece) + 1
 
 
 @lru_cache(maxsize=32768)
-def _is_word(token: str) -> bool:
-    """Whether it is a word that no value starts with, and a blank."""
-    word = token.removesuffix(" ")
-    return word != token and word.isalpha() and word.lower() not in _VALUE_STARTS
+def _find_starts(piece: str) -> tuple[tuple[int, str], ...]:
+    """The places in the text between two blanks where a value may start, each with its word.
+
+    Most pieces are a word that no value starts with, and occur again and again.
+    """
+    return tuple(
+        (token.start(), token[0])
+        for token in _TOKEN.finditer(piece)
+        if not token[0].isalpha()
+        or token[0].lower() in _VALUE_STARTS
+        or _IDENTIFIER_START.match(piece, token.start())
+    )
 
 
 def _is_plain(text: str, digits: str, start: int, end: int) -> bool:
@@ -376,6 +372,9 @@ _SIGN = re.compile(r"(?:(?<![\w.)\]%-])-|\b(?:minus|negative)\s)$", re.IGNORECAS
 _MINUEND = re.compile(r"\d[^.;:!?\n]{0,30}$")
 _BELOW_ZERO = re.compile(r"(?:\sdegrees?)?\sbelow\s(?:zero|freezing)\b", re.IGNORECASE)
 _SIGN_REACH = 9
+_SIGN_ENDS = ("-", "\n")
+_SIGN_WORD_ENDS = "sSeE\u017f"
+"""The last letters of the words above, in any spelling that a pattern takes for the same."""
 
 
 def _apply_sign(atom: ValueAtom, text: str, start: int, end: int) -> tuple[ValueAtom, int]:
@@ -383,7 +382,12 @@ def _apply_sign(atom: ValueAtom, text: str, start: int, end: int) -> tuple[Value
 
     The word minus between two numbers is a subtraction, and the second of them has no sign.
     """
-    sign = _SIGN.search(text, max(0, start - _SIGN_REACH), start)
+    before = text[max(0, start - 2) : start]
+    sign = (
+        _SIGN.search(text, max(0, start - _SIGN_REACH), start)
+        if before[-1:] in _SIGN_ENDS or (before[-1:].isspace() and before[0] in _SIGN_WORD_ENDS)
+        else None
+    )
     if sign is not None and (sign[0] == "-" or not _MINUEND.search(text, 0, sign.start())):
         return negate(atom), sign.start()
     return (negate(atom) if _BELOW_ZERO.match(text, end) else atom), start
@@ -432,7 +436,12 @@ def split_values(text: str) -> tuple[list[ValueAtom], str]:
 
 def _parse_match(match: re.Match[str]) -> ValueAtom:
     reader = str(match.lastgroup)
-    return _READERS[reader](match.groups()[match.re.groupindex[reader] :])
+    return _read_groups(reader, match.groups()[_GROUPS[reader]])
+
+
+@lru_cache(maxsize=8192)
+def _read_groups(reader: str, groups: "_Groups") -> ValueAtom:
+    return _READERS[reader](groups)
 
 
 def _make_date(year: str | None, month: int, day: int) -> ValueAtom:
@@ -513,6 +522,9 @@ def _make_quantity(number: float, unit: str | None) -> ValueAtom:
 
 
 _Groups = tuple[str, ...]
+_YEAR_FIGURES = re.compile(r"(?:19|20)\d\d")
+_DECIMAL_COMMA = re.compile(r"[.']\d{3},|\d\s\d{3},\d\d?$")
+_THOUSANDS_MARK = re.compile(r"['\s]")
 
 
 def _make_money(groups: _Groups) -> ValueAtom:
@@ -524,16 +536,16 @@ def _make_money(groups: _Groups) -> ValueAtom:
 def _make_number(digits: str, scale: str | None, half: str | None, unit: str | None) -> ValueAtom:
     if half:
         return _make_quantity(_scale_figures(digits, scale) + 0.5, unit)
-    if scale is None and unit is None and re.fullmatch(r"(?:19|20)\d\d", digits):
+    if scale is None and unit is None and _YEAR_FIGURES.fullmatch(digits):
         return ValueAtom(YEAR, digits, digits)
     return _make_quantity(_scale_figures(digits, scale), unit)
 
 
 def _scale_figures(digits: str, scale: str | None) -> float:
     """A number in figures, with its scale applied, whatever separates the thousands."""
-    if re.search(r"[.']\d{3},|\d\s\d{3},\d\d?$", digits):
+    if _DECIMAL_COMMA.search(digits):
         digits = digits.replace(".", "").replace(",", ".")
-    return scale_number(re.sub(r"['\s]", "", digits), scale)
+    return scale_number(_THOUSANDS_MARK.sub("", digits), scale)
 
 
 def _make_identifier(groups: _Groups) -> ValueAtom:
@@ -589,3 +601,6 @@ _READERS: dict[str, Callable[[_Groups], ValueAtom]] = {
     "number": lambda g: _make_number(g[0], g[1], g[2], g[3]),
     "spelled": lambda g: _make_quantity(parse_number_words(g[0]) + (0.5 if g[1] else 0.0), g[2]),
 }
+_NAMED = [*_VALUES.groupindex.items(), ("", _VALUES.groups + 1)]
+_GROUPS = {name: slice(start, end - 1) for (name, start), (_, end) in pairwise(_NAMED)}
+"""The groups within each form of a value, which are all that it is made from."""

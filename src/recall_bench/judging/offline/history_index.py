@@ -11,11 +11,12 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import cache, lru_cache
+from itertools import islice
 from math import log
 from typing import TypeVar
 
-from recall_bench.core.relative_dates import expand_relative_dates
+from recall_bench.core.relative_dates import expand_relative_dates, has_relative_date
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.text import Stems, normalise, split_sentences, split_words
 from recall_bench.core.values import DATE, MONTH, QUANTITY, YEAR, ValueAtom, find_values, negate
@@ -32,29 +33,24 @@ T = TypeVar("T")
 
 
 class _DatedLines:
-    """Lines in the order of their days, normalised when the first index reads them."""
+    """Lines in the order of their days, prepared by a function when an index reads them."""
 
-    def __init__(self, lines: Iterable[tuple[int, str]] = ()) -> None:
-        self._lines = list(lines)
-        self._normalised = 0
-        """How many of the first lines are."""
+    def __init__(
+        self, prepare: Callable[[str], str], lines: Iterable[tuple[int, str]] = ()
+    ) -> None:
+        self._prepare = prepare
+        self._lines = [*lines]
 
     def add(self, day: int, line: str) -> None:
         """Add a line that is not earlier than the last."""
         self._lines.append((day, line))
 
     def read(self, start: int, days: int) -> Iterator[tuple[int, str]]:
-        """Yield the lines of the first `days` days from a place on, normalised."""
-        lines = self._lines
-        for place in range(start, len(lines)):
-            day, line = lines[place]
+        """Yield the lines of the first `days` days from a place on."""
+        for day, line in islice(self._lines, start, None):
             if day > days:
                 return
-            if place == self._normalised:
-                line = normalise(line)
-                lines[place] = day, line
-                self._normalised += 1
-            yield day, line
+            yield day, self._prepare(line)
 
 
 class _FirstDays:
@@ -64,23 +60,30 @@ class _FirstDays:
         self._lines = lines
         self._read = read
         self._next = 0
+        self._days = 0
+        """The days that have been read."""
         self._firsts: dict[Hashable, int] = {}
 
     def is_known(self, key: Hashable, days: int) -> bool:
         """Whether a line of the first `days` days holds the key."""
+        if days > self._days:
+            self._read_days(days)
+        return self._firsts.get(key, days + 1) <= days
+
+    def _read_days(self, days: int) -> None:
         firsts = self._firsts
         for day, line in self._lines.read(self._next, days):
             for each in self._read(line):
                 firsts.setdefault(each, day)
             self._next += 1
-        return firsts.get(key, days + 1) <= days
+        self._days = days
 
 
 class _Mentions:
     """What one session mentions, and from which day on; its lines come in the order of days."""
 
-    def __init__(self, stems: Stems) -> None:
-        self._lines = _DatedLines()
+    def __init__(self, prepare: Callable[[str], str], stems: Stems) -> None:
+        self._lines = _DatedLines(prepare)
         self._words = _FirstDays(self._lines, split_words)
         self._stems = _FirstDays(self._lines, lambda line: stems.stem(split_words(line)))
         self._values = _FirstDays(self._lines, _read_values)
@@ -119,18 +122,10 @@ def _read_values(line: str) -> Iterator[tuple[str, str]]:
             yield atom.kind, atom.measure
 
 
-def _read_relative_dates(line: str) -> Iterator[str]:
-    """The dates of a line that opens with its own date, relative ones resolved."""
-    expanded = expand_relative_dates(line, date.fromisoformat(line[:10]))
-    for atom in find_values(expanded) if expanded != line else ():
-        if atom.kind == DATE:
-            yield atom.value
-            yield atom.core
-
-
 def _read_sentences(line: str) -> Iterator[str]:
     """A line, its sentences and their parts, levelled."""
-    return map(level_text, (line, *split_sentences(line), *_split_parts(line)))
+    sentences = split_sentences(line)
+    return map(level_text, dict.fromkeys((line, *sentences, *_split_parts(sentences))))
 
 
 class HistoryIndex:
@@ -140,8 +135,10 @@ class HistoryIndex:
         self._days = [episode.day for episode in scenario.episodes]
         self._dates = [episode.at.date() for episode in scenario.episodes]
         self._stems = Stems(load_lexicon().forms)
+        self._normalise = cache(normalise)
+        """Several indexes read the same lines, each once."""
         self._sessions: dict[str, _Mentions] = {}
-        self._retold = _Mentions(self._stems)
+        self._retold = _Mentions(self._normalise, self._stems)
         self._first_lines: dict[str, int] = {}
         self._texts = {
             f"{episode.at:%Y-%m-%d}": (episode.day, episode.text)
@@ -155,14 +152,17 @@ class HistoryIndex:
                     seen.add((session, line))
                     self._first_lines.setdefault(line, episode.day)
                     if session not in self._sessions:
-                        self._sessions[session] = _Mentions(self._stems)
+                        self._sessions[session] = _Mentions(self._normalise, self._stems)
                     self._sessions[session].add_line(line, episode.day)
         for episode in sorted(scenario.retold or (), key=lambda episode: episode.day):
             for _, line in _split_lines(episode.text):
                 self._first_lines[line] = min(episode.day, self._first_lines.get(line, episode.day))
                 self._retold.add_line(line, episode.day)
+        self._dates_of_days = {day: date for date, (day, _) in self._texts.items()}
         dated = sorted((day, line) for line, day in self._first_lines.items())
-        self._sentences = _FirstDays(_DatedLines(dated), _read_sentences)
+        self._sentences = _FirstDays(_DatedLines(self._normalise, dated), _read_sentences)
+        self._relative_dates = _FirstDays(_DatedLines(str, dated), self._read_relative_dates)
+        self._all = (*self._sessions.values(), self._retold)
 
     def _split_sessions(self, date: str) -> dict[str, str]:
         """The normalised text of each session of one day."""
@@ -188,10 +188,6 @@ class HistoryIndex:
             found.add(session)
         return frozenset(found)
 
-    @property
-    def _all(self) -> tuple[_Mentions, ...]:
-        return (*self._sessions.values(), self._retold)
-
     def is_recitation(self, text: str) -> bool:
         """Whether most lines of a text are lines of the history, with or without a date before."""
         lines = [line for line in text.splitlines() if line.strip()]
@@ -214,13 +210,20 @@ class HistoryIndex:
             return True
         return atom.kind == DATE and self._relative_dates.is_known(atom.value, days)
 
-    @cached_property
-    def _relative_dates(self) -> _FirstDays:
-        """The dates that lines mean by "tomorrow" or "the 6th", as of their own day."""
-        dates = {day: date for date, (day, _) in self._texts.items()}
-        ordered = sorted((day, line) for line, day in self._first_lines.items())
-        lines = _DatedLines((day, f"{dates[day]}: {line}") for day, line in ordered)
-        return _FirstDays(lines, _read_relative_dates)
+    def _read_relative_dates(self, line: str) -> Iterator[str]:
+        """The dates that a line means by "tomorrow" or "the 6th", as of its own day."""
+        normalised = self._normalise(line)
+        # A date before the line makes no other date of it, and changes how it is normalised only
+        # where that is not the line itself.
+        if normalised == line and line.isascii() and not has_relative_date(line):
+            return
+        said_on = self._dates_of_days[self._first_lines[line]]
+        dated = normalise(f"{said_on}: {line}")
+        expanded = expand_relative_dates(dated, date.fromisoformat(said_on))
+        for atom in find_values(expanded) if expanded != dated else ():
+            if atom.kind == DATE:
+                yield atom.value
+                yield atom.core
 
     def is_word_known(self, word: str, days: int) -> bool:
         """Whether the lower-case word occurs in the first `days` days."""
@@ -237,7 +240,7 @@ class HistoryIndex:
         """Whether a sentence, or each part of it, occurs in the first `days` days."""
         is_known = self._sentences.is_known
         return is_known(level_text(sentence), days) or all(
-            is_known(level_text(part), days) for part in _split_parts(sentence)
+            is_known(level_text(part), days) for part in _split_parts(split_sentences(sentence))
         )
 
     def find_value_sessions(self, atom: ValueAtom, days: int) -> set[str]:
@@ -339,14 +342,9 @@ class HistoryAsOf:
         return found
 
 
-def _split_parts(text: str) -> list[str]:
-    """The parts of a text between full stops, colons and semicolons."""
-    return [
-        part
-        for sentence in split_sentences(text)
-        for part in _PART.split(sentence)
-        if part.strip(" .")
-    ]
+def _split_parts(sentences: Iterable[str]) -> list[str]:
+    """The parts of sentences between colons and semicolons."""
+    return [part for sentence in sentences for part in _PART.split(sentence) if part.strip(" .")]
 
 
 def _split_lines(text: str) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,8 @@ from recall_bench.judging.offline.lexicon import PARTICLES, load_lexicon
 
 _ARTICLE = re.compile(r"(?:an?|the|that|our|its)\s+", re.IGNORECASE)
 _PIECE = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.,:]\d+)*")
+_ASCII_PIECE = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+(?:[.,:][0-9]+)*")
+"""The same in lower-case ASCII, which takes half the time."""
 _LITERAL_DENIAL = re.compile(
     r" (?:not|\w+n't|no longer|rather than|instead of|never"
     r"|(?:every|all|any)\w*(?: \w+){0,3} (?:except|but|excluding|apart|other|save|bar)(?: for)?)"
@@ -27,7 +29,8 @@ _DENIAL_REACH = 48
 
 def level_text(text: str) -> str:
     """The words and numbers of a normalised text in lower case, a blank around each."""
-    return f" {' '.join(_PIECE.findall(text.lower()))} "
+    lower = text.lower()
+    return f" {' '.join((_ASCII_PIECE if lower.isascii() else _PIECE).findall(lower))} "
 
 
 def make_literal(text: str) -> str:
