@@ -210,7 +210,7 @@ class ContentReader:
 
     def _read(self, text: str) -> TextContents:
         """The contents of a text."""
-        whole = self._read_values_and_words(text)
+        whole = self.read_values_and_words(text)
         return replace(whole, names=frozenset(find_names(remove_denied_names(text))))
 
     def read_answer(self, text: str) -> AnswerContents:
@@ -242,12 +242,13 @@ class ContentReader:
             text=body,
             dated=dated[1] if dated else "",
             sentences=sentences,
-            passages=tuple(map(self._read_values_and_words, sentences)),
+            passages=tuple(map(self.read_values_and_words, sentences)),
             names=frozenset(find_names(remove_denied_names(f"{body} "))),
             cited=tuple(find_values(citations)) if citations else (),
         )
 
-    def _read_values_and_words(self, text: str) -> TextContents:
+    def read_values_and_words(self, text: str) -> TextContents:
+        """The contents of a text but for its names."""
         claimed, rest = split_values(text)
         found_words = split_words(remove_denied_names(rest))
         return TextContents(

@@ -368,6 +368,8 @@ NEIGHBOURS = 1
 """Days on either side of an evidence day that belong to its window."""
 CACHE_SIZE = 4096
 """Windows kept in memory: a question is asked at many checkpoints."""
+SENTENCE_CACHE = 8192
+"""Sentences kept in memory with their tokens: most of a log occur on many days."""
 
 COMMON = 40
 """A token in more sentences than this does not distinguish them."""
@@ -387,6 +389,7 @@ class EvidenceDay:
 
     sentences: tuple[Tokens, ...]
     text: str
+    words: frozenset[str]
     date: str
 
 
@@ -424,7 +427,7 @@ class EvidenceWindow:
             weights={token: log(size / (len(found) + 0.5)) for token, found in postings.items()},
             unknown_weight=log(size / 0.5),
             text="".join(day.text for day in days),
-            words=frozenset(word for day in days for word in day.text.split()),
+            words=frozenset[str]().union(*(day.words for day in days)),
             dates=frozenset(day.date for day in days),
         )
 
@@ -473,6 +476,7 @@ class EvidenceIndex:
     def __init__(self, scenario: Scenario, reader: ContentReader) -> None:
         self._episodes = {episode.day: episode for episode in scenario.episodes}
         self._reader = reader
+        self._tokens = lru_cache(maxsize=SENTENCE_CACHE)(self._read_tokens)
         self._day = lru_cache(maxsize=None)(self._read_day)
         self._window = lru_cache(maxsize=CACHE_SIZE)(self._read_window)
 
@@ -493,15 +497,16 @@ class EvidenceIndex:
     def _read_window(self, days: tuple[int, ...]) -> EvidenceWindow:
         return EvidenceWindow.build(map(self._day, days))
 
+    def _read_tokens(self, sentence: str) -> Tokens:
+        return collect_tokens(self._reader.read_values_and_words(sentence))
+
     def _read_day(self, day: int) -> EvidenceDay:
         episode = self._episodes[day]
         text = normalise(episode.text)
+        levelled = level_text(text)
         return EvidenceDay(
-            sentences=tuple(
-                dict.fromkeys(
-                    collect_tokens(self._reader.read(found)) for found in split_sentences(text)
-                )
-            ),
-            text=level_text(text),
+            sentences=tuple(dict.fromkeys(map(self._tokens, split_sentences(text)))),
+            text=levelled,
+            words=frozenset(levelled.split()),
             date=f"{episode.at:%m-%d}",
         )

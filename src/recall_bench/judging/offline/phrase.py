@@ -62,7 +62,13 @@ def find_series(literal: str, target: str) -> Iterator[str]:
 
 def find_places(text: str, target: str) -> Iterator[tuple[int, int]]:
     """The spans where a text occurs in another."""
-    pattern = _compile_literal(_strip_article(text))
+    text = _strip_article(text)
+    if text.isascii() and target.isascii():
+        # Most texts do not occur, and a pattern takes longer to compile than to search for.
+        lower = target.lower()
+        if any(piece not in lower for piece in _ASCII_PIECE.findall(text.lower())):
+            return iter(())
+    pattern = _compile_literal(text)
     return (match.span() for match in pattern.finditer(target)) if pattern else iter(())
 
 
