@@ -13,7 +13,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,6 @@ import sweep
 import judging
 import recall_bench
 from recall_bench.judging.lab.audit.audit import build_audit_set
-from recall_bench.judging.offline.offline_judge import StudiedScenario
 
 WORKERS = 16
 PERSONA = "er-physician"
@@ -124,22 +123,18 @@ def check_open_trials() -> Iterator[Claim]:
 
 
 def check_judging() -> Iterator[Claim]:
-    """A verdict of the offline judge beside counting words: 14 times is 1,500 a second here."""
+    """A verdict of the offline judge beside counting words, in a process that judged nothing yet.
+
+    The history and the questions are read before; 14 times is 1,500 a second here.
+    """
     scenario = recall_bench.load_persona(PERSONA, edition=1)
     items = build_audit_set(scenario, seed=1, per_class=100)
-    exhibits = [item.make_exhibit() for item in items]
-
-    def study() -> Callable[..., object]:
-        studied = StudiedScenario(scenario)
-        studied.judge(exhibits[-1])
-        return studied.judge
-
-    verdicts, words = judging.rate(exhibits, study), judging.rate(exhibits, lambda: judging.overlap)
+    cost = judging.measure_verdicts(scenario, [item.make_exhibit() for item in items])
     yield Claim(
         what="a first verdict on an exact truth, beside word overlap",
-        figure=f"{1e3 / verdicts:.2f} ms",
-        baseline=f"{1e3 / words:.3f} ms",
-        ratio=words / verdicts,
+        figure=f"{1e3 * cost.answers_s / cost.answers:.2f} ms",
+        baseline=f"{1e3 * cost.overlap_s / cost.answers:.3f} ms",
+        ratio=cost.answers_s / cost.overlap_s,
         target=14.0,
     )
 

@@ -80,6 +80,17 @@ def test_an_answer_that_the_history_holds_is_judged_once() -> None:
     assert all(each is first for each in later)
 
 
+def test_a_question_in_two_versions_is_judged_once_in_each() -> None:
+    one = StudiedScenario(SCENARIO)
+    other = ITEMS[0].replace(truth=item("What is the ferry fare?", "$4", atoms=("$4",)).truth)
+    shown = [show(asked, "$5", 8) for asked in (ITEMS[0], other)]
+    right, wrong = map(one.judge, shown)
+
+    assert right.marks["correctness"] > wrong.marks["correctness"]
+    assert one.judge(shown[0]) is right
+    assert one.judge(shown[1]) is wrong
+
+
 def test_the_oldest_verdict_leaves_a_full_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offline_judge, "VERDICT_CACHE", 2)
     one = StudiedScenario(SCENARIO)

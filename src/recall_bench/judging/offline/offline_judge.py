@@ -14,7 +14,7 @@ from functools import cache, cached_property, lru_cache
 
 from recall_bench.core.errors import JudgeFault, UsageError
 from recall_bench.core.relative_dates import expand_relative_dates
-from recall_bench.core.scenario import Scenario, StoryTime
+from recall_bench.core.scenario import Item, Scenario, StoryTime
 from recall_bench.core.text import normalise, remove_echo
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Finding, JudgeCard, Strictness, Verdict
 from recall_bench.judging.offline.calibration import (
@@ -222,9 +222,11 @@ class OfflineJudge:
         return studied
 
 
-_AnswerKey = tuple[str, str, StoryTime, int]
+_CaseKey = tuple[str, int]
+"""A question, and which of its versions: labelled answers may bring one with another truth."""
+_AnswerKey = tuple[_CaseKey, str, StoryTime, int]
 """The question, the answer, when it was asked, and the last day that was fed."""
-_VerdictKey = tuple[str, str, str | None, Strictness | None]
+_VerdictKey = tuple[_CaseKey, str, str | None, Strictness | None]
 """The question, the answer, the answer with its relative dates written out, and the reading."""
 
 
@@ -239,10 +241,11 @@ class StudiedScenario:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self._reader = share_reader()
-        self._history = HistoryIndex(scenario)
+        self.history = HistoryIndex(scenario)
         self._features = FeatureExtractor(self._reader)
         self._evidence = EvidenceIndex(scenario, self._reader)
-        self._cases: dict[str, GradingCase] = {}
+        self._versions: dict[str, list[Item]] = {}
+        self._cases: dict[_CaseKey, GradingCase] = {}
         self._verdicts: dict[_VerdictKey, tuple[Verdict, HistoryAsOf]] = {}
         self._grade = lru_cache(maxsize=GRADE_CACHE)(self._grade_text)
         self._readings = lru_cache(maxsize=GRADE_CACHE)(self._read_answer)
@@ -250,7 +253,7 @@ class StudiedScenario:
 
     def judge(self, exhibit: Exhibit, manner: Strictness | None = None) -> Verdict:
         """The marks for one answer, with reasons."""
-        key = self._prepare(exhibit)
+        key = self.prepare(exhibit)
         item, text, asked_at, days = key
         dates = self._resolve_dates(self._cases[item], text, asked_at)
         known = self._verdicts.get((item, text, dates, manner))
@@ -276,38 +279,39 @@ class StudiedScenario:
 
     def read(self, exhibit: Exhibit) -> "RuleScores | _RuleReading":
         """What the rules read in an answer, or its scores where nothing else is needed."""
-        return self._readings(self._prepare(exhibit))[1]
+        return self._readings(self.prepare(exhibit))[1]
 
     def measure(self, exhibit: Exhibit) -> dict[str, float] | None:
         """The features of an answer; None where rules decide alone."""
-        return self._measures(self._prepare(exhibit))
+        return self._measures(self.prepare(exhibit))
 
-    def _prepare(self, exhibit: Exhibit) -> _AnswerKey:
+    def prepare(self, exhibit: Exhibit) -> _AnswerKey:
         """Prepare the question, unless it is known as it is, and return all that marks rest on."""
         item = exhibit.item
-        found = self._cases.get(item.id)
-        if found is None or (found.item is not item and found.item != item):
-            if found is not None:
-                for cache_of in (self._grade, self._readings, self._measures):
-                    cache_of.cache_clear()
-                self._verdicts.clear()
-            self._cases[item.id] = prepare_case(item, self._reader)
-        return item.id, exhibit.answer.text, exhibit.asked_at, exhibit.days
+        versions = self._versions.setdefault(item.id, [])
+        try:
+            key = item.id, versions.index(item)
+        except ValueError:
+            key = item.id, len(versions)
+            self._cases[key] = prepare_case(item, self._reader)
+            versions.append(item)
+        return key, exhibit.answer.text, exhibit.asked_at, exhibit.days
 
     def _read_answer(self, key: _AnswerKey) -> tuple[HistoryAsOf, "RuleScores | _RuleReading"]:
         """What the rules read in an answer, and the history as they consulted it."""
         item, answer, asked_at, days = key
-        history = HistoryAsOf(self._history, days)
-        return history, self._read_as_of(self._cases[item], answer, asked_at, history)
+        history = HistoryAsOf(self.history, days)
+        return history, self._read_as_of(item, answer, asked_at, history)
 
     def _read_as_of(
-        self, case: GradingCase, answer: str, asked_at: StoryTime, history: HistoryAsOf
+        self, item: _CaseKey, answer: str, asked_at: StoryTime, history: HistoryAsOf
     ) -> "RuleScores | _RuleReading":
+        case = self._cases[item]
         leaks = find_answer_leaks(case, history, answer)
         if leaks:
             reason = f"gives away {', '.join(leaks[:3])}"
             return RuleScores(0.0, 0.0, 0.0, reason, (Finding.LEAK,), is_exact=True)
-        if len(answer) > MAX_ANSWER_CHARACTERS and self._history.is_recitation(answer):
+        if len(answer) > MAX_ANSWER_CHARACTERS and self.history.is_recitation(answer):
             return RuleScores(0.0, 0.0, 1.0, "recites the history", is_exact=case.is_exact)
         given = normalise(answer[:MAX_ANSWER_CHARACTERS])
         text = self._resolve_dates(case, answer, asked_at) or given
@@ -315,7 +319,7 @@ class StudiedScenario:
             text = _ONCE.sub(lambda found: _TIMES[found[0].lower()], text)
         if case.forms is not None:
             text = case.forms.write_out(text)
-        graded = self._grade(case.item.id, text)
+        graded = self._grade(item, text)
         if graded is None:
             return RuleScores(0.0, 0.0, 1.0, "the answer is empty", is_exact=case.is_exact)
         account, reading, grade = graded
@@ -347,7 +351,7 @@ class StudiedScenario:
         return self._reader.read_answer(remove_echo(text, case.item.text))
 
     def _grade_text(
-        self, item: str, text: str
+        self, item: _CaseKey, text: str
     ) -> tuple[AnswerContents, StanceReading, RuleGrade] | None:
         """What a text says, and its grade as an answer to a case; None if it says nothing."""
         case = self._cases[item]
