@@ -6,17 +6,25 @@ from typing import Protocol
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 pytest.importorskip("starlette")
 
-from recall_bench.core.errors import SystemBusy
-from recall_bench.core.memory import Answer, MemorySystem
+from recall_bench.core.errors import ModelGone, SystemBusy, SystemGone
+from recall_bench.core.memory import Answer, EraseScope, MemorySystem
 from recall_bench.core.scenario import Episode, Question
+from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
 from recall_bench.models.embedders import Embeddings
 from recall_bench.models.rerankers import RerankScores
+from recall_bench.models.static_embedding import embed
 from recall_bench.systems.builtin.baselines import build_hybrid, build_recency, build_vector
-from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint
+from recall_bench.systems.builtin.index_memory import IndexMemory
+from recall_bench.systems.builtin.passage_index import Indexer
+from recall_bench.systems.builtin.retrieval import PassageSearch
+from recall_bench.systems.builtin.word_index import Bm25, Vocabulary
+from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint, open_metered_system
+from recall_bench.systems.resolver import resolve_system
 
 pytestmark = pytest.mark.anyio
 
@@ -128,3 +136,63 @@ async def test_an_endpoint_that_is_gone_is_tried_again_later() -> None:
         memory = await build_vector({}, endpoint=endpoint.url).open("ada")
     with pytest.raises(SystemBusy, match="cannot make vectors now"):
         await memory.ingest(Episode(id="1", day=1, at=datetime(2026, 1, 1), text=DAYS[0]))
+
+
+async def test_a_model_that_is_gone_stops_the_run() -> None:
+    class Withdrawn(Painted):
+        def embed(self, texts: Sequence[str]) -> Embeddings:
+            if list(texts) != ["ready"]:
+                raise ModelGone("the key was withdrawn")
+            return super().embed(texts)
+
+    with ModelEndpoint(embedder=Withdrawn()) as endpoint:
+        memory = await build_vector({}, endpoint=endpoint.url).open("ada")
+        with pytest.raises(SystemGone, match="the key was withdrawn"):
+            await memory.ingest(Episode(id="1", day=1, at=datetime(2026, 1, 1), text=DAYS[0]))
+
+
+async def test_the_endpoint_of_another_system_in_this_process_is_not_taken() -> None:
+    endpoint = ModelEndpoint(embedder=Painted())
+    neighbour = open_metered_system(endpoint, lambda url: build_vector({}, endpoint=url))
+    try:
+        beside = resolve_system(Settings(adapter="hybrid"))
+        assert "endpoint" not in beside.card.config
+        assert beside.card.computes
+        assert neighbour.card.config["endpoint"] == {"embedder": "painted"}
+        assert not neighbour.card.computes
+        await beside.close()
+    finally:
+        await neighbour.close()
+
+
+async def test_an_erase_that_fails_leaves_the_memory_as_it_was() -> None:
+    down: list[bool] = []
+
+    def embed_or_fail(texts: Sequence[str]) -> NDArray[np.float32]:
+        if down:
+            raise SystemBusy("later")
+        return embed(texts)
+
+    def create() -> IndexMemory:
+        vocabulary = Vocabulary()
+        memory = IndexMemory(
+            Indexer(vocabulary=vocabulary, formula=Bm25(), embed=embed_or_fail),
+            PassageSearch(vocabulary=vocabulary, weight=0.7),
+        )
+        memory.renew = create
+        return memory
+
+    memory = create()
+    for place, text in enumerate(DAYS):
+        at = datetime(2026, 1, 1 + place)
+        await memory.ingest(Episode(id=str(place), day=place + 1, at=at, text=text))
+    asked = Question(id="2", text="the boiler", asked_at=datetime(2026, 1, 9), scenario="ada")
+    before = await memory.answer(asked)
+    down.append(True)
+
+    with pytest.raises(SystemBusy):
+        await memory.erase(EraseScope.DELETE, "2")
+
+    assert await memory.answer(asked) == before
+    down.clear()
+    assert (await memory.erase(EraseScope.DELETE, "2")).count == 1

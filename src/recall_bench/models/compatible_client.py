@@ -53,7 +53,9 @@ class CompatibleClient:
                 found = decode_plain_json(reply.content)
                 if isinstance(found, dict):
                     return found
-            failure = self._translate_refusal(path, reply)
+                failure = ModelFault(f"{name}: replied with something that is no JSON object")
+            else:
+                failure = self._translate_refusal(path, reply)
         except httpx.TimeoutException:
             failure = ModelBusy(f"{name}: no reply within {self._timeout_s:g} s")
         except httpx.HTTPError as error:

@@ -22,7 +22,7 @@ from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.models.compatible_client import TIMEOUT_S, CompatibleClient
 from recall_bench.models.compatible_server import COMPATIBLE, CompatibleServer, resolve_server
-from recall_bench.models.local_model import ONNX, Loader, OnnxModel, load_local
+from recall_bench.models.local_model import ONNX, Loader, OnnxModel, load_local, translate_faults
 from recall_bench.models.model_spec import parse_spec
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class LocalEmbedder(LazyDimensions):
         """Return one unit vector per text."""
         import numpy as np
 
-        with self._lock:
+        with self._lock, translate_faults(self.name):
             vectors = np.asarray(self._vectors(list(texts)), np.float32)
             tokens = tuple(self._count(list(texts)))
         self._dimensions = vectors.shape[1]

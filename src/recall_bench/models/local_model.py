@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.models.faults import truncate_line
 
 if TYPE_CHECKING:
@@ -30,6 +31,18 @@ _BATCH = 32
 Loaded = TypeVar("Loaded")
 Loader = Callable[[Any, str], Loaded]
 """Loads a model by its name with the library it is given."""
+
+
+@contextmanager
+def translate_faults(name: str) -> Iterator[None]:
+    """Raise what a library raises as a ModelFault with the name of the model."""
+    try:
+        yield
+    except ModelFault as fault:
+        raise ModelFault(f"{name}: {fault}") from fault
+    except Exception as error:
+        message = truncate_line(str(error) or type(error).__name__)
+        raise ModelFault(f"{name}: failed: {message}") from error
 
 
 class LoadedModel(NamedTuple):
@@ -62,9 +75,12 @@ def load_local(kind: str, model: str, loaders: Mapping[str, Loader[Any]]) -> Loa
 
 
 def _name_folder(folder: str) -> str:
-    """The folder's own name and a digest of the model: where it lies is nobody's business."""
+    """The folder's own name and a digest of its files; the path is left out."""
     place = Path(folder).expanduser().resolve()
-    return f"{place.name}@{sha256(_find_onnx(place).read_bytes()).hexdigest()[:12]}"
+    total = sha256()
+    for path in (_find_onnx(place), place / "tokenizer.json", *sorted(place.rglob("*.onnx_data"))):
+        total.update(sha256(path.read_bytes()).digest())
+    return f"{place.name}@{total.hexdigest()[:12]}"
 
 
 def _find_onnx(place: Path) -> Path:
@@ -81,10 +97,9 @@ class OnnxModel:
         from tokenizers import Tokenizer
 
         place = Path(folder).expanduser()
-        files = [place / name for name in _ONNX_FILES if (place / name).is_file()]
-        if not files or not (place / "tokenizer.json").is_file():
-            raise FileNotFoundError(f"{place} holds no model.onnx with a tokenizer.json")
-        self._session = library.InferenceSession(str(files[0]), providers=["CPUExecutionProvider"])
+        self._session = library.InferenceSession(
+            str(_find_onnx(place)), providers=["CPUExecutionProvider"]
+        )
         self._inputs = {each.name for each in self._session.get_inputs()}
         self._tokenizer = Tokenizer.from_file(str(place / "tokenizer.json"))
         self._tokenizer.enable_padding()
@@ -101,6 +116,8 @@ class OnnxModel:
         for at in range(0, len(texts), _BATCH):
             encoded = self._encode(list(texts[at : at + _BATCH]), _MOST_TOKENS)
             hidden = self._run(encoded)
+            if hidden.ndim != 3:
+                raise ModelFault("the model gives no vector per token, so it is no embedder")
             mask = np.array([each.attention_mask for each in encoded], np.float32)[:, :, None]
             found.append((hidden * mask).sum(axis=1) / mask.sum(axis=1))
         return np.concatenate(found)
@@ -111,6 +128,8 @@ class OnnxModel:
         for at in range(0, len(texts), _BATCH):
             pairs = [(question, text) for text in texts[at : at + _BATCH]]
             logits = self._run(self._encode(pairs, 2 * _MOST_TOKENS))
+            if logits.ndim > 2:
+                raise ModelFault("the model gives vectors and no scores, so it is no reranker")
             scores += [float(row[-1]) for row in logits.reshape(len(pairs), -1)]
         return scores
 

@@ -21,7 +21,7 @@ from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.models.compatible_client import CompatibleClient
 from recall_bench.models.compatible_server import COMPATIBLE, CompatibleServer, resolve_server
-from recall_bench.models.local_model import ONNX, Loader, OnnxModel, load_local
+from recall_bench.models.local_model import ONNX, Loader, OnnxModel, load_local, translate_faults
 from recall_bench.models.model_spec import parse_spec
 
 _Score = Callable[[str, Sequence[str]], Sequence[float]]
@@ -109,7 +109,7 @@ class LocalReranker:
 
     def score(self, question: str, texts: Sequence[str]) -> RerankScores:
         """Return one score per text."""
-        with self._lock:
+        with self._lock, translate_faults(self.name):
             scores = tuple(float(each) for each in self._score(question, texts))
         if len(scores) != len(texts) or not all(map(math.isfinite, scores)):
             raise ModelFault(f"{self.name}: gave {len(scores)} scores for {len(texts)} texts")

@@ -421,6 +421,8 @@ class _LaneRun:
         except (SystemFault, NotOffered) as fault:
             self._observe(step, "erase", fault=str(fault))
             return
+        finally:
+            self._record_exchanges(step.phase, INGEST)
         self._observe(
             step,
             "erase",

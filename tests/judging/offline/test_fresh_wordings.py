@@ -42,3 +42,50 @@ def test_right_answers_pass_and_wrong_ones_fail(
 
     assert sum(right) / len(right) >= least_right
     assert sum(wrong) / len(wrong) <= most_wrong
+
+
+_OWNER = {
+    "question": "Who owns the catering budget now?",
+    "category": "decision-tracking",
+    "expects": "answer",
+    "reference": "Nadia owns it.",
+    "atoms": ["Nadia"],
+}
+_LEADERS = {
+    "question": "Who led the refit at first, and who after that?",
+    "category": "decision-tracking",
+    "expects": "answer",
+    "reference": "First Anna, then Ben.",
+    "atoms": ["Anna", "Ben"],
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        (_OWNER, "Nadia does; she reports it to Dmitri, who signs off."),
+        (_OWNER, "Nadia owns it, and Dmitri helps her now."),
+        (_OWNER, "Nadia does. Dmitri knows that now."),
+        (_LEADERS, "The new refit was led at the start by Anna, with Ben replacing her."),
+        (_LEADERS, "Now that I look, originally Anna led it; Ben succeeded her."),
+        (_LEADERS, "The last refit was first Anna's job, Ben took it on."),
+    ],
+)
+def test_another_name_or_cue_nearby_does_not_fail_a_right_answer(
+    asked: dict[str, Any], answer: str
+) -> None:
+    """A reviewer's sentences, which the first form of these rules failed."""
+    assert grade(asked, answer) >= PASS
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        (_OWNER, "Nadia handed it over to Dmitri, who owns it now."),
+        (_OWNER, "It was Nadia's, but Dmitri has it now."),
+        (_LEADERS, "First Ben, then Anna."),
+        (_LEADERS, "Ben at first and Anna afterwards."),
+    ],
+)
+def test_a_successor_or_the_other_order_fails(asked: dict[str, Any], answer: str) -> None:
+    assert grade(asked, answer) < PASS

@@ -209,10 +209,35 @@ def test_an_onnx_folder_embeds_by_the_mean_of_its_tokens(onnx_folder: Path) -> N
     assert str(onnx_folder.parent) not in embedder.name
 
 
-def test_an_onnx_folder_scores_pairs(onnx_folder: Path) -> None:
+def test_an_onnx_folder_scores_pairs(onnx_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def give_logits(self: OnnxSession, wanted: object, given: dict[str, Any]) -> list[Any]:
+        del self, wanted
+        return [given["input_ids"].sum(axis=1, keepdims=True).astype(np.float32)]
+
+    monkeypatch.setattr(OnnxSession, "run", give_logits)
     reranker = open_reranker(f"onnx:{onnx_folder}")
 
-    assert len(reranker.score("one", ["two", "three"]).scores) == 2
+    assert reranker.score("one", ["two", "three"]).scores == (3, 4)
+
+
+def test_a_model_of_the_other_kind_is_refused(
+    onnx_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reranker = open_reranker(f"onnx:{onnx_folder}")
+    with pytest.raises(UsageError, match=r"the reranker cannot be asked: .* is no reranker"):
+        ModelEndpoint(reranker=reranker).start()
+
+    monkeypatch.setattr(OnnxSession, "run", lambda *_: [np.ones((1, 3), np.float32)])
+    with pytest.raises(ModelFault, match=r"onnx:tiny@\w+: .* is no embedder"):
+        open_embedder(f"onnx:{onnx_folder}").embed(["one"])
+
+
+def test_the_name_of_a_folder_follows_its_tokenizer(onnx_folder: Path) -> None:
+    before = open_embedder(f"onnx:{onnx_folder}").name
+    place = onnx_folder / "tokenizer.json"
+    place.write_text(place.read_text("utf-8").replace("three", "seven"), "utf-8")
+
+    assert open_embedder(f"onnx:{onnx_folder}").name != before
 
 
 def test_a_folder_without_a_model_is_refused(onnx_folder: Path) -> None:

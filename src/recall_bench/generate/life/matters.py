@@ -1,4 +1,4 @@
-"""The threads, arcs and entities that questions are about: how each is named and what is told."""
+"""The threads, arcs and entities that questions are about: how each is named, and its lines."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -50,10 +50,10 @@ class Matters:
     def _list_matters(self) -> Iterator[Matter]:
         acting: dict[str, list[StateMention]] = {}
         for thread in self._play.threads.threads:
-            told = self._list_thread(thread)
-            yield Matter(tuple(self._name_thread(thread)), told)
+            mentions = self._list_thread(thread)
+            yield Matter(tuple(self._name_thread(thread)), mentions)
             for entity in thread.entities.values():
-                acting.setdefault(entity.key, []).extend(told)
+                acting.setdefault(entity.key, []).extend(mentions)
         for arc in self._play.arcs.arcs:
             yield Matter((collect_stems(arc.active.arc.name),), self._list_arc(arc))
         reasons: dict[str, list[StateMention]] = {}

@@ -20,18 +20,28 @@ _ASKS_PRESENT = re.compile(
 _NAME = r"(?:(?:Dr|Mr|Mrs|Ms)\.?\s)?(?-i:[A-Z])[\w'-]+(?:\s(?-i:[A-Z])[\w'-]+)*"
 _NOW = r"(?:now|currently|today|these days|at present|at the moment|nowadays)"
 _HELD = r"(?:with |held by |owned by |run by |led by |done by )?"
+_HOLDS = (
+    r"(?:is|has|owns|runs|leads|does|holds|keeps|chairs|heads|manages|handles|covers|takes|took"
+    r"|looks after)"
+)
+_HANDS = (
+    r"(?:hand(?:s|ed|ing)?|pass(?:es|ed|ing)?|g[ai]ve[ns]?|turn(?:s|ed)|transfer(?:s|red)?|mov(?:es|ed)"
+    r"|went|goes|gone|cedes?|ceded|yield(?:s|ed)?|left)"
+)
 _IS_NOW = re.compile(
     rf"\b(?:it|that|this|the \w+)(?:'s| is| has been| became)(?: now)? {_HELD}({_NAME})"
     rf"(?:\s\w+){{0,2}}\s{_NOW}\b"
     rf"|\b{_NOW},? (?:(?:it|that)(?:'s| is) )?{_HELD}({_NAME})"
-    rf"|(?:^|[,;.:]\s|\b(?:and|so|but|that)\s)({_NAME})(?:\s(?!and\b|from\b)\w+){{1,5}}?\s{_NOW}\b"
-    rf"|\bto ({_NAME}), (?:and )?who(?:se)?\b",
+    rf"|(?:^|[,;.:]\s|\b(?:and|so|but|that)\s)({_NAME})\s{_HOLDS}(?:\s(?!and\b|from\b)\w+){{0,4}}?"
+    rf"\s{_NOW}\b"
+    rf"|\b{_HANDS}\b[^.;:]{{0,60}}?\bto ({_NAME}), (?:and )?who(?:se)?\b",
     re.IGNORECASE,
 )
 """Groups: the name of the one that is so now, in four wordings."""
 _GIVES_UP = re.compile(
     r"^,?\s(?:who\s)?(?:has\s|had\s|had to\s|later\s|then\s|since\s)*"
-    r"(?:(?:hand|pass|giv|gave|turn|transferr?|ced|yield)(?:e?d|en|e)?\b(?:\s[\w'-]+){0,5}?\s(?:to|on|over|up)\b"
+    r"(?:(?:hand|pass|giv|gave|turn|transferr?|ced|yield)(?:e?d|en|e)?\b(?:\s(?!and\b)[\w'-]+){0,5}?"
+    r"\s(?:to|over|up|on to)\b"
     r"|ste(?:p|pped) (?:back|down|aside)|withdr[ae]wn?|resign(?:ed)?|qui?t|(?:drop|pull)(?:ped"
     r"|ed) out"
     r"|made? way|was (?:replaced|succeeded|relieved|followed|dropped|taken off))\b",

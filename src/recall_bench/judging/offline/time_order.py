@@ -24,12 +24,12 @@ _EARLY_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _LATE_BEFORE = re.compile(
-    r"(?:\b(?:then|now|next|finally|lastly|last(?! (?:week|month|year))|later|afterwards?"
+    r"(?:\b(?:then|now(?! that)|next|finally|lastly|last(?! (?:week|month|year))|later|afterwards?"
     r"|eventually|currently|today|since(?: then)?"
     r"|in the end|at last|after (?:that|this|it|the \w+|\w+ing)|ended(?: up)?|most recently"
     r"|these days"
-    r"|correct(?:ed|ion)|revised|followed by|new)\b[^;]*"
-    r"|(?:\bto|\binto|\bbefore|\bbecame|\breplaced by|\bsucceeded by|->|=>"
+    r"|correct(?:ed|ion)|followed by)\b[^;]*"
+    r"|(?:\bnew|\brevised|\bto|\binto|\bbefore|\bbecame|\breplaced by|\bsucceeded by|->|=>"
     r"|[→>]))\s?(?:[\w']+\s){0,2}$",
     re.IGNORECASE,
 )
@@ -108,9 +108,17 @@ def _read_cue(before: str, after: str) -> bool | None:
         return False
     if _LATE_AFTER.match(after):
         return True
-    if _LATE_BEFORE.search(before):
-        return True
-    return False if _EARLY_BEFORE.search(before) else None
+    late, early = _find_last(_LATE_BEFORE, before), _find_last(_EARLY_BEFORE, before)
+    return None if late == early == -1 else late >= early
+
+
+def _find_last(cue: re.Pattern[str], text: str) -> int:
+    """Where the cue that is nearest to the end begins; -1 if there is none."""
+    place, found = -1, cue.search(text)
+    while found:
+        place = found.start()
+        found = cue.search(text, place + 1)
+    return place
 
 
 def _order_mentions(parts: Sequence[RequiredPart], text: str, reader: ContentReader) -> Span | None:

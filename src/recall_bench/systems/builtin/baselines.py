@@ -233,8 +233,9 @@ def build_bm25(config: Mapping[str, object]) -> MemorySystem:
 def build_vector(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
     """Finds passages by their meaning."""
     served = open_served_models(endpoint)
-    is_measured = served is None or not served.has_embedder
-    read = read_options("vector", config, VectorOptions).resolve(is_measured=is_measured)
+    read = read_options("vector", config, VectorOptions).resolve(
+        is_measured=not (served and served.has_embedder)
+    )
     reader = PassageSearch(
         vocabulary=None,
         weight=0.0,
@@ -250,29 +251,37 @@ def build_vector(config: Mapping[str, object], *, endpoint: str | None = None) -
         read,
         _VECTOR_LIBRARIES,
         lambda: IndexMemory(Indexer(embed=embedder), reader, in_thread=served is not None),
+        is_served=served is not None,
     )
 
 
 def build_hybrid(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
     """Finds passages by words, meaning and the dates a question names. The default system."""
     served = open_served_models(endpoint)
-    is_measured = served is None or not served.has_embedder
-    read = read_options("hybrid", config, HybridOptions).resolve(is_measured=is_measured)
+    read = read_options("hybrid", config, HybridOptions).resolve(
+        is_measured=not (served and served.has_embedder)
+    )
     return _build_system(
-        "hybrid", read, _list_libraries(read), lambda: _create_hybrid_memory(read, served)
+        "hybrid",
+        read,
+        _list_libraries(read),
+        lambda: _create_hybrid_memory(read, served),
+        is_served=served is not None,
     )
 
 
 def build_recency(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
     """The hybrid system over the last days only."""
     served = open_served_models(endpoint)
-    is_measured = served is None or not served.has_embedder
-    read = read_options("recency", config, RecencyOptions).resolve(is_measured=is_measured)
+    read = read_options("recency", config, RecencyOptions).resolve(
+        is_measured=not (served and served.has_embedder)
+    )
     return _build_system(
         "recency",
         read,
         _list_libraries(read),
         lambda: _create_hybrid_memory(read, served, read.days),
+        is_served=served is not None,
     )
 
 
@@ -399,9 +408,16 @@ def _answer_nothing(index: PassageIndex, question: Question) -> Answer:  # noqa:
 
 
 def _build_system(
-    name: str, read: Record, parts: tuple[str, ...], opened: Callable[[], IndexMemory]
+    name: str,
+    read: Record,
+    parts: tuple[str, ...],
+    opened: Callable[[], IndexMemory],
+    *,
+    is_served: bool = False,
 ) -> IndexSystem:
-    return IndexSystem(_build_card(name, read, parts), lambda scenario: opened())  # noqa: ARG005
+    # A model behind an endpoint may keep it waiting, as no computation does.
+    card = _build_card(name, read, parts).replace(computes=not is_served)
+    return IndexSystem(card, lambda scenario: opened())  # noqa: ARG005
 
 
 def _build_card(name: str, read: Record, parts: tuple[str, ...]) -> SystemCard:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import TypeVar, TypeVarTuple
 
 from anyio.to_thread import run_sync
@@ -76,7 +76,7 @@ class IndexMemory:
     ) -> None:
         """With `in_thread` it calls models that make others wait, so it works in a thread."""
         self._in_thread = in_thread
-        self._lock = Lock()
+        self._lock = RLock()
         self._indexer = indexer
         self._knows_evidence = knows_evidence
         self._answerer = reader
@@ -94,8 +94,13 @@ class IndexMemory:
 
     async def ingest(self, episode: Episode) -> None:
         """Prepare the episode; it is indexed when a question is asked or the memory settles."""
-        self._prepared.append(await self._call(self._indexer.prepare, episode))
-        self._is_pending = True
+        await self._call(self._prepare, episode)
+
+    def _prepare(self, episode: Episode) -> None:
+        prepared = self._indexer.prepare(episode)
+        with self._lock:
+            self._prepared.append(prepared)
+            self._is_pending = True
 
     async def settle(self) -> None:
         """Add what was ingested to the index; with a window, only the days inside it."""
@@ -149,7 +154,9 @@ class IndexMemory:
 
     def _answer(self, question: Question) -> Answer | RetrievalReply:
         self._index_pending()
-        return self._answerer(self._index, question)
+        with self._lock:
+            answerer, index = self._answerer, self._index
+        return answerer(index, question)
 
     async def holdings(self) -> Holdings:
         """The days that can be found, and the size of everything.
@@ -164,7 +171,8 @@ class IndexMemory:
 
     async def close(self) -> None:
         """Forget everything."""
-        self._index, self._prepared, self._is_pending = PassageIndex(), [], False
+        with self._lock:
+            self._index, self._prepared, self._is_pending = PassageIndex(), [], False
 
     def copy(self) -> "IndexMemory":
         """A memory in the same state, which shares only what is immutable."""
@@ -175,9 +183,10 @@ class IndexMemory:
             knows_evidence=self._knows_evidence,
             in_thread=self._in_thread,
         )
-        twin.scenario, twin.renew, twin._kept_days = self.scenario, self.renew, self._kept_days
-        twin._index, twin._prepared = self._index, list(self._prepared)
-        twin._is_pending = self._is_pending
+        with self._lock:
+            twin.scenario, twin.renew, twin._kept_days = self.scenario, self.renew, self._kept_days
+            twin._index, twin._prepared = self._index, list(self._prepared)
+            twin._is_pending = self._is_pending
         return twin
 
     @property
@@ -214,6 +223,12 @@ class IndexMemory:
     def _erase_entries(self, scope: EraseScope, value: str) -> int:
         if self.renew is None:
             raise NotOffered("this built-in does not erase")
+        with self._lock:
+            return self._erase_matches(self.renew, scope, value)
+
+    def _erase_matches(
+        self, renew: "Callable[[], IndexMemory]", scope: EraseScope, value: str
+    ) -> int:
         latest = find_latest_date(self._index, self._prepared)
         test = build_test(scope, value, latest)
         left = subtract_entries(self._index, self._prepared, test)
@@ -221,11 +236,12 @@ class IndexMemory:
         if is_same and len(left.prepared) == len(self._prepared) and not left.count:
             return 0
         # Copies share the vocabulary, and it holds the words of what is erased.
-        self._indexer, self._answerer = self.renew().parts
-        self._index = self._indexer.build_index(left.documents, left.open_periods)
-        self._prepared = [
-            self._indexer.index_document(each.document, each.summary) for each in left.prepared
-        ]
+        indexer, answerer = renew().parts
+        index = indexer.build_index(left.documents, left.open_periods)
+        prepared = [indexer.index_document(each.document, each.summary) for each in left.prepared]
+        # All at once and last: an embedder that fails leaves the memory as it was.
+        self._indexer, self._answerer = indexer, answerer
+        self._index, self._prepared = index, prepared
         return left.count
 
 

@@ -139,14 +139,15 @@ class HybridOptions(Record, frozen=True, kw_only=True):
         a threshold, which is that of `bm25`.
         """
         means = "hybrid" if self.keyword and self.vector else "bm25" if self.keyword else "vector"
+        usual = NO_RECORD_BELOW[means]
         if not is_measured:
-            means = "bm25" if self.keyword else "other vectors"
+            usual = NO_RECORD_BELOW["bm25"] if self.keyword else 0.0
         return self.replace(
             temporal_boost=_resolve_boost(self.temporal_boost),
             lexical_boost=_resolve_boost(self.lexical_boost),
             turn_boost=_resolve_boost(self.turn_boost, _TURN_BOOST),
             session_boost=_resolve_boost(self.session_boost, _SESSION_BOOST),
-            threshold=NO_RECORD_BELOW.get(means, 0.0) if self.threshold is None else self.threshold,
+            threshold=usual if self.threshold is None else self.threshold,
         )
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.foreign_text import split_foreign_terms
@@ -121,6 +122,7 @@ class Vocabulary:
 
         stemmer = _load_stemmer()
         self._tokenizer = Tokenizer(splitter=split_passage, stopwords=None, stemmer=stemmer)
+        self._lock = Lock()
 
     @property
     def nbytes(self) -> int:
@@ -147,7 +149,9 @@ class Vocabulary:
         """Count the terms of some passages, numbering the new ones."""
         import numpy as np
 
-        bags = list(self._tokenizer.streaming_tokenize(texts, update_vocab=True, allow_empty=False))
+        stream = self._tokenizer.streaming_tokenize(texts, update_vocab=True, allow_empty=False)
+        with self._lock:
+            bags = list(stream)
         lengths = np.fromiter((len(bag) for bag in bags), np.int32, len(bags))
         flat = np.fromiter((term for bag in bags for term in bag), np.int64, int(lengths.sum()))
         places = np.repeat(np.arange(len(bags)), lengths)
@@ -297,6 +301,7 @@ class WordVectorTable:
         import numpy as np
 
         self._stop_words = list_stop_words()
+        self._lock = Lock()
         self._numbers: dict[str, int] = {}
         self._unembedded: list[str] = []
         self._vectors = np.empty((_INITIAL_CAPACITY, DIMENSIONS), np.float32)
@@ -327,12 +332,13 @@ class WordVectorTable:
         import numpy as np
 
         numbers: dict[int, None] = {}
-        for word in self._split_words(text):
-            number = self._numbers.get(word)
-            if number is None:
-                number = self._numbers[word] = len(self._numbers)
-                self._unembedded.append(word)
-            numbers[number] = None
+        with self._lock:
+            for word in self._split_words(text):
+                number = self._numbers.get(word)
+                if number is None:
+                    number = self._numbers[word] = len(self._numbers)
+                    self._unembedded.append(word)
+                numbers[number] = None
         return np.fromiter(numbers, np.int32, len(numbers))
 
     def score_closeness(
@@ -348,7 +354,8 @@ class WordVectorTable:
         asked = list(dict.fromkeys(self._split_words(question)))
         if not asked:
             return found
-        self._embed_new_words()
+        with self._lock:
+            self._embed_new_words()
         wanted = embed(asked)
         for place, numbers in enumerate(passages):
             if len(numbers):

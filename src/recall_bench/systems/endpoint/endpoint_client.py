@@ -1,11 +1,12 @@
 """Requests to a model endpoint on this machine: vectors, and scores of passages.
 
 ConnectionError if it cannot be reached, TimeoutError if it is busy, ValueError if a reply cannot be
-read, and RuntimeError if it refuses.
+read, ModelUnavailable if its model cannot be reached, and RuntimeError if it refuses.
 """
 
 from collections.abc import Sequence
 from http import HTTPStatus
+from http.client import HTTPException
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
@@ -20,6 +21,10 @@ EMBEDDING_BATCH = 256
 TIMEOUT_S = 120.0
 
 BUSY_STATUSES = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+class ModelUnavailable(RuntimeError):
+    """No call to the model behind the endpoint can succeed."""
 
 
 class _EmbeddingRow(msgspec.Struct):
@@ -81,6 +86,10 @@ def _post(url: str, body: dict[str, object]) -> bytes:
         text = error.read().decode("utf-8", "replace")[:500]
         if error.code in BUSY_STATUSES:
             raise TimeoutError(f"{url} is busy: {text}") from error
+        if error.code == HTTPStatus.BAD_GATEWAY and error.headers.get("x-should-retry") == "false":
+            raise ModelUnavailable(f"{url} refused (HTTP {error.code}): {text}") from error
         raise RuntimeError(f"{url} refused (HTTP {error.code}): {text}") from error
     except URLError as error:
         raise ConnectionError(f"{url} cannot be reached: {error.reason}") from error
+    except HTTPException as error:
+        raise ConnectionError(f"{url} broke off: {error!r}") from error

@@ -132,18 +132,14 @@ class ModelEndpoint:
     def start(self) -> None:
         """Start the endpoint and wait until it answers; UsageError if it cannot start.
 
-        The embedder makes one vector first, so that no product waits while it loads.
+        The models are asked once first, so that no product waits while they load.
         """
         if self._serving is not None:
             return
         require_libraries("the model endpoint", "http", "starlette", "uvicorn")
         from recall_bench.systems.endpoint.endpoint_server import EndpointApplication, ServerThread
 
-        try:
-            self._embedder.embed(["ready"])
-        except ModelFault as fault:
-            self._embedder.close()
-            raise UsageError(f"the embedder cannot be asked: {fault}") from fault
+        self._try_models()
         application = EndpointApplication(
             self._embedder, self._chat, self.meter, reranker=self._reranker, token=self._token
         )
@@ -152,6 +148,17 @@ class ModelEndpoint:
         )
         serving.start()
         self._serving = serving
+
+    def _try_models(self) -> None:
+        model = "embedder"
+        try:
+            self._embedder.embed(["ready"])
+            if self._reranker is not None:
+                model = "reranker"
+                self._reranker.score("ready", ["ready"])
+        except ModelFault as fault:
+            self.stop()
+            raise UsageError(f"the {model} cannot be asked: {fault}") from fault
 
     def stop(self) -> None:
         """Stop the endpoint and wait for its end. May be called twice."""
@@ -267,6 +274,10 @@ class _ModelList(msgspec.Struct):
     data: list[dict[str, Any]]
 
 
+_started_here: set[str] = set()
+"""The endpoints of this process: the variable that its children find them by is no parent's."""
+
+
 def open_metered_system(
     endpoint: ModelEndpoint | ParentEndpoint, made: Callable[[str], MemorySystem]
 ) -> "EndpointSystem":
@@ -276,6 +287,8 @@ def open_metered_system(
     system cannot be made, the endpoint is stopped.
     """
     endpoint.start()
+    if isinstance(endpoint, ModelEndpoint):
+        _started_here.add(endpoint.url)
     before = os.environ.get(ENDPOINT_VARIABLE)
     os.environ[ENDPOINT_VARIABLE] = endpoint.url
     try:
@@ -366,7 +379,12 @@ BUILT_IN_EMBEDDER = "wordllama"
 
 def is_parent_endpoint_set(environ: Mapping[str, str] | None = None) -> bool:
     """Whether the parent process has an endpoint for this one."""
-    return bool((os.environ if environ is None else environ).get(ENDPOINT_VARIABLE, "").strip())
+    return bool(_find_parent_url(os.environ if environ is None else environ))
+
+
+def _find_parent_url(environ: Mapping[str, str]) -> str:
+    url = environ.get(ENDPOINT_VARIABLE, "").strip()
+    return "" if url in _started_here else url
 
 
 def resolve_endpoint(
@@ -377,7 +395,7 @@ def resolve_endpoint(
     A child of a process with an endpoint uses that one.
     """
     environ = os.environ if environ is None else environ
-    if above := environ.get(ENDPOINT_VARIABLE, "").strip():
+    if above := _find_parent_url(environ):
         if settings.has_endpoint_models:
             raise UsageError(
                 "--system-model, --system-embedder, --system-reranker: the endpoint that "
