@@ -114,7 +114,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "always a number": say("4711"),
     "always a date": say("On 1 January 2024."),
     "always a name": say("John Smith."),
-    "always an amount": say("£100."),
+    "always an amount": say("£4,711."),
     "always vague": say("It was settled by the people involved, as recorded in the log."),
     "all candidates, or": hedge(" or "),
     "all candidates, a list": hedge(", "),

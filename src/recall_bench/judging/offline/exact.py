@@ -93,6 +93,14 @@ ALLOWED_PER_RIGHT_VALUE = 1
 """Other values allowed beside each right one: answers mention what was superseded."""
 
 
+UNDECIDED = "undecided"
+"""The conflict of an answer that lists candidates and chooses none."""
+
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_STEM = 5
+"""Letters by which the forms of a word are the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExactCoverage:
     """How an answer compares with the required parts."""
@@ -171,7 +179,7 @@ class ExactTruth:
 
     def _check_decision(self, found: ExactCoverage, account: AnswerContents) -> ExactCoverage:
         is_open = found.share and self._is_list_of_candidates(account)
-        return replace(found, conflict="undecided") if is_open else found
+        return replace(found, conflict=UNDECIDED) if is_open else found
 
     def _compare_time(self, account: AnswerContents) -> ExactCoverage | None:
         """The answer to "before or after?"; None where that is not asked or not stated."""
@@ -199,7 +207,7 @@ class ExactTruth:
         question, reference = self.texts
         parts, reader = self.required, self.reader
         if self._is_undecided(account):
-            return "undecided"
+            return UNDECIDED
         wrong = self._find_wrong_part(account)
         # Relations are shown by the word order and the prepositions of English.
         if wrong is not None or guess_language(reference) != "en":
@@ -545,11 +553,21 @@ class ExactTruth:
                 float(is_right), missing, is_disordered=bool(order.order) and not is_right
             )
         stated = [number for number in order.order if number < len(self.required)]
+        if len(stated) < len(self.required) and not self._shares_word(account.text):
+            stated = []
         return ExactCoverage(
             share=len(stated) / len(self.required),
             missing=tuple(w.text for n, w in enumerate(self.required) if n not in stated),
             is_disordered=stated != sorted(stated),
         )
+
+    def _shares_word(self, text: str) -> bool:
+        """Whether a text has a word of the question or the reference, in whatever form.
+
+        Synonyms alone, of some of the things to be ordered, may be about anything.
+        """
+        own = {word[:_STEM] for each in self.texts for word in _LONG_WORD.findall(each.lower())}
+        return any(word[:_STEM] in own for word in _LONG_WORD.findall(text.lower()))
 
     def _remove_asked_firsts(self, text: str) -> str:
         """A text without "first" where that is a part of what the question names: "my first jog".

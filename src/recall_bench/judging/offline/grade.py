@@ -35,7 +35,7 @@ from recall_bench.judging.offline.coverage import (
     cover,
     find_rivals,
 )
-from recall_bench.judging.offline.exact import ExactCoverage, ExactTruth
+from recall_bench.judging.offline.exact import UNDECIDED, ExactCoverage, ExactTruth
 from recall_bench.judging.offline.history_index import HistoryAsOf
 from recall_bench.judging.offline.phrase import level_text
 from recall_bench.judging.offline.relations import find_opposite, read_time_relation
@@ -328,6 +328,8 @@ def _grade_side(case: GradingCase, account: AnswerContents, reading: StanceReadi
     is_silent = reading.stance is Stance.ABSENT and is_source_silent(account.text)
     if reading.stance in (Stance.REFUSES, Stance.IGNORANT) or (is_silent and case.exact):
         return _grade_non_answer(reading, details.coverage)
+    if details.is_undecided and reading.polarity is None:
+        return RuleGrade(0.0, 0.0, f"takes no side; {details.reason}")
     denial_is_right = case.right is RightResponse.DENIES
     side = find_side(case, account, reading)
     implied = reading.polarity is None and reading.stance is Stance.ANSWERS
@@ -368,6 +370,8 @@ class _SideDetails:
     is_contradicted: bool
     reason: str
     coverage: Coverage | None = None
+    is_undecided: bool = False
+    """Whether candidates are listed and none is chosen."""
 
 
 def _collect_details(case: GradingCase, account: AnswerContents) -> _SideDetails:
@@ -388,7 +392,10 @@ def _collect_details(case: GradingCase, account: AnswerContents) -> _SideDetails
         return _SideDetails(1.0, 0.0, 0.0, is_contradicted=False, reason="nothing else is wanted")
     found = case.exact.compare(account)
     reason = _explain_exact(found, required)
-    return _SideDetails(found.share, found.share, found.share, found.is_contradicted, reason)
+    return _SideDetails(
+        *(found.share, found.share, found.share, found.is_contradicted, reason),
+        is_undecided=found.conflict == UNDECIDED,
+    )
 
 
 def _measure_details(match: ReferenceMatch) -> float:
