@@ -312,6 +312,15 @@ def test_each_change_of_a_built_edition_is_found(
     assert code in {str(finding.code) for finding in report.findings}, report.findings
 
 
+def test_a_longer_number_does_not_tell_a_secret(built: Path, tmp_path: Path) -> None:
+    """As “April 2026” does not tell the second of April."""
+    folder = tmp_path / built.name
+    shutil.copytree(built, folder)
+    _replace(folder / ASKED, '"That is confid', '"£24001 is confid')
+
+    assert verify_world(folder, ARCS).findings == ()
+
+
 def test_build_by_name_takes_the_sources_and_refuses_knobs_it_does_not_have(
     sources: Path, built: Path, tmp_path: Path
 ) -> None:

@@ -267,7 +267,9 @@ def _verify_secret(
                     VerificationCode.LEAK, f"day {day} tells it in {asker} itself"
                 )
     for way in claims.withheld:
-        if fold_text(way) in fold_text(claims.answer):
+        # “April 2” is not told by “April 2026”.
+        whole = rf"(?<!\d){re.escape(fold_text(way))}(?!\d)"
+        if re.search(whole, fold_text(claims.answer)):
             yield VerificationProblem(VerificationCode.REFERENCE, f"the reference tells “{way}”")
 
 
