@@ -256,7 +256,7 @@ def _open_embeddings(_: Path) -> ContentReader:
     def parse(content: bytes) -> Reading:
         embedder = ServedEmbedder(server)
         client = mock.Mock(post=lambda *_, **__: httpx.Response(200, content=content))
-        with mock.patch.object(embedder, "_open_client", return_value=client):
+        with mock.patch.object(embedder._client, "_open_client", return_value=client):
             found = embedder.embed(["a", "b"])
         return Reading(found.vectors.tolist(), str(found))
 

@@ -273,7 +273,7 @@ def test_embeddings_that_are_no_numbers_are_the_models_fault(
         transport=httpx.MockTransport(lambda _: httpx.Response(200, content=content))
     )
     embedder = ServedEmbedder(open_server())
-    monkeypatch.setattr(embedder, "_open_client", lambda: client)
+    monkeypatch.setattr(embedder._client, "_open_client", lambda: client)
 
     with pytest.raises(ModelFault):
         embedder.embed(["a"])

@@ -105,7 +105,7 @@ OWN_JSON = {
     "systems/python/isolated_system.py": "encoded the line before",
     "systems/products/cognee.py": "a product in an environment of its own",
     "systems/products/llama_index.py": "a product in an environment of its own",
-    "systems/products/product.py": "a product in an environment of its own",
+    "systems/endpoint/endpoint_client.py": "the endpoint of this run",
     "systems/python/system.py": "encoded the line before",
     "testing/agent_program.py": "written by the program itself",
     "testing/behaviour_reference.py": "written by the memory itself",
