@@ -1,6 +1,7 @@
 """Built-ins with the models of the run's endpoint: another embedder, a reranker."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 pytest.importorskip("starlette")
 
-from recall_bench.core.errors import ModelGone, SystemBusy, SystemGone
+from recall_bench.core.errors import ModelGone, SystemBusy, SystemGone, UsageError
 from recall_bench.core.memory import Answer, EraseScope, MemorySystem
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
@@ -196,3 +197,14 @@ async def test_an_erase_that_fails_leaves_the_memory_as_it_was() -> None:
     assert await memory.answer(asked) == before
     down.clear()
     assert (await memory.erase(EraseScope.DELETE, "2")).count == 1
+
+
+async def test_a_built_in_that_uses_no_embedder_refuses_one() -> None:
+    with ModelEndpoint(embedder=Painted()) as running:
+        url = running.url
+        chosen = Settings(adapter="bm25", system_embedder=f"openai:painted;{url};price=0/0")
+        with pytest.raises(UsageError, match="bm25 uses no embedder and no reranker"):
+            resolve_system(chosen)
+        system = resolve_system(replace(chosen, adapter="vector"))
+        assert system.card.config["endpoint"] == {"embedder": f"openai:painted;{url}"}
+        await system.close()

@@ -10,6 +10,7 @@ from recall_bench.cli.options import (
     DATA,
     ISOLATION,
     PATH,
+    TARGET,
     add_json_option,
     add_output_option,
     parse_config,
@@ -66,15 +67,7 @@ def build_command(paths: tuple[Path, ...], out: Path, title: str, signers: Path 
 
 
 _REPLAYED = (
-    *(
-        "adapter",
-        "config",
-        "endpoint",
-        "system_model",
-        "system_embedder",
-        "system_reranker",
-        "embedding_cache",
-    ),
+    *TARGET,
     *ISOLATION,
     *("grpc_timeout_ms", "grpc_ca", "reader", "judge"),
     *("appellate_judge", "judge_base_url", "appellate_base_url", "judge_shows"),

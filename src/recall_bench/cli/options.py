@@ -23,16 +23,13 @@ NUMBER = click.IntRange(min=0)
 
 ISOLATION = ("in_process", "sandbox", "allow_network", "allow_read", "env")
 """Settings of what a system's code can reach."""
+TARGET = (
+    *("adapter", "config", "endpoint", "system_model", "system_embedder", "system_reranker"),
+    "embedding_cache",
+)
+"""Settings of which system it is, and of the models that it calls."""
 SYSTEM = (
-    *(
-        "adapter",
-        "config",
-        "endpoint",
-        "system_model",
-        "system_embedder",
-        "system_reranker",
-        "embedding_cache",
-    ),
+    *TARGET,
     *ISOLATION,
     *("timeout_ms", "grpc_timeout_ms", "grpc_ca", "ingest_timeout_ms"),
 )

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, cast
@@ -98,6 +98,21 @@ def resolve_server(
         redact=Redactor((*secrets, *list_environment_secrets(environ))),
         redact_reply=Redactor(secrets),
     )
+
+
+def resolve_server_of(
+    text: str, what: str, local: Iterable[str], environ: Mapping[str, str] | None = None
+) -> CompatibleServer:
+    """Return the server that a spec of `what` names; UsageError, with the other kinds, if none."""
+    spec = parse_spec(text, environ)
+    server = resolve_server(spec, environ) if spec is not None else None
+    if server is None:
+        # The text is not repeated: it may hold a key.
+        raise UsageError(
+            f"no {what} has this name; write openai:MODEL;URL for a compatible server (also "
+            f"{', '.join(sorted(COMPATIBLE - {'openai'}))}), or {', '.join(local)} with :MODEL"
+        )
+    return server
 
 
 def _build_credentials(spec: ModelSpec, key: str | None) -> dict[str, str]:

@@ -18,12 +18,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from recall_bench.core.errors import ModelFault, UsageError
+from recall_bench.core.errors import ModelFault
 from recall_bench.core.usage import Usage
 from recall_bench.models.compatible_client import TIMEOUT_S, CompatibleClient
-from recall_bench.models.compatible_server import COMPATIBLE, CompatibleServer, resolve_server
+from recall_bench.models.compatible_server import CompatibleServer, resolve_server_of
 from recall_bench.models.local_model import ONNX, Loader, OnnxModel, load_local, translate_faults
-from recall_bench.models.model_spec import parse_spec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,15 +109,7 @@ def open_embedder(
         return LocalEmbedder(
             kind=kind, model=loaded.model, version=loaded.version, vectors=vectors, count=count
         )
-    spec = parse_spec(text, environ)
-    server = resolve_server(spec, environ) if spec is not None else None
-    if server is None:
-        # Not repeated: it may hold a key.
-        raise UsageError(
-            "no embedder has this name; write openai:MODEL;URL for a compatible server (also "
-            f"{', '.join(sorted(COMPATIBLE - {'openai'}))}), or {', '.join(_LOCAL)} with :MODEL"
-        )
-    return ServedEmbedder(server)
+    return ServedEmbedder(resolve_server_of(text, "embedder", _LOCAL, environ))
 
 
 class ServedEmbedder(LazyDimensions):

@@ -17,12 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from recall_bench.core.errors import ModelFault, UsageError
+from recall_bench.core.errors import ModelFault
 from recall_bench.core.usage import Usage
 from recall_bench.models.compatible_client import CompatibleClient
-from recall_bench.models.compatible_server import COMPATIBLE, CompatibleServer, resolve_server
+from recall_bench.models.compatible_server import CompatibleServer, resolve_server_of
 from recall_bench.models.local_model import ONNX, Loader, OnnxModel, load_local, translate_faults
-from recall_bench.models.model_spec import parse_spec
 
 _Score = Callable[[str, Sequence[str]], Sequence[float]]
 
@@ -55,15 +54,7 @@ def open_reranker(text: str, environ: Mapping[str, str] | None = None) -> Rerank
     if kind in _LOCAL:
         loaded = load_local(kind, model, _LOCAL)
         return LocalReranker(f"{kind}:{loaded.model}", loaded.calls)
-    spec = parse_spec(text, environ)
-    server = resolve_server(spec, environ) if spec is not None else None
-    if server is None:
-        # Not repeated: it may hold a key.
-        raise UsageError(
-            "no reranker has this name; write openai:MODEL;URL for a server with /rerank (also "
-            f"{', '.join(sorted(COMPATIBLE - {'openai'}))}), or {', '.join(_LOCAL)} with :MODEL"
-        )
-    return ServedReranker(server)
+    return ServedReranker(resolve_server_of(text, "reranker", _LOCAL, environ))
 
 
 class ServedReranker:

@@ -126,12 +126,21 @@ def _load_adapter(settings: Settings) -> MemorySystem:
     )
 
 
+_BUILT_INS = "recall_bench.systems.builtin."
+
+
 def _load_named_system(settings: Settings, endpoint: str | None) -> MemorySystem:
     factory = user_code.load_plugin("systems", settings.adapter)
     if endpoint is None and _wants_endpoint(factory):
         return _add_endpoint(settings)
     if endpoint is not None and _takes_endpoint(factory):
         return cast("MemorySystem", factory(settings.config, endpoint=endpoint))
+    has_models = settings.system_embedder or settings.system_reranker
+    if has_models and factory.__module__.startswith(_BUILT_INS):
+        raise UsageError(
+            f"{settings.adapter} uses no embedder and no reranker; leave --embedder and --reranker "
+            "out, or choose a system that uses them, such as --adapter hybrid"
+        )
     return cast("MemorySystem", factory(settings.config))
 
 

@@ -210,14 +210,14 @@ class EvidenceLinks:
         name: Name,
     ) -> Iterator[StateMention]:
         """A sentence with a name: of the same paragraph, else an earlier one, else a later one."""
-        told = {each.state: each for each in (*matter.own, *matter.others)}
-        cited = [each for each in (*rests, *_list_needed(question)) if each in told]
+        statements = {each.state: each for each in (*matter.own, *matter.others)}
+        cited = [each for each in (*rests, *_list_needed(question)) if each in statements]
         if not name or any(self._get_sentence(each) & name for each in cited):
             return
-        day = told[state].day
+        day = statements[state].day
         telling = [
             each
-            for each in told.values()
+            for each in statements.values()
             if self._get_sentence(each.state) & name
             and self._may_cite(question, each)
             and self._holds(question, each)

@@ -257,30 +257,25 @@ def build_vector(config: Mapping[str, object], *, endpoint: str | None = None) -
 
 def build_hybrid(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
     """Finds passages by words, meaning and the dates a question names. The default system."""
-    served = open_served_models(endpoint)
-    read = read_options("hybrid", config, HybridOptions).resolve(
-        is_measured=not (served and served.has_embedder)
-    )
-    return _build_system(
-        "hybrid",
-        read,
-        _list_libraries(read),
-        lambda: _create_hybrid_memory(read, served),
-        is_served=served is not None,
-    )
+    return _build_hybrid_system("hybrid", read_options("hybrid", config, HybridOptions), endpoint)
 
 
 def build_recency(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
     """The hybrid system over the last days only."""
+    read = read_options("recency", config, RecencyOptions)
+    return _build_hybrid_system("recency", read, endpoint, read.days)
+
+
+def _build_hybrid_system(
+    name: str, options: HybridOptions, endpoint: str | None, days: int | None = None
+) -> MemorySystem:
     served = open_served_models(endpoint)
-    read = read_options("recency", config, RecencyOptions).resolve(
-        is_measured=not (served and served.has_embedder)
-    )
+    read = options.resolve(is_measured=not (served and served.has_embedder))
     return _build_system(
-        "recency",
+        name,
         read,
         _list_libraries(read),
-        lambda: _create_hybrid_memory(read, served, read.days),
+        lambda: _create_hybrid_memory(read, served, days),
         is_served=served is not None,
     )
 
