@@ -47,6 +47,7 @@ def _add_judge_options(window: str) -> Callable[[CommandT], CommandT]:
             f"Days before and after the evidence that the judge is shown [{window}]"
         ),
         parallelism="Concurrent verdicts [4]",
+        judge_timeout_ms="Time limit for a verdict",
     )
 
 
@@ -263,7 +264,7 @@ class _JudgeLab:
         with forward_to_stderr(), _show_progress(judge, answers) as on_progress:
             limits = JudgeLimits(
                 parallelism=self._flags["parallelism"] or JUDGE_PARALLELISM,
-                timeout_s=self._settings.judge_timeout_ms / 1000,
+                timeout_s=self._settings.judge_timeout_s,
                 max_cost_usd=self._settings.max_cost_usd,
                 on_progress=on_progress,
             )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.command("rejudge")
 @click.argument("run", type=PATH)
-@setting_options(*JUDGES)
+@setting_options(*JUDGES, judge_timeout_ms="Time limit for a verdict")
 @DATA
 @option("--profile", type=PATH, help="YAML profile; its judge settings are used, flags win.")
 @setting_options(

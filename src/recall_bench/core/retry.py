@@ -10,7 +10,9 @@ import anyio
 
 from recall_bench.core.errors import RetryLater
 from recall_bench.core.event import Postponed
+from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Trial
+from recall_bench.core.verdict import JudgeCard
 
 T = TypeVar("T")
 
@@ -142,8 +144,18 @@ def extend_limit(seconds: float, callee: object) -> float:
     return max(seconds, wait_s + WAIT_MARGIN_S) if wait_s else seconds
 
 
-async def limit_time(seconds: float, call: Awaitable[T], overrun: Exception) -> T:
+def choose_limit(seconds: float, card: SystemCard | JudgeCard) -> float | None:
+    """Return the time limit of a call; None if the callee only computes.
+
+    A computation on the thread of the event loop cannot be cancelled, and a limit costs time.
+    """
+    return None if card.computes else seconds
+
+
+async def limit_time(seconds: float | None, call: Awaitable[T], overrun: Exception) -> T:
     """Return the result of the call; cancel it and raise `overrun` when it takes longer."""
+    if seconds is None:
+        return await call
     # anyio.fail_after takes half again as long, and a run pays for it twice a trial.
     with anyio.CancelScope(deadline=anyio.current_time() + seconds):
         return await call

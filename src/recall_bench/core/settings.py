@@ -373,7 +373,12 @@ class Settings:
         ),
     ] = 1_800_000
     judge_timeout_ms: Annotated[
-        int, Help("Time limit for a verdict, in milliseconds", alias="judge_timeout", minimum=1)
+        int,
+        Help(
+            "Time limit for a verdict, and for an answer of --reader, in milliseconds",
+            alias="judge_timeout",
+            minimum=1,
+        ),
     ] = 120_000
     first_checkpoint: Annotated[bool, Help("Run only the first checkpoint of each persona")] = False
     dry_run: Annotated[bool, Help("Show what would be done, and ask nothing")] = False
@@ -416,6 +421,26 @@ class Settings:
                 f"judge: is {self.judge}, and the first of judges is {self.judges[0]}; the first "
                 "gives the score, so leave out judge or name it first"
             )
+
+    @property
+    def answer_timeout_s(self) -> float:
+        """The time limit for an answer, in seconds as everywhere behind the settings."""
+        return self.timeout_ms / 1000
+
+    @property
+    def feed_timeout_s(self) -> float:
+        """The time limit for ingesting a day and for settling."""
+        return self.ingest_timeout_ms / 1000
+
+    @property
+    def judge_timeout_s(self) -> float:
+        """The time limit for a verdict, and for an answer that a reader writes."""
+        return self.judge_timeout_ms / 1000
+
+    @property
+    def grpc_timeout_s(self) -> float:
+        """The time limit for a gRPC call."""
+        return self.grpc_timeout_ms / 1000
 
     @property
     def has_endpoint_models(self) -> bool:

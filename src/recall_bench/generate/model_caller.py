@@ -57,7 +57,7 @@ class ModelCaller:
             model,
             log,
             concurrency=request.parallelism,
-            timeout_s=request.timeout_ms / 1000,
+            timeout_s=request.timeout_s,
             max_cost_usd=request.max_cost_usd,
         )
 

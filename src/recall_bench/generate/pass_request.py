@@ -53,6 +53,11 @@ class PassRequest:
             raise UsageError(f"--max-cost: {cost} is not a sum of money; say US dollars")
 
     @property
+    def timeout_s(self) -> float:
+        """The time limit for one model call, in seconds."""
+        return self.timeout_ms / 1000
+
+    @property
     def is_offline(self) -> bool:
         """Whether the simulator writes."""
         return self.model == OFFLINE

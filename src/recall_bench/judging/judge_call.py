@@ -21,7 +21,7 @@ from recall_bench.core.errors import (
     ModelPending,
     RetryLater,
 )
-from recall_bench.core.retry import extend_limit, limit_time, retry
+from recall_bench.core.retry import choose_limit, extend_limit, limit_time, retry
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import Exhibit, Judge, Verdict, close_judge
 from recall_bench.models.model import Model, Prompt, Reply
@@ -69,7 +69,7 @@ class JudgeCall:
     @classmethod
     def make(cls, judge: Judge, timeout_s: float, budget: Budget) -> Self:
         """A call with this time limit; computing judges have none."""
-        limit_s = None if judge.card.computes else extend_limit(timeout_s, judge)
+        limit_s = choose_limit(extend_limit(timeout_s, judge), judge.card)
         return cls(judge, limit_s, budget)
 
     async def judge_exhibit(

@@ -61,6 +61,7 @@ from recall_bench.core.memory import (
 )
 from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.retry import choose_limit
 from recall_bench.core.scenario import Item
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates
 from recall_bench.core.usage import Usage
@@ -271,6 +272,10 @@ class _LaneRun:
         return self._story.system
 
     @property
+    def _answer_timeout_s(self) -> float | None:
+        return choose_limit(self._story.plan.answer_timeout_s, self._system.card)
+
+    @property
     def _is_open(self) -> bool:
         return self._memory is not None and self._fault is None
 
@@ -402,7 +407,7 @@ class _LaneRun:
             reply = await ask_memory(
                 self._opened,
                 question,
-                timeout_s=None if self._system.card.computes else plan.answer_timeout_s,
+                timeout_s=self._answer_timeout_s,
                 calls=story.budget.calls,
             )
         finally:
@@ -555,7 +560,8 @@ class _LaneRun:
             ],
             episodes=[story.story.get_episode(name) for name in step.episodes],
             most=self._system.card.max_concurrency,
-            timeout_s=story.plan.answer_timeout_s,
+            answer_timeout_s=self._answer_timeout_s,
+            feed_timeout_s=story.plan.feed_timeout_s,
         )
         meter = self._meter
         before_s = None if meter is None else meter.read_cpu()

@@ -21,7 +21,7 @@ from recall_bench.core.event import QUERY, Answered, NotAnswered
 from recall_bench.core.event_redaction import redact_event
 from recall_bench.core.memory import Memory
 from recall_bench.core.plan import Trial
-from recall_bench.core.retry import OnBusy, ignore_busy, make_postponement
+from recall_bench.core.retry import OnBusy, choose_limit, ignore_busy, make_postponement
 from recall_bench.core.scenario import Question
 from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.running.agent_events import record_question_sessions
@@ -93,7 +93,7 @@ class _CheckpointAsker:
     async def ask_trials(self, others: anyio.CancelScope | None = None) -> None:
         """Ask until no item is left; an unreachable system also cancels the other tasks."""
         run = self.run
-        timeout_s = None if run.system.card.computes else run.plan.answer_timeout_s
+        timeout_s = choose_limit(run.plan.answer_timeout_s, run.system.card)
         for trial, question in self._list_trials():
             if self.failures or run.budget.stop_reason is not None:
                 return

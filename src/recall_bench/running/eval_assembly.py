@@ -134,7 +134,7 @@ def _assemble_recorded(request: EvalRequest, opened: OpenedDataset, run: Path) -
         unjudged=isinstance(judges.judge, NoJudge),
         review=settings.review,
         judge_memory_window=settings.judge_memory_window,
-        judge_timeout_s=settings.judge_timeout_ms / 1000,
+        judge_timeout_s=settings.judge_timeout_s,
         answers_from=before.answers_from or before.digest,
     )
     plan = redact_plan(changed)

@@ -70,14 +70,16 @@ class LoadGenerator:
         questions: Sequence[tuple[Item, Question]],
         episodes: Sequence[Episode],
         most: int,
-        timeout_s: float,
+        answer_timeout_s: float | None,
+        feed_timeout_s: float,
     ) -> None:
         self._memory = memory
         self._questions = questions
         self._episodes = iter(episodes)
         self._places = anyio.Semaphore(most)
         self._writing = anyio.Lock()
-        self._timeout_s = timeout_s
+        self._answer_timeout_s = answer_timeout_s
+        self._feed_timeout_s = feed_timeout_s
         self._tally = _Tally()
         self._due: dict[int, tuple[float, HdrHistogram]] = {}
         """By number, when each arrival was due that has no reply yet, and where it is counted."""
@@ -140,8 +142,9 @@ class LoadGenerator:
         try:
             async with self._places:
                 began = time.perf_counter()
-                overrun = SystemTimeout(f"no answer within {self._timeout_s:g} s")
-                reply = await limit_time(self._timeout_s, self._memory.answer(question), overrun)
+                overrun = SystemTimeout("no answer in time")
+                answer = self._memory.answer(question)
+                reply = await limit_time(self._answer_timeout_s, answer, overrun)
                 ended = time.perf_counter()
             check_reply(reply)
         except SystemTimeout:
@@ -162,8 +165,8 @@ class LoadGenerator:
         try:
             # The contract promises a memory its episodes one after the other.
             async with self._writing:
-                overrun = SystemTimeout(f"not ingested within {self._timeout_s:g} s")
-                await limit_time(self._timeout_s, self._memory.ingest(episode), overrun)
+                overrun = SystemTimeout("not ingested in time")
+                await limit_time(self._feed_timeout_s, self._memory.ingest(episode), overrun)
         except SystemTimeout:
             tally.timeouts += 1
             tally.ingest.record_value(to_microseconds(time.perf_counter() - due))

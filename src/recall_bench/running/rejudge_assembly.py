@@ -158,7 +158,7 @@ def _make_plan(
         appellate=judges.appellate.card if judges.appellate is not None else None,
         review=settings.review,
         judge_memory_window=settings.judge_memory_window,
-        judge_timeout_s=settings.judge_timeout_ms / 1000,
+        judge_timeout_s=settings.judge_timeout_s,
         answers_from=before.answers_from or before.digest,
         labels=None if people is None else people.card,
     )

@@ -177,9 +177,11 @@ def _build_command_system(settings: Settings) -> MemorySystem:
 def _build_once_system(settings: Settings) -> MemorySystem:
     from recall_bench.systems.transports.once_system import build_once_system
 
-    timeout_s = settings.timeout_ms / 1000
     return build_once_system(
-        settings.adapter, settings.config, settings=settings, timeout_s=timeout_s
+        settings.adapter,
+        settings.config,
+        settings=settings,
+        timeout_s=settings.answer_timeout_s,
     )
 
 
@@ -222,8 +224,9 @@ def _connect_http(settings: Settings) -> MemorySystem:
 def _connect_grpc(settings: Settings) -> MemorySystem:
     from recall_bench.systems.grpc.grpc_system import build_grpc_system
 
-    timeout_s = settings.grpc_timeout_ms / 1000
-    served = build_grpc_system(settings.adapter, timeout_s=timeout_s, ca=settings.grpc_ca)
+    served = build_grpc_system(
+        settings.adapter, timeout_s=settings.grpc_timeout_s, ca=settings.grpc_ca
+    )
     run_to_end(served.fetch_card)
     return served
 

@@ -249,7 +249,7 @@ def build_command_selector(
     """
     program = find_program(target)
     options = read_options(program.name, settings.config, CommandOptions)
-    timeout_s = settings.timeout_ms / 1000
+    timeout_s = settings.answer_timeout_s
     if not folder.is_dir():
         raise UsageError(f"{program.name}: there is no folder {folder} to run it in")
     places = [folder, *(path.resolve() for path in folder.glob("memory"))]
