@@ -1,12 +1,14 @@
 """From bundles to a site: what cannot be verified is left out, and a replay asks again."""
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from recall_bench.core.event import Judged, NotJudged
 from recall_bench.core.verdict import PEOPLE, Verdict
+from recall_bench.running.leaderboard import RunCollection
 from recall_bench.runs.journal import encode_events, read_events
 from tests.commands import Invoke
 from tests.gardener import ADAPTER
@@ -68,6 +70,27 @@ def test_a_run_with_better_verdicts_is_left_out_and_named(
     assert "left out" in shown.err
     assert "recency.bundle: verdicts differs" in shown.err
     assert list(read_badges(Path("site"))) == ["Words"]
+
+
+def test_only_a_bundle_on_the_board_stays_unpacked(
+    invoke: Invoke, submissions: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lenient = submissions / "recency" / "recency.bundle"
+    run = ("run", "-a", "recency", *RUN, "--error-budget", "0.5", "-o", "runs/lenient")
+    assert invoke(*run).code == 0
+    assert invoke("bundle", "runs/lenient", "-o", lenient).code == 0
+    unpacked = tmp_path / "unpacked"
+    unpacked.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(unpacked))
+
+    with RunCollection() as found:
+        found.add_all([submissions])
+
+        assert [each.source for each in found.refused] == [str(lenient)]
+        assert "its error budget is 0.5" in found.refused[0].reason
+        (kept,) = found.runs
+        assert [folder.name for folder in unpacked.iterdir()] == [kept.folder.path.name]
+    assert list(unpacked.iterdir()) == []
 
 
 def test_a_damaged_bundle_is_named_once(invoke: Invoke, submissions: Path) -> None:

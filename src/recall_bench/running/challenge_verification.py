@@ -8,6 +8,7 @@ from recall_bench.generate.shipped_personas import BuildProgress, materialise_dr
 from recall_bench.generate.world_seeds import Challenge, read_challenge, read_secret
 from recall_bench.running.run_bundle import open_run
 from recall_bench.running.run_verification import (
+    CheckPart,
     CheckState,
     RunCheck,
     RunVerification,
@@ -30,7 +31,7 @@ def verify_challenge(
             seed = read_secret(path)
             for story in challenge.stories:
                 materialise_drawn(story, seed, building)
-        found = opened.verify(None, building)
+        found = opened.verify(data=None, building=building)
     return found.replace(checks=(check, *found.checks))
 
 
@@ -47,4 +48,4 @@ def _check_seed(challenge: Challenge, world: WorldCard | None) -> RunCheck:
     else:
         state = CheckState.VERIFIED
         detail = f"the seed {challenge.seed} is the one that the challenge committed to"
-    return RunCheck(part="seed", state=state, detail=detail)
+    return RunCheck(part=CheckPart.SEED, state=state, detail=detail)

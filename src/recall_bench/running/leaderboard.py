@@ -29,13 +29,24 @@ from recall_bench.reporting.leaderboard.board import (
 )
 from recall_bench.running.replay import read_replay
 from recall_bench.running.run_bundle import find_runs, open_run
-from recall_bench.running.run_verification import CheckState, RunVerification
+from recall_bench.running.run_verification import CheckPart, CheckState, RunVerification
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise
 
 SUBMISSION: Final = "submission.yaml"
-_NEEDED = ("journal", "trials", "data", "verdicts", "files")
+_REQUIRED = frozenset(
+    {
+        CheckPart.JOURNAL,
+        CheckPart.TRIALS,
+        CheckPart.DATA,
+        CheckPart.VERDICTS,
+        CheckPart.FILES,
+    }
+)
 """What must be verified, not merely free of differences."""
+_MAX_ERROR_BUDGET: Final = Settings().error_budget
+"""The default. With a larger budget more failures would still be valid scores, and entries of one
+board are to keep the same rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +58,12 @@ class RefusedRun:
 
 
 class RunCollection:
-    """Verified runs; bundles are unpacked as long as the collection is open."""
+    """Verified runs; their bundles stay unpacked as long as the collection is open."""
 
     def __init__(self, signers: Path | None = None, building: BuildProgress | None = None) -> None:
         self._signers = signers
         self._building = building
-        self._open = ExitStack()
+        self._unpacked = ExitStack()
         self.runs: list[BoardRun] = []
         self.refused: list[RefusedRun] = []
 
@@ -60,55 +71,62 @@ class RunCollection:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
+        self._unpacked.close()
 
     def add_all(self, paths: Iterable[Path]) -> None:
-        """Verify every run below these paths and keep those that hold."""
+        """Verify every run below these paths; those that fail go to `refused`."""
         for path in paths:
             for place in find_runs(path):
                 try:
-                    self.runs.append(self._read(place))
+                    self._add(place)
                 except BenchError as error:
+                    # Errors of reading begin with the place, which `source` names already.
                     reason = str(error).removeprefix(f"{place}: ")
                     self.refused.append(RefusedRun(source=str(place), reason=reason))
 
-    def _read(self, place: Path) -> BoardRun:
-        opened = self._open.enter_context(open_run(place))
-        found = opened.verify(None, self._building, signers=self._signers)
-        require_verified(found)
-        folder = opened.folder
-        plan = folder.plan
-        if plan.error_budget > Settings().error_budget:
-            raise DataError(
-                f"its error budget is {plan.error_budget:g}, so that failures could drop out; "
-                f"run it with {Settings().error_budget:g}"
-            )
-        validity = summarise(folder).validity
-        if validity.status is not RunStatus.VALID:
-            raise DataError(f"its scores are {validity.status.value}: {validity.reason}")
-        checks = tuple(
-            EntryCheck(part=check.part, state=check.state.value, detail=check.detail)
-            for check in found.checks
+    def _add(self, place: Path) -> None:
+        with ExitStack() as stack:
+            opened = stack.enter_context(open_run(place))
+            found = opened.verify(data=None, building=self._building, signers=self._signers)
+            _refuse_unfit(opened.folder, found)
+            self.runs.append(_build_run(place, opened.folder, found))
+            # Only a run on the board keeps its unpacked folder: the board reads from it.
+            self._unpacked.enter_context(stack.pop_all())
+
+
+def _refuse_unfit(folder: RunFolder, found: RunVerification) -> None:
+    """DataError if a run is not verified, was lenient with failures, or has no valid scores."""
+    for check in found.checks:
+        is_missing = check.part in _REQUIRED and check.state is not CheckState.VERIFIED
+        if check.state is CheckState.DIFFERS or is_missing:
+            raise DataError(f"{check.part} {check.state.value}: {check.detail}")
+    budget = folder.plan.error_budget
+    if budget > _MAX_ERROR_BUDGET:
+        raise DataError(
+            f"its error budget is {budget:g}, so that failures could drop out; "
+            f"run it with {_MAX_ERROR_BUDGET:g}"
         )
-        badges = tuple(_list_badges(folder, found, place))
-        return read_run(folder, place.name, find_submission(place), checks, badges)
+    validity = summarise(folder).validity
+    if validity.status is not RunStatus.VALID:
+        raise DataError(f"its scores are {validity.status.value}: {validity.reason}")
+
+
+def _build_run(place: Path, folder: RunFolder, found: RunVerification) -> BoardRun:
+    checks = tuple(
+        EntryCheck(part=check.part.value, state=check.state.value, detail=check.detail)
+        for check in found.checks
+    )
+    badges = tuple(_list_badges(folder, found, place))
+    return read_run(folder, place.name, find_submission(place), checks, badges)
 
 
 def find_submission(place: Path) -> BoardSubmission:
-    """What people say of a bundle or run, in the file beside it."""
+    """Read the `submission.yaml` beside a bundle or run; all empty without one."""
     return read_submission(place.parent / SUBMISSION)
 
 
-def require_verified(found: RunVerification) -> None:
-    """DataError if something differs or an essential part could not be verified."""
-    for check in found.checks:
-        is_needed = check.part in _NEEDED and check.state is not CheckState.VERIFIED
-        if check.state is CheckState.DIFFERS or is_needed:
-            raise DataError(f"{check.part} {check.state.value}: {check.detail}")
-
-
 def read_submission(path: Path) -> BoardSubmission:
-    """What the people behind an entry say of it; nothing if there is no file."""
+    """Read a `submission.yaml`; all empty if there is no file, DataError if it is malformed."""
     if not path.is_file():
         return BoardSubmission()
     try:
@@ -126,7 +144,7 @@ def _list_badges(folder: RunFolder, found: RunVerification, place: Path) -> Iter
     isolation = plan.system.isolation
     if isolation is not None and isolation.kind is Isolation.SANDBOX:
         yield ISOLATED
-    if states.get("signature") is CheckState.VERIFIED:
+    if states.get(CheckPart.SIGNATURE) is CheckState.VERIFIED:
         yield SIGNED
     replay = read_replay(place, folder.last_link)
     yield REPLAYED if replay is not None and replay.is_confirmed else SELF_REPORTED

@@ -16,6 +16,7 @@ from recall_bench.generate.shipped_personas import (
     name_released_story,
 )
 from recall_bench.running.run_verification import (
+    CheckPart,
     CheckState,
     RunCheck,
     RunVerification,
@@ -174,12 +175,12 @@ def _check_signature(bundle: Path, signers: Path | None) -> RunCheck:
     if signers is None:
         is_signed = locate_signature(bundle).is_file()
         detail = "name the people you trust with --signers" if is_signed else "it is not signed"
-        return RunCheck(part="signature", state=CheckState.UNVERIFIED, detail=detail)
+        return RunCheck(part=CheckPart.SIGNATURE, state=CheckState.UNVERIFIED, detail=detail)
     who = find_signer(bundle, signers)
     if who is None:
         detail = f"none of the signers in {signers} signed these bytes"
-        return RunCheck(part="signature", state=CheckState.DIFFERS, detail=detail)
-    return RunCheck(part="signature", state=CheckState.VERIFIED, detail=f"signed by {who}")
+        return RunCheck(part=CheckPart.SIGNATURE, state=CheckState.DIFFERS, detail=detail)
+    return RunCheck(part=CheckPart.SIGNATURE, state=CheckState.VERIFIED, detail=f"signed by {who}")
 
 
 def _check_manifest(manifest: BundleManifest, folder: RunFolder, finder: StoryFinder) -> RunCheck:
@@ -199,12 +200,12 @@ def _check_manifest(manifest: BundleManifest, folder: RunFolder, finder: StoryFi
     ]
     if differing:
         return RunCheck(
-            part="bundle",
+            part=CheckPart.BUNDLE,
             state=CheckState.DIFFERS,
             detail=f"its manifest has another {', another '.join(differing)} than its journal",
         )
     return RunCheck(
-        part="bundle",
+        part=CheckPart.BUNDLE,
         state=CheckState.VERIFIED,
         detail=f"{len(manifest.files)} files with the digests of the manifest, which follows from "
         "the journal",

@@ -45,10 +45,28 @@ class CheckState(StrEnum):
     UNVERIFIED = "not verified"
 
 
+class CheckPart(StrEnum):
+    """The part of a run that a check is about."""
+
+    JOURNAL = "journal"
+    TRIALS = "trials"
+    DATA = "data"
+    VERDICTS = "verdicts"
+    FLOOR = "silence"
+    """What a system scores that says nothing."""
+    CEILING = "evidence"
+    """What the reader scores with the evidence itself."""
+    FILES = "files"
+    SYSTEM = "system"
+    BUNDLE = "bundle"
+    SIGNATURE = "signature"
+    SEED = "seed"
+
+
 class RunCheck(ComputedRecord, frozen=True, kw_only=True):
     """One part of a run, and whether it could be derived again."""
 
-    part: str
+    part: CheckPart
     state: CheckState
     detail: str
 
@@ -91,7 +109,7 @@ def verify_folder(folder: RunFolder, finder: StoryFinder) -> RunVerification:
         *_check_verdicts(folder, finder),
         _check_files(folder),
         RunCheck(
-            part="system",
+            part=CheckPart.SYSTEM,
             state=CheckState.UNVERIFIED,
             detail="that the answers are those of the system that the plan names, and its times, "
             "cannot be derived from a journal: run it again",
@@ -107,7 +125,7 @@ def _check_journal(folder: RunFolder) -> RunCheck:
     else:
         state = CheckState.UNVERIFIED
         detail = f"{count:,} lines without checksums, as earlier versions wrote them"
-    return RunCheck(part="journal", state=state, detail=detail)
+    return RunCheck(part=CheckPart.JOURNAL, state=state, detail=detail)
 
 
 def _check_trials(folder: RunFolder) -> RunCheck:
@@ -118,12 +136,12 @@ def _check_trials(folder: RunFolder) -> RunCheck:
     planned = f"{owed:,} trials follow from the plan"
     if not folder.is_finished or folder.unstarted:
         return RunCheck(
-            part="trials",
+            part=CheckPart.TRIALS,
             state=CheckState.UNVERIFIED,
             detail=f"{planned}, {still_open:,} of them have no outcome yet: the run is unfinished",
         )
     return RunCheck(
-        part="trials",
+        part=CheckPart.TRIALS,
         state=CheckState.DIFFERS if still_open else CheckState.VERIFIED,
         detail=f"{planned}, {still_open:,} of them have no outcome although the run has ended"
         if still_open
@@ -135,18 +153,18 @@ def _check_data(finder: StoryFinder) -> RunCheck:
     plan = finder.plan
     if plan.imported is not None or plan.dataset is not None:
         return RunCheck(
-            part="data",
+            part=CheckPart.DATA,
             state=CheckState.UNVERIFIED,
             detail="the days of an imported run or a public dataset are not held against the plan",
         )
     try:
         found = finder.stories
     except UsageError as error:
-        return RunCheck(part="data", state=CheckState.UNVERIFIED, detail=str(error))
+        return RunCheck(part=CheckPart.DATA, state=CheckState.UNVERIFIED, detail=str(error))
     except BenchError as error:
-        return RunCheck(part="data", state=CheckState.DIFFERS, detail=str(error))
+        return RunCheck(part=CheckPart.DATA, state=CheckState.DIFFERS, detail=str(error))
     return RunCheck(
-        part="data",
+        part=CheckPart.DATA,
         state=CheckState.VERIFIED,
         detail=f"days and questions of {', '.join(found)} have the digests of the plan",
     )
@@ -157,7 +175,7 @@ def _check_verdicts(folder: RunFolder, finder: StoryFinder) -> Iterator[RunCheck
         yield _check_replies(folder)
         return
     if reason := _explain_unjudged(folder.plan):
-        yield RunCheck(part="verdicts", state=CheckState.UNVERIFIED, detail=reason)
+        yield RunCheck(part=CheckPart.VERDICTS, state=CheckState.UNVERIFIED, detail=reason)
         return
     with TemporaryFolder("verify") as scratch:
         again = Path(scratch, "run")
@@ -167,7 +185,7 @@ def _check_verdicts(folder: RunFolder, finder: StoryFinder) -> Iterator[RunCheck
             job = assemble_rejudge(folder.path, given, stories=finder.stories)
             execute(job)
         except BenchError as error:
-            yield RunCheck(part="verdicts", state=CheckState.UNVERIFIED, detail=str(error))
+            yield RunCheck(part=CheckPart.VERDICTS, state=CheckState.UNVERIFIED, detail=str(error))
             return
         yield from _compare_verdicts(folder, RunFolder.open(again))
 
@@ -197,7 +215,7 @@ def _check_replies(folder: RunFolder) -> RunCheck:
         state = CheckState.UNVERIFIED if without else CheckState.VERIFIED
         detail = f"{followed:,} follow from the stored reply of the model, which is not asked again"
         detail += f"; {without:,} have none" if without else ""
-    return RunCheck(part="verdicts", state=state, detail=detail)
+    return RunCheck(part=CheckPart.VERDICTS, state=state, detail=detail)
 
 
 def _follows_from_reply(verdict: Verdict) -> bool:
@@ -258,7 +276,7 @@ def _compare_verdicts(folder: RunFolder, again: RunFolder) -> Iterator[RunCheck]
     else:
         detail = f"{count:,} are the same when judged again, marks, leaks and findings alike"
     yield RunCheck(
-        part="verdicts",
+        part=CheckPart.VERDICTS,
         state=CheckState.DIFFERS if differing else CheckState.VERIFIED,
         detail=detail,
     )
@@ -278,11 +296,11 @@ def _compare_bounds(folder: RunFolder, again: RunFolder) -> Iterator[RunCheck]:
     ]
     if not pairs:
         yield RunCheck(
-            part="silence", state=CheckState.UNVERIFIED, detail="the journal has no floors"
+            part=CheckPart.FLOOR, state=CheckState.UNVERIFIED, detail="the journal has no floors"
         )
         return
     yield _compare_bound(
-        "silence", "what silence scores", all(one.floor == two.floor for one, two in pairs)
+        CheckPart.FLOOR, "what silence scores", all(one.floor == two.floor for one, two in pairs)
     )
     # Another reader, or another version of it, has another ceiling.
     read = [
@@ -292,10 +310,10 @@ def _compare_bounds(folder: RunFolder, again: RunFolder) -> Iterator[RunCheck]:
     ]
     if read:
         is_same = all(one == two for one, two in read)
-        yield _compare_bound("evidence", "what the evidence itself scores", is_same)
+        yield _compare_bound(CheckPart.CEILING, "what the evidence itself scores", is_same)
 
 
-def _compare_bound(part: str, what: str, is_same: bool) -> RunCheck:
+def _compare_bound(part: CheckPart, what: str, is_same: bool) -> RunCheck:
     if is_same:
         detail = f"{what} is the same when computed again"
         return RunCheck(part=part, state=CheckState.VERIFIED, detail=detail)
@@ -308,7 +326,7 @@ def _check_files(folder: RunFolder) -> RunCheck:
     names = {"result": RESULT, "progress": PROGRESS, "questions": QUESTIONS, "failures": FAILURES}
     present = {key: name for key, name in names.items() if (folder.path / name).is_file()}
     if not present:
-        return RunCheck(part="files", state=CheckState.UNVERIFIED, detail="there are none")
+        return RunCheck(part=CheckPart.FILES, state=CheckState.UNVERIFIED, detail="there are none")
     with TemporaryFolder("verify") as scratch:
         export_files(folder, **{key: Path(scratch, name) for key, name in present.items()})
         differing = [
@@ -318,13 +336,13 @@ def _check_files(folder: RunFolder) -> RunCheck:
         ]
     if differing:
         return RunCheck(
-            part="files",
+            part=CheckPart.FILES,
             state=CheckState.DIFFERS,
             detail=f"{', '.join(differing)}: not what the journal says; "
             "recall-bench export writes them again",
         )
     return RunCheck(
-        part="files",
+        part=CheckPart.FILES,
         state=CheckState.VERIFIED,
         detail=f"{', '.join(present.values())} follow from the journal, to the byte",
     )
