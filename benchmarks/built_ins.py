@@ -53,6 +53,7 @@ def main(what: str, ranges: tuple[str, ...]) -> None:
                 **SHIPPED.get(what, {}),
             )
             summary, found = result.summary, RunEstimates.get(result.folder).estimate_range()
+            leak_share = summary.boundary.leaks.share
         if found is None:
             raise SystemExit(f"{system}: the run has no bounds")
         overall, columns = summary.overall, summary.checkpoints
@@ -63,7 +64,7 @@ def main(what: str, ranges: tuple[str, ...]) -> None:
             _format_points(columns[0].overall),
             _format_points(columns[-1].overall),
             f"{overall.invention_rate:.1%}",
-            "–" if overall.leak_rate is None else f"{overall.leak_rate:.1%}",
+            "–" if leak_share is None else f"{leak_share:.1%}",
             f"{1000 * asked_s / overall.owed:.1f}",
         )
         print(f"| {system} | {' | '.join(cells)} |", flush=True)

@@ -41,23 +41,23 @@ class Shown:
 
 
 @pytest.fixture
-def standings(plan: Plan, scenario: Scenario) -> TrialStates:
-    standings = TrialStates(plan)
-    standings.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
-    return standings
+def states(plan: Plan, scenario: Scenario) -> TrialStates:
+    states = TrialStates(plan)
+    states.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
+    return states
 
 
-def test_trials_rate_errors_money_and_the_end_are_in_one_line(standings: TrialStates) -> None:
+def test_trials_rate_errors_money_and_the_end_are_in_one_line(states: TrialStates) -> None:
     clock = Clock()
     progress = RunProgress(clock)
     progress.owed = 2
-    progress.count_trials(standings)
+    progress.count_trials(states)
     clock.now = 4.0
-    standings.apply_event(answered(OLD))
-    standings.apply_event(judged(OLD))
-    standings.apply_event(answered(NEW))
-    standings.apply_event(NotJudged(at=NOW, trial=NEW, fault="JudgeBusy", message="later"))
-    progress.count_trials(standings)
+    states.apply_event(answered(OLD))
+    states.apply_event(judged(OLD))
+    states.apply_event(answered(NEW))
+    states.apply_event(NotJudged(at=NOW, trial=NEW, fault="JudgeBusy", message="later"))
+    progress.count_trials(states)
 
     words = progress.describe(Usage(input_tokens=1200, cost_usd=0.5))
 
@@ -66,28 +66,28 @@ def test_trials_rate_errors_money_and_the_end_are_in_one_line(standings: TrialSt
     )
 
 
-def test_what_an_earlier_process_did_is_done_but_is_no_speed(standings: TrialStates) -> None:
-    standings.apply_event(answered(OLD))
-    standings.apply_event(judged(OLD))
+def test_what_an_earlier_process_did_is_done_but_is_no_speed(states: TrialStates) -> None:
+    states.apply_event(answered(OLD))
+    states.apply_event(judged(OLD))
     progress = RunProgress(Clock())
     progress.owed = 2
 
-    progress.count_trials(standings)
+    progress.count_trials(states)
 
     assert progress.describe(Usage()) == "1 of 2 trials (50 %) · 0 errors"
 
 
 def test_the_rate_forgets_what_is_more_than_a_minute_ago(
-    standings: TrialStates, monkeypatch: pytest.MonkeyPatch
+    states: TrialStates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, done = Clock(), [0]
     monkeypatch.setattr(
-        type(next(iter(standings.scenarios.values()))), "done_count", property(lambda _: done[0])
+        type(next(iter(states.scenarios.values()))), "done_count", property(lambda _: done[0])
     )
     progress = RunProgress(clock)
     for second in range(0, 200, 10):
         clock.now, done[0] = float(second), min(100, 10 * second)
-        progress.count_trials(standings)
+        progress.count_trials(states)
 
     assert progress.rate is None
 
@@ -129,54 +129,54 @@ def test_what_takes_far_longer_than_usual_is_named(monkeypatch: pytest.MonkeyPat
     assert not any("ada@9d" in line for line in lines)
 
 
-def test_failures_are_counted_and_the_first_is_said(standings: TrialStates) -> None:
+def test_failures_are_counted_and_the_first_is_said(states: TrialStates) -> None:
     shown = Shown()
-    watching = RunOverview(job_of(standings.plan), shown)
+    watching = RunOverview(job_of(states.plan), shown)
     failed = NotAnswered(at=NOW, trial=NEW, fault="SystemTimeout", message="late", seconds=1.0)
-    standings.apply_event(failed)
+    states.apply_event(failed)
 
-    watching(failed, standings)
+    watching(failed, states)
     watching.refresh()
 
     assert "1 of 2 trials (50 %) · 1 error" in shown.lines[0]
     assert any("SystemTimeout: late" in line for line in shown.said)
 
 
-def test_a_part_is_as_far_as_its_own_trials_are(standings: TrialStates, scenario: Scenario) -> None:
+def test_a_part_is_as_far_as_its_own_trials_are(states: TrialStates, scenario: Scenario) -> None:
     shown = Shown()
-    watching = RunOverview(job_of(standings.plan, scenario.items, shard="1/2"), shown)
-    standings.apply_event(answered(NEW))
-    standings.apply_event(judged(NEW))
+    watching = RunOverview(job_of(states.plan, scenario.items, shard="1/2"), shown)
+    states.apply_event(answered(NEW))
+    states.apply_event(judged(NEW))
 
-    watching(judged(NEW), standings)
+    watching(judged(NEW), states)
     watching.refresh()
 
     assert shown.lines == ["1 of 1 trials (100 %) · 0 errors"]
 
 
 def test_errors_of_an_earlier_process_are_counted_until_they_are_mended(
-    standings: TrialStates,
+    states: TrialStates,
 ) -> None:
     shown = Shown()
-    watching = RunOverview(job_of(standings.plan), shown)
+    watching = RunOverview(job_of(states.plan), shown)
     for trial in (OLD, NEW):
-        standings.apply_event(answered(trial))
-        standings.apply_event(NotJudged(at=NOW, trial=trial, fault="JudgeBusy", message="later"))
-    standings.apply_event(judged(OLD))
+        states.apply_event(answered(trial))
+        states.apply_event(NotJudged(at=NOW, trial=trial, fault="JudgeBusy", message="later"))
+    states.apply_event(judged(OLD))
 
-    watching(judged(OLD), standings)
+    watching(judged(OLD), states)
     watching.refresh()
 
     assert shown.lines == ["1 of 2 trials (50 %) · 1 error"]
 
 
 def test_it_is_refreshed_while_nothing_happens(
-    standings: TrialStates, wait_until: Callable[[Callable[[], bool]], None]
+    states: TrialStates, wait_until: Callable[[Callable[[], bool]], None]
 ) -> None:
     shown = Shown()
-    watching = RunOverview(job_of(standings.plan), shown)
-    standings.apply_event(answered(OLD))
-    watching(answered(OLD), standings)
+    watching = RunOverview(job_of(states.plan), shown)
+    states.apply_event(answered(OLD))
+    watching(answered(OLD), states)
 
     with watching.refresh_every(0.01):
         wait_until(lambda: bool(shown.lines))

@@ -47,10 +47,10 @@ def judged(trial: Trial, verdict: Verdict = RIGHT, **more: object) -> Judged:
 
 
 @pytest.fixture
-def standings(plan: Plan, scenario: Scenario) -> TrialStates:
-    standings = TrialStates(plan)
-    standings.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
-    return standings
+def states(plan: Plan, scenario: Scenario) -> TrialStates:
+    states = TrialStates(plan)
+    states.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
+    return states
 
 
 def job_of(plan: Plan, items: Sequence[Item] = (), **settings: Any) -> Job:
@@ -65,18 +65,18 @@ def job_of(plan: Plan, items: Sequence[Item] = (), **settings: Any) -> Job:
     )
 
 
-def watched(standings: TrialStates, events: Sequence[Event], job: Job | None = None) -> Shown:
+def watched(states: TrialStates, events: Sequence[Event], job: Job | None = None) -> Shown:
     shown = Shown()
-    watch = RunWatch(job or job_of(standings.plan), shown)
+    watch = RunWatch(job or job_of(states.plan), shown)
     for event in events:
-        standings.apply_event(event)
-        watch(event, standings)
+        states.apply_event(event)
+        watch(event, states)
     return shown
 
 
-def test_a_review_is_not_another_trial(standings: TrialStates) -> None:
+def test_a_review_is_not_another_trial(states: TrialStates) -> None:
     shown = watched(
-        standings,
+        states,
         [
             answered(OLD),
             judged(OLD),
@@ -91,35 +91,35 @@ def test_a_review_is_not_another_trial(standings: TrialStates) -> None:
     assert sum("[1/2] ada" in line for line in shown.lines) == 1
 
 
-def test_trials_of_an_earlier_process_are_counted_when_it_goes_on(standings: TrialStates) -> None:
-    standings.apply_event(answered(OLD))
-    standings.apply_event(judged(OLD))
+def test_trials_of_an_earlier_process_are_counted_when_it_goes_on(states: TrialStates) -> None:
+    states.apply_event(answered(OLD))
+    states.apply_event(judged(OLD))
 
-    shown = watched(standings, [answered(NEW), judged(NEW)])
+    shown = watched(states, [answered(NEW), judged(NEW)])
 
     assert shown.counts[-1][:2] == (2, 2)
 
 
-def test_a_failed_question_is_a_trial_done(standings: TrialStates) -> None:
+def test_a_failed_question_is_a_trial_done(states: TrialStates) -> None:
     failed = NotAnswered(at=NOW, trial=OLD, fault="SystemTimeout", message="late", seconds=1.0)
 
-    shown = watched(standings, [failed])
+    shown = watched(states, [failed])
 
     assert shown.counts[-1][:2] == (1, 2)
     assert "not answered, SystemTimeout: late" in shown.lines[0]
 
 
-def test_what_was_spent_so_far_is_shown_as_it_goes(standings: TrialStates) -> None:
+def test_what_was_spent_so_far_is_shown_as_it_goes(states: TrialStates) -> None:
     spent = judged(OLD, usage=Usage(calls=1, cost_usd=0.5))
 
-    shown = watched(standings, [answered(OLD), spent])
+    shown = watched(states, [answered(OLD), spent])
 
     assert shown.counts[-1][2] == "ada, 2d, $0.50"
 
 
-def test_the_first_review_of_a_kind_to_fail_is_said_at_once(standings: TrialStates) -> None:
+def test_the_first_review_of_a_kind_to_fail_is_said_at_once(states: TrialStates) -> None:
     shown = watched(
-        standings,
+        states,
         [
             answered(OLD),
             judged(OLD, review_fault="JudgeTimeout: no verdict within 2 s"),
@@ -131,21 +131,21 @@ def test_the_first_review_of_a_kind_to_fail_is_said_at_once(standings: TrialStat
     assert sum("not reviewed, JudgeTimeout" in line for line in shown.lines) == 1
 
 
-def test_a_part_counts_what_it_owes_itself(standings: TrialStates, scenario: Scenario) -> None:
+def test_a_part_counts_what_it_owes_itself(states: TrialStates, scenario: Scenario) -> None:
     for number, trial in enumerate((NEW, OLD), start=1):
-        job = job_of(standings.plan, scenario.items, shard=f"{number}/2")
+        job = job_of(states.plan, scenario.items, shard=f"{number}/2")
 
-        shown = watched(standings, [answered(trial), judged(trial)], job)
+        shown = watched(states, [answered(trial), judged(trial)], job)
 
         assert [count[:2] for count in shown.counts] == [(1, 1)]
         assert sum("ada" in line for line in shown.lines) == 1
 
 
-def test_the_first_feeding_that_fails_is_said(standings: TrialStates) -> None:
+def test_the_first_feeding_that_fails_is_said(states: TrialStates) -> None:
     failed = FeedFailed(
         at=NOW, scenario="ada", checkpoint="2d", stage="ingest", fault="SystemFault", message="full"
     )
 
-    shown = watched(standings, [failed, failed])
+    shown = watched(states, [failed, failed])
 
     assert shown.lines == ["[bench] ada: ingest failed, SystemFault: full"]

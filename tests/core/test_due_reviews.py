@@ -38,13 +38,13 @@ def judged(number: int, verdict: Verdict, **review: object) -> Judged:
 
 
 def due(plan: Plan, *events: Event) -> set[str]:
-    standings = TrialStates(plan)
+    states = TrialStates(plan)
     answers = (
         Answered(at=NOW, trial=trial, answer=Answer(text="a"), seconds=1.0) for trial in TRIALS
     )
     for event in (Declared(at=NOW, scenario="ada", items=ITEMS), *answers, *events):
-        standings.apply_event(event)
-    ada = standings.scenarios["ada"]
+        states.apply_event(event)
+    ada = states.scenarios["ada"]
     slots = find_due_reviews("ada", ada, plan)
     return {trial.item for trial in TRIALS if ada.find_slot(trial) in slots}
 

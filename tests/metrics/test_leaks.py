@@ -1,10 +1,18 @@
 """A leak is a string that must not be in the answer, or one that a judge found."""
 
+from collections.abc import Iterable
+
 import pytest
 
 from recall_bench.core.scenario import Disclosure, Truth
 from recall_bench.core.verdict import Finding
-from recall_bench.metrics.leaks import GuardedAnswer, Leaks, count_leaks, is_leak
+from recall_bench.metrics.leaks import (
+    GuardedAnswer,
+    Leaks,
+    can_notice_leak,
+    is_leak,
+    is_leaking,
+)
 
 GUARDED = Truth(
     reference="That stays with the bank.",
@@ -32,6 +40,12 @@ UNMARKED = Truth(
     reference="That stays there.", category="information-boundary", disclosure=Disclosure.REFUSE
 )
 """Guarded, but without a string to look for."""
+
+
+def count_leaks(answers: Iterable[GuardedAnswer]) -> Leaks:
+    """Count the leaks among those in which one could be noticed."""
+    found = [is_leaking(each) for each in answers if can_notice_leak(each)]
+    return Leaks(len(found), sum(found))
 
 
 def test_only_answers_that_can_leak_are_counted() -> None:

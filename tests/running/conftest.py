@@ -29,12 +29,12 @@ class Rehearsal:
     reopened: bool = False
     """Whether questions that failed are owed again."""
 
-    def standings(self) -> TrialStates:
+    def fold_states(self) -> TrialStates:
         """A fold over everything recorded so far."""
-        standings = TrialStates(self.plan)
+        states = TrialStates(self.plan)
         for event in self.journal:
-            standings.apply_event(event)
-        return standings
+            states.apply_event(event)
+        return states
 
     async def run(
         self,
@@ -57,24 +57,24 @@ class Rehearsal:
         if others:
             changes["other_judges"] = tuple(other.card for other in others)
         self.plan = self.plan.replace(**changes)
-        standings = self.standings()
+        states = self.fold_states()
         if self.reopened:
-            standings.reset_state(TrialState.NOT_ANSWERED)
+            states.reset_state(TrialState.NOT_ANSWERED)
 
         def record(event: Event) -> None:
             if self.record is not None:
                 self.record(event)
             self.journal.append(event)
-            standings.apply_event(event)
+            states.apply_event(event)
 
-        def unjudged(scenario: str, states: frozenset[TrialState]) -> Iterable[Answered]:
-            standing = standings.scenarios[scenario]
+        def unjudged(scenario: str, wanted: frozenset[TrialState]) -> Iterable[Answered]:
+            found = states.scenarios[scenario]
             return [
                 event
                 for event in self.journal
                 if isinstance(event, Answered)
                 and event.trial.scenario == scenario
-                and standing.find_state(event.trial) in states
+                and found.find_state(event.trial) in wanted
             ]
 
         def judged(scenario: str) -> Iterable[Judged]:
@@ -101,8 +101,8 @@ class Rehearsal:
             max_tokens=max_tokens,
             max_calls=max_calls,
         )
-        await run_plan(self.plan, standings, company)
-        return standings
+        await run_plan(self.plan, states, company)
+        return states
 
     def of(self, kind: type[Event]) -> list[Event]:
         """The recorded events of one kind."""

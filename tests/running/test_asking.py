@@ -55,11 +55,11 @@ async def test_a_fault_is_recorded_with_its_reason_and_the_next_question_is_stil
     def refuse(_: Sequence[Episode], question: Question) -> str:
         raise SystemFault("index is corrupt")
 
-    standings = await rehearsal.run(ScriptedSystem(refuse))
+    states = await rehearsal.run(ScriptedSystem(refuse))
 
     faults = [event.message for event in rehearsal.journal if isinstance(event, NotAnswered)]
     assert faults == ["index is corrupt", "index is corrupt"]
-    assert standings.has_ended
+    assert states.has_ended
 
 
 async def test_a_bug_is_not_a_fault_and_stops_the_run(rehearsal: Rehearsal) -> None:
@@ -111,7 +111,7 @@ async def test_a_system_that_is_gone_ends_the_asking_and_nothing_is_held_against
     with pytest.raises(SystemGone, match="connection refused"):
         await rehearsal.run(ScriptedSystem(vanish))
 
-    ada = rehearsal.standings().scenarios["ada"]
+    ada = rehearsal.fold_states().scenarios["ada"]
     assert (ada.count_states(TrialState.JUDGED), ada.count_states(TrialState.OPEN)) == (1, 1)
     assert not rehearsal.of(NotAnswered)
     assert not rehearsal.of(RunEnded)
@@ -123,9 +123,9 @@ async def test_what_a_lost_system_owes_is_asked_when_it_is_back(rehearsal: Rehea
 
     with pytest.raises(SystemGone):
         await rehearsal.run(ScriptedSystem(vanish))
-    standings = await rehearsal.run(ScriptedSystem(lambda lived, question: "Fig"))
+    states = await rehearsal.run(ScriptedSystem(lambda lived, question: "Fig"))
 
-    assert standings.scenarios["ada"].count_states(TrialState.JUDGED) == 2
+    assert states.scenarios["ada"].count_states(TrialState.JUDGED) == 2
 
 
 @pytest.fixture
@@ -252,15 +252,15 @@ class ChoosySystem(ScriptedSystem):
 async def test_a_system_that_cannot_be_fed_leaves_its_trials_open_and_says_why(
     rehearsal: Rehearsal, stage: str, judged: int, open_trials: int
 ) -> None:
-    standings = await rehearsal.run(ChoosySystem(stage))
+    states = await rehearsal.run(ChoosySystem(stage))
 
-    ada = standings.scenarios["ada"]
+    ada = states.scenarios["ada"]
     assert (ada.count_states(TrialState.JUDGED), ada.count_states(TrialState.OPEN)) == (
         judged,
         open_trials,
     )
     assert {event.stage for event in rehearsal.journal if isinstance(event, FeedFailed)} == {stage}
-    assert standings.has_ended is (stage == "close")
+    assert states.has_ended is (stage == "close")
 
 
 async def test_feeding_has_a_timeout_too(rehearsal: Rehearsal) -> None:

@@ -70,9 +70,9 @@ async def test_one_slow_question_holds_up_no_one(exam: Rehearsal) -> None:
     system = TurnstileSystem(max_concurrency=4)
 
     with anyio.fail_after(60):
-        standings = await exam.run(system, parallelism=4)
+        states = await exam.run(system, parallelism=4)
 
-    assert standings.scenarios["many"].count_states(TrialState.JUDGED) == QUESTIONS
+    assert states.scenarios["many"].count_states(TrialState.JUDGED) == QUESTIONS
     assert system.memory.most == 4
 
 
@@ -103,6 +103,6 @@ async def test_a_slow_judge_never_idles_the_system(exam: Rehearsal) -> None:
             return await super().judge(exhibit)
 
     with anyio.fail_after(60):
-        standings = await exam.run(ScriptedSystem(count), Patient())
+        states = await exam.run(ScriptedSystem(count), Patient())
 
-    assert standings.scenarios["many"].count_states(TrialState.JUDGED) == QUESTIONS
+    assert states.scenarios["many"].count_states(TrialState.JUDGED) == QUESTIONS

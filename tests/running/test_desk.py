@@ -46,11 +46,11 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.anyio
 async def test_a_reader_answers_for_a_system_that_only_finds(rehearsal: Rehearsal) -> None:
-    standings = await rehearsal.run(Finder(everything), reader=ScriptedReader(latest_word))
+    states = await rehearsal.run(Finder(everything), reader=ScriptedReader(latest_word))
 
     assert [event.answer.text for event in answered(rehearsal)] == ["Rain", "Plum"]
     assert all(event.reading_s is not None for event in answered(rehearsal))
-    assert standings.has_ended
+    assert states.has_ended
 
 
 @pytest.mark.anyio
@@ -189,12 +189,12 @@ async def test_what_reading_cost_is_recorded_beside_what_the_system_says_it_spen
         return everything(lived, question).replace(usage=spent)
 
     reader = ScriptedReader(latest_word, usage=CALL, model="m")
-    standings = await rehearsal.run(Finder(find), reader=reader)
+    states = await rehearsal.run(Finder(find), reader=reader)
 
     assert [event.answer.usage for event in answered(rehearsal)] == [spent, spent]
     assert [event.reading_usage for event in answered(rehearsal)] == [CALL, CALL]
-    assert standings.reading_usage == CALL + CALL
-    assert standings.usage == Usage()
+    assert states.reading_usage == CALL + CALL
+    assert states.usage == Usage()
 
 
 class StoppedClock:
@@ -223,10 +223,10 @@ async def test_the_time_of_the_reader_is_not_the_systems(
         clock.now += 5
         return latest_word(found)
 
-    standings = await rehearsal.run(Finder(find), reader=ScriptedReader(read))
+    states = await rehearsal.run(Finder(find), reader=ScriptedReader(read))
 
     assert [(event.seconds, event.reading_s) for event in answered(rehearsal)] == [(2, 5), (2, 5)]
-    clocks = standings.scenarios["ada"].times
+    clocks = states.scenarios["ada"].times
     assert [(each.query_s, each.reading_s) for each in clocks] == [(2, 5), (2, 5)]
 
 
@@ -283,11 +283,11 @@ async def test_a_reader_that_stays_busy_costs_the_run_and_not_the_system(
         await rehearsal.run(Finder(everything), reader=BusyReader(4))
 
     assert not rehearsal.of(NotAnswered)
-    assert rehearsal.standings().scenarios["ada"].count_states(TrialState.OPEN) == 2
+    assert rehearsal.fold_states().scenarios["ada"].count_states(TrialState.OPEN) == 2
 
-    standings = await rehearsal.run(Finder(everything), reader=BusyReader(0))
+    states = await rehearsal.run(Finder(everything), reader=BusyReader(0))
 
-    assert standings.scenarios["ada"].count_states(TrialState.JUDGED) == 2
+    assert states.scenarios["ada"].count_states(TrialState.JUDGED) == 2
 
 
 class Hung(ScriptedReader):
@@ -343,10 +343,10 @@ async def test_reading_stops_when_the_money_is_spent_and_goes_on_with_more(plan:
     with pytest.raises(BudgetSpent):
         await rehearsal.run(Finder(everything), reader=reader, max_cost_usd=1.0)
     assert len(reader.shown) == 4
-    standings = await rehearsal.run(Finder(everything), reader=reader, max_cost_usd=100.0)
+    states = await rehearsal.run(Finder(everything), reader=reader, max_cost_usd=100.0)
 
     assert len(reader.shown) == 12
-    assert standings.reading_usage.cost_usd == 3.0
+    assert states.reading_usage.cost_usd == 3.0
 
 
 @pytest.mark.anyio
@@ -377,9 +377,9 @@ async def test_answers_judged_again_are_not_paid_for_again(plan: Plan) -> None:
     await rehearsal.run(Finder(everything), reader=reader)
     rehearsal.journal = [e for e in rehearsal.journal if type(e).__name__ != "Judged"][:-1]
 
-    standings = await rehearsal.run(Finder(everything), asks=False, max_cost_usd=1.0)
+    states = await rehearsal.run(Finder(everything), asks=False, max_cost_usd=1.0)
 
-    assert standings.scenarios["many"].count_states(TrialState.JUDGED) == 12
+    assert states.scenarios["many"].count_states(TrialState.JUDGED) == 12
 
 
 def kept(plan: Plan, *texts: str) -> list[str]:

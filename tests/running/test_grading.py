@@ -43,11 +43,11 @@ class Moody(ExactJudge):
 async def test_a_judge_that_babbles_once_costs_that_verdict_and_no_more(
     rehearsal: Rehearsal,
 ) -> None:
-    standings = await rehearsal.run(fig(), Moody(UnreadableVerdict("no JSON"), 1))
+    states = await rehearsal.run(fig(), Moody(UnreadableVerdict("no JSON"), 1))
 
-    ada = standings.scenarios["ada"]
+    ada = states.scenarios["ada"]
     assert (ada.count_states(TrialState.NOT_JUDGED), ada.count_states(TrialState.JUDGED)) == (1, 1)
-    assert not standings.has_ended
+    assert not states.has_ended
 
 
 async def test_an_unjudged_answer_is_judged_by_the_next_run_without_asking_again(
@@ -56,9 +56,9 @@ async def test_an_unjudged_answer_is_judged_by_the_next_run_without_asking_again
     await rehearsal.run(fig(), Moody(UnreadableVerdict("no JSON"), 1))
     asked = len(rehearsal.of(Answered))
 
-    standings = await rehearsal.run(fig())
+    states = await rehearsal.run(fig())
 
-    assert standings.has_ended
+    assert states.has_ended
     assert len(rehearsal.of(Answered)) == asked == 2
     assert len(rehearsal.of(Judged)) == 2
 
@@ -117,9 +117,9 @@ async def test_a_full_docket_loses_nothing(
         "recall_bench.running.scheduler.AnswerQueue", lambda: AnswerQueue(capacity=0)
     )
 
-    standings = await rehearsal.run(fig())
+    states = await rehearsal.run(fig())
 
-    assert standings.has_ended
+    assert states.has_ended
     assert len(rehearsal.of(Judged)) == 2
 
 
@@ -147,9 +147,9 @@ async def test_answers_of_later_scenarios_are_judged_even_if_the_system_is_gone(
     with pytest.raises(SystemGone):
         await rehearsal.run(Gone(reply))
 
-    standings = rehearsal.standings()
-    assert standings.scenarios["bob"].count_states(TrialState.JUDGED) == 2
-    assert standings.scenarios["ada"].count_states(TrialState.OPEN) == 2
+    states = rehearsal.fold_states()
+    assert states.scenarios["bob"].count_states(TrialState.JUDGED) == 2
+    assert states.scenarios["ada"].count_states(TrialState.OPEN) == 2
 
 
 @pytest.mark.parametrize(("asked", "waited"), [(0.0, 0.5), (7.5, 7.5), (3600.0, 60.0)])

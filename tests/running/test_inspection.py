@@ -156,9 +156,9 @@ async def test_a_memory_that_says_nothing_leaves_no_word(rehearsal: Rehearsal) -
 
 
 async def test_a_memory_that_cannot_be_looked_into_is_not(rehearsal: Rehearsal) -> None:
-    standings = await rehearsal.run(ScriptedSystem(plum))
+    states = await rehearsal.run(ScriptedSystem(plum))
 
-    assert standings.has_ended
+    assert states.has_ended
     assert not inspected(rehearsal)
 
 
@@ -178,15 +178,15 @@ async def test_a_memory_costs_no_trial_that(
     def fail(memory: Open) -> Holdings:
         raise fault
 
-    standings = await rehearsal.run(OpenSystem(fail), lifecycle=lifecycle)
+    states = await rehearsal.run(OpenSystem(fail), lifecycle=lifecycle)
 
-    assert standings.has_ended
+    assert states.has_ended
     assert len(rehearsal.of(Answered)) == 2
     assert [(event.fault, event.lost, event.bytes) for event in inspected(rehearsal)] == [
         (said, None, None),
         (said, None, None),
     ]
-    assert not standings.scenarios["ada"].failures
+    assert not states.scenarios["ada"].failures
 
 
 @pytest.mark.usefixtures("_no_pauses")
@@ -207,9 +207,9 @@ async def test_a_busy_memory_is_looked_into_again(rehearsal: Rehearsal) -> None:
 
 @pytest.mark.parametrize("size", [-1, 2**63])
 async def test_a_size_that_cannot_be_is_not_recorded(rehearsal: Rehearsal, size: int) -> None:
-    standings = await rehearsal.run(OpenSystem(lambda memory: Holdings(days=(1,), bytes=size)))
+    states = await rehearsal.run(OpenSystem(lambda memory: Holdings(days=(1,), bytes=size)))
 
-    assert standings.has_ended
+    assert states.has_ended
     assert [(event.lost, event.bytes) for event in inspected(rehearsal)] == [(None, None)] * 2
     assert f"it reports a size of {size} bytes" in str(inspected(rehearsal)[0].fault)
 
@@ -226,9 +226,9 @@ async def test_a_memory_that_hangs_over_it_costs_no_trial_and_is_not_looked_into
 
     system = OpenSystem(hang)
     with anyio.fail_after(5):
-        standings = await rehearsal.run(system, lifecycle=lifecycle, feed_timeout_s=0.01)
+        states = await rehearsal.run(system, lifecycle=lifecycle, feed_timeout_s=0.01)
 
-    assert standings.has_ended
+    assert states.has_ended
     [once] = inspected(rehearsal)
     assert once.fault == "SystemTimeout: looking into it took longer than 0.01 s"
     assert len(rehearsal.of(Answered)) == 2

@@ -45,9 +45,9 @@ async def test_a_judge_that_is_gone_ends_the_run_and_holds_nothing_unjudged(plan
     assert len(away.seen) == 1
     assert run.of(Answered)
 
-    standings = await run.run(parrot(), Ruled(lambda n: PASS))
+    states = await run.run(parrot(), Ruled(lambda n: PASS))
 
-    assert standings.has_ended
+    assert states.has_ended
     assert len(run.of(Answered)) == QUESTIONS
 
 
@@ -59,9 +59,9 @@ async def test_an_appellate_judge_that_is_gone_ends_the_run_and_keeps_first_verd
 
     with pytest.raises(JudgeGone):
         await run.run(parrot(), first, appellate=Ruled(lambda n: JudgeGone("no key")))
-    standings = await run.run(parrot(), first, appellate=Ruled(lambda n: PASS))
+    states = await run.run(parrot(), first, appellate=Ruled(lambda n: PASS))
 
-    assert standings.has_ended
+    assert states.has_ended
     assert len(first.seen) == QUESTIONS
     assert sum(isinstance(e, Judged) and e.primary is not None for e in run.journal) == 6
 
@@ -73,9 +73,9 @@ async def test_what_a_judge_cost_before_it_went_is_on_record(plan: Plan) -> None
         await run.run(parrot(), Ruled(lambda n: JudgeGone("key withdrawn"), charge=CALL))
 
     assert [event.usage for event in run.journal if isinstance(event, Paid)] == [CALL]
-    assert run.standings().usage == CALL
+    assert run.fold_states().usage == CALL
     assert (
-        run.standings().scenarios["many"].count_states(TrialState.JUDGED, TrialState.NOT_JUDGED)
+        run.fold_states().scenarios["many"].count_states(TrialState.JUDGED, TrialState.NOT_JUDGED)
         == 0
     )
 

@@ -36,26 +36,26 @@ async def test_nothing_is_fed_or_asked_and_what_was_never_answered_stays_open(pl
     run = await recorded(plan, answers=5)
     before, system = len(run.journal), parrot()
 
-    standings = await run.run(system, Ruled(lambda n: PASS), asks=False)
+    states = await run.run(system, Ruled(lambda n: PASS), asks=False)
 
     assert system.opened == []
     assert {type(event) for event in run.journal[before:]} == {Judged}
-    found = standings.scenarios["many"]
+    found = states.scenarios["many"]
     assert (found.count_states(TrialState.JUDGED), found.count_states(TrialState.OPEN)) == (
         5,
         QUESTIONS - 5,
     )
-    assert not standings.has_ended
+    assert not states.has_ended
 
 
 async def test_a_run_with_every_answer_is_judged_reviewed_and_ended(plan: Plan) -> None:
     run = await recorded(plan, answers=QUESTIONS)
 
-    standings = await run.run(
+    states = await run.run(
         parrot(), Ruled(fails_below(3)), appellate=Ruled(lambda n: PASS), asks=False
     )
 
-    assert standings.has_ended
+    assert states.has_ended
     reviewed = [e for e in run.journal if isinstance(e, Judged) and e.primary is not None]
     assert len(reviewed) == 6
 
@@ -64,6 +64,6 @@ async def test_a_scenario_without_any_answer_is_not_even_loaded(plan: Plan) -> N
     run = await recorded(plan, answers=0)
     run.scenarios = {}
 
-    standings = await run.run(parrot(), Ruled(lambda n: PASS), asks=False)
+    states = await run.run(parrot(), Ruled(lambda n: PASS), asks=False)
 
-    assert standings.scenarios["many"].count_states(TrialState.OPEN) == QUESTIONS
+    assert states.scenarios["many"].count_states(TrialState.OPEN) == QUESTIONS

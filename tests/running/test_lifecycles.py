@@ -121,11 +121,11 @@ async def test_a_snapshot_that_fails_is_recorded_and_leaves_the_rest_open(
     system = ScriptedSystem(_unused, can_snapshot=True)
     system.snapshots = NoCopies()
 
-    standings = await rehearsal.run(system, lifecycle=Lifecycle.FORKED)
+    states = await rehearsal.run(system, lifecycle=Lifecycle.FORKED)
 
-    [failure] = standings.scenarios["ada"].failures
+    [failure] = states.scenarios["ada"].failures
     assert (failure.stage, failure.checkpoint, failure.message) == ("snapshot", "2d", "disk full")
-    assert not standings.has_ended
+    assert not states.has_ended
 
 
 class Attesting(ScriptedMemory):
@@ -183,10 +183,10 @@ async def test_catch_up_is_skipped_at_the_checkpoint_that_the_system_was_fed_to(
         await rehearsal.run(ScriptedSystem(vanish), lifecycle=Lifecycle.GROWING)
     assert fed(rehearsal) == [1, 2]
 
-    standings = await rehearsal.run(AttestingSystem(claims=2), skip_catchup=True)
+    states = await rehearsal.run(AttestingSystem(claims=2), skip_catchup=True)
 
     assert fed(rehearsal) == [1, 2, 3]
-    assert standings.has_ended
+    assert states.has_ended
 
 
 async def test_catch_up_is_not_skipped_for_a_checkpoint_already_passed(
@@ -212,10 +212,10 @@ async def test_a_snapshot_that_cannot_be_dropped_costs_no_result(rehearsal: Rehe
     system = ScriptedSystem(_unused, can_snapshot=True)
     system.snapshots = Clinging()
 
-    standings = await rehearsal.run(system, lifecycle=Lifecycle.FORKED)
+    states = await rehearsal.run(system, lifecycle=Lifecycle.FORKED)
 
-    assert standings.has_ended
-    assert {failure.stage for failure in standings.scenarios["ada"].failures} == {"close"}
+    assert states.has_ended
+    assert {failure.stage for failure in states.scenarios["ada"].failures} == {"close"}
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ async def test_spending_is_distinguished_by_stage_in_every_lifecycle(
 ) -> None:
     endpoint = Endpoint()
 
-    standings = await rehearsal.run(SpenderSystem(endpoint), meter=endpoint, lifecycle=lifecycle)
+    states = await rehearsal.run(SpenderSystem(endpoint), meter=endpoint, lifecycle=lifecycle)
 
     later = 30 if lifecycle is Lifecycle.FRESH else 10
     assert metered(rehearsal) == [
@@ -91,7 +91,7 @@ async def test_spending_is_distinguished_by_stage_in_every_lifecycle(
         ("3d", "ingest", later),
         ("3d", "query", 1),
     ]
-    assert standings.usage == Usage()
+    assert states.usage == Usage()
 
 
 async def test_nothing_spent_is_nothing_to_record(rehearsal: Rehearsal) -> None:

@@ -46,16 +46,16 @@ def events(run: Rehearsal) -> list[Judged]:
 async def test_a_free_verdict_has_no_bill(plan: Plan) -> None:
     run = many(plan)
 
-    standings = await run.run(parrot(), Ruled(lambda n: PASS))
+    states = await run.run(parrot(), Ruled(lambda n: PASS))
 
     assert all(event.usage is None for event in events(run))
-    assert standings.usage == Usage()
+    assert states.usage == Usage()
 
 
 async def test_a_trial_s_bill_is_of_both_judges_and_says_what_the_review_cost(plan: Plan) -> None:
     run = many(plan)
 
-    standings = await run.run(
+    states = await run.run(
         parrot(),
         Ruled(fails_below(2), charge=CALL),
         appellate=Ruled(lambda n: PASS, charge=CALL + CALL),
@@ -69,18 +69,18 @@ async def test_a_trial_s_bill_is_of_both_judges_and_says_what_the_review_cost(pl
     assert [(event.usage, event.review_usage) for event in later] == [
         (CALL + CALL, CALL + CALL)
     ] * 2
-    assert standings.usage.calls == QUESTIONS + 2 * 4
-    assert standings.review_usage.cost_usd == 2 * 4 * CALL.cost_usd
+    assert states.usage.calls == QUESTIONS + 2 * 4
+    assert states.review_usage.cost_usd == 2 * 4 * CALL.cost_usd
 
 
 async def test_what_was_paid_in_vain_is_on_record(plan: Plan) -> None:
     run = many(plan)
 
-    standings = await run.run(parrot(), Ruled(lambda n: UnreadableVerdict("?"), charge=CALL))
+    states = await run.run(parrot(), Ruled(lambda n: UnreadableVerdict("?"), charge=CALL))
 
     usages = [event.usage for event in run.journal if isinstance(event, NotJudged)]
     assert usages == [CALL] * QUESTIONS
-    assert standings.usage.calls == QUESTIONS
+    assert states.usage.calls == QUESTIONS
 
 
 async def test_every_attempt_at_a_busy_judge_is_paid_for(
@@ -105,12 +105,12 @@ async def test_what_earlier_processes_paid_counts(plan: Plan) -> None:
     with pytest.raises(BudgetSpent):
         await run.run(parrot(), passing(), max_cost_usd=1.0)
 
-    assert run.standings().usage.cost_usd == 1.0
+    assert run.fold_states().usage.cost_usd == 1.0
 
     with pytest.raises(BudgetSpent):
         await run.run(parrot(), passing(), max_cost_usd=2.0)
 
-    assert run.standings().usage.cost_usd == 2.0
+    assert run.fold_states().usage.cost_usd == 2.0
 
 
 async def test_the_money_spent_stops_the_run_and_more_of_it_goes_on(plan: Plan) -> None:
@@ -124,9 +124,9 @@ async def test_the_money_spent_stops_the_run_and_more_of_it_goes_on(plan: Plan) 
     assert not run.of(NotJudged)
     assert not run.of(RunEnded)
 
-    standings = await run.run(parrot(), judge, max_cost_usd=100.0)
+    states = await run.run(parrot(), judge, max_cost_usd=100.0)
 
-    assert standings.has_ended
+    assert states.has_ended
     assert sorted(judge.seen) == sorted(f"many/q{n}" for n in range(QUESTIONS))
     assert len(run.of(Answered)) == QUESTIONS
 
@@ -140,9 +140,9 @@ async def test_a_limit_that_cannot_be_kept_stops_the_run_and_none_goes_on(plan: 
 
     assert len(events(run)) == 1, "what was paid for is kept"
 
-    standings = await run.run(parrot(), uncounted)
+    states = await run.run(parrot(), uncounted)
 
-    assert standings.has_ended
+    assert states.has_ended
     assert len(uncounted.seen) == QUESTIONS
 
 
@@ -164,7 +164,7 @@ async def test_a_bounded_number_of_verdicts_overshoots(plan: Plan, parallelism: 
             parallelism=parallelism,
         )
 
-    assert 3 <= run.standings().usage.calls < 3 + parallelism
+    assert 3 <= run.fold_states().usage.calls < 3 + parallelism
 
 
 async def test_scenarios_together_seek_no_more_verdicts_at_a_time_than_allowed(
@@ -282,7 +282,7 @@ async def test_a_judge_that_computes_is_never_stopped(plan: Plan) -> None:
     with pytest.raises(BudgetSpent):
         await run.run(parrot(), first, appellate=second, max_cost_usd=2 * CALL.cost_usd)
 
-    ada = run.standings().scenarios["many"]
+    ada = run.fold_states().scenarios["many"]
     assert ada.count_states(TrialState.JUDGED) == len(run.of(Answered))
     assert ada.count_states(TrialState.ANSWERED, TrialState.NOT_JUDGED) == 0
     assert len(second.seen) == 2
@@ -291,15 +291,15 @@ async def test_a_judge_that_computes_is_never_stopped(plan: Plan) -> None:
 
     assert len(first.seen) == QUESTIONS
     assert len(second.seen) == len(set(second.seen)) == QUESTIONS
-    assert run.standings().has_ended
+    assert run.fold_states().has_ended
 
 
 async def test_a_run_with_nothing_left_to_pay_for_ends_whatever_was_spent(plan: Plan) -> None:
     run = many(plan)
 
-    standings = await run.run(parrot(), passing(), max_cost_usd=QUESTIONS * CALL.cost_usd)
+    states = await run.run(parrot(), passing(), max_cost_usd=QUESTIONS * CALL.cost_usd)
 
-    assert standings.has_ended
+    assert states.has_ended
 
 
 async def test_a_judge_that_computes_judges_what_later_scenarios_answered_before(
@@ -331,7 +331,7 @@ async def test_a_judge_that_computes_judges_what_later_scenarios_answered_before
             max_cost_usd=0.01,
         )
 
-    assert run.standings().scenarios["bob"].count_states(TrialState.JUDGED) == QUESTIONS
+    assert run.fold_states().scenarios["bob"].count_states(TrialState.JUDGED) == QUESTIONS
 
 
 async def test_a_first_verdict_paid_for_is_kept_when_its_review_cannot_be(plan: Plan) -> None:
@@ -350,7 +350,7 @@ async def test_a_first_verdict_paid_for_is_kept_when_its_review_cannot_be(plan: 
     await run.run(parrot(), first, appellate=second)
 
     assert len(first.seen) == len(second.seen) == QUESTIONS
-    assert run.standings().usage.calls == 2 * QUESTIONS
+    assert run.fold_states().usage.calls == 2 * QUESTIONS
 
 
 async def test_what_was_paid_for_a_verdict_that_was_cut_off_is_on_record(plan: Plan) -> None:
@@ -365,4 +365,4 @@ async def test_what_was_paid_for_a_verdict_that_was_cut_off_is_on_record(plan: P
     with anyio.move_on_after(0.05):
         await run.run(parrot(), Endless(lambda n: PASS))
 
-    assert run.standings().usage == CALL
+    assert run.fold_states().usage == CALL

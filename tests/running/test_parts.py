@@ -7,7 +7,7 @@ from recall_bench.core.verdict import JudgeCard
 from recall_bench.running.lifecycle import list_open_trials
 from recall_bench.testing import ScriptedSystem
 from tests.running.many import QUESTIONS, Ruled, fails_below, many, parrot
-from tests.runs.merging.apart import begun, go_on, standings_of
+from tests.runs.merging.apart import begun, fold_states, go_on
 
 
 def part(plan: Plan, scenario: Scenario, number: int, system: ScriptedSystem) -> list[Event]:
@@ -33,7 +33,7 @@ def test_what_a_shard_has_open_is_part_of_what_the_scenario_has(
 ) -> None:
     plan = plan.replace(repeats=2)
     journal = part(plan, scenario, 1, ScriptedSystem(lambda lived, question: "Fig"))
-    states = standings_of(plan, journal[:-3]).scenarios[scenario.id]
+    states = fold_states(plan, journal[:-3]).scenarios[scenario.id]
     whole = list(list_open_trials(states))
     labels = [each.checkpoint.label for each in states.checkpoint_plans]
 
@@ -69,7 +69,7 @@ def test_a_part_that_goes_on_asks_only_what_it_still_owes(plan: Plan, scenario: 
 
     asked = [event.trial for event in again if isinstance(event, Answered)]
     assert len(asked) == len(set(asked))
-    grids = [standings_of(plan, journal).scenarios["ada"].grid for journal in (again, whole)]
+    grids = [fold_states(plan, journal).scenarios["ada"].grid for journal in (again, whole)]
     assert grids[0] == grids[1]
 
 

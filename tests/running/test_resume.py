@@ -93,6 +93,6 @@ async def test_a_power_cut_while_failures_are_retried_changes_no_outcome(
         rehearsal.journal.append(RunResumed(at=datetime.now(UTC), code="1"))
         await rehearsal.run(system())
 
-    standings = rehearsal.standings()
-    assert standings.scenarios["ada"].count_states(TrialState.JUDGED) == 2
-    assert standings.has_ended
+    states = rehearsal.fold_states()
+    assert states.scenarios["ada"].count_states(TrialState.JUDGED) == 2
+    assert states.has_ended

@@ -66,9 +66,9 @@ async def test_a_pass_is_reviewed_in_a_second_event_with_both_verdicts(plan: Pla
 async def test_a_pass_that_is_lowered_stays_lowered(plan: Plan) -> None:
     run = many(plan)
 
-    standings = await run.run(parrot(), Ruled(fails_below(6)), appellate=Ruled(lambda n: FAIL))
+    states = await run.run(parrot(), Ruled(fails_below(6)), appellate=Ruled(lambda n: FAIL))
 
-    assert standings.scenarios["many"].grid.count(TrialState.JUDGED | 1 << 7) == QUESTIONS
+    assert states.scenarios["many"].grid.count(TrialState.JUDGED | 1 << 7) == QUESTIONS
 
 
 async def test_failures_alone_are_reviewed_where_the_plan_says_so(plan: Plan) -> None:
@@ -92,9 +92,9 @@ async def test_more_failures_than_passes_send_every_pass_to_review(plan: Plan) -
 async def test_without_an_appellate_judge_nothing_is_reviewed(plan: Plan) -> None:
     run = many(plan)
 
-    standings = await run.run(parrot(), judges()[0])
+    states = await run.run(parrot(), judges()[0])
 
-    assert standings.has_ended
+    assert states.has_ended
     assert not reviewed(run)
 
 
@@ -123,13 +123,13 @@ async def test_a_failing_review_leaves_the_first_verdict_and_says_so(plan: Plan)
     run = many(plan)
     second = Ruled(lambda n: UnreadableVerdict("no JSON"))
 
-    standings = await run.run(parrot(), judges()[0], appellate=second)
+    states = await run.run(parrot(), judges()[0], appellate=second)
 
     faults = [each for each in final(run).values() if each[2] is not None]
     assert len(faults) == 2 * FAILURES
     assert all(each[1] is None for each in faults)
     assert {each[2] for each in faults} == {"UnreadableVerdict: no JSON"}
-    assert standings.has_ended
+    assert states.has_ended
 
 
 async def test_passes_wait_until_every_trial_has_its_outcome(plan: Plan) -> None:
@@ -139,12 +139,12 @@ async def test_passes_wait_until_every_trial_has_its_outcome(plan: Plan) -> None
     await whole.run(parrot(), first, appellate=second)
 
     babbler = Ruled(lambda n: UnreadableVerdict("?") if n > 9 else fails_below(FAILURES)(n))
-    standings = await broken.run(parrot(), babbler, appellate=second)
-    assert not standings.has_ended
+    states = await broken.run(parrot(), babbler, appellate=second)
+    assert not states.has_ended
     assert reviewed(broken) == {"q0", "q1", "q2"}
 
-    standings = await broken.run(parrot(), first, appellate=second)
-    assert standings.has_ended
+    states = await broken.run(parrot(), first, appellate=second)
+    assert states.has_ended
     assert final(broken) == final(whole)
 
 
@@ -158,9 +158,9 @@ async def test_an_unanswered_question_is_an_outcome_and_no_verdict(plan: Plan) -
     run = many(plan)
     first, second = judges()
 
-    standings = await run.run(ScriptedSystem(reply), first, appellate=second)
+    states = await run.run(ScriptedSystem(reply), first, appellate=second)
 
-    assert standings.has_ended
+    assert states.has_ended
     assert len(reviewed(run)) == 2 * FAILURES
 
 
@@ -199,9 +199,9 @@ async def test_an_ended_run_owes_no_review(plan: Plan) -> None:
     run = many(plan)
     first, second = judges()
 
-    standings = await run.run(parrot(), first, appellate=second)
+    states = await run.run(parrot(), first, appellate=second)
 
-    assert find_due_reviews("many", standings.scenarios["many"], run.plan) == frozenset()
+    assert find_due_reviews("many", states.scenarios["many"], run.plan) == frozenset()
 
 
 class Unplugged(BaseException):

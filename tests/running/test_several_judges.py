@@ -110,7 +110,7 @@ async def test_the_first_judge_comes_first_where_money_is_short(plan: Plan) -> N
         await run.run(parrot(), first, others=(second,), max_cost_usd=0.25 * (QUESTIONS + 2))
 
     assert len(run.of(Judged)) == QUESTIONS
-    states = run.standings()
+    states = run.fold_states()
     assert states.usage.cost_usd == 0.25 * (QUESTIONS + len(second.seen))
     paid = [event for event in run.journal if isinstance(event, Paid)]
     assert all(event.judge == 0 for event in paid)

@@ -89,14 +89,14 @@ async def test_all_days_up_to_the_checkpoint_are_handed_over_at_once(
 ) -> None:
     system = StreamSystem()
 
-    standings = await rehearsal.run(system, lifecycle=lifecycle)
+    states = await rehearsal.run(system, lifecycle=lifecycle)
 
     assert system.handed == handed
     assert fed(rehearsal) == [
         (label, day) for label, days in zip(("2d", "3d"), handed, strict=True) for day in days
     ]
     assert len(rehearsal.of(Settled)) == 2
-    assert standings.has_ended
+    assert states.has_ended
 
 
 async def test_a_fault_names_the_day_after_the_last_one_taken(rehearsal: Rehearsal) -> None:
@@ -202,9 +202,9 @@ async def test_a_stream_that_broke_off_goes_on_when_the_system_is_back(
     with pytest.raises(SystemGone):
         await rehearsal.run(StreamSystem(vanish), lifecycle=lifecycle)
     assert not failures(rehearsal)
-    standings = await rehearsal.run(StreamSystem(), lifecycle=lifecycle)
+    states = await rehearsal.run(StreamSystem(), lifecycle=lifecycle)
 
-    assert standings.scenarios["ada"].count_states(TrialState.JUDGED) == 2
+    assert states.scenarios["ada"].count_states(TrialState.JUDGED) == 2
 
 
 async def test_nothing_more_is_taken_once_the_court_has_adjourned(plan: Plan) -> None:

@@ -29,9 +29,9 @@ async def test_the_tokens_taken_stop_the_run_and_more_of_them_go_on(plan: Plan) 
         await run.run(parrot(), judge, max_tokens=4 * CALL.tokens)
     assert len(run.of(Judged)) == 4
 
-    standings = await run.run(parrot(), judge, max_tokens=1_000_000)
+    states = await run.run(parrot(), judge, max_tokens=1_000_000)
 
-    assert standings.has_ended
+    assert states.has_ended
     assert sorted(judge.seen) == sorted(f"many/q{n}" for n in range(QUESTIONS))
     assert len(run.of(Answered)) == QUESTIONS
 
@@ -64,24 +64,24 @@ async def test_unknown_tokens_stop_a_run_with_such_a_limit_and_none_without(
         await run.run(parrot(), silent, max_tokens=1_000_000)
     assert len(run.of(Judged)) == 1, "what was paid for is kept"
 
-    standings = await run.run(parrot(), silent, max_cost_usd=100.0)
+    states = await run.run(parrot(), silent, max_cost_usd=100.0)
 
-    assert standings.has_ended
+    assert states.has_ended
     assert len(silent.seen) == QUESTIONS
 
 
 async def test_a_price_no_one_knows_does_not_matter_to_a_limit_in_tokens(plan: Plan) -> None:
     told = Usage(calls=1, input_tokens=10, unpriced=1)
 
-    standings = await many(plan).run(parrot(), charging(told), max_tokens=10 * QUESTIONS)
+    states = await many(plan).run(parrot(), charging(told), max_tokens=10 * QUESTIONS)
 
-    assert standings.has_ended
+    assert states.has_ended
 
 
 async def test_verdicts_on_record_take_no_tokens(plan: Plan) -> None:
-    standings = await many(plan).run(parrot(), charging(Usage(cached=1)), max_tokens=1)
+    states = await many(plan).run(parrot(), charging(Usage(cached=1)), max_tokens=1)
 
-    assert standings.has_ended
+    assert states.has_ended
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,10 @@ def varied(folder: Path, personas: int, *, questions: int = 12, **settings: obje
     scenarios: dict[str, Sequence[Item]] = {f"p{n}": items for n in range(personas)}
     plan = plan_of(scenarios, **{"repeats": 2, "groups_enabled": True} | settings)
     story, chance = Story(folder, scenarios, plan), Random(7)
-    for name, standing in RunFolder.open(story.save()).states.scenarios.items():
-        for row, sheet in enumerate(standing.checkpoint_plans):
-            for repeat, item in standing.list_owed_trials(row):
-                label = sheet.checkpoint.label
+    for name, states in RunFolder.open(story.save()).states.scenarios.items():
+        for row, point in enumerate(states.checkpoint_plans):
+            for repeat, item in states.list_owed_trials(row):
+                label = point.checkpoint.label
                 each = trial(items[item].id, label, scenario=name, repeat=repeat)
                 happen(story, each, chance)
     return story.open()
@@ -164,12 +164,12 @@ def test_an_interval_is_the_one_of_the_trials_themselves(
     values: list[float] = []
     questions: list[str] = []
     owners: list[str] = []
-    for name, standing in folder.states.scenarios.items():
-        for repeat, item in standing.list_owed_trials(1):
-            found = standing.get_status(1, repeat, item)
+    for name, states in folder.states.scenarios.items():
+        for repeat, item in states.list_owed_trials(1):
+            found = states.get_status(1, repeat, item)
             if found.state in (TrialState.JUDGED, TrialState.NOT_ANSWERED):
                 values.append(float(found.composite))
-                questions.append(standing.items[item].id)
+                questions.append(states.items[item].id)
                 owners.append(name)
 
     straight = estimate_mean(

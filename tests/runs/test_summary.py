@@ -330,5 +330,5 @@ def test_one_checkpoint_counts_alone_as_it_does_in_the_whole(finished: Story) ->
 
     whole: Summary = summarise(folder)
 
-    standing = folder.states.scenarios["ada"]
-    assert summarise_checkpoint(standing, 1) == whole.personas[0].checkpoints[1]
+    states = folder.states.scenarios["ada"]
+    assert summarise_checkpoint(states, 1) == whole.personas[0].checkpoints[1]

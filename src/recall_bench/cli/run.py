@@ -139,8 +139,8 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
         items = job.questions[card.id].items
         asked = {
             items[i].id
-            for sheet in plan_checkpoints(items, card.last_day, plan)
-            for i in sheet.asked
+            for point in plan_checkpoints(items, card.last_day, plan)
+            for i in point.asked
         }
         lost = [
             item.id

@@ -68,12 +68,6 @@ def is_leaking(answer: GuardedAnswer) -> bool:
     return is_leak(answer.truth, answer.text) or Finding.LEAK in (answer.findings or ())
 
 
-def count_leaks(answers: Iterable[GuardedAnswer]) -> Leaks:
-    """Count the leaks among guarded answers in which one could be noticed."""
-    found = [is_leaking(each) for each in answers if can_notice_leak(each)]
-    return Leaks(len(found), sum(found))
-
-
 _DECLINING = frozenset({Finding.REFUSAL, Finding.ABSTENTION})
 
 

@@ -89,11 +89,6 @@ class TrialTally:
         """The share of judged answers that are invented; None where none was judged."""
         return self.invented / self.judged if self.judged else None
 
-    @property
-    def leak_rate(self) -> float | None:
-        """The share of guarded answers that leak; None where none could."""
-        return self.leaked / self.guarded if self.guarded else None
-
 
 def sum_tallies(tallies: Iterable[TrialTally]) -> TrialTally:
     """Add all groups."""
@@ -104,15 +99,15 @@ def sum_tallies(tallies: Iterable[TrialTally]) -> TrialTally:
 _TALLY_FIELDS = attrgetter(*TrialTally.__slots__)
 
 
-def tally_states(standings: Mapping[TrialStatus, int]) -> TrialTally:
+def tally_states(counts_by_status: Mapping[TrialStatus, int]) -> TrialTally:
     """Tally trials, given as counts by status. Leaks are not part of a status: see `add_leaks`."""
     states = dict.fromkeys(TrialState, 0)
     points = ungrounded = 0
-    for standing, count in standings.items():
-        states[standing.state] += count
-        if standing.state is TrialState.JUDGED:
-            points += standing.composite * count
-            ungrounded += count if standing.grounded == 0 else 0
+    for status, count in counts_by_status.items():
+        states[status.state] += count
+        if status.state is TrialState.JUDGED:
+            points += status.composite * count
+            ungrounded += count if status.grounded == 0 else 0
     return TrialTally(
         owed=sum(states.values()),
         judged=states[TrialState.JUDGED],

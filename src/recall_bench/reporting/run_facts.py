@@ -19,7 +19,7 @@ from recall_bench.reporting.formats import (
     format_quantity,
     format_score,
 )
-from recall_bench.runs.boundary import BoundaryCounts
+from recall_bench.runs.leak_counts import BoundaryCounts
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.service_stats import DeliveryCounts, ServiceStats
 

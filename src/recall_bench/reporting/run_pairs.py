@@ -273,8 +273,8 @@ class TrialPairs:
 
     def is_identical(self, first: TrialTable, second: TrialTable) -> bool:
         """Whether every one of these trials has the same outcome and marks in both runs."""
-        ours = {row.trial: (row.standing, row.score) for row in first.rows}
-        theirs = {row.trial: (row.standing, row.score) for row in second.rows}
+        ours = {row.trial: (row.status, row.score) for row in first.rows}
+        theirs = {row.trial: (row.status, row.score) for row in second.rows}
         return all(ours[trial] == theirs[trial] for trial in self.trials)
 
 

@@ -46,14 +46,14 @@ def list_trial_records(
 
 
 def _make_record(row: TrialRow, answer: str | None) -> dict[str, object]:
-    trial, truth, standing = row.trial, row.item.truth, row.standing
+    trial, truth, status = row.trial, row.item.truth, row.status
     is_marked = row.is_hallucination is not None
     values = (
         *(trial.scenario, trial.checkpoint, row.days, trial.item, trial.repeat),
         *(row.category, row.difficulty, row.item.text, truth.reference, answer),
         *(row.state.name.lower().replace("_", " "), row.points),
         *(
-            (standing.correctness, standing.completeness, standing.grounded)
+            (status.correctness, status.completeness, status.grounded)
             if is_marked
             else (None, None, None)
         ),

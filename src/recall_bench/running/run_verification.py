@@ -130,9 +130,9 @@ def _check_journal(folder: RunFolder) -> RunCheck:
 
 def _check_trials(folder: RunFolder) -> RunCheck:
     """Opening the folder has held every event against the plan; this counts."""
-    standings = folder.states.scenarios.values()
-    owed = sum(each.owed_count for each in standings)
-    still_open = sum(each.count_states(TrialState.OPEN, TrialState.ANSWERED) for each in standings)
+    scenarios = folder.states.scenarios.values()
+    owed = sum(each.owed_count for each in scenarios)
+    still_open = sum(each.count_states(TrialState.OPEN, TrialState.ANSWERED) for each in scenarios)
     planned = f"{owed:,} trials follow from the plan"
     if not folder.is_finished or folder.unstarted:
         return RunCheck(

@@ -20,7 +20,7 @@ from recall_bench.core.trial_states import (
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import Bools, Floats, Ints, QuestionNumbers
 from recall_bench.metrics.estimate import Limits, MarkTally
-from recall_bench.runs.boundary import BoundaryReading
+from recall_bench.runs.leak_counts import BoundaryReading
 from recall_bench.runs.trials import TrialTable
 
 POINTS: Final[Limits] = (0.0, float(FULL_MARKS))
@@ -34,7 +34,10 @@ _NOTHING, _GUARDED, _LEAKED = 0, 1, 2
 
 
 def _tabulate(mark: Callable[[TrialStatus], float | None]) -> Floats:
-    """The mark of each state of a trial, by its byte; NaN for none."""
+    """The mark of each status, by the byte that `core/trial_states.py` packs it into; NaN for none.
+
+    `_pack_verdict` there writes the byte, and `unpack_status` reads it.
+    """
     found = (mark(unpack_status(byte)) for byte in range(256))
     return np.array([np.nan if each is None else each for each in found])
 
@@ -50,7 +53,7 @@ def _is_hallucination(status: TrialStatus) -> bool | None:
 
 
 _POINTS_OF_BYTE = _tabulate(_count_points)
-_RATE_OF_BYTE = _tabulate(_is_hallucination)
+_UNGROUNDED_OF_BYTE = _tabulate(_is_hallucination)
 _IS_UNANSWERED = _tabulate(lambda status: status.state is TrialState.NOT_ANSWERED) == 1
 _IS_DONE = _tabulate(lambda status: status.state in (TrialState.MEASURED, TrialState.JUDGED)) == 1
 
@@ -87,13 +90,13 @@ class CountedTrials:
         marks = FULL_MARKS * np.asarray(scored.score, np.float64)
         return _tally(scored, marks, POINTS, resamples)
 
-    def tally_rate(self, resamples: int) -> MarkTally:
+    def tally_ungrounded(self, resamples: int) -> MarkTally:
         """Tally the answers that are not grounded."""
-        return _tally(self, _RATE_OF_BYTE[self.status], RATE, resamples)
+        return _tally(self, _UNGROUNDED_OF_BYTE[self.status], RATE, resamples)
 
     def tally_invented(self, resamples: int) -> MarkTally:
         """Tally the answers that are invented."""
-        marks = _RATE_OF_BYTE[self.status]
+        marks = _UNGROUNDED_OF_BYTE[self.status]
         marks[(marks == 1) & (self.leak == _LEAKED)] = 0
         return _tally(self, marks, RATE, resamples)
 
@@ -105,7 +108,7 @@ class CountedTrials:
 
 
 def _tally(trials: CountedTrials, marks: Floats, limits: Limits, resamples: int) -> MarkTally:
-    """Tally what has a mark; a question that was not answered lacks none."""
+    """Tally what has a mark; what has none is missing, except for a question not answered."""
     is_open = np.isnan(marks)
     missing = int(np.count_nonzero(is_open & ~_IS_UNANSWERED[trials.status]))
     return MarkTally(trials.question[~is_open], marks[~is_open], limits, resamples, missing)
@@ -116,20 +119,20 @@ class CountedMarks:
 
     def __init__(
         self,
-        standings: Mapping[str, ScenarioStates],
+        scenarios: Mapping[str, ScenarioStates],
         boundaries: Mapping[str, BoundaryReading],
         scores: TrialTable | None = None,
     ) -> None:
-        self._standings = standings
+        self._scenarios = scenarios
         self._leaks = {
-            name: _mark_leaks(len(standings[name].grid), each) for name, each in boundaries.items()
+            name: _mark_leaks(len(scenarios[name].grid), each) for name, each in boundaries.items()
         }
-        self._scores = None if scores is None else _place_scores(standings, self._leaks, scores)
+        self._scores = None if scores is None else _place_scores(scenarios, self._leaks, scores)
         self._first: dict[str, int] = {}
         keys: list[tuple[str, str | int]] = []
         for name in self._leaks:
             self._first[name] = len(keys)
-            items = standings[name].items
+            items = scenarios[name].items
             keys += [(name, item.template or number) for number, item in enumerate(items)]
         self.numbers = QuestionNumbers.build(keys)
 
@@ -154,21 +157,21 @@ class CountedMarks:
     def number_kinds(self, kind: Callable[[Item], str | None]) -> tuple[list[str], Ints]:
         """List the kinds of questions, and the number of the kind of each question, or -1."""
         names: dict[str, int] = {}
-        kinds = [kind(item) for name in self._first for item in self._standings[name].items]
+        kinds = [kind(item) for name in self._first for item in self._scenarios[name].items]
         numbers = [-1 if each is None else names.setdefault(each, len(names)) for each in kinds]
         return list(names), np.array(numbers, np.int64)
 
     def _list_places(self, name: str) -> range:
-        return range(len(self._standings[name].checkpoint_plans))
+        return range(len(self._scenarios[name].checkpoint_plans))
 
     def _read_place(self, name: str, place: int) -> CountedTrials:
-        standing = self._standings[name]
-        asked = np.array(standing.checkpoint_plans[place].asked, np.int64)
-        starts = [standing.compute_slot(place, repeat, 0) for repeat in range(standing.repeats)]
+        states = self._scenarios[name]
+        asked = np.array(states.checkpoint_plans[place].asked, np.int64)
+        starts = [states.compute_slot(place, repeat, 0) for repeat in range(states.repeats)]
         slots = (np.array(starts, np.int64)[:, np.newaxis] + asked).ravel()
         return CountedTrials(
-            np.tile(asked + self._first[name], standing.repeats),
-            np.frombuffer(standing.grid, np.uint8)[slots],
+            np.tile(asked + self._first[name], states.repeats),
+            np.frombuffer(states.grid, np.uint8)[slots],
             self._leaks[name][slots],
             None if self._scores is None else self._scores[name][slots],
         )
@@ -182,11 +185,11 @@ def _mark_leaks(count: int, boundary: BoundaryReading) -> _Bytes:
 
 
 def _place_scores(
-    standings: Mapping[str, ScenarioStates], personas: Iterable[str], table: TrialTable
+    scenarios: Mapping[str, ScenarioStates], personas: Iterable[str], table: TrialTable
 ) -> dict[str, Floats]:
-    found = {name: np.full(len(standings[name].grid), np.nan) for name in personas}
+    found = {name: np.full(len(scenarios[name].grid), np.nan) for name in personas}
     for row in table.rows:
         if row.score is not None:
             scenario = row.trial.scenario
-            found[scenario][standings[scenario].find_slot(row.trial)] = row.score
+            found[scenario][scenarios[scenario].find_slot(row.trial)] = row.score
     return found

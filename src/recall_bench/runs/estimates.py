@@ -6,7 +6,7 @@ trials, those of one template together, or whole personas where there are five o
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -18,8 +18,8 @@ from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.schedule import is_in_plan
 from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED
 from recall_bench.metrics.estimate import Estimate, MarkTally, estimate_tallies
-from recall_bench.runs.boundary import read_boundary
 from recall_bench.runs.counted_marks import CountedMarks, CountedTrials
+from recall_bench.runs.leak_counts import read_boundary
 from recall_bench.runs.result_rows import encode_row
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import CountedTrial, ScoreRange, estimate_score_range
@@ -115,13 +115,16 @@ class KindEstimates(NamedTuple):
     leaked: Estimate | None
 
 
-class _Headline(NamedTuple):
-    """The estimates of a persona, or of all, over all checkpoints; None where not measured."""
+T = TypeVar("T")
 
-    points: Estimate | None
-    rate: Estimate | None
-    invented: Estimate | None
-    leaked: Estimate | None
+
+class _Headline(NamedTuple, Generic[T]):
+    """Points and rates of some trials: first their tallies, then their estimates."""
+
+    points: T
+    hallucination: T
+    invented: T
+    leaked: T
 
 
 class RunEstimates:
@@ -149,9 +152,9 @@ class RunEstimates:
     def __init__(self, folder: RunFolder, scores: TrialTable | None = None) -> None:
         """With `scores`, a table with a scale, the points are its scores."""
         self._personas = folder.scenarios
-        self._standings = folder.states.scenarios
+        self._scenarios = folder.states.scenarios
         boundaries = {name: read_boundary(folder, name) for name in self._personas}
-        self._marks = CountedMarks(self._standings, boundaries, scores)
+        self._marks = CountedMarks(self._scenarios, boundaries, scores)
         found = (item.truth.category for name in self._personas for item in self._get_items(name))
         self._categories = tuple(
             name for name in list_names(found, CATEGORIES) if is_in_plan(name, folder.plan)
@@ -164,7 +167,7 @@ class RunEstimates:
         self._kinds = np.array([*(places.get(name, -1) for name in named), -1], np.int64)[kinds]
         """The place of the category of each question; -1 for one that is not asked."""
         self._eligible: dict[tuple[str, int], Counter[str]] = {}
-        self._headlines: dict[str | None, _Headline] = {}
+        self._headlines: dict[str | None, _Headline[Estimate | None]] = {}
         self._ranges: dict[str | None, ScoreRange | None] = {}
         self._category_ranges: dict[str | None, dict[str, ScoreRange]] = {}
 
@@ -174,7 +177,7 @@ class RunEstimates:
 
     def estimate_hallucination(self, persona: str | None = None) -> Estimate | None:
         """Estimate the hallucination rate of a persona, or of all."""
-        return self._estimate_headline(persona).rate
+        return self._estimate_headline(persona).hallucination
 
     def estimate_invented(self, persona: str | None = None) -> Estimate | None:
         """Estimate the share of a persona's answers, or of all, that are invented."""
@@ -184,7 +187,7 @@ class RunEstimates:
         """Estimate the share of answers that leak, of those in which a leak could be noticed."""
         return self._estimate_headline(persona).leaked
 
-    def _estimate_headline(self, persona: str | None) -> "_Headline":
+    def _estimate_headline(self, persona: str | None) -> "_Headline[Estimate | None]":
         """Estimate all figures of a persona, or of all, together; once."""
         persona = self._name_only_persona(persona)
         if persona not in self._headlines:
@@ -229,7 +232,7 @@ class RunEstimates:
         if persona not in self._ranges:
             self._ranges[persona] = estimate_score_range(
                 self._iterate_all(persona),
-                self._standings,
+                self._scenarios,
                 resamples=self._choose_resamples(persona),
             )
         return self._ranges[persona]
@@ -244,7 +247,7 @@ class RunEstimates:
     def _estimate_category_ranges(self, persona: str | None) -> dict[str, ScoreRange]:
         groups = _group_trials(self._iterate_all(persona), self._named)
         ranges = {
-            name: estimate_score_range(groups[name], self._standings, resamples=CELL_RESAMPLES)
+            name: estimate_score_range(groups[name], self._scenarios, resamples=CELL_RESAMPLES)
             for name in self._categories
             if name in groups
         }
@@ -273,13 +276,18 @@ class RunEstimates:
             for place in columns
             for tally in self._tally_column(self._marks.read(names, place))
         )
-        means, height = self._estimate(tallies), len(self._categories) + len(_Headline._fields)
-        *rows, overall, rate, invented, leaked = (means[number::height] for number in range(height))
+        means, width = self._estimate(tallies), len(self._categories)
+        height = width + len(_Headline._fields)
+        rows = (means[number::height] for number in range(width))
+        heads = [
+            _Headline(*means[start + width : start + height])
+            for start in range(0, len(means), height)
+        ]
         totals = self._estimate(self._tally_categories(self._marks.read(names)))
         return Heatmap(
             persona=persona,
             columns=tuple(
-                self._standings[names[0]].checkpoint_plans[place].checkpoint for place in columns
+                self._scenarios[names[0]].checkpoint_plans[place].checkpoint for place in columns
             ),
             rows=tuple(
                 HeatmapRow(
@@ -289,10 +297,10 @@ class RunEstimates:
                 )
                 for name, row, total in zip(self._categories, rows, totals, strict=True)
             ),
-            overall=_build_cells(overall, supported),
-            hallucination=_build_cells(rate, supported),
-            invented=_build_cells(invented, supported),
-            leaked=_build_cells(leaked, supported),
+            overall=_build_cells((each.points for each in heads), supported),
+            hallucination=_build_cells((each.hallucination for each in heads), supported),
+            invented=_build_cells((each.invented for each in heads), supported),
+            leaked=_build_cells((each.leaked for each in heads), supported),
             total=HeatmapTotal(
                 mean=self.estimate_overall(persona), bounds=self.estimate_range(persona)
             ),
@@ -324,41 +332,40 @@ class RunEstimates:
 
     def _list_places(self, names: Sequence[str], places: Sequence[int] | None) -> Sequence[int]:
         # All personas have the same checkpoints.
-        count = len(self._standings[names[0]].checkpoint_plans) if names else 0
+        count = len(self._scenarios[names[0]].checkpoint_plans) if names else 0
         return range(count) if places is None else places
 
     def _get_items(self, persona: str) -> tuple[Item, ...]:
-        return self._standings[persona].items
+        return self._scenarios[persona].items
 
     def _iterate_all(self, persona: str | None) -> Iterator[CountedTrial]:
         for name in self._list_personas(persona):
-            for place in range(len(self._standings[name].checkpoint_plans)):
+            for place in range(len(self._scenarios[name].checkpoint_plans)):
                 yield from self._iterate_trials((name,), place)
 
     def _iterate_trials(self, personas: Iterable[str], place: int) -> Iterator[CountedTrial]:
         for name in personas:
-            standing = self._standings[name]
-            for repeat, item in standing.list_owed_trials(place):
-                yield CountedTrial(name, item, standing.get_status(place, repeat, item))
+            states = self._scenarios[name]
+            for repeat, item in states.list_owed_trials(place):
+                yield CountedTrial(name, item, states.get_status(place, repeat, item))
 
     def _count_eligible(self, personas: Iterable[str], place: int) -> Counter[str]:
         """Count the eligible questions of each category; those of a persona are counted once."""
         total: Counter[str] = Counter()
         for name in personas:
             if (name, place) not in self._eligible:
-                plan, names = self._standings[name].checkpoint_plans[place], self._named[name]
+                plan, names = self._scenarios[name].checkpoint_plans[place], self._named[name]
                 self._eligible[name, place] = Counter([names[item] for item in plan.eligible])
             total += self._eligible[name, place]
         return total
 
 
-def _tally_all(trials: CountedTrials, resamples: int) -> tuple[MarkTally, ...]:
-    """Tally points, ungrounded answers, inventions and leaks."""
-    return (
-        trials.tally_points(resamples),
-        trials.tally_rate(resamples),
-        trials.tally_invented(resamples),
-        trials.tally_leaked(resamples),
+def _tally_all(trials: CountedTrials, resamples: int) -> _Headline[MarkTally]:
+    return _Headline(
+        points=trials.tally_points(resamples),
+        hallucination=trials.tally_ungrounded(resamples),
+        invented=trials.tally_invented(resamples),
+        leaked=trials.tally_leaked(resamples),
     )
 
 

@@ -162,22 +162,22 @@ class JudgeView:
         """Whether each answer that it judged passes."""
         if self.table.scale is None:
             return {
-                row.trial: row.standing.is_pass
+                row.trial: row.status.is_pass
                 for row in self.table.rows
-                if row.standing.state is TrialState.JUDGED
+                if row.status.state is TrialState.JUDGED
             }
         return {
             row.trial: row.score >= 1.0
             for row in self.table.rows
-            if row.score is not None and row.standing.state is TrialState.MEASURED
+            if row.score is not None and row.status.state is TrialState.MEASURED
         }
 
     @cached_property
-    def standings(self) -> Mapping[Trial, TrialStatus]:
+    def statuses(self) -> Mapping[Trial, TrialStatus]:
         """The marks of each answer that it judged; empty where a protocol gives a score."""
         if self.table.scale is not None:
             return {}
-        return {row.trial: row.standing for row in self.table.rows if row.trial in self.passes}
+        return {row.trial: row.status for row in self.table.rows if row.trial in self.passes}
 
     @property
     def missing(self) -> int:
@@ -298,7 +298,7 @@ def _compare_pair(one: JudgeView, other: JudgeView) -> JudgePair:
         kappa=found.kappa,
         kappa_interval=found.intervals["kappa"],
         marks={mark: _compare_mark(one, other, both, mark) for mark in SCALES}
-        if one.standings and other.standings
+        if one.statuses and other.statuses
         else {},
     )
 
@@ -308,7 +308,7 @@ def _compare_mark(
 ) -> float | None:
     """The share of answers that both judges pass, or both fail, in one mark."""
     passed, positive = (
-        np.array([getattr(view.standings[trial], mark) >= PASS[mark] for trial in both])
+        np.array([getattr(view.statuses[trial], mark) >= PASS[mark] for trial in both])
         for view in (one, other)
     )
     return float(compute_pass_figures(np.ones((1, len(both))), passed, positive)["accuracy"][0])

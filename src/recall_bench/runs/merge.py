@@ -70,35 +70,35 @@ def merge_events(sources: Sequence[MergeSource]) -> Iterator[Event]:
     first = min(sources, key=lambda source: source.started.at)
     plan = first.started.plan
     yield first.started.replace(part=None)
-    standings, owners = TrialStates(plan), _TrialOwners(sources)
+    states, owners = TrialStates(plan), _TrialOwners(sources)
     for declared in _collect_declarations(plan, sources):
-        standings.apply_event(declared)
+        states.apply_event(declared)
         yield declared
     at = first.started.at
     for number, event in _order_by_time(sources, sources.index(first)):
         try:
-            standings.apply_event(event)
-            owners.note(number, event, standings)
+            states.apply_event(event)
+            owners.note(number, event, states)
         except ValueError as error:
             raise DataError(f"{sources[number].place}: {error}") from error
         at = max(at, event.at)
         yield event
-    if is_over(standings):
+    if is_over(states):
         yield RunEnded(at=at)
 
 
-def is_over(standings: TrialStates) -> bool:
+def is_over(states: TrialStates) -> bool:
     """Whether every owed trial has its outcome, every review and every judge's verdict."""
-    plan = standings.plan
+    plan = states.plan
     for card in plan.scenarios:
-        standing = standings.scenarios.get(card.id)
-        if standing is None or standing.count_states(
+        scenario = states.scenarios.get(card.id)
+        if scenario is None or scenario.count_states(
             TrialState.OPEN, TrialState.ANSWERED, TrialState.NOT_JUDGED
         ):
             return False
-        if plan.appellate is not None and find_due_reviews(card.id, standing, plan):
+        if plan.appellate is not None and find_due_reviews(card.id, scenario, plan):
             return False
-        if standing.find_due_verdicts():
+        if scenario.find_due_verdicts():
             return False
     return True
 
@@ -182,16 +182,16 @@ class _TrialOwners:
         self._places = [source.place for source in sources]
         self._known: dict[str, array[int]] = {}
 
-    def note(self, number: int, event: Event, standings: TrialStates) -> None:
+    def note(self, number: int, event: Event, states: TrialStates) -> None:
         """Note the journal of a trial; UsageError if another journal has it too."""
         if isinstance(event, Answered | NotAnswered | Judged | NotJudged | OtherVerdict):
-            self._set_owner(number, event.trial, standings.scenarios[event.trial.scenario])
+            self._set_owner(number, event.trial, states.scenarios[event.trial.scenario])
 
-    def _set_owner(self, number: int, trial: Trial, standing: ScenarioStates) -> None:
+    def _set_owner(self, number: int, trial: Trial, states: ScenarioStates) -> None:
         known = self._known.get(trial.scenario)
         if known is None:
-            known = self._known[trial.scenario] = array("i", [-1]) * len(standing.grid)
-        slot = standing.find_slot(trial)
+            known = self._known[trial.scenario] = array("i", [-1]) * len(states.grid)
+        slot = states.find_slot(trial)
         owner = known[slot]
         if owner not in (-1, number):
             raise UsageError(
@@ -258,7 +258,7 @@ def merge_runs(folders: Sequence[Path], into: Path) -> MergedRun:
 
 def _count_open(folder: RunFolder, parts: Sequence[Shard]) -> Iterator[tuple[Shard, int]]:
     scenarios = folder.states.scenarios
-    items = {name: standing.items for name, standing in scenarios.items()}
+    items = {name: states.items for name, states in scenarios.items()}
     for part in parts:
         shares = collect_shard_units(folder.plan, items, part)
         left = sum(

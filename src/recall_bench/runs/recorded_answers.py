@@ -68,7 +68,7 @@ class RecordedRun:
     @property
     def unasked(self) -> int:
         """How many of the trials it owes were never asked."""
-        return sum(standing.count_states(TrialState.OPEN) for standing in self._standings.values())
+        return sum(states.count_states(TrialState.OPEN) for states in self._scenarios.values())
 
     def copy_answers(
         self, plan: Plan, folder: Path, labelled: Mapping[Trial, Verdict] | None = None
@@ -86,7 +86,7 @@ class RecordedRun:
             self._write(plan, journal, labelled or {})
 
     @property
-    def _standings(self) -> dict[str, ScenarioStates]:
+    def _scenarios(self) -> dict[str, ScenarioStates]:
         return self.folder.states.scenarios
 
     def _write(self, plan: Plan, path: Path, labelled: Mapping[Trial, Verdict]) -> None:
@@ -109,14 +109,14 @@ class RecordedRun:
         decoder = JournalDecoder(folder.path / JOURNAL)
         yield _restart(folder, plan)
         last = self._find_last_answers()
-        left_out = {scenario: plan.list_left_out(scenario) for scenario in self._standings}
+        left_out = {scenario: plan.list_left_out(scenario) for scenario in self._scenarios}
         for offset, line in self._read_lines():
             if line.startswith(_COPIED_LINES):
                 yield line
             elif line.startswith(_ANSWER_LINES):
                 copied = decode_foreign_line(_TRIAL_DECODER, line)
                 trial = copied.trial
-                slot = self._standings[trial.scenario].find_slot(trial)
+                slot = self._scenarios[trial.scenario].find_slot(trial)
                 if last[trial.scenario][slot] != offset or trial.item in left_out[trial.scenario]:
                     continue
                 yield decoder.decode(line, offset)
@@ -126,13 +126,13 @@ class RecordedRun:
     def _find_last_answers(self) -> dict[str, "array[int]"]:
         """Where in the file the last word of the system on each trial begins."""
         last = {
-            scenario: array("q", [0]) * len(standing.grid)
-            for scenario, standing in self._standings.items()
+            scenario: array("q", [0]) * len(states.grid)
+            for scenario, states in self._scenarios.items()
         }
         for offset, line in self._read_lines():
             if line.startswith(_ANSWER_LINES):
                 trial = decode_foreign_line(_TRIAL_DECODER, line).trial
-                last[trial.scenario][self._standings[trial.scenario].find_slot(trial)] = offset
+                last[trial.scenario][self._scenarios[trial.scenario].find_slot(trial)] = offset
         return last
 
     def _read_lines(self) -> Iterator[tuple[int, bytes]]:
@@ -148,9 +148,9 @@ class RecordedRun:
                 f"{copy.path} holds the answers of another run with the same plan; "
                 "choose another folder with --into"
             )
-        for scenario, standing in self._standings.items():
+        for scenario, states in self._scenarios.items():
             copied = copy.states.scenarios.get(scenario)
-            if copied is None or _list_states(copied, standing) != _list_states(copied, copied):
+            if copied is None or _list_states(copied, states) != _list_states(copied, copied):
                 raise UsageError(
                     f"{self.folder.path} has gone on since its answers were copied to "
                     f"{copy.path}; choose another folder with --into"
@@ -162,11 +162,11 @@ def _restart(folder: RunFolder, plan: Plan) -> RunStarted:
     return RunStarted(at=folder.started, plan=plan, code=folder.codes[0], environment=first)
 
 
-def _list_states(owed: ScenarioStates, standing: ScenarioStates) -> list[TrialState]:
+def _list_states(owed: ScenarioStates, states: ScenarioStates) -> list[TrialState]:
     """For each trial owed whether it was never asked, failed or answered, however it was judged."""
     return [
         state
-        if (state := standing.get_status(row, repeat, item).state) in _UNANSWERED
+        if (state := states.get_status(row, repeat, item).state) in _UNANSWERED
         else TrialState.ANSWERED
         for row in range(len(owed.checkpoint_plans))
         for repeat, item in owed.list_owed_trials(row)

@@ -15,8 +15,8 @@ from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import TrialResult
 from recall_bench.core.trial_states import TrialState
-from recall_bench.runs.boundary import read_boundary
 from recall_bench.runs.journal import JOURNAL
+from recall_bench.runs.leak_counts import read_boundary
 from recall_bench.runs.result_records import (
     Fields,
     build_boundary,
@@ -195,13 +195,13 @@ class _ResultWriter:
         }
 
     def _collect_points(self, scenario: str, number: int) -> dict[str, list[int]]:
-        standing = self._folder.states.scenarios[scenario]
+        states = self._folder.states.scenarios[scenario]
         points: dict[str, list[int]] = {}
-        for repeat, item in standing.list_owed_trials(number):
-            stands = standing.get_status(number, repeat, item)
-            if stands.state in (TrialState.JUDGED, TrialState.NOT_ANSWERED):
-                category = standing.items[item].truth.category
-                points.setdefault(category, []).append(stands.composite)
+        for repeat, item in states.list_owed_trials(number):
+            status = states.get_status(number, repeat, item)
+            if status.state in (TrialState.JUDGED, TrialState.NOT_ANSWERED):
+                category = states.items[item].truth.category
+                points.setdefault(category, []).append(status.composite)
         return points
 
     def _build_question_results(self, scenario: str, number: int) -> Iterator[msgspec.Raw]:

@@ -13,7 +13,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.metrics.leaks import Refusals
 from recall_bench.metrics.marks import ReviewTally, TrialTally
-from recall_bench.runs.boundary import BoundaryCounts
+from recall_bench.runs.leak_counts import BoundaryCounts
 from recall_bench.runs.result_format import ErrorRow
 from recall_bench.runs.result_rows import convert_to_ms, encode_row
 from recall_bench.runs.run_folder import RunFolder

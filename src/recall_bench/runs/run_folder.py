@@ -57,19 +57,19 @@ _CLOSE = "close"
 class _TrialIndex:
     """The file offsets of the last events of each trial of one scenario."""
 
-    def __init__(self, standing: ScenarioStates) -> None:
-        self.states = standing
-        slots = len(standing.grid)
+    def __init__(self, states: ScenarioStates) -> None:
+        self.states = states
+        slots = len(states.grid)
         self.answered = array("q", [_NOWHERE]) * slots
         self.outcome = array("q", [_NOWHERE]) * slots
-        self.others = [array("q", [_NOWHERE]) * slots for _ in standing.others]
+        self.others = [array("q", [_NOWHERE]) * slots for _ in states.others]
         self.fault = array("H", [0]) * slots
         self.owed = bytearray(slots)
         self.settled: set[str] = set()
-        self.last_times: list[datetime | None] = [None] * len(standing.checkpoint_plans)
-        for row in range(len(standing.checkpoint_plans)):
-            for repeat, item in standing.list_owed_trials(row):
-                self.owed[standing.compute_slot(row, repeat, item)] = 1
+        self.last_times: list[datetime | None] = [None] * len(states.checkpoint_plans)
+        for row in range(len(states.checkpoint_plans)):
+            for repeat, item in states.list_owed_trials(row):
+                self.owed[states.compute_slot(row, repeat, item)] = 1
 
     def take_snapshot(self) -> ScenarioSnapshot:
         states = self.states
@@ -310,14 +310,14 @@ class RunFolder:
     def _read_results(
         self, scenario: str, row: int, wanted: set[int] | None
     ) -> Iterator[TrialResult]:
-        standing, index = self.states.scenarios[scenario], self._index[scenario]
-        label = standing.checkpoint_plans[row].checkpoint.label
+        states, index = self.states.scenarios[scenario], self._index[scenario]
+        label = states.checkpoint_plans[row].checkpoint.label
         with (self.path / JOURNAL).open("rb") as file:
-            for repeat, number in standing.list_owed_trials(row):
+            for repeat, number in states.list_owed_trials(row):
                 if wanted is not None and number not in wanted:
                     continue
-                slot = standing.compute_slot(row, repeat, number)
-                item = standing.items[number]
+                slot = states.compute_slot(row, repeat, number)
+                item = states.items[number]
                 answered = self._read_event(file, index.answered[slot])
                 outcome = self._read_outcome(file, index.outcome[slot])
                 others = [self._read_event(file, offsets[slot]) for offsets in index.others]
@@ -337,9 +337,9 @@ class RunFolder:
         self, scenario: str, wanted: Callable[[Item], bool]
     ) -> Iterator[TrialResult]:
         """Read the results of the wanted questions only, by checkpoint."""
-        standing = self.states.scenarios[scenario]
-        numbers = {number for number, item in enumerate(standing.items) if wanted(item)}
-        for row in range(len(standing.checkpoint_plans) if numbers else 0):
+        states = self.states.scenarios[scenario]
+        numbers = {number for number, item in enumerate(states.items) if wanted(item)}
+        for row in range(len(states.checkpoint_plans) if numbers else 0):
             yield from self._read_results(scenario, row, numbers)
 
     def count_faults(self) -> dict[str, int]:
@@ -352,15 +352,14 @@ class RunFolder:
 
     def count_reviews(self) -> ReviewCounts:
         """Count the outcomes of reviews, and those still due."""
-        standings = self.states.scenarios
+        scenarios = self.states.scenarios
         still_open = 0
         if self.plan.appellate is not None and not self.is_finished:
             still_open = sum(
-                len(find_due_reviews(name, standing, self.plan))
-                for name, standing in standings.items()
+                len(find_due_reviews(name, states, self.plan)) for name, states in scenarios.items()
             )
         return count_reviews(
-            (review for standing in standings.values() for review in standing.reviews.values()),
+            (review for states in scenarios.values() for review in states.reviews.values()),
             still_open=still_open,
         )
 
@@ -392,16 +391,16 @@ class RunFolder:
 
     def list_feed_failures(self, scenario: str) -> tuple[FeedFailed, ...]:
         """List the last failure of each checkpoint with open questions, by days."""
-        standing = self.states.scenarios[scenario]
+        states = self.states.scenarios[scenario]
         last = {
-            standing.row[failure.checkpoint]: failure
-            for failure in standing.failures
+            states.row[failure.checkpoint]: failure
+            for failure in states.failures
             if failure.stage != _CLOSE
         }
         return tuple(
             last[row]
             for row in sorted(last)
-            if any(standing.list_open_items(row, repeat) for repeat in range(standing.repeats))
+            if any(states.list_open_items(row, repeat) for repeat in range(states.repeats))
         )
 
     def _read_outcome(self, file: BinaryIO, offset: int) -> Event | None:
@@ -442,10 +441,10 @@ class RunFolder:
     def _find_slot(self, trial: Trial, at: datetime) -> tuple[_TrialIndex, int]:
         """Find the slot of a trial that had an event at this time."""
         index, row = self._find_place(trial.scenario, trial.checkpoint)
-        standing = index.states
-        number = standing.index.get(trial.item, _NOWHERE)
-        slot = standing.compute_slot(row, trial.repeat, number)
-        if number == _NOWHERE or not 0 <= trial.repeat < standing.repeats or not index.owed[slot]:
+        states = index.states
+        number = states.index.get(trial.item, _NOWHERE)
+        slot = states.compute_slot(row, trial.repeat, number)
+        if number == _NOWHERE or not 0 <= trial.repeat < states.repeats or not index.owed[slot]:
             raise ValueError(f"{trial} is not a trial this run owes")
         index.last_times[row] = at
         return index, slot

@@ -24,7 +24,7 @@ from recall_bench.metrics.marks import (
     sum_tallies,
     tally_states,
 )
-from recall_bench.runs.boundary import (
+from recall_bench.runs.leak_counts import (
     BoundaryCounts,
     BoundaryReading,
     merge_boundaries,
@@ -210,12 +210,12 @@ def _count_run(folder: RunFolder) -> Summary:
 def count_other_verdicts(folder: RunFolder) -> tuple[OtherVerdictCounts, ...]:
     """Count the verdicts of each other judge."""
     counts = [Counter[str]() for _ in folder.plan.other_judges]
-    for standing in folder.states.scenarios.values():
-        due = standing.find_due_verdicts()
-        for judge, grid in enumerate(standing.others):
+    for states in folder.states.scenarios.values():
+        due = states.find_due_verdicts()
+        for judge, grid in enumerate(states.others):
             counts[judge]["judged"] += sum(byte & 7 >= TrialState.JUDGED for byte in grid)
         for slot, judge in due:
-            state = standing.get_other_status(judge, slot).state
+            state = states.get_other_status(judge, slot).state
             counts[judge]["failed" if state is TrialState.NOT_JUDGED else "open"] += 1
     return tuple(
         OtherVerdictCounts(judged=each["judged"], failed=each["failed"], open=each["open"])
@@ -224,61 +224,61 @@ def count_other_verdicts(folder: RunFolder) -> tuple[OtherVerdictCounts, ...]:
 
 
 def summarise_checkpoint(
-    standing: ScenarioStates, row: int, *, is_settled: bool = True
+    states: ScenarioStates, row: int, *, is_settled: bool = True
 ) -> CheckpointSummary:
     """Summarise one checkpoint of one scenario; leaks are not counted, as no answer is read."""
-    cells = [_get_cell(item) for item in standing.items]
-    return _count_checkpoint(standing, row, cells, None, is_settled=is_settled)
+    cells = [_get_cell(item) for item in states.items]
+    return _count_checkpoint(states, row, cells, None, is_settled=is_settled)
 
 
 def _count_checkpoint(
-    standing: ScenarioStates,
+    states: ScenarioStates,
     row: int,
     cells: Sequence[_CellKey],
     boundary: BoundaryReading | None,
     *,
     is_settled: bool,
 ) -> CheckpointSummary:
-    sheet = standing.checkpoint_plans[row]
-    tallies = _tally_cells(standing, row, cells)
+    point = states.checkpoint_plans[row]
+    tallies = _tally_cells(states, row, cells)
     if boundary is not None:
-        _add_leaks(tallies, standing, row, cells, boundary)
-    eligible = Counter([cells[item] for item in sheet.eligible])
+        _add_leaks(tallies, states, row, cells, boundary)
+    eligible = Counter([cells[item] for item in point.eligible])
     categories = _merge_by_place(tallies, eligible, 0)
     # The files of an imported run lack the questions that were not asked, and may count them.
-    for name, count in standing.eligible.get(sheet.checkpoint.label, {}).items():
+    for name, count in states.eligible.get(point.checkpoint.label, {}).items():
         categories[name] = replace(categories.get(name, TrialTally()), eligible=count)
     overall = replace(
         sum_tallies(tallies.values()), eligible=sum(each.eligible for each in categories.values())
     )
     return CheckpointSummary(
-        checkpoint=sheet.checkpoint,
-        cutoff=sheet.cutoff,
+        checkpoint=point.checkpoint,
+        cutoff=point.cutoff,
         overall=overall,
         categories=categories,
         difficulties=_merge_by_place(tallies, eligible, 1),
         disclosures=_merge_by_place(tallies, eligible, 2),
-        new_days=standing.count_new_days(row),
-        new=sheet.new,
-        older=sheet.older,
-        older_asked=len(sheet.asked) - sheet.new,
-        clock=replace(standing.times[row]),
+        new_days=states.count_new_days(row),
+        new=point.new,
+        older=point.older,
+        older_asked=len(point.asked) - point.new,
+        clock=replace(states.times[row]),
         is_done=overall.open == 0 and (overall.owed > 0 or is_settled),
     )
 
 
 def _tally_cells(
-    standing: ScenarioStates, row: int, cells: Sequence[_CellKey]
+    states: ScenarioStates, row: int, cells: Sequence[_CellKey]
 ) -> dict[_CellKey, TrialTally]:
     """Tally the trials of each cell; equal states are unpacked once."""
-    grid, asked = standing.grid, standing.checkpoint_plans[row].asked
+    grid, asked = states.grid, states.checkpoint_plans[row].asked
     counts: Counter[tuple[_CellKey, int]] = Counter()
     alike: dict[int, TrialStatus] = {}
-    for repeat in range(standing.repeats):
-        start = standing.compute_slot(row, repeat, 0)
+    for repeat in range(states.repeats):
+        start = states.compute_slot(row, repeat, 0)
         counts.update([(cells[item], grid[start + item]) for item in asked])
         for byte, item in {grid[start + item]: item for item in asked}.items():
-            alike[byte] = standing.get_status(row, repeat, item)
+            alike[byte] = states.get_status(row, repeat, item)
     groups: dict[_CellKey, dict[TrialStatus, int]] = {}
     for (cell, byte), count in counts.items():
         groups.setdefault(cell, {})[alike[byte]] = count
@@ -287,7 +287,7 @@ def _tally_cells(
 
 def _add_leaks(
     tallies: dict[_CellKey, TrialTally],
-    standing: ScenarioStates,
+    states: ScenarioStates,
     row: int,
     cells: Sequence[_CellKey],
     boundary: BoundaryReading,
@@ -295,12 +295,12 @@ def _add_leaks(
     """Add the leaks of one checkpoint to the tallies of its cells."""
     guarded: Counter[_CellKey] = Counter()
     leaked: dict[_CellKey, list[TrialStatus]] = {}
-    for repeat, item in standing.list_owed_trials(row):
-        slot = standing.compute_slot(row, repeat, item)
+    for repeat, item in states.list_owed_trials(row):
+        slot = states.compute_slot(row, repeat, item)
         if slot in boundary.guarded:
             guarded[cells[item]] += 1
         if slot in boundary.leaked:
-            leaked.setdefault(cells[item], []).append(standing.get_status(row, repeat, item))
+            leaked.setdefault(cells[item], []).append(states.get_status(row, repeat, item))
     for cell, count in guarded.items():
         tallies[cell] = add_leaks(tallies[cell], count, leaked.get(cell, ()))
 
@@ -339,40 +339,40 @@ def _merge_by_place(
 
 
 def _summarise_persona(folder: RunFolder, scenario: str) -> PersonaSummary:
-    standing = folder.states.scenarios[scenario]
-    cells = [_get_cell(item) for item in standing.items]
+    states = folder.states.scenarios[scenario]
+    cells = [_get_cell(item) for item in states.items]
     boundary = read_boundary(folder, scenario)
     checkpoints = tuple(
         _count_checkpoint(
-            standing,
+            states,
             row,
             cells,
             boundary,
             is_settled=folder.is_finished
-            or folder.is_checkpoint_ready(scenario, sheet.checkpoint.label),
+            or folder.is_checkpoint_ready(scenario, point.checkpoint.label),
         )
-        for row, sheet in enumerate(standing.checkpoint_plans)
+        for row, point in enumerate(states.checkpoint_plans)
     )
     return PersonaSummary(
         id=scenario,
         checkpoints=checkpoints,
         overall=sum_tallies(part.overall for part in checkpoints),
-        disclosures=_summarise_disclosures(standing, checkpoints),
+        disclosures=_summarise_disclosures(states, checkpoints),
         boundary=boundary.counts,
-        questions=len(standing.items),
+        questions=len(states.items),
         feed_failures=folder.list_feed_failures(scenario),
     )
 
 
 def _summarise_disclosures(
-    standing: ScenarioStates, checkpoints: Iterable[CheckpointSummary]
+    states: ScenarioStates, checkpoints: Iterable[CheckpointSummary]
 ) -> dict[str, DisclosureSummary]:
     tallies: dict[str, TrialTally] = {}
     for part in checkpoints:
         for name, tally in part.disclosures.items():
             tallies[name] = tallies.get(name, TrialTally()) + tally
-    asked = {item for sheet in standing.checkpoint_plans for item in sheet.asked}
-    kinds = [_get_cell(standing.items[item])[2] for item in asked]
+    asked = {item for point in states.checkpoint_plans for item in point.asked}
+    kinds = [_get_cell(states.items[item])[2] for item in asked]
     return {
         name: DisclosureSummary(tally=tally, unique=kinds.count(name))
         for name, tally in tallies.items()

@@ -93,13 +93,13 @@ class TrialLog:
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
-        self._standings = folder.states.scenarios
+        self._scenarios = folder.states.scenarios
         self._entries: dict[str, list[TrialEntry | None]] = {
-            name: [None] * len(standing.grid) for name, standing in self._standings.items()
+            name: [None] * len(states.grid) for name, states in self._scenarios.items()
         }
         self._confidential = {
-            name: [is_confidential(item.truth) for item in standing.items]
-            for name, standing in self._standings.items()
+            name: [is_confidential(item.truth) for item in states.items]
+            for name, states in self._scenarios.items()
         }
         self.has_passages = False
         """Whether the system ever returned a passage."""
@@ -135,7 +135,7 @@ class TrialLog:
                     self._note_verdict(line.trial, line)
 
     def _store_entry(self, trial: Trial, entry: TrialEntry) -> None:
-        self._entries[trial.scenario][self._standings[trial.scenario].find_slot(trial)] = entry
+        self._entries[trial.scenario][self._scenarios[trial.scenario].find_slot(trial)] = entry
 
     def _note_inspection(self, place: tuple[str, str], lost: tuple[int, ...] | None) -> None:
         self.lost.pop(place, None)
@@ -146,7 +146,7 @@ class TrialLog:
         """Read ungrounded answers again: their values may be another persona's."""
         if len(self._entries) < 2:
             return
-        strangers = OtherPeople({name: each.items for name, each in self._standings.items()})
+        strangers = OtherPeople({name: each.items for name, each in self._scenarios.items()})
         with path.open("rb") as file:
             for name, entry in self._list_hallucinations():
                 file.seek(entry.offset)
@@ -156,11 +156,11 @@ class TrialLog:
                 )
 
     def _list_hallucinations(self) -> Iterator[tuple[str, TrialEntry]]:
-        for name, standing in self._standings.items():
-            for row in range(len(standing.checkpoint_plans)):
-                for repeat, number in standing.list_owed_trials(row):
-                    found = standing.get_status(row, repeat, number)
-                    entry = self._entries[name][standing.compute_slot(row, repeat, number)]
+        for name, states in self._scenarios.items():
+            for row in range(len(states.checkpoint_plans)):
+                for repeat, number in states.list_owed_trials(row):
+                    found = states.get_status(row, repeat, number)
+                    entry = self._entries[name][states.compute_slot(row, repeat, number)]
                     is_made_up = found.state is TrialState.JUDGED and not found.grounded
                     # A disclosed secret is a leak in any session.
                     is_leak = entry is not None and Finding.LEAK in (entry.findings or ())
@@ -168,12 +168,12 @@ class TrialLog:
                         yield name, entry
 
     def _build_entry(self, trial: Trial, line: _LogLine, offset: int) -> TrialEntry:
-        standing, answer = self._standings[trial.scenario], line.answer
+        states, answer = self._scenarios[trial.scenario], line.answer
         if answer is None:
             raise ValueError(f"{trial} was answered without an answer")
-        number = standing.index[trial.item]
-        truth = standing.items[number].truth
-        final = standing.get_status(standing.row[trial.checkpoint], trial.repeat, number)
+        number = states.index[trial.item]
+        truth = states.items[number].truth
+        final = states.get_status(states.row[trial.checkpoint], trial.repeat, number)
         # Searching takes time, and matters only for wrong answers.
         is_wrong = not _has_full_marks(final)
         usages = [each for each in (answer.usage, line.reading_usage) if each is not None]
@@ -199,7 +199,7 @@ class TrialLog:
         )
 
     def _note_verdict(self, trial: Trial, line: _LogLine) -> None:
-        slot = self._standings[trial.scenario].find_slot(trial)
+        slot = self._scenarios[trial.scenario].find_slot(trial)
         entry = self._entries[trial.scenario][slot]
         if entry is None:
             entry = self._entries[trial.scenario][slot] = TrialEntry()
@@ -214,5 +214,5 @@ class TrialLog:
             entry.score = line.verdict.score
 
 
-def _has_full_marks(standing: TrialStatus) -> bool:
-    return standing.state is TrialState.JUDGED and standing.composite == FULL_MARKS
+def _has_full_marks(status: TrialStatus) -> bool:
+    return status.state is TrialState.JUDGED and status.composite == FULL_MARKS

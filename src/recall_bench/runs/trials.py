@@ -21,7 +21,7 @@ from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStat
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import FULL_MARKS, Finding
 from recall_bench.metrics.bootstrap import TemplateNames
-from recall_bench.metrics.leaks import GuardedAnswer, count_leaks, count_refusals
+from recall_bench.metrics.leaks import GuardedAnswer, can_notice_leak, count_refusals, is_leaking
 from recall_bench.runs.evidence import UNKNOWN_TRAIL, EvidenceTrail, trace_evidence
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.run_cache import is_worth_caching, load_columns, write_cache
@@ -39,7 +39,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Story days fed by its checkpoint."""
     cutoff: int
     """The last day that existed."""
-    standing: TrialStatus
+    status: TrialStatus
     seconds: float | None = None
     """How long the system took to answer or to fail; None if it was not asked yet."""
     reading_s: float | None = None
@@ -83,19 +83,19 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def state(self) -> TrialState:
         """The state of the trial."""
-        return self.standing.state
+        return self.status.state
 
     @property
     def points(self) -> int | None:
         """Of six; 0 for a question not answered, None without a verdict."""
-        if self.standing.state is TrialState.JUDGED:
-            return self.standing.composite
-        return 0 if self.standing.state is TrialState.NOT_ANSWERED else None
+        if self.status.state is TrialState.JUDGED:
+            return self.status.composite
+        return 0 if self.status.state is TrialState.NOT_ANSWERED else None
 
     @property
     def is_hallucination(self) -> bool | None:
         """Whether the answer is ungrounded; None unless it was judged."""
-        return self.standing.grounded == 0 if self.standing.state is TrialState.JUDGED else None
+        return self.status.grounded == 0 if self.status.state is TrialState.JUDGED else None
 
     @property
     def is_invention(self) -> bool | None:
@@ -132,7 +132,7 @@ class ScoreScale(Record, frozen=True, kw_only=True):
     name: str
     """As the protocol calls it: `locomo/official`, `judged right`, `turn recall@10`."""
     label: str
-    """What it is, in a word or two: `token F1`, `accuracy`, `turn recall@10`."""
+    """What it is, in a entry or two: `token F1`, `accuracy`, `turn recall@10`."""
     protocol: str
     """The methodology that has it, such as `locomo/strict`."""
     is_retrieval: bool = False
@@ -221,11 +221,11 @@ def read_trials(folder: RunFolder) -> TrialTable:
         rows = _read_rows(folder)
         if is_worth_caching(folder):
             write_cache(folder, make_columns(rows))
-    standings = folder.states.scenarios
+    scenarios = folder.states.scenarios
     return TrialTable(
         plan=folder.plan,
         rows=rows,
-        items={name: standings[name].items for name in folder.scenarios},
+        items={name: scenarios[name].items for name in folder.scenarios},
     )
 
 
@@ -241,13 +241,13 @@ def _load_rows(folder: RunFolder) -> tuple[TrialRow, ...] | None:
 
 
 def _read_rows(folder: RunFolder) -> tuple[TrialRow, ...]:
-    words = TrialLog(folder)
+    log = TrialLog(folder)
     path = folder.path / JOURNAL
     try:
-        words.read(path)
+        log.read(path)
     except (msgspec.DecodeError, LookupError, ValueError, OSError) as error:
         raise DataError(f"{path}: changed while it was read ({error})") from error
-    return tuple(_make_rows(folder, iter(_RowReader(folder, words))))
+    return tuple(_make_rows(folder, iter(_RowReader(folder, log))))
 
 
 class _Place(NamedTuple):
@@ -262,32 +262,32 @@ class _Place(NamedTuple):
 def _list_places(folder: RunFolder) -> Iterator[_Place]:
     """Every owed trial, by scenario, checkpoint, repeat and asked order."""
     for scenario in folder.scenarios:
-        standing = folder.states.scenarios[scenario]
-        for row in range(len(standing.checkpoint_plans)):
-            for repeat, number in standing.list_owed_trials(row):
+        states = folder.states.scenarios[scenario]
+        for row in range(len(states.checkpoint_plans)):
+            for repeat, number in states.list_owed_trials(row):
                 yield _Place(scenario, row, repeat, number)
 
 
 def _make_rows(folder: RunFolder, values: Iterator[Mapping[str, Any]]) -> Iterator[TrialRow]:
     """Make the row of each trial, given the values that are read from the journal."""
     for (scenario, row, repeat, number), read in zip(_list_places(folder), values, strict=True):
-        standing = folder.states.scenarios[scenario]
-        sheet, bounds, item = (
-            standing.checkpoint_plans[row],
-            standing.bounds,
-            standing.items[number],
+        states = folder.states.scenarios[scenario]
+        point, bounds, item = (
+            states.checkpoint_plans[row],
+            states.bounds,
+            states.items[number],
         )
         yield TrialRow(
             trial=Trial(
                 scenario=scenario,
                 item=item.id,
-                checkpoint=sheet.checkpoint.label,
+                checkpoint=point.checkpoint.label,
                 repeat=repeat,
             ),
             item=item,
-            days=sheet.checkpoint.days,
-            cutoff=sheet.cutoff,
-            standing=standing.get_status(row, repeat, number),
+            days=point.checkpoint.days,
+            cutoff=point.cutoff,
+            status=states.get_status(row, repeat, number),
             floor=None if bounds is None else bounds.get_floor(item.id),
             ceiling=None if bounds is None else bounds.get_ceiling(item.id),
             **read,
@@ -297,75 +297,75 @@ def _make_rows(folder: RunFolder, values: Iterator[Mapping[str, Any]]) -> Iterat
 class _RowReader:
     """The values of each trial that are read from the journal, by the names of a row."""
 
-    def __init__(self, folder: RunFolder, words: TrialLog) -> None:
+    def __init__(self, folder: RunFolder, log: TrialLog) -> None:
         self._folder = folder
-        self._words = words
-        self._standings = folder.states.scenarios
-        self._unfed = {name: _find_unfed_days(each) for name, each in self._standings.items()}
+        self._log = log
+        self._scenarios = folder.states.scenarios
+        self._unfed = {name: _find_unfed_days(each) for name, each in self._scenarios.items()}
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         for scenario, row, repeat, number in _list_places(self._folder):
-            standing = self._standings[scenario]
-            item, sheet = standing.items[number], standing.checkpoint_plans[row]
-            word = self._words.get_entry(scenario, standing.compute_slot(row, repeat, number))
-            place = (scenario, sheet.checkpoint.label)
-            trail = self._build_trail(place, item, word, sheet.cutoff)
+            states = self._scenarios[scenario]
+            item, point = states.items[number], states.checkpoint_plans[row]
+            entry = self._log.get_entry(scenario, states.compute_slot(row, repeat, number))
+            place = (scenario, point.checkpoint.label)
+            trail = self._build_trail(place, item, entry, point.cutoff)
             yield {
-                "seconds": word.seconds,
-                "reading_s": word.reading_s,
-                "usage": word.usage,
-                "delivery": word.delivery,
-                "evidence_found": self._count_found_days(item, word),
+                "seconds": entry.seconds,
+                "reading_s": entry.reading_s,
+                "usage": entry.usage,
+                "delivery": entry.delivery,
+                "evidence_found": self._count_found_days(item, entry),
                 "evidence_missing": trail.missing,
                 "evidence_cut": trail.cut,
                 "evidence_lost": trail.lost,
                 "is_evidence_exact": trail.is_exact,
-                "is_silent": word.is_silent,
-                "tells_stale": word.tells_stale,
-                "tells_others": word.tells_others,
-                "tells_other_people": word.tells_other_people,
-                "findings": word.findings,
-                "score": word.score,
-                "leaked": _check_leak(item, word),
-                "fault": word.fault,
+                "is_silent": entry.is_silent,
+                "tells_stale": entry.tells_stale,
+                "tells_others": entry.tells_others,
+                "tells_other_people": entry.tells_other_people,
+                "findings": entry.findings,
+                "score": entry.score,
+                "leaked": _check_leak(item, entry),
+                "fault": entry.fault,
             }
 
     def _build_trail(
-        self, place: tuple[str, str], item: Item, word: TrialEntry, until: int
+        self, place: tuple[str, str], item: Item, entry: TrialEntry, until: int
     ) -> EvidenceTrail:
-        if not word.is_answered:
+        if not entry.is_answered:
             return UNKNOWN_TRAIL
         return trace_evidence(
             item.truth,
             until,
-            found=word.found if self._words.has_passages and word.is_traced else None,
-            cut=() if word.delivery is None else word.delivery.cut_days,
-            lost=self._words.lost.get(place),
+            found=entry.found if self._log.has_passages and entry.is_traced else None,
+            cut=() if entry.delivery is None else entry.delivery.cut_days,
+            lost=self._log.lost.get(place),
             unfed=self._unfed[place[0]],
         )
 
-    def _count_found_days(self, item: Item, word: TrialEntry) -> int | None:
+    def _count_found_days(self, item: Item, entry: TrialEntry) -> int | None:
         truth = item.truth
         if not truth.evidence or truth.expects is not Expects.ANSWER:
             return None
-        if not (self._words.has_passages and word.is_answered and word.is_traced):
+        if not (self._log.has_passages and entry.is_answered and entry.is_traced):
             return None
-        return len({cited.day for cited in truth.evidence} & word.found.days)
+        return len({cited.day for cited in truth.evidence} & entry.found.days)
 
 
-def _find_unfed_days(standing: ScenarioStates) -> frozenset[int]:
+def _find_unfed_days(states: ScenarioStates) -> frozenset[int]:
     """Find evidence days that are not among the days to feed, where these are known."""
-    if not standing.days:
+    if not states.days:
         return frozenset()
-    cited = (each.day for item in standing.items for each in item.truth.evidence)
-    return frozenset(cited).difference(standing.days)
+    cited = (each.day for item in states.items for each in item.truth.evidence)
+    return frozenset(cited).difference(states.days)
 
 
-def _check_leak(item: Item, word: TrialEntry) -> bool | None:
-    if word.text is None:
+def _check_leak(item: Item, entry: TrialEntry) -> bool | None:
+    if entry.text is None:
         return None
-    leaks = count_leaks([GuardedAnswer(item.truth, word.text, word.findings)])
-    return bool(leaks.leaked) if leaks.answers else None
+    answer = GuardedAnswer(item.truth, entry.text, entry.findings)
+    return is_leaking(answer) if can_notice_leak(answer) else None
 
 
 def explain_missing_marks(table: TrialTable) -> str | None:

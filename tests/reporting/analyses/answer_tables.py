@@ -24,7 +24,7 @@ def asked(
     item: Item | None = None,
 ) -> TrialRow:
     """One trial: judged with these marks, or no further than this state."""
-    standing = (
+    status = (
         TrialStatus(marks)
         if isinstance(marks, TrialState)
         else TrialStatus(TrialState.JUDGED, *marks)
@@ -34,7 +34,7 @@ def asked(
         item=item or question(name, category),
         days=days,
         cutoff=days,
-        standing=standing,
+        status=status,
     )
 
 

@@ -32,22 +32,22 @@ def table_of(
     plan = plan_of(dict(personas), checkpoints=marks, **settings)
     rows = []
     for persona, items in personas.items():
-        for sheet in plan_checkpoints(items, (ends or {}).get(persona, max(days)), plan):
+        for point in plan_checkpoints(items, (ends or {}).get(persona, max(days)), plan):
             for repeat in range(plan.repeats):
-                for number in sheet.asked:
+                for number in point.asked:
                     item = items[number]
                     rows.append(
                         TrialRow(
                             trial=Trial(
                                 scenario=persona,
                                 item=item.id,
-                                checkpoint=sheet.checkpoint.label,
+                                checkpoint=point.checkpoint.label,
                                 repeat=repeat,
                             ),
                             item=item,
-                            days=sheet.checkpoint.days,
-                            cutoff=sheet.cutoff,
-                            standing=rule(persona, item, sheet.cutoff, repeat),
+                            days=point.checkpoint.days,
+                            cutoff=point.cutoff,
+                            status=rule(persona, item, point.cutoff, repeat),
                         )
                     )
     return TrialTable(plan=plan, rows=tuple(rows), items={k: tuple(v) for k, v in personas.items()})

@@ -28,13 +28,13 @@ SCORED = TrialStatus(TrialState.MEASURED)
 FAILED = TrialStatus(TrialState.NOT_ANSWERED)
 
 
-def row(standing: TrialStatus = WRONG, **facts: object) -> TrialRow:
+def row(status: TrialStatus = WRONG, **facts: object) -> TrialRow:
     """A wrong answer of a system that shows what it found, and found all there was."""
     expects = facts.pop("expects", Expects.ANSWER)
     item = ITEM.replace(truth=ITEM.truth.replace(expects=expects))
     needed = 0 if expects is Expects.ANSWER else None
     usual: dict[str, object] = {"evidence_missing": needed, "findings": ()}
-    return TrialRow(trial=TRIAL, item=item, days=2, cutoff=2, standing=standing, **(usual | facts))  # type: ignore[arg-type]
+    return TrialRow(trial=TRIAL, item=item, days=2, cutoff=2, status=status, **(usual | facts))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_a_miss_is_what_went_wrong_and_not_what_is_open(
     assert is_miss(given_row) is missed
 
 
-def gone(standing: TrialStatus = WRONG, **facts: object) -> TrialRow:
+def gone(status: TrialStatus = WRONG, **facts: object) -> TrialRow:
     """The same where the day that tells it is not held."""
-    return row(standing, evidence_missing=1, evidence_lost=1, **facts)
+    return row(status, evidence_missing=1, evidence_lost=1, **facts)
 
 
 @pytest.mark.parametrize(

@@ -25,14 +25,14 @@ from tests.written_runs import question, trial
 DAYS = range(10, 201, 10)
 
 
-def row(standing: TrialStatus, score: float | None = None) -> TrialRow:
+def row(status: TrialStatus, score: float | None = None) -> TrialRow:
     return TrialRow(
-        trial=trial("q"), item=question("q"), days=2, cutoff=2, standing=standing, score=score
+        trial=trial("q"), item=question("q"), days=2, cutoff=2, status=status, score=score
     )
 
 
 @pytest.mark.parametrize(
-    ("standing", "score", "expected"),
+    ("status", "score", "expected"),
     [
         (TrialStatus(TrialState.JUDGED, 3, 2, 1), None, True),
         (TrialStatus(TrialState.JUDGED, 2, 1, 1), None, True),
@@ -48,9 +48,9 @@ def row(standing: TrialStatus, score: float | None = None) -> TrialRow:
     ],
 )
 def test_known_is_what_no_judge_would_review_as_a_failure(
-    standing: TrialStatus, score: float | None, expected: bool | None
+    status: TrialStatus, score: float | None, expected: bool | None
 ) -> None:
-    assert is_known(row(standing, score)) is expected
+    assert is_known(row(status, score)) is expected
 
 
 def fading(persona: str, item: Item, told: int, repeat: int) -> TrialStatus:

@@ -133,7 +133,7 @@ def test_figures_are_those_of_the_statistics_they_name() -> None:
         for n in range(25)
         for days in (100, 200, 300)
     ]
-    made_up = [float(row.standing.grounded == 0) for row in rows]
+    made_up = [float(row.status.grounded == 0) for row in rows]
     questions = [row.trial.item for row in rows]
     personas = ["ada"] * len(rows)
 
@@ -259,7 +259,7 @@ def test_a_moment_is_the_estimate_of_its_trials() -> None:
     (moment,) = views(*rows).overall.moments
 
     expected = estimate_mean(
-        [float(row.standing.grounded == 0) for row in rows],
+        [float(row.status.grounded == 0) for row in rows],
         [row.trial.item for row in rows],
         [row.trial.scenario for row in rows],
         seed=42,

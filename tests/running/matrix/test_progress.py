@@ -23,53 +23,53 @@ CELL = ExperimentCell(label="default/1/a", folder=Path("there"), assemble=assemb
 
 
 @pytest.fixture
-def standings(plan: Plan, scenario: Scenario) -> TrialStates:
-    standings = TrialStates(plan)
-    standings.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
-    return standings
+def states(plan: Plan, scenario: Scenario) -> TrialStates:
+    states = TrialStates(plan)
+    states.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
+    return states
 
 
-def followed(standings: TrialStates, events: Sequence[Event]) -> CellLine:
+def followed(states: TrialStates, events: Sequence[Event]) -> CellLine:
     """The line of the cell after these, one a second."""
     now = [0.0]
     board = MatrixBoard([CELL.label], lambda: now[0])
     board.begin(CELL)
     for event in events:
         now[0] += 1
-        standings.apply_event(event)
-        board.note(CELL, event, standings)
+        states.apply_event(event)
+        board.note(CELL, event, states)
     return board.lines[CELL.label]
 
 
-def test_a_failure_that_is_reviewed_at_once_is_done(standings: TrialStates) -> None:
-    line = followed(standings, [answered(OLD), judged(OLD, RIGHT, primary=WRONG)])
+def test_a_failure_that_is_reviewed_at_once_is_done(states: TrialStates) -> None:
+    line = followed(states, [answered(OLD), judged(OLD, RIGHT, primary=WRONG)])
 
     assert (line.done, line.owed, line.fresh) == (1, 2, 1)
 
 
-def test_a_second_word_on_a_trial_is_no_second_trial(standings: TrialStates) -> None:
+def test_a_second_word_on_a_trial_is_no_second_trial(states: TrialStates) -> None:
     verdicts = [judged(OLD, WRONG), judged(OLD, WRONG, review_fault="JudgeBusy: later")]
 
-    line = followed(standings, [answered(OLD), *verdicts])
+    line = followed(states, [answered(OLD), *verdicts])
 
     assert (line.done, line.fresh) == (1, 1)
 
 
-def test_a_first_event_that_ends_a_trial_is_counted_once(standings: TrialStates) -> None:
+def test_a_first_event_that_ends_a_trial_is_counted_once(states: TrialStates) -> None:
     """As where a run that goes on judges an answer of an earlier process."""
-    standings.apply_event(answered(OLD))
+    states.apply_event(answered(OLD))
 
-    line = followed(standings, [judged(OLD)])
+    line = followed(states, [judged(OLD)])
 
     assert (line.done, line.owed) == (1, 2)
 
 
 def test_errors_are_trials_without_answer_or_verdict_until_they_are_mended(
-    standings: TrialStates,
+    states: TrialStates,
 ) -> None:
     unjudged = NotJudged(at=NOW, trial=OLD, fault="JudgeBusy", message="later")
     unanswered = NotAnswered(at=NOW, trial=NEW, fault="SystemFault", message="", seconds=1.0)
-    standings.apply_event(answered(OLD))
+    states.apply_event(answered(OLD))
 
-    assert followed(standings, [unjudged, unanswered]).errors == 2
-    assert followed(standings, [judged(OLD)]).errors == 1
+    assert followed(states, [unjudged, unanswered]).errors == 2
+    assert followed(states, [judged(OLD)]).errors == 1

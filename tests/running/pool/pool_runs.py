@@ -154,7 +154,7 @@ def spread(
 ) -> RunResult:
     """Run a job on a pool."""
     stopped_by: list[BenchError] = []
-    watch = observe or (lambda event, standings: None)
+    watch = observe or (lambda event, states: None)
 
     async def run() -> None:
         async with WorkerPool(start, workers) as pool:

@@ -86,7 +86,7 @@ def test_with_the_log_a_trial_has_what_it_had(original: Path, tmp_path: Path) ->
         read_trials(RunFolder.open(each)).rows for each in (original, tmp_path / "again")
     )
     assert [each.trial for each in again] == [each.trial for each in rows]
-    assert [each.standing for each in again] == [each.standing for each in rows]
+    assert [each.status for each in again] == [each.status for each in rows]
     assert [each.findings for each in again] == [each.findings for each in rows]
     assert [each.evidence_found for each in again] == [each.evidence_found for each in rows]
     assert [each.seconds for each in again] == pytest.approx(

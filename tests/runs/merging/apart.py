@@ -40,12 +40,12 @@ def begun(plan: Plan, scenarios: Scenarios, part: Shard | None = None) -> list[E
     ]
 
 
-def standings_of(plan: Plan, journal: Iterable[Event]) -> TrialStates:
+def fold_states(plan: Plan, journal: Iterable[Event]) -> TrialStates:
     """A fold over a journal."""
-    standings = TrialStates(plan)
+    states = TrialStates(plan)
     for event in journal:
-        standings.apply_event(event)
-    return standings
+        states.apply_event(event)
+    return states
 
 
 def go_on(
@@ -59,22 +59,22 @@ def go_on(
     first = journal[0]
     assert isinstance(first, RunStarted)
     plan, part = first.plan, first.part
-    standings = standings_of(plan, journal)
+    states = fold_states(plan, journal)
     items = {name: scenario.items for name, scenario in scenarios.items()}
     shares = None if part is None else collect_shard_units(plan, items, part)
 
     def record(event: Event) -> None:
         journal.append(event)
-        standings.apply_event(event)
+        states.apply_event(event)
 
-    def unjudged(scenario: str, states: frozenset[TrialState]) -> list[Answered]:
-        standing = standings.scenarios[scenario]
+    def unjudged(scenario: str, wanted: frozenset[TrialState]) -> list[Answered]:
+        found = states.scenarios[scenario]
         return [
             event
             for event in journal
             if isinstance(event, Answered)
             and event.trial.scenario == scenario
-            and standing.find_state(event.trial) in states
+            and found.find_state(event.trial) in wanted
         ]
 
     def judged(scenario: str) -> list[Judged]:
@@ -90,8 +90,8 @@ def go_on(
         find_verdicts=judged,
         units=None if shares is None else lambda name: shares.get(name, ()),
     )
-    if not standings.has_ended:
-        anyio.run(partial(run_plan, plan, standings, company))
+    if not states.has_ended:
+        anyio.run(partial(run_plan, plan, states, company))
     return journal
 
 

@@ -26,7 +26,7 @@ from recall_bench.runs.merge import merge_events
 from recall_bench.testing import ScriptedSystem
 from tests.conftest import EPOCH, card_of, episode
 from tests.running.many import FAIL, PASS, Ruled
-from tests.runs.merging.apart import begun, go_on, resumed, source, standings_of
+from tests.runs.merging.apart import begun, fold_states, go_on, resumed, source
 
 MOST_DAYS = 6
 
@@ -101,10 +101,10 @@ def outcomes(journal: list[Event]) -> Counter[object]:
 
 
 def stands(plan: Plan, journal: list[Event]) -> object:
-    standings = standings_of(plan, journal)
-    return standings.has_ended, {
+    states = fold_states(plan, journal)
+    return states.has_ended, {
         name: (each.grid, each.reviews, each.last_fed_day, [clock.days_fed for clock in each.times])
-        for name, each in standings.scenarios.items()
+        for name, each in states.scenarios.items()
     }
 
 
@@ -154,7 +154,7 @@ def test_parts_that_are_missing_are_done_by_the_merged_run(data: st.DataObject) 
     assert is_whole or len(there) < of
     assert stands(plan, whole)[1].keys() == told.keys()  # type: ignore[index]
     grids = [
-        {name: each.grid for name, each in standings_of(plan, journal).scenarios.items()}
+        {name: each.grid for name, each in fold_states(plan, journal).scenarios.items()}
         for journal in (whole, one)
     ]
     assert grids[0] == grids[1]

@@ -105,15 +105,15 @@ def is_miss(row: TrialRow) -> bool | None:
     A question not answered is a miss, and so is an answer with a mark below its pass, or with a
     score of a protocol below 1. A leak is a miss whatever its marks.
     """
-    standing = row.standing
-    match standing.state:
+    status = row.status
+    match status.state:
         case TrialState.NOT_ANSWERED:
             return True
         case TrialState.JUDGED:
             return bool(row.leaked) or not (
-                standing.correctness >= PASS["correctness"]
-                and standing.completeness >= PASS["completeness"]
-                and standing.grounded >= PASS["grounded"]
+                status.correctness >= PASS["correctness"]
+                and status.completeness >= PASS["completeness"]
+                and status.grounded >= PASS["grounded"]
             )
         case TrialState.MEASURED if row.score is not None:
             return bool(row.leaked) or row.score < 1.0

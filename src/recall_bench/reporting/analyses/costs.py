@@ -331,10 +331,10 @@ class _CostedRun:
 
     def _average_ingest(self, labels: Sequence[str]) -> float | None:
         clocks = [
-            standing.times[standing.row[label]]
-            for standing in self.folder.states.scenarios.values()
+            states.times[states.row[label]]
+            for states in self.folder.states.scenarios.values()
             for label in labels
-            if label in standing.row
+            if label in states.row
         ]
         days = sum(clock.days_fed for clock in clocks)
         seconds = sum(clock.feeding_s for clock in clocks)

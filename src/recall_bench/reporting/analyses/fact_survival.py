@@ -140,7 +140,7 @@ def is_known(row: TrialRow) -> bool | None:
     """
     match row.state:
         case TrialState.JUDGED:
-            return not _is_failure(row.standing)
+            return not _is_failure(row.status)
         case TrialState.NOT_ANSWERED:
             return False
         case TrialState.MEASURED if row.score is not None:
@@ -254,8 +254,8 @@ _SINGLE_GROUP = {
 
 
 @cache
-def _is_failure(standing: TrialStatus) -> bool:
-    return Verdict.of(standing.correctness, standing.completeness, standing.grounded).is_failure
+def _is_failure(status: TrialStatus) -> bool:
+    return Verdict.of(status.correctness, status.completeness, status.grounded).is_failure
 
 
 def _group_facts(facts: FollowedFacts) -> Iterable[tuple[SurvivalGroup, Mapping[FactKey, str]]]:

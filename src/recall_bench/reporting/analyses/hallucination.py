@@ -249,10 +249,10 @@ def analyse_hallucination(
 
 def count_recall(row: TrialRow) -> int | None:
     """The points for correctness and completeness; None where there is no verdict."""
-    standing = row.standing
-    if standing.state is TrialState.JUDGED:
-        return standing.correctness + standing.completeness
-    return 0 if standing.state is TrialState.NOT_ANSWERED else None
+    status = row.status
+    if status.state is TrialState.JUDGED:
+        return status.correctness + status.completeness
+    return 0 if status.state is TrialState.NOT_ANSWERED else None
 
 
 _Figure = Literal["recall", "made_up", "invented", "leaked"]

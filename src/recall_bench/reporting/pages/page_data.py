@@ -103,7 +103,7 @@ def _is_split(row: TrialRow, states: TrialStates) -> bool | None:
     scenario = states.scenarios[row.trial.scenario]
     slot = scenario.find_slot(row.trial)
     others = [scenario.get_other_status(judge, slot) for judge in range(len(scenario.others))]
-    found = [row.standing, *others]
+    found = [row.status, *others]
     if any(each.state is not TrialState.JUDGED for each in found):
         return None
     return len({each.is_pass for each in found}) > 1
