@@ -11,6 +11,8 @@ import pytest
 
 from recall_bench.core.errors import Malformed
 from recall_bench.judging.protocols.multiple_choice import (
+    PERSONAMEM,
+    STRICT,
     grade_as_personamem,
     grade_strictly,
     parse_options,
@@ -129,6 +131,52 @@ def test_no_letter_is_read_more_readily_than_another(form: str, letter: str) -> 
     assert read_choice(form.format(letter.lower()), CITIES) == letter
 
 
+READINGS = {
+    "*C*": "C",
+    "`C`": "C",
+    '"C"': "C",
+    "“C”": "C",
+    "„C”": "C",
+    "_C_": None,
+    "- New York -": "C",
+    "– New York —": "C",
+    ": New York )": "C",
+    "New York!": None,
+    "Answer: New York.</final_answer>": "C",
+    f"Answer: New York{'.' * 15}</final_answer>": "C",
+    f"Answer: New York{'.' * 16}</final_answer>": None,
+    "not the option (c)": None,
+    "not by any means (c)": "C",
+    "(c) is plainly wrong": None,
+    "(c) is quite plainly wrong": "C",
+    f"(c) {'x' * 25} {'x' * 26} wrong": None,
+    f"(c) {'x' * 26} {'x' * 26} wrong": "C",
+    f"not {'x' * 27} {'x' * 27} (c)": None,
+    f"not {'x' * 27} {'x' * 28} (c)": "C",
+    **{f"no {end} (c)": "C" for end in ".,;:!?\n—–"},
+    **{f"no {between} (c)": None for between in ("", "-", "'")},
+    "the answer is (c), perhaps also (a)": None,
+    **{f"the answer is (c){end} (a) was tea": "C" for end in ".;!?\n"},
+    **{f"the answer is (c){between} (a) was tea": None for between in (",", ":", " —", "")},
+}
+"""Answers that only the rules outside the digest of `choice/letter` decide."""
+
+
+def test_readings_move_only_with_a_new_version() -> None:
+    """A failure here asks for a new version of the protocol, and a line in the changelog."""
+    found = {answer: read_choice(answer, CITIES) for answer in READINGS}
+
+    assert (STRICT.version, PERSONAMEM.version) == ("1", "1")
+    assert found == READINGS
+
+
+def test_a_denial_in_the_words_of_an_option_denies_no_letter() -> None:
+    options = {"A": "Not tea", "B": "Milk"}
+
+    assert read_choice("(a) not tea", options) == "A"
+    assert read_choice("(a) not milk", options) is None
+
+
 def test_a_text_that_two_options_share_names_neither_without_its_letter() -> None:
     options = {"A": "Tea", "B": "Tea", "C": "Milk"}
 
@@ -192,10 +240,31 @@ def test_a_question_without_a_right_option_is_refused(
         ("New York", 0.0),
         ("", 0.0),
         ("(c). <final_answer>none", 1.0),
+        ("I lean to (c). <final_answer> b", 1.0),
+        ("I lean to (b). <final_answer> c", 1.0),
+        ("(c) or (e)", 1.0),
+        ("c or e", 1.0),
     ],
 )
 def test_personamem_is_read_as_its_script_reads(answer: str, value: float) -> None:
     assert grade_as_personamem(submission(answer)).value == value
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("I lean to (c). <final_answer> b", "reads C; C is right"),
+        ("I lean to (b). <final_answer> c", "reads C; C is right"),
+        ("I lean to (a). <final_answer> b", "reads B; C is right"),
+        ("I lean to (a). <final_answer> none", "reads no letter; C is right"),
+        ("(a) or (c)", "reads A, C; C is right"),
+    ],
+)
+def test_personamem_says_the_reading_that_decided(answer: str, shown: str) -> None:
+    score = grade_as_personamem(submission(answer))
+
+    assert score.reason == shown
+    assert ("read" in score.details) == (score.value == 1.0)
 
 
 def test_personamem_takes_an_article_for_a_letter() -> None:

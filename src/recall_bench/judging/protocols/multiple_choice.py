@@ -17,9 +17,10 @@ of emphasis and quotation are ignored, and a letter that is not on offer counts 
 In running text a bare letter is not read: "A good friend" names nothing. A text that two options
 share, as in 8 of the 270 questions of PersonaMem's 128k sample, names neither without its letter.
 
-`personamem/official` is PersonaMem's own reading: of what follows the last `<final_answer>`, or
-failing that of everything, the letters a to d in parentheses, or failing that those that stand as
-words of their own, must be the right one and no other. So the article in "a friend" is read as (a).
+`personamem/official` is PersonaMem's own reading. The letters of a text are a to d in parentheses,
+or if there are none, those that stand as words of their own: the article in "a friend" is read as
+(a). An answer is right if these are the right letter and no other, either in what follows the last
+`<final_answer>` or in the whole answer. So "(a) fits. <final_answer>b" is right for A and for B.
 
 The details hold `read`, the letter, unless none could be read, and `chance`, what guessing gets:
 one over the number of options, 0.25 for the four of PersonaMem and MemBench.
@@ -28,7 +29,6 @@ one over the number of options, 0.25 for the four of PersonaMem and MemBench.
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.scenario import Item
@@ -39,7 +39,7 @@ from recall_bench.judging.protocols.protocol import (
     Submission,
 )
 
-_MARKS = re.compile(r"[*`\"“”„]")
+_EMPHASIS = re.compile(r"[*`\"“”„]")
 _ENCLOSED = r"[(\[]\s*([a-z])\s*[)\]]"
 _BARE = r"([a-z])\)?(?=\s*(?:$|[.,;:!?<\n])|\s+(?:because|since|as|given|due|based)\b)"
 _LETTER = rf"(?:{_ENCLOSED}|{_BARE})"
@@ -56,13 +56,26 @@ _LEADING = re.compile(
     r"^(?:(?:option|choice|letter) )?\(? ?([a-z]) ?(?:\)|\]|[.:](?= |$)| [-–—] |$) ?", re.MULTILINE
 )
 _MENTION = re.compile(r"(?<![\w(\['’])[(\[]?\s?([a-z])\s?[)\]]")
-_CLAUSE = re.compile(r"[.,;:!?\n—–]")
-_SENTENCE = re.compile(r"[.;!?\n]")
+_CLAUSE_END = re.compile(r"[.,;:!?\n—–]")
+_SENTENCE_END = re.compile(r"[.;!?\n]")
 _DENIALS = frozenset(
     "not no never neither nor isn't isnt wasn't cannot can't don't doesn't except excluding unlike"
     " than instead rejected reject wrong incorrect false".split()
 )
+_DENIAL_WORDS = 3
+"""A denial is among this many words before or after the letter: "not the option (a)"."""
+_DENIAL_CHARACTERS = 60
+"""Room for that many words of English; a bound on the work for long answers."""
 _CLOSING_TAG = "</final_answer>"
+_MAX_TRIMMED = 2 * len(_CLOSING_TAG)
+"""How much longer than an option's text a quotation of it may be: a closing tag, and as much
+punctuation."""
+_OFFICIAL_ENCLOSED = re.compile(r"\(([a-d])\)")
+_OFFICIAL_BARE = re.compile(r"\b([a-d])\b")
+
+# The digests cover the rules that are named here. The others (emphasis, ends of clauses and
+# sentences, the bounds above, what is trimmed, PersonaMem's patterns) are tied to the versions by
+# `test_readings_move_only_with_a_new_version`.
 
 STRICT = ProtocolCard.declare(
     "choice/letter",
@@ -97,12 +110,12 @@ def parse_options(options: list[str]) -> dict[str, str]:
 
 def read_choice(answer: str, options: Mapping[str, str]) -> str | None:
     """The one option that the answer names, as a capital letter; None if it is none or several."""
-    text, offer = _normalise_lines(answer), _ChoiceOptions(options)
-    named = set(_find_announcements(text, offer)) or set(_find_mentions(text, offer))
+    text, offered = _normalise_lines(answer), _ChoiceOptions(options)
+    named = set(_find_announcements(text, offered)) or set(_find_mentions(text, offered))
     if len(named) != 1:
         return None
     letter = named.pop()
-    return letter.upper() if letter in offer.letters else None
+    return letter.upper() if letter in offered.letters else None
 
 
 def grade_strictly(submission: Submission) -> ProtocolScore:
@@ -125,14 +138,17 @@ def grade_as_personamem(submission: Submission) -> ProtocolScore:
     """1 for an answer whose letters, as PersonaMem's script finds them, are the right one alone."""
     right = _get_right_letter(PERSONAMEM, submission)
     final = submission.answer.rpartition("<final_answer>")[2].strip().removesuffix(_CLOSING_TAG)
-    readings = [_read_personamem_letters(final), _read_personamem_letters(submission.answer)]
+    letters = _read_personamem_letters(final)
+    if letters != {right} and _read_personamem_letters(submission.answer) == {right}:
+        letters = {right}
+    is_right = letters == {right}
     details: dict[str, str | int | float] = {"chance": 1 / len(submission.options)}
-    if {right} in readings:
+    if is_right:
         details["read"] = right
-    shown = ", ".join(sorted(readings[0])) or "no letter"
+    shown = ", ".join(sorted(letters)) or "no letter"
     return ProtocolScore(
         protocol=PERSONAMEM,
-        value=float({right} in readings),
+        value=float(is_right),
         reason=f"reads {shown}; {right} is right",
         details=details,
     )
@@ -140,7 +156,7 @@ def grade_as_personamem(submission: Submission) -> ProtocolScore:
 
 def _normalise_lines(text: str) -> str:
     """Case-folded text without markup, blanks joined but lines kept."""
-    bare = _MARKS.sub("", unicodedata.normalize("NFKC", text).casefold())
+    bare = _EMPHASIS.sub("", unicodedata.normalize("NFKC", text).casefold())
     return "\n".join(" ".join(line.split()) for line in bare.strip().splitlines())
 
 
@@ -151,31 +167,35 @@ class _ChoiceOptions:
         self.letters = {letter.lower() for letter in options}
         self._texts: dict[str, set[str]] = {}
         for letter, option in options.items():
-            if text := _strip_marks(_normalise_lines(option)):
+            if text := _trim_text(_normalise_lines(option)):
                 self._texts.setdefault(text, set()).add(letter.lower())
-        self._longest = max(map(len, self._texts), default=0) + 2 * len(_CLOSING_TAG)
+        self._longest = max(map(len, self._texts), default=0) + _MAX_TRIMMED
 
     def match_text(self, text: str, start: int) -> set[str]:
         """The options whose whole text is the rest of the text, or the rest of its line."""
         line_end = text.find("\n", start, start + self._longest + 1)
         ends = (len(text), line_end if line_end >= 0 else len(text))
         # A rest longer than any option cannot match and need not be copied.
-        rests = {_strip_marks(text[start:end]) for end in ends if end - start <= self._longest}
+        rests = {_trim_text(text[start:end]) for end in ends if end - start <= self._longest}
         return {letter for rest in rests for letter in self._texts.get(rest, ())}
 
 
-def _strip_marks(text: str) -> str:
+def _trim_text(text: str) -> str:
     return text.removesuffix(_CLOSING_TAG).strip(" \n.:-–—)")
 
 
-def _find_announcements(text: str, offer: _ChoiceOptions) -> Iterator[str]:
-    announcements = [found.span() for found in _ANNOUNCEMENT.finditer(text)]
-    for (_, place), (following, _) in pairwise([*announcements, (len(text), len(text))]):
-        if named := _NAMED_LETTER.match(text, place):
-            yield from _merge_letter(named[1] or named[2], offer.match_text(text, named.end()))
-            yield from _find_further_letters(text, named.end(), following)
+def _find_announcements(text: str, options: _ChoiceOptions) -> Iterator[str]:
+    announcements = list(_ANNOUNCEMENT.finditer(text))
+    # An announcement reaches to the next one at most.
+    starts = [*(each.start() for each in announcements), len(text)]
+    for announcement, limit in zip(announcements, starts[1:], strict=True):
+        start = announcement.end()
+        if letter := _NAMED_LETTER.match(text, start):
+            quoted = options.match_text(text, letter.end())
+            yield from _merge_letter(letter[1] or letter[2], quoted)
+            yield from _find_further_letters(text, letter.end(), limit)
         else:
-            yield from offer.match_text(text, place)
+            yield from options.match_text(text, start)
 
 
 def _merge_letter(letter: str, quoted: set[str]) -> set[str]:
@@ -188,36 +208,41 @@ def _find_further_letters(text: str, place: int, limit: int) -> Iterator[str]:
     while also := _ALSO.match(text, place):
         yield also[1] or also[2]
         place = also.end()
-    stop = _SENTENCE.search(text, place, limit)
+    stop = _SENTENCE_END.search(text, place, limit)
     yield from _find_enclosed_letters(text, place, stop.start() if stop else limit)
 
 
-def _find_mentions(text: str, offer: _ChoiceOptions) -> Iterator[str]:
-    yield from offer.match_text(text, 0)
+def _find_mentions(text: str, options: _ChoiceOptions) -> Iterator[str]:
+    yield from options.match_text(text, 0)
     for leading in _LEADING.finditer(text):
-        quoted = offer.match_text(text, leading.end())
-        if quoted or not _is_negation_near(text, leading.start(1), leading.end(1)):
+        quoted = options.match_text(text, leading.end())
+        # In "(a) Not tea" the denial is the option's own text and denies no letter.
+        if quoted or not _is_denied(text, leading.start(1), leading.end(1)):
             yield from _merge_letter(leading[1], quoted)
     yield from _find_enclosed_letters(text, 0, len(text))
 
 
 def _find_enclosed_letters(text: str, start: int, end: int) -> Iterator[str]:
     for mention in _MENTION.finditer(text, start, end):
-        if not _is_negation_near(text, mention.start(), mention.end()):
+        if not _is_denied(text, mention.start(), mention.end()):
             yield mention[1]
 
 
-def _is_negation_near(text: str, start: int, end: int) -> bool:
-    """Whether one of three words on either side, in the same clause, negates the letter."""
-    before = _CLAUSE.split(text[max(0, start - 60) : start])[-1].split()[-3:]
-    after = _CLAUSE.split(text[end : end + 60])[0].strip(")] ").split()[:3]
-    return not _DENIALS.isdisjoint([*before, *after])
+def _is_denied(text: str, start: int, end: int) -> bool:
+    """Whether a word near the letter, in the same clause, denies it."""
+    before = text[max(0, start - _DENIAL_CHARACTERS) : start]
+    after = text[end : end + _DENIAL_CHARACTERS]
+    words = [
+        *_CLAUSE_END.split(before)[-1].split()[-_DENIAL_WORDS:],
+        *_CLAUSE_END.split(after)[0].strip(")] ").split()[:_DENIAL_WORDS],
+    ]
+    return not _DENIALS.isdisjoint(words)
 
 
 def _read_personamem_letters(text: str) -> set[str]:
     lowered = text.lower()
-    enclosed = re.findall(r"\(([a-d])\)", lowered) or re.findall(r"\b([a-d])\b", lowered)
-    return {letter.upper() for letter in enclosed}
+    letters = _OFFICIAL_ENCLOSED.findall(lowered) or _OFFICIAL_BARE.findall(lowered)
+    return {letter.upper() for letter in letters}
 
 
 def _get_right_letter(card: ProtocolCard, submission: Submission) -> str:
