@@ -226,9 +226,8 @@ def built_ins() -> str:
     parts = ["# Built-in systems and judges\n", _NOTE]
     for kind in user_code.PLUGIN_KINDS:
         parts.append(f"## {kind}\n\n| name | |\n|---|---|")
-        for entry in user_code.list_plugins(kind):
-            said = (inspect.getdoc(entry.load()) or "").split("\n\n")[0].replace("\n", " ")
-            parts.append(f"| `{entry.name}` | {said} |")
+        described = user_code.describe_plugins(kind)
+        parts += [f"| `{name}` | {text} |" for name, text in described]
         parts.append("")
     return "\n".join(parts)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.user_code import list_plugins
 from recall_bench.generate import shipped_personas
 from recall_bench.library import read_settings
 from tests.commands import Invoke
@@ -308,12 +309,28 @@ def test_a_profile_says_everything_about_judging(invoke: Invoke, data: Path) -> 
     assert (plan["judge_memory_window"], plan["judge_timeout_s"]) == (2, 7)
 
 
-@pytest.mark.parametrize("command", [("list",), ("ranges",)])
+@pytest.mark.parametrize("command", [("list",), ("list", "--systems"), ("ranges",)])
 def test_lists_come_as_words_and_as_json(invoke: Invoke, command: tuple[str, ...]) -> None:
     words, data = invoke(*command), invoke(*command, "--json")
 
     assert words.code == data.code == 0
     assert isinstance(json.loads(data.out), list)
+
+
+def test_list_names_every_system_and_what_it_is(invoke: Invoke) -> None:
+    rows = json.loads(invoke("list", "--systems", "--json").out)
+    shown = invoke("list", "--systems").out
+
+    assert [row["name"] for row in rows] == [each.name for each in list_plugins("systems")]
+    assert {"name": "none", "description": "Remembers nothing and says so."} in rows
+    assert all(row["description"] in shown for row in rows)
+
+
+def test_systems_are_in_no_data_folder(invoke: Invoke, data: Path) -> None:
+    shown = invoke("list", "--systems", "--data", data)
+
+    assert (shown.code, shown.out) == (2, "")
+    assert "--systems: systems are in no data folder; leave out --data" in shown.err
 
 
 def test_list_counts_days_and_questions(invoke: Invoke, data: Path) -> None:

@@ -36,6 +36,16 @@ def test_listing_imports_nothing() -> None:
 
 
 @pytest.mark.usefixtures("_offers")
+def test_a_plugin_that_cannot_be_imported_is_described_as_such() -> None:
+    described = dict(user_code.describe_plugins("judges"))
+
+    assert described["json"].startswith("Deserialize ``s``")
+    assert described["broken"] == (
+        "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"
+    )
+
+
+@pytest.mark.usefixtures("_offers")
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(
         UnknownPlugin,

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import recall_bench
+from recall_bench.datasets.catalogue import find_dataset, list_datasets
 from tests.fuzz.cases import run_cases
 from tests.fuzz.mutator import Format, mutate
 from tests.fuzz.registry import list_targets
@@ -31,6 +32,13 @@ def test_a_reader_refuses_what_it_cannot_read_in_one_sentence(name: str, tmp_pat
     assert not tally.findings, "\n".join(f"{each}\n{each.trace}" for each in tally.findings[:3])
     assert tally.outcomes.total() == len(CASES)
     assert len(TARGETS) == len(list_targets())
+
+
+def test_every_family_of_datasets_has_a_target() -> None:
+    named = [name.split()[1].rstrip(",") for name in TARGETS if name.startswith("dataset ")]
+
+    fuzzed = {find_dataset(name).family for name in named}
+    assert {dataset.family for dataset in list_datasets()} == fuzzed
 
 
 JSON_VALUES = st.recursive(

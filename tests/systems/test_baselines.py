@@ -17,7 +17,10 @@ import pytest
 from recall_bench.core.distribution import get_version
 from recall_bench.core.errors import SystemFault, UsageError
 from recall_bench.core.memory import Answer, EvidenceControl, Memory, MemorySystem, Passage
+from recall_bench.core.settings import describe_settings
+from recall_bench.core.user_code import list_plugins
 from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin.options import BUILT_IN_OPTIONS
 from recall_bench.systems.builtin.passage_index import NO_RECORD
 from recall_bench.testing import ScriptedMemory
 from tests.systems.asking import answered
@@ -234,6 +237,22 @@ def test_the_hybrid_card_spells_out_its_defaults() -> None:
         "threshold": 0.23,
         "respect_sessions": False,
     }
+
+
+def test_every_built_in_is_listed_with_its_settings() -> None:
+    own = [each for each in list_plugins("systems") if each.module == baselines.__name__]
+
+    assert {each.name for each in own} == set(BUILT_IN_OPTIONS)
+    for each in own:
+        settings = each.load()({}).card.config
+        fields = set(BUILT_IN_OPTIONS[each.name].__struct_fields__)
+        assert set(settings) - {"parts"} == fields, each.name
+
+
+def test_the_help_of_the_adapter_names_every_built_in() -> None:
+    text = describe_settings()["adapter"].help.text
+
+    assert f"The system: {', '.join(BUILT_IN_OPTIONS)}, another that" in text
 
 
 @every_system

@@ -1,4 +1,4 @@
-"""The commands `list` and `ranges`: available personas and checkpoints."""
+"""The commands `list` and `ranges`: available personas, systems and checkpoints."""
 
 from pathlib import Path
 
@@ -6,15 +6,22 @@ import click
 
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import DATA, add_json_option
+from recall_bench.core.errors import UsageError
 
 
 @click.command("list")
 @DATA
+@click.option("--systems", is_flag=True, help="List the systems that --adapter knows by name.")
 @add_json_option("Print JSON.")
-def list_command(data: Path | None, as_json: bool) -> None:
-    """List the personas of a data folder, or those of the package."""
+def list_command(data: Path | None, systems: bool, as_json: bool) -> None:
+    """List the personas of a data folder, or those of the package; or the systems."""
     from recall_bench.generate.persona_list import list_personas
 
+    if systems:
+        if data is not None:
+            raise UsageError("--systems: systems are in no data folder; leave out --data")
+        _list_systems(as_json)
+        return
     found = list_personas(data)
     if as_json:
         click.echo(format_json(found))
@@ -26,6 +33,18 @@ def list_command(data: Path | None, as_json: bool) -> None:
             if story.problems:
                 size = f"{story.problems} problem(s); `recall-bench run` names them"
             click.echo(f"    {story.arcs}  {size}")
+
+
+def _list_systems(as_json: bool) -> None:
+    from recall_bench.core.user_code import describe_plugins
+
+    found = describe_plugins("systems")
+    if as_json:
+        click.echo(format_json([{"name": name, "description": text} for name, text in found]))
+        return
+    width = max((len(name) for name, _ in found), default=0)
+    for name, text in found:
+        click.echo(f"{name:{width}}  {text}".rstrip())
 
 
 @click.command("ranges")

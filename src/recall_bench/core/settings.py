@@ -63,7 +63,9 @@ class Settings:
     adapter: Annotated[
         str,
         Help(
-            "The system: a name, file.py[:factory], module:factory, grpc://, http://, "
+            "The system: none, random, recency, bm25, vector, hybrid, full-context, "
+            "gold-passages, oracle, another that `recall-bench list --systems` names, "
+            "file.py[:factory], module:factory, grpc://, http://, "
             "command:PROGRAM, once:PROGRAM, agent:PROGRAM, openai:URL, a2a:URL or system.yaml; "
             "loop: before it adds our agent",
             is_run_key=False,

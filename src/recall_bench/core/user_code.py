@@ -23,6 +23,19 @@ def list_plugins(kind: str) -> list[EntryPoint]:
     return sorted(read_entry_points(f"recall_bench.{kind}"), key=lambda entry: entry.name)
 
 
+def describe_plugins(kind: str) -> list[tuple[str, str]]:
+    """The name of each installed plugin, and the first paragraph of its docstring."""
+    return [(entry.name, _describe_plugin(entry)) for entry in list_plugins(kind)]
+
+
+def _describe_plugin(entry: EntryPoint) -> str:
+    try:
+        found = inspect.getdoc(entry.load()) or ""
+    except ImportError as error:
+        return f"cannot be imported: {describe_error(error)}"
+    return " ".join(found.split("\n\n")[0].split())
+
+
 @cache
 def read_entry_points(group: str) -> EntryPoints:
     """Read what is installed, once a process: reading takes longer than an answer."""

@@ -85,7 +85,11 @@ class PublicDataset:
     @property
     def about(self) -> DatasetNotes:
         """The notes on this dataset, or on its family."""
-        return load_notes().get(self.name) or load_notes()[self.family]
+        notes = load_notes()
+        found = notes.get(self.name) or notes.get(self.family)
+        if found is None:
+            raise LookupError(f"{self.name}: {_DESCRIPTIONS.name} has no entry [{self.family}]")
+        return found
 
 
 class LazyScenarios(Sequence[Scenario]):

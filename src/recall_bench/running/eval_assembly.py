@@ -39,6 +39,7 @@ from recall_bench.runs.output_paths import (
     refuse_clashes,
 )
 from recall_bench.runs.recorded_answers import RecordedRun
+from recall_bench.systems.builtin.options import list_built_ins_with
 from recall_bench.systems.readers import EXTRACTIVE, resolve_reader
 from recall_bench.systems.resolver import resolve_system
 
@@ -50,11 +51,8 @@ CONTROLS = "controls"
 _LEFT_BEHIND = (RESULT, PROGRESS, QUESTIONS, FAILURES, *PICTURES, JOURNAL)
 """Every file of a run in its folder; the journal last, for it is the run."""
 
-_FINDERS = ("random", "recency", "bm25", "vector", "hybrid")
-"""The built-in systems that return as many passages as they are set to."""
 _CONSOLIDATED: Mapping[str, tuple[str, object]] = {
-    "hybrid": ("consolidate", "only"),
-    "recency": ("consolidate", "only"),
+    **dict.fromkeys(list_built_ins_with("consolidate"), ("consolidate", "only")),
     "hebb-mind": ("consolidated", True),
 }
 """By system, the setting that has it search what it made of a history."""
@@ -223,7 +221,7 @@ def _resolve_system(request: EvalRequest, own: MemorySystem | None) -> MemorySys
         return own
     settings = request.settings
     config = dict(settings.config)
-    if settings.adapter in _FINDERS and settings.top_k > 10:
+    if settings.top_k > 10 and settings.adapter in list_built_ins_with("k"):
         config.setdefault("k", settings.top_k)
     if request.mode is EvalMode.CONSOLIDATED:
         if settings.adapter not in _CONSOLIDATED:

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
@@ -29,6 +30,13 @@ def test_every_layer_has_its_file_and_the_other_way_round() -> None:
     for dataset in list_datasets():
         named = {file.layer for file in find_source(dataset.name).files if file.layer is not None}
         assert set(dataset.about.layers) == named, dataset.name
+
+
+def test_a_dataset_without_notes_says_where_they_belong() -> None:
+    unknown = replace(list_datasets()[0], name="new-small", family="new")
+
+    with pytest.raises(LookupError, match=r"new-small: descriptions\.toml has no entry \[new\]"):
+        _ = unknown.about
 
 
 def test_an_unknown_dataset_has_no_source() -> None:

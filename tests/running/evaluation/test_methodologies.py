@@ -205,7 +205,7 @@ def test_answers_are_graded_by_protocols_that_there_are(methodology: Methodology
         assert registry.find_protocol(name).card.name == name
 
 
-def test_versions_are_stuck() -> None:
+def test_versions_are_pinned() -> None:
     """Who changes what a protocol counts changes its version with it, and this test."""
     assert {each.label: each.version for each in every()} == {
         **dict.fromkeys(
@@ -258,7 +258,7 @@ def test_a_digest_changes_with_everything_that_a_protocol_states(changed: str) -
     assert before.replace(**{changed: after}).digest != before.digest
 
 
-def test_digests_are_stuck() -> None:
+def test_digests_are_pinned() -> None:
     """Who changes what a protocol states sees it here."""
     found = sha256("".join(each.digest for each in every()).encode()).hexdigest()
 

@@ -166,6 +166,27 @@ class FullContextOptions(Record, frozen=True, kw_only=True):
     threshold: _Share = NO_RECORD_BELOW["full-context"]
 
 
+BUILT_IN_OPTIONS: Mapping[str, type[Record]] = {
+    "none": NoOptions,
+    "random": RandomOptions,
+    "recency": RecencyOptions,
+    "bm25": WordOptions,
+    "vector": VectorOptions,
+    "hybrid": HybridOptions,
+    "full-context": FullContextOptions,
+    "gold-passages": NoOptions,
+    "oracle": NoOptions,
+}
+"""The settings of each built-in system, by its name."""
+
+
+def list_built_ins_with(setting: str) -> tuple[str, ...]:
+    """List the built-in systems that have this setting."""
+    return tuple(
+        name for name, kind in BUILT_IN_OPTIONS.items() if setting in kind.__struct_fields__
+    )
+
+
 Options = TypeVar("Options", bound=Record)
 
 

@@ -302,7 +302,10 @@ _REFERENCE_PACKAGE = Path("node_modules", "@modelcontextprotocol", "server-memor
 
 
 def build_reference_server(config: Mapping[str, object]) -> MemorySystem:
-    """The system, or UsageError that says what is missing. The one setting is `k`."""
+    """MCP's reference memory server, a graph in a file: finds notes by letters. One setting, `k`.
+
+    UsageError says what is missing for it.
+    """
     require_mcp()
     package = _find_package()
     node = shutil.which("node")
