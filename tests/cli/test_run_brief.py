@@ -37,6 +37,23 @@ def test_a_run_prints_one_screen_with_page_and_next_commands(invoke: Invoke, dat
     assert lines[-1].strip().startswith("recall-bench compare 'my run' OTHER_RUN")
 
 
+def test_a_score_without_silence_says_why(invoke: Invoke, data: Path, tmp_path: Path) -> None:
+    judge = tmp_path / "my_judge.py"
+    judge.write_text(
+        "def judge(exhibit):\n    return {'correctness': 3, 'completeness': 2, 'grounded': 1}\n"
+    )
+    words = ("run", "-a", "bm25", "-d", data, "-r", "3d", "--no-page", "--no-heatmap-png")
+
+    by_own = " ".join(invoke(*words, "-j", judge, "-o", "own").out.split())
+    reviewed = " ".join(invoke(*words, "--appellate-judge", "offline", "-o", "twice").out.split())
+    stub = invoke(*words, "-j", "stub", "-o", "stub").out
+
+    assert "Silence not computed, because it takes further verdicts of " in by_own
+    assert "Silence not computed, because it takes further reviews by the appellate" in reviewed
+    assert "run --adapter none and --adapter gold-passages with the same judge" in by_own
+    assert "Silence" not in stub
+
+
 def test_the_command_for_a_longer_story_is_reported(invoke: Invoke, data: Path) -> None:
     words = ("run", "-j", "stub", "-r", "7d", "--no-page", "--no-heatmap-png")
     half = invoke(*words, "-p", "executive-assistant", "-a", "bm25", "-o", "half")

@@ -10,7 +10,7 @@ import pytest
 
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.models.faults import KINDS
+from recall_bench.models.faults import FAULTS_BY_LIBRARY_ERROR
 from recall_bench.models.model import Finish, Prompt, Reply
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.provider_model import MAX_TOKENS, open_model
@@ -347,7 +347,7 @@ async def test_anthropic_s_failures_have_the_same_kinds() -> None:
 async def test_the_library_has_every_error_that_we_translate() -> None:
     from pydantic_ai import exceptions
 
-    assert all(hasattr(exceptions, name) for name, _, _ in KINDS)
+    assert all(hasattr(exceptions, name) for name, _, _ in FAULTS_BY_LIBRARY_ERROR)
 
 
 PRICED: list[tuple[str, Callable[[Usage], bool]]] = [

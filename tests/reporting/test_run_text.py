@@ -55,7 +55,7 @@ def test_a_valid_run_shows_its_score(finished: Story) -> None:
     text = reported(finished)
 
     assert "Result       87 of 100 (67 to 100) · invented 0 % · 3 questions (!)" in text
-    assert "Silence      not computed; run --adapter none and --adapter gold-passages" in text
+    assert "Silence      not computed, because it takes further verdicts of exact; run" in text
     assert "Intervals    95 %, bootstrap over questions" in text
     assert "; seed 42" in text
 

@@ -13,17 +13,17 @@ BenchError
 ├── DownloadFailed         a file could not be fetched; the same command continues     exit 9
 ├── JournalLost            the journal cannot be written; the same command continues   exit 7
 ├── Interrupted            stopped by a signal; the same command continues  exit 128 + signal
-├── SystemGone             the system cannot be reached; nothing is held against it    exit 4
+├── SystemGone             the system cannot be reached; that is not counted           exit 4
 ├── NotOffered             the system lacks an optional part   its caller reports that
 ├── SystemBroken           its first questions all fail in one way; the run stops      exit 5
 ├── SystemFault            the system failed         recorded, counts against the system
 │   ├── SystemTimeout
-│   ├── SystemBusy         it asked us to come back             retried, then recorded
+│   ├── SystemBusy         it asked to retry later              retried, then recorded
 │   ├── SystemStuck        it cannot be interrupted             its memory is replaced
 │   ├── ContextExceeded    a conversation is longer than the agent can read
 │   └── NotAnAnswer        it returned something that cannot be judged
 ├── ModelFault             a language model gave no usable reply      its caller decides
-│   ├── ModelBusy          it asked us to come back, or could not be reached
+│   ├── ModelBusy          it asked to retry later, or could not be reached
 │   ├── ModelGone          no call can succeed: a key, a model or an address is wrong
 │   └── ModelPending       its reply comes as a file later; the same command goes on   exit 13
 ├── ReaderFault            we failed to answer from a system's passages; ends the run  exit 6
@@ -188,7 +188,7 @@ class SystemGone(BenchError):
 
 
 class NotOffered(BenchError):
-    """The system lacks an optional part of the contract; nothing is held against it."""
+    """The system lacks an optional part of the contract; that is not counted as a failure."""
 
     exit_code = 2
 

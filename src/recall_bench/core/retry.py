@@ -1,4 +1,8 @@
-"""The one retry policy, and the one way to limit the time of a call."""
+"""The one retry policy, and the one way to limit the time of a call.
+
+What is retried is decided where a call fails: `models/faults.py` raises ModelBusy, from which
+JudgeBusy follows, and the transports of `systems/` raise SystemBusy. All three are RetryLater.
+"""
 
 import re
 import time
@@ -17,7 +21,7 @@ from recall_bench.core.verdict import JudgeCard
 T = TypeVar("T")
 
 RETRY_PAUSES_S = (0.5, 1.0, 2.0)
-"""The pause before each further attempt, unless the callee asks for a longer one."""
+"""The pause before each retry, unless the callee asks for a longer one: four calls in all."""
 LONGEST_PAUSE_S = 60.0
 """The longest pause that a callee can ask for."""
 

@@ -175,6 +175,7 @@ class ServiceClient:
         status = response.status_code
         said = truncate_line(self._redact(_read_message(response.content)))
         message = f"{self._name}: the batch service answers {status}: {said}"
+        # A call is about a whole batch: a refusal (400, 422) is not the fault of one request.
         if classify_status(status) is ModelBusy:
             return ModelBusy(message, parse_retry_after(response.headers.get("Retry-After")))
         if status in {401, 403}:

@@ -1,4 +1,7 @@
-"""Translates errors of the library that calls models into ModelFault and its subclasses."""
+"""Translates errors of the library that calls models into ModelFault and its subclasses.
+
+This decides what is retried: ModelBusy is, by `core/retry.py`; ModelGone and ModelFault are not.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +13,7 @@ if TYPE_CHECKING:
 
 _MESSAGE_LIMIT = 300
 
-KINDS: tuple[tuple[str, type[ModelFault], str], ...] = (
+FAULTS_BY_LIBRARY_ERROR: tuple[tuple[str, type[ModelFault], str], ...] = (
     ("ModelQuotaExceededError", ModelGone, "the account has no money or quota left"),
     ("ModelAuthenticationError", ModelGone, "the key is refused"),
     ("ModelNotFoundError", ModelGone, "no such model or address (most base URLs end in /v1)"),
@@ -77,7 +80,7 @@ def translate_error(error: Exception, name: str, redact: Redactor) -> ModelFault
 
 def _find_kind(error: Exception) -> tuple[type[ModelFault], str]:
     classes = {base.__name__ for base in type(error).__mro__}
-    for name, kind, problem in KINDS:
+    for name, kind, problem in FAULTS_BY_LIBRARY_ERROR:
         if name in classes:
             status = getattr(error, "status_code", None)
             if name == "ModelHTTPError" and isinstance(status, int):

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
 
-from recall_bench.core.plain_text import NO_DATA, join_words
-from recall_bench.core.plan import LabelsCard
+from recall_bench.core.plain_text import NO_DATA, clean_text, join_words
+from recall_bench.core.plan import LabelsCard, Plan
 from recall_bench.reporting.formats import (
     OF_100,
     format_number,
@@ -34,18 +34,18 @@ LOW_CEILING_NOTE: Final = (
     "not the memory"
 )
 WAY_NOTE: Final = (
-    "silence: the score of a memory that knows nothing; ceiling: that of the reader with the "
-    "evidence in hand; of the way: the share of the points between them"
+    "silence: the score of a memory that knows nothing; ceiling: that of the reader given the "
+    "evidence; of the way: the share of the points between them"
 )
 INVENTION_NOTE: Final = (
     "invented: the answer states what no record supports, and does not leak; leaked: it discloses "
     "what the asker may not know, counted over the answers that could"
 )
 _MOST_NAMES = 5
-NO_BOUNDS: Final = (
-    "not computed; run --adapter none and --adapter gold-passages with the same judge and reader, "
-    "and compare"
+_GET_BOUNDS: Final = (
+    "run --adapter none and --adapter gold-passages with the same judge and reader, and compare"
 )
+NO_BOUNDS: Final = f"not computed; {_GET_BOUNDS}"
 """How to get silence and ceiling where a model would have to be paid for them."""
 
 
@@ -57,7 +57,7 @@ def describe_headline(
 ) -> str:
     """The score, silence, the ceiling, the share of the way, and both rates, in one line.
 
-    A system that is no better than silence is called so before anything else.
+    A doubt whether the score is above silence comes before anything else.
     """
     doubt = describe_doubt(bounds)
     parts = [format_of_100(score), *list_bounds(bounds), *list_rates(invented, leaked)]
@@ -144,7 +144,7 @@ class HasCeiling(Protocol):
 
 
 def has_low_ceiling(bounds: HasCeiling) -> bool:
-    """Whether the reader does not get half of the points even with the evidence in hand."""
+    """Whether the reader does not get half of the points even if it is given the evidence."""
     return bounds.ceiling is not None and bounds.ceiling * OF_100 < LOW_CEILING
 
 
@@ -167,8 +167,25 @@ def list_bound_notes(shown: "Iterable[ScoreRange | None]") -> Iterator[str]:
         yield DOUBT_NOTE
 
 
+def explain_missing_bounds(plan: Plan) -> str:
+    """Why a run has neither silence nor ceiling, and how to get them."""
+    if plan.imported is not None:
+        reason = " for an imported run"
+    elif plan.appellate is not None:
+        reason = ", because it takes further reviews by the appellate judge"
+    elif not plan.judge.computes:
+        judge = clean_text(plan.judge.model or plan.judge.name)
+        reason = f", because it takes further verdicts of {judge}"
+    else:
+        reason = ""
+    return f"not computed{reason}; {_GET_BOUNDS}"
+
+
 def describe_doubt(bounds: "ScoreRange | None") -> str | None:
-    """What must be said first of a system that is no better than silence; None if it is."""
+    """The warning about a score that is not above silence; None for one above, or without bounds.
+
+    A run without bounds says so instead: `explain_missing_bounds`.
+    """
     if bounds is None or bounds.is_above_floor:
         return None
     if bounds.is_below_floor:
@@ -177,7 +194,7 @@ def describe_doubt(bounds: "ScoreRange | None") -> str | None:
 
 
 def mark_doubt(bounds: "ScoreRange | None") -> str:
-    """The mark of a score that is no better than silence; empty if it is."""
+    """The mark of a score that is not above silence; empty for any other."""
     return "" if describe_doubt(bounds) is None else DOUBT_MARK
 
 

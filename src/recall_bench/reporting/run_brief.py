@@ -8,6 +8,7 @@ from recall_bench.reporting.formats import SMALL_MARK, format_card, format_quant
 from recall_bench.reporting.headlines import LOW_CEILING_NOTE
 from recall_bench.reporting.run_text import (
     STUB_WARNING,
+    describe_missing_bounds,
     describe_result,
     list_run_facts,
 )
@@ -68,6 +69,8 @@ def _render_lines(folder: RunFolder, summary: Summary, width: int) -> Iterator[s
         yield STUB_WARNING
     yield from format_fact("System", format_card(folder.plan.system), width=width)
     yield from format_fact("Result", describe_result(folder, summary, means), width=width)
+    if (missing := describe_missing_bounds(summary, means)) is not None:
+        yield from format_fact("Silence", missing, width=width)
     shown = _SHOWN_FACTS | _AGENT_FACTS if folder.service.messages else _SHOWN_FACTS
     for label, words in list_run_facts(folder, summary, means):
         if label in shown:

@@ -27,9 +27,9 @@ from recall_bench.reporting.formats import (
     format_quantity,
 )
 from recall_bench.reporting.headlines import (
-    NO_BOUNDS,
     describe_headline,
     describe_labels,
+    explain_missing_bounds,
     list_rates,
 )
 from recall_bench.reporting.run_facts import (
@@ -132,6 +132,13 @@ def describe_result(folder: RunFolder, summary: Summary, means: "RunEstimates") 
     return add_correction(folder, words)
 
 
+def describe_missing_bounds(summary: Summary, means: "RunEstimates") -> str | None:
+    """Why the score stands beside no silence and no ceiling; None if it does, or means nothing."""
+    if summary.is_stub or means.estimate_overall() is None or means.estimate_range() is not None:
+        return None
+    return explain_missing_bounds(summary.plan)
+
+
 def _render_header(
     folder: RunFolder, summary: Summary, means: "RunEstimates", width: int
 ) -> Iterator[str]:
@@ -141,12 +148,12 @@ def _render_header(
     if summary.is_stub:
         yield STUB_WARNING
     yield ""
-    overall, bounds = means.estimate_overall(), means.estimate_range()
+    overall = means.estimate_overall()
     yield from format_fact("Result", describe_result(folder, summary, means), width=width)
     if overall is not None:
         yield from format_fact("Intervals", _describe_intervals(overall), width=width)
-        if bounds is None and not summary.is_stub:
-            yield from format_fact("Silence", NO_BOUNDS, width=width)
+        if (missing := describe_missing_bounds(summary, means)) is not None:
+            yield from format_fact("Silence", missing, width=width)
         if summary.validity.status is not RunStatus.INVALID:
             yield ""
             yield from render_categories(means.build_heatmap(places=()), width=width)

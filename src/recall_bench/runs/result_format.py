@@ -184,7 +184,7 @@ class LogRow(_PublicRow, Generic[Q], frozen=True, kw_only=True, gc=False):
     floor_composite: float | UnsetType | None = UNSET
     """What silence scores on this question; only in our files."""
     ceiling_composite: float | UnsetType | None = UNSET
-    """What the reader scores with the evidence in hand; only in our files."""
+    """What the reader scores given the evidence; only in our files."""
     leaked: bool | UnsetType | None = UNSET
     """Whether the answer leaks, where that could be noticed; only in our files."""
 

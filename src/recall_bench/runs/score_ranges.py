@@ -1,7 +1,7 @@
 """Where a score lies between its floor and its ceiling.
 
-The floor is what silence scores on the same trials, the ceiling what the reader scores with the
-evidence of each question in hand. The difference between them is what a memory can contribute.
+The floor is what silence scores on the same trials, the ceiling what the reader scores given the
+evidence of each question. The difference between them is what a memory can contribute.
 """
 
 from collections.abc import Iterable, Sequence

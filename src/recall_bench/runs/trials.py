@@ -76,7 +76,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     floor: int | None = None
     """What silence scores on the question, of six; None where the run has no bounds."""
     ceiling: int | None = None
-    """What the reader scores with the evidence in hand, of six; None where that is unknown."""
+    """What the reader scores given the evidence, of six; None where that is unknown."""
     fault: str | None = None
     """Why it was not answered or not judged."""
 

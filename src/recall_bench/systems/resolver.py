@@ -44,7 +44,7 @@ def resolve_system(settings: Settings) -> MemorySystem:
             )
         return _resolve_memory(settings)
     except SystemFault as fault:
-        raise SystemGone(f"{fault}; when that is mended, run the same command again") from fault
+        raise SystemGone(f"{fault}; when that is fixed, run the same command again") from fault
 
 
 def _build_loop(settings: Settings) -> MemorySystem:

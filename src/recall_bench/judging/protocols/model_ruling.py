@@ -10,7 +10,7 @@ from recall_bench.judging.protocols.protocol import Bill
 from recall_bench.models.model import Finish, Model, Prompt
 
 RULING_ATTEMPTS = 3
-"""Attempts before the reply counts as unreadable."""
+"""Replies that are asked for, the first included, before none counts as readable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ when either moves and the version does not.
 """
 
 ATTEMPTS = 3
-"""Attempts at one verdict before the answer stays unjudged."""
+"""Replies that are asked for, the first included, before the answer stays unjudged."""
 
 _STANCE_FINDINGS = {
     Stance.REFUSES: (Finding.REFUSAL,),
