@@ -31,14 +31,14 @@ from engine import measured
 import recall_bench
 from recall_bench.metrics.estimate import Estimate, estimate_mean
 from recall_bench.metrics.retrieval import RankedPassage, find_measure
-from recall_bench.reporting.eval_report import (
+from recall_bench.reporting.eval_groups import (
     ALL,
     ANSWERABLE,
     UNANSWERABLE,
     AbstentionCounts,
     EvalEstimate,
-    EvalReport,
 )
+from recall_bench.reporting.eval_report import EvalReport
 from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
 
 SYSTEMS = ("none", "random", "recency", "full-context", "vector", "bm25", "hybrid", "oracle")
@@ -115,7 +115,11 @@ def kept_of(report: EvalReport, found: Found) -> Kept:
         version=report.system.version,
         code=report.code,
         failed=report.counts.failed,
-        groups={each.name: each.figures for each in report.groups if each.name in GROUPS},
+        groups={
+            each.name: each.figures
+            for each in report.groups
+            if each.name in GROUPS and not each.is_category
+        },
         abstention=report.abstention,
         found=found,
     )

@@ -27,7 +27,7 @@ from recall_bench.datasets.locomo import load
 from recall_bench.judging.rubric.passages import RubricOptions
 from recall_bench.judging.rubric.rubric_judge import ATTEMPTS, RubricJudge
 from recall_bench.metrics.retrieval import RankedPassage, find_measure
-from recall_bench.reporting.eval_report import count_outcomes, group_scores
+from recall_bench.reporting.eval_groups import count_outcomes, group_scores
 from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
 from recall_bench.testing import ScriptedSystem
 from tests.hazards.making import (
@@ -327,7 +327,7 @@ def test_sampling_no_one_can_repeat(tmp_path: Path) -> None:
     orders = [[(each.scenario, each.item) for each in report.questions] for report in made]
     assert orders[0] == orders[1] != orders[2]
     assert sorted(orders[0]) == sorted(orders[2]) == [("ada", f"q{n:03}") for n in range(12)]
-    assert [report.asked["seed"] for report in made] == [7, 7, 8]
+    assert [report.request["seed"] for report in made] == [7, 7, 8]
 
 
 WORDS = "barn cove dale fern glen hill isle lake moor peak quay reef sand tarn vale weir".split()

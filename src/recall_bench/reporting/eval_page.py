@@ -13,14 +13,8 @@ from recall_bench.core.plain_text import wrap_text
 from recall_bench.core.tables import Table, make_table, render_markdown, render_text
 from recall_bench.datasets.methodologies import find_methodology
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
-from recall_bench.reporting.eval_report import (
-    ALL,
-    KEYWORDS,
-    ControlReport,
-    EvalEstimate,
-    EvalGroup,
-    EvalReport,
-)
+from recall_bench.reporting.eval_groups import ALL, EvalEstimate, EvalGroup
+from recall_bench.reporting.eval_report import BM25_CONTROL, ControlReport, EvalReport
 from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
 from recall_bench.reporting.formats import format_card, format_number
 from recall_bench.reporting.judge_text import describe_range
@@ -188,7 +182,7 @@ class _EvalPage:
     @staticmethod
     def _format_floor(control: ControlReport, name: str) -> str:
         """`none` returns nothing and `oracle` only the gold: neither measures a search."""
-        if control.name != KEYWORDS and _RANKING.fullmatch(name):
+        if control.name != BM25_CONTROL and _RANKING.fullmatch(name):
             return _DASH
         return _format_mean(_find_figures(control.groups, ALL), name)
 
@@ -207,7 +201,7 @@ class _EvalPage:
             yield ", ".join(map(self._describe_figure, whole)) + "."
         budgeted = self._render_by_place(names, is_tokens=True)
         if budgeted:
-            yield f"Within a token budget, and {self._report.asked['top_k']} passages:"
+            yield f"Within a token budget, and {self._report.request['top_k']} passages:"
             yield budgeted
 
     def _describe_figure(self, name: str) -> str:
@@ -226,7 +220,7 @@ class _EvalPage:
         level, suffix = parts[0].level, "tok" if is_tokens else ""
         places = sorted({part.at for part in parts})
         families = sorted({part.family for part in parts}, key=_RANKED.index)
-        keywords = [each for each in self._controls if each.name == KEYWORDS]
+        keywords = [each for each in self._controls if each.name == BM25_CONTROL]
         rows = [
             row
             for family in families
@@ -282,9 +276,8 @@ class _EvalPage:
             row = [f"{group.name} ({group.questions:,})"]
             row += [f"**{_format_mean(group.figures, name)}**" for name in names]
             for each in self._controls:
-                row += [
-                    _format_mean(_find_figures(each.groups, group.name), name) for name in names
-                ]
+                figures = _find_figures(each.groups, group.name, is_category=group.is_category)
+                row += [_format_mean(figures, name) for name in names]
             rows.append(row)
         yield _render_table(*_drop_blank_columns(head, rows))
         if self._report.longest_option is not None:
@@ -370,7 +363,7 @@ class _EvalPage:
                 "judge",
                 _DASH if report.judge is None else format_card(report.judge, report.judge.model),
             ],
-            ["asked for", _format_settings(report.asked)],
+            ["asked for", _format_settings(report.request)],
             ["took in everything in", f"{service.ingest_s:,.1f} s"],
             [
                 "answered in",
@@ -401,8 +394,11 @@ def _drop_blank_columns(head: Sequence[str], rows: Sequence[_Row]) -> tuple[list
     return [head[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
 
-def _find_figures(groups: Sequence[EvalGroup], name: str) -> Mapping[str, EvalEstimate]:
-    return next((each.figures for each in groups if each.name == name), {})
+def _find_figures(
+    groups: Sequence[EvalGroup], name: str, *, is_category: bool = False
+) -> Mapping[str, EvalEstimate]:
+    found = (each for each in groups if (each.name, each.is_category) == (name, is_category))
+    return next((each.figures for each in found), {})
 
 
 def _format_mean(figures: Mapping[str, EvalEstimate], name: str) -> str:

@@ -7,11 +7,9 @@ digests of their texts.
 import os
 import platform
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
-from operator import add
-from statistics import fmean
 
 import msgspec
 
@@ -23,220 +21,35 @@ from recall_bench.core.scenario import WallTime
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.datasets.eval_dataset import EvalRequest, OpenedDataset
 from recall_bench.datasets.methodologies import Level
-from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.metrics.retrieval import BUDGETS
-from recall_bench.reporting.eval_scores import ANSWERED, OPEN, QuestionScorer, ScoredQuestion
-from recall_bench.reporting.groups import group_by
+from recall_bench.reporting.eval_groups import (
+    AbstentionCounts,
+    EvalCounts,
+    EvalGroup,
+    average_categories,
+    count_abstentions,
+    count_outcomes,
+    group_scores,
+)
+from recall_bench.reporting.eval_scores import QuestionScorer, ScoredQuestion
 from recall_bench.reporting.trial_scores import measure_judges
 from recall_bench.runs.judge_sensitivity import JudgeSensitivity
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult
 
-ALL, ANSWERABLE, UNANSWERABLE = "all", "answerable", "unanswerable"
-CATEGORY_AVERAGE = "average of categories"
-
-
-class EvalEstimate(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """One figure of one group of questions."""
-
-    name: str
-    mean: float
-    counted: int
-    """The questions it is over: those it applies to and that came to something."""
-    interval: tuple[float, float] | None = None
-    """The 95 % interval of the mean, by resampling histories, or questions where there are fewer
-    than five histories; only for headline figures."""
-    chance: float | None = None
-    """What a blind draw, or a guess, would get on the same questions."""
-    ceiling: float | None = None
-    """What the best order of all there is would get."""
-
-
-class EvalGroup(Record, frozen=True, kw_only=True):
-    """Questions that are counted together."""
-
-    name: str
-    questions: int
-    figures: dict[str, EvalEstimate]
-
-
-class AbstentionCounts(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether a system knows what it does not know: an axis of its own."""
-
-    unanswerable: int
-    """Answers to questions that have none."""
-    abstained: int
-    """How many of these abstained."""
-    answerable: int
-    wrongly_abstained: int
-    """Answers that abstained although there is an answer."""
-    traps: int
-    """Answers to questions that come with a trap."""
-    fell_for_trap: int
-
-
-class EvalCounts(Record, frozen=True, kw_only=True):
-    """How the questions of a run ended."""
-
-    owed: int
-    answered: int
-    failed: int
-    """The system failed at them: they count as finding and saying nothing."""
-    open: int
-    unjudged: int
-    """Answered, to be judged, and without a verdict: figures of the judge lack them."""
-
-
-def group_scores(
-    scored: Sequence[ScoredQuestion], headline: Iterable[str], *, with_intervals: bool = True
-) -> tuple[EvalGroup, ...]:
-    """All questions, those with and without an answer where there are both, and each category."""
-    wanted = frozenset(headline) if with_intervals else frozenset()
-    cells = group_by(scored, lambda each: (each.category, each.is_answerable))
-    sums = {cell: _sum_figures(members) for cell, members in cells.items()}
-    members: dict[str, list[tuple[str, bool]]] = {ALL: list(cells)}
-    if len({is_answerable for _, is_answerable in cells}) == 2:
-        members[ANSWERABLE] = [cell for cell in cells if cell[1]]
-        members[UNANSWERABLE] = [cell for cell in cells if not cell[1]]
-    # A category may be named like one of these.
-    groups = [*members.items(), *group_by(cells, lambda cell: cell[0]).items()]
-    return tuple(
-        EvalGroup(
-            name=name,
-            questions=sum(len(cells[cell]) for cell in held),
-            figures=_build_estimates(
-                [sums[cell] for cell in held],
-                _compute_intervals([each for cell in held for each in cells[cell]], wanted),
-            ),
-        )
-        for name, held in groups
-    )
-
-
-def average_categories(groups: Sequence[EvalGroup]) -> EvalGroup:
-    """Every category counting the same, however many questions it has."""
-    apart = [each for each in groups if each.name not in (ALL, ANSWERABLE, UNANSWERABLE)]
-    names = dict.fromkeys(name for group in apart for name in group.figures)
-    figures = {}
-    for name in names:
-        found = [group.figures[name] for group in apart if name in group.figures]
-        figures[name] = EvalEstimate(
-            name=name,
-            mean=fmean(each.mean for each in found),
-            counted=sum(each.counted for each in found),
-            chance=_average_known([each.chance for each in found]),
-            ceiling=_average_known([each.ceiling for each in found]),
-        )
-    return EvalGroup(
-        name=CATEGORY_AVERAGE, questions=sum(each.questions for each in apart), figures=figures
-    )
-
-
-def count_abstentions(scored: Iterable[ScoredQuestion]) -> AbstentionCounts | None:
-    """Count how often a system abstained; None if no answer was in free text."""
-    said = [each for each in scored if each.abstained is not None]
-    if not said:
-        return None
-    lacking = [each for each in said if not each.is_answerable]
-    having = [each for each in said if each.is_answerable]
-    trapped = [each for each in said if each.fell_for_trap is not None]
-    return AbstentionCounts(
-        unanswerable=len(lacking),
-        abstained=sum(each.abstained is True for each in lacking),
-        answerable=len(having),
-        wrongly_abstained=sum(each.abstained is True for each in having),
-        traps=len(trapped),
-        fell_for_trap=sum(each.fell_for_trap is True for each in trapped),
-    )
-
-
-def count_outcomes(scored: Sequence[ScoredQuestion]) -> EvalCounts:
-    """Where the questions have ended."""
-    answered = sum(each.outcome == ANSWERED for each in scored)
-    still_open = sum(each.outcome == OPEN for each in scored)
-    return EvalCounts(
-        owed=len(scored),
-        answered=answered,
-        failed=len(scored) - answered - still_open,
-        open=still_open,
-        unjudged=sum(each.unjudged is not None for each in scored),
-    )
-
-
-def _compute_intervals(
-    group: Sequence[ScoredQuestion], wanted: frozenset[str]
-) -> dict[str, tuple[float, float] | None]:
-    found = {}
-    for name in wanted:
-        having = [each for each in group if name in each.figures]
-        estimate = estimate_mean(
-            [each.figures[name] for each in having],
-            [each.item for each in having],
-            [each.scenario for each in having],
-            limits=(0.0, 1.0),
-        )
-        found[name] = None if estimate is None else estimate.interval
-    return found
-
-
-_FigureSums = dict[str, list[float]]
-"""By figure the number of values and their sum; the same of chance, and of the ceiling."""
-
-
-def _sum_figures(group: Iterable[ScoredQuestion]) -> _FigureSums:
-    sums: _FigureSums = {}
-    for each in group:
-        for name, value in each.figures.items():
-            held = sums.setdefault(name, [0.0] * 6)
-            for place, found in enumerate((value, each.chance.get(name), each.ceiling.get(name))):
-                if found is not None:
-                    held[2 * place] += 1
-                    held[2 * place + 1] += found
-    return sums
-
-
-def _build_estimates(
-    parts: Iterable[_FigureSums], intervals: Mapping[str, tuple[float, float] | None]
-) -> dict[str, EvalEstimate]:
-    """The means; chance and ceiling only where they are known of every question."""
-    sums: _FigureSums = {}
-    for part in parts:
-        for name, held in part.items():
-            sums[name] = list(map(add, sums[name], held)) if name in sums else held
-    return {
-        name: EvalEstimate(
-            name=name,
-            mean=total / count,
-            counted=int(count),
-            interval=intervals.get(name),
-            chance=chance / count if chances == count else None,
-            ceiling=ceiling / count if ceilings == count else None,
-        )
-        for name, (count, total, chances, chance, ceilings, ceiling) in sums.items()
-    }
-
-
-def _average_known(values: Sequence[float | None]) -> float | None:
-    """The mean, if all of them are known."""
-    known = [value for value in values if value is not None]
-    return fmean(known) if known and len(known) == len(values) else None
-
-
 FORMAT = "recall-bench-eval/1"
 _BUDGET = re.compile(r"@(\d+)tok$")
-_FILLED = 0.95
-"""A budget is quoted if for this share of the questions it, and not the count, was the limit."""
+_MIN_LIMITED = 0.95
+"""Figures within a token budget are reported if for at least this share of the questions the
+budget, not top_k, was the limit."""
 _RANKED = tuple(f"{level} " for level in Level)
 _PARTS = (DISTRIBUTION, "numpy", "bm25s", "wordllama", "msgspec")
 
-
-KEYWORDS, SILENCE, ORACLE = "bm25", "none", "oracle"
-
-
-ABOUT = {
-    KEYWORDS: "finds by words alone",
-    SILENCE: "remembers nothing and says so",
-    ORACLE: "knows where the answers are, and quotes them",
+BM25_CONTROL, NONE_CONTROL, ORACLE_CONTROL = "bm25", "none", "oracle"
+_ABOUT = {
+    BM25_CONTROL: "finds by words alone",
+    NONE_CONTROL: "remembers nothing and says so",
+    ORACLE_CONTROL: "knows where the answers are, and quotes them",
 }
 
 
@@ -251,7 +64,7 @@ class ControlRun:
 
 
 class ProtocolReport(Record, frozen=True, kw_only=True):
-    """How it was counted."""
+    """The protocol that the figures follow."""
 
     name: str
     eval_version: str
@@ -267,7 +80,7 @@ class ServiceReport(ComputedRecord, frozen=True, kw_only=True, omit_defaults=Tru
     p50_ms: float | None = None
     p95_ms: float | None = None
     passages: float | None = None
-    """Delivered with an answer, on average, within the budget."""
+    """How many were delivered with an answer, on average, after the cut to the token budget."""
     tokens: float | None = None
     traced: float | None = None
     """The share of the passages that could be traced to a session."""
@@ -301,11 +114,11 @@ class EvalReport(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """None where no answer was judged."""
     judges: JudgeSensitivity | None = None
     """How much the score depends on the judge; None if there was one judge."""
-    asked: dict[str, object]
-    """What was asked for that can change a number."""
+    request: dict[str, object] = msgspec.field(name="asked")
+    """The settings of the request that can change a number."""
     plan_digest: str
     code: tuple[str, ...]
-    """Versions of the harness that worked on it."""
+    """The versions of the harness that ran it; several if it was resumed with another."""
     at: WallTime
     active_s: float
     environment: dict[str, str]
@@ -327,7 +140,8 @@ class EvalReport(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
     """Of each scenario, the number of every session and how many turns it has: what a blind draw
     draws from."""
     questions: tuple[ScoredQuestion, ...] = ()
-    """Without figures of rankings that do not come first: hits and gold tell them again."""
+    """Without figures of rankings that are not in the headline, chance and ceiling: hits and gold
+    tell them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,23 +149,38 @@ class ScoredQuestions:
     """All questions of a run, scored."""
 
     scored: tuple[ScoredQuestion, ...]
-    depth: int
+    histories: dict[str, tuple[tuple[int, int], ...]]
+    """As in the report."""
+    top_k: int
 
     @classmethod
     def score_run(
         cls, folder: RunFolder, opened: OpenedDataset, *, with_answers: bool
     ) -> "ScoredQuestions":
         """Measure every trial of a run against its dataset, one scenario in memory at a time."""
-        return cls(tuple(_score_trials(folder, opened, with_answers)), folder.plan.top_k)
+        scored: list[ScoredQuestion] = []
+        histories = {}
+        top_k = folder.plan.top_k
+        for name in folder.scenarios:
+            scenario = opened.load(name)
+            histories[name] = tuple((each.day, len(each.turns)) for each in scenario.episodes)
+            scorer = QuestionScorer(
+                opened.methodology, scenario, depth=top_k, with_answers=with_answers
+            )
+            scored += map(scorer.score, folder.results(name))
+        return cls(tuple(scored), histories, top_k)
 
     def group(self, headline: Sequence[str], *, with_intervals: bool) -> tuple[EvalGroup, ...]:
         """The figures of all of them, and of their parts."""
         found = group_scores(self.scored, headline, with_intervals=with_intervals)
-        filled = {budget for budget in BUDGETS if self._is_filled(budget)}
-        return tuple(_drop_unfilled(each, filled) for each in (*found, average_categories(found)))
+        limiting = {budget for budget in BUDGETS if self._is_limit(budget)}
+        return tuple(_keep_budgets(each, limiting) for each in (*found, average_categories(found)))
 
-    def drop_rankings(self, headline: Sequence[str]) -> tuple[ScoredQuestion, ...]:
-        """The questions as a report holds them."""
+    def drop_recountable(self, headline: Sequence[str]) -> tuple[ScoredQuestion, ...]:
+        """The questions without what their hits and gold tell again.
+
+        These are chance, ceiling, and the figures of rankings that are not in the headline.
+        """
         return tuple(
             each.replace(
                 chance={},
@@ -365,36 +194,23 @@ class ScoredQuestions:
             for each in self.scored
         )
 
-    def _is_filled(self, budget: int) -> bool:
-        filled = sum(
-            len(each.hits) < self.depth or sum(hit.tokens for hit in each.hits) >= budget
+    def _is_limit(self, budget: int) -> bool:
+        """Whether the token budget, not top_k, was the limit for nearly all questions."""
+        limited = sum(
+            len(each.hits) < self.top_k or sum(hit.tokens for hit in each.hits) >= budget
             for each in self.scored
         )
-        return filled >= _FILLED * len(self.scored)
+        return limited >= _MIN_LIMITED * len(self.scored)
 
 
-def _drop_unfilled(group: EvalGroup, filled: Collection[int]) -> EvalGroup:
-    """Without budgets that the passages asked for do not fill: they would be cut by count."""
+def _keep_budgets(group: EvalGroup, budgets: Collection[int]) -> EvalGroup:
+    """The group without figures within other token budgets than these."""
     figures = {
         name: each
         for name, each in group.figures.items()
-        if (budget := _BUDGET.search(name)) is None or int(budget[1]) in filled
+        if (budget := _BUDGET.search(name)) is None or int(budget[1]) in budgets
     }
     return group.replace(figures=figures)
-
-
-def _score_trials(
-    folder: RunFolder, opened: OpenedDataset, with_answers: bool
-) -> Iterator[ScoredQuestion]:
-    for name in folder.scenarios:
-        scorer = QuestionScorer(
-            opened.methodology,
-            opened.load(name),
-            depth=folder.plan.top_k,
-            with_answers=with_answers,
-        )
-        for result in folder.results(name):
-            yield scorer.score(result)
 
 
 def build_eval_report(
@@ -419,7 +235,7 @@ def build_eval_report(
         reader=plan.reader,
         judge=None if plan.unjudged else plan.judge,
         judges=measure_judges(folder),
-        asked=_describe_request(request, plan),
+        request=_describe_request(request, plan),
         plan_digest=plan.digest,
         code=folder.codes,
         at=folder.ended,
@@ -437,11 +253,8 @@ def build_eval_report(
         notes=(*opened.dataset.about.notes, *opened.notes),
         errata=opened.dataset.about.errata,
         headline=methodology.headline,
-        histories={
-            name: tuple((each.day, len(each.turns)) for each in opened.load(name).episodes)
-            for name in folder.scenarios
-        },
-        questions=questions.drop_rankings(methodology.headline),
+        histories=questions.histories,
+        questions=questions.drop_recountable(methodology.headline),
     )
 
 
@@ -451,7 +264,7 @@ def _average_longest_option(scored: Sequence[ScoredQuestion]) -> float | None:
 
 
 def _report_control(control: ControlRun, opened: OpenedDataset) -> ControlReport:
-    about, finished = ABOUT[control.name], control.finished
+    about, finished = _ABOUT[control.name], control.finished
     if finished is None or not finished.is_valid:
         reason = control.reason
         if finished is not None:
@@ -496,12 +309,15 @@ def _measure_service(folder: RunFolder, scored: Sequence[ScoredQuestion]) -> Ser
         p95_ms=None if p95 is None else round(1000 * p95, 3),
         passages=deliveries.kept / deliveries.answers if deliveries.answers else None,
         tokens=deliveries.tokens / deliveries.answers if deliveries.answers else None,
-        traced=sum(hit.session is not None for hit in hits) / len(hits) if hits else None,
-        summaries=sum(hit.claimed is not None for hit in hits) / len(hits) if hits else None,
-        traced_to_turn=sum(hit.turn is not None or bool(hit.turns) for hit in hits) / len(hits)
-        if hits
-        else None,
+        traced=_compute_share(hit.session is not None for hit in hits),
+        summaries=_compute_share(hit.claimed is not None for hit in hits),
+        traced_to_turn=_compute_share(hit.turn is not None or bool(hit.turns) for hit in hits),
     )
+
+
+def _compute_share(holds: Iterable[bool]) -> float | None:
+    found = list(holds)
+    return sum(found) / len(found) if found else None
 
 
 def _describe_environment() -> dict[str, str]:

@@ -9,7 +9,12 @@ from dataclasses import replace
 from functools import partial
 
 from recall_bench.datasets.eval_dataset import EvalMode
-from recall_bench.reporting.eval_report import KEYWORDS, ORACLE, SILENCE, ControlRun
+from recall_bench.reporting.eval_report import (
+    BM25_CONTROL,
+    NONE_CONTROL,
+    ORACLE_CONTROL,
+    ControlRun,
+)
 from recall_bench.running.eval_assembly import CONTROLS, AssembledEval, assemble_evaluation
 from recall_bench.running.experiment import Experiment, ExperimentCell, require_result
 from recall_bench.running.job import Job
@@ -25,17 +30,21 @@ def run_controls(assembled: AssembledEval, on_control: Callable[[str], None]) ->
     """
     job = assembled.job
     with_answers = assembled.with_answers and _is_free(job)
-    reasons = {} if with_answers else dict.fromkeys((SILENCE, ORACLE), _COSTS)
+    reasons = {} if with_answers else dict.fromkeys((NONE_CONTROL, ORACLE_CONTROL), _COSTS)
     if assembled.opened.methodology.reads_store:
-        reasons[ORACLE] = "it does not list what it stored"
+        reasons[ORACLE_CONTROL] = "it does not list what it stored"
     elif not is_evidence_known(assembled):
-        reasons[ORACLE] = "the dataset does not say where its answers stand"
+        reasons[ORACLE_CONTROL] = "the dataset does not say where its answers stand"
 
     def assemble_control(name: str) -> Job:
         on_control(name)
         return _assemble_control(assembled, name, with_answers=with_answers)
 
-    names = [name for name in (KEYWORDS, SILENCE, ORACLE) if name != job.plan.system.name]
+    names = [
+        name
+        for name in (BM25_CONTROL, NONE_CONTROL, ORACLE_CONTROL)
+        if name != job.plan.system.name
+    ]
     cells = [
         ExperimentCell(
             label=name,

@@ -14,7 +14,8 @@ from recall_bench.core.memory import MemorySystem, Passage, RetrievalReply
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
 from recall_bench.datasets.eval_dataset import EvalRequest, open_dataset
-from recall_bench.reporting.eval_report import ALL, EvalEstimate, EvalReport
+from recall_bench.reporting.eval_groups import ALL, EvalEstimate
+from recall_bench.reporting.eval_report import EvalReport
 from recall_bench.reporting.eval_scores import ScoredQuestion
 from recall_bench.running.eval_assembly import AssembledEval, assemble_evaluation
 from recall_bench.running.evaluation import EvalResult, evaluate

@@ -8,7 +8,8 @@ import pytest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.datasets.eval_dataset import EvalMode
-from recall_bench.reporting.eval_report import ALL, ControlReport, EvalReport
+from recall_bench.reporting.eval_groups import ALL
+from recall_bench.reporting.eval_report import ControlReport, EvalReport
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.run_folder import RunFolder
 from tests.running.evaluation.eval_datasets import (
@@ -186,7 +187,7 @@ def test_controls_of_recorded_answers_are_asked_as_deeply_as_the_answers_were(
 
     report = report_on(again)
 
-    assert report.asked["top_k"] == 20
+    assert report.request["top_k"] == 20
     for control in report.controls:
         assert "turn recall@20" in control.groups[0].figures
 

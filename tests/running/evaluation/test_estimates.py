@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.reporting.eval_report import (
+from recall_bench.reporting.eval_groups import (
     AbstentionCounts,
     EvalCounts,
     EvalEstimate,
@@ -84,6 +84,21 @@ def test_abstentions_stay_in_their_category_when_categories_are_averaged() -> No
     ]
 
     assert average_categories(group_scores(questions, ())).figures[F].mean == 0.75
+
+
+@pytest.mark.parametrize("name", ["all", "answerable", "unanswerable", "average of categories"])
+def test_a_category_named_like_a_group_stays_in_the_average(name: str) -> None:
+    questions = [
+        scored("a", 1.0, category=name),
+        scored("b", 0.0, category="two"),
+        scored("c", 0.0, category="two", is_answerable=False),
+    ]
+
+    found = group_scores(questions, ())
+
+    assert [each.name for each in found if each.is_category] == [name, "two"]
+    assert average_categories(found).questions == 3
+    assert average_categories(found).figures[F].mean == 0.5
 
 
 def test_a_floor_is_reported_only_where_it_is_known_of_every_question() -> None:

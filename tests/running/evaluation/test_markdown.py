@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.memory import SystemCard
+from recall_bench.reporting.eval_groups import ALL, EvalCounts, EvalEstimate, EvalGroup
 from recall_bench.reporting.eval_page import render_page
-from recall_bench.reporting.eval_report import EvalCounts, EvalReport
+from recall_bench.reporting.eval_report import EvalReport
 from tests.running.evaluation.eval_datasets import (
     PAINTED,
     SOLD,
@@ -175,6 +176,21 @@ def test_a_control_that_was_not_run_says_why(report: EvalReport) -> None:
 
     assert "`bm25` has no figures: it would cost money." in page
     assert "bm25" not in tables(page)[0][0]
+
+
+def test_a_category_named_all_stands_beside_that_of_the_control(report: EvalReport) -> None:
+    def group(mean: float, *, is_category: bool) -> EvalGroup:
+        figures = {"locomo/official": EvalEstimate(name="locomo/official", mean=mean, counted=1)}
+        return EvalGroup(name=ALL, questions=1, figures=figures, is_category=is_category)
+
+    ours = (group(0.5, is_category=False), group(0.1, is_category=True))
+    theirs = (group(0.6, is_category=False), group(0.2, is_category=True))
+    control = report.controls[0].replace(groups=theirs)
+
+    page = render_page(report.replace(groups=ours, controls=(control,)))
+
+    (table,) = tables(section(page, "What was said"))
+    assert table[2:] == [["all (1)", "**0.500**", "0.600"], ["all (1)", "**0.100**", "0.200"]]
 
 
 def test_the_data_is_named_by_its_digest_and_by_no_path_of_this_machine(
