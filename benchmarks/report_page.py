@@ -33,6 +33,7 @@ from recall_bench.core.event import (
     RunStarted,
     encode_event,
 )
+from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.memory import Answer, Passage, SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial
 from recall_bench.core.scenario import CATEGORIES, Evidence, Item, Truth
@@ -57,16 +58,19 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VERDICTS = (Verdict.of(3, 2, 1, "all"), Verdict.of(1, 0, 1, "some"), Verdict.of(0, 0, 0, "none"))
 
 
-def made_up(folder: Path) -> RunFolder:
-    """A run of fifty thousand trials with texts about as long as those of a real one."""
+def made_up(folder: Path, seed: int = 0) -> RunFolder:
+    """A run of fifty thousand trials with texts about as long as those of a real one.
+
+    Another seed asks the same and gives other answers and marks.
+    """
     folder.mkdir()
     with (folder / "journal.jsonl").open("wb") as file:
-        for event in events():
+        for event in events(seed):
             file.write(encode_event(event) + b"\n")
     return RunFolder.open(folder)
 
 
-def events() -> Iterator[Event]:
+def events(seed: int) -> Iterator[Event]:
     chance = random.Random(0)
     items = tuple(
         Item(
@@ -91,7 +95,7 @@ def events() -> Iterator[Event]:
                 last_day=days[-1],
                 items=len(items),
                 history_digest="h",
-                questions_digest="q",
+                questions_digest=digest_questions(items),
             ),
         ),
         checkpoints=tuple(Checkpoint(label=f"{day}d", days=day) for day in days),
@@ -104,6 +108,7 @@ def events() -> Iterator[Event]:
         Passage(text=" ".join(chance.choices(WORDS, k=30)), day=1 + n % 900, score=chance.random())
         for n in range(20_000)
     ]
+    chance.seed(seed)
     for checkpoint in plan.checkpoints:
         for item in items:
             trial = Trial(scenario="moss", item=item.id, checkpoint=checkpoint.label)
@@ -129,14 +134,14 @@ def plain_table(folder: RunFolder, output: Path) -> None:
         file.write("</table>")
 
 
-def opened(browser: "Browser", page: Path) -> "tuple[float, Page]":
+def opened(browser: "Browser", page: Path, address: str | None = None) -> "tuple[float, Page]":
     """Seconds until the page is alive, or drawn where it has no script that says so."""
     found = browser.new_page()
     found.set_default_timeout(LONGEST_MS)
     started = time.perf_counter()
-    found.goto(page.as_uri(), wait_until="commit")
+    found.goto(address or page.as_uri(), wait_until="commit")
     if page.name == "report.html":
-        found.wait_for_selector("html[data-ready]", state="attached")
+        found.wait_for_selector('html[data-ready="yes"]', state="attached")
     else:
         found.wait_for_load_state("load")
         found.evaluate("new Promise(requestAnimationFrame)")

@@ -1,6 +1,8 @@
-"""Two runs of fifty thousand trials are interactive within two seconds, once they are read."""
+"""Long runs side by side: little is read at first, and little is drawn.
 
-import time
+How long that takes at 50,000 trials is measured by `benchmarks/explorer.py`.
+"""
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-QUESTIONS, CHECKPOINTS = 1000, 50
-MOST_MS = 2000
+QUESTIONS, CHECKPOINTS = 200, 20
 MOST_ROWS = 60
 
 
@@ -62,46 +63,30 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     return folder / "index.html", runs
 
 
-def test_the_first_read_of_a_run_takes_two_seconds_and_reads_no_answers(
-    written: tuple[Path, list[str]],
-) -> None:
-    """Processor time from the table of runs, which reads the journals, to the first section."""
+def test_the_first_read_of_a_run_reads_no_answers(written: tuple[Path, list[str]]) -> None:
     path, (run, _) = written
-    times = []
-    for _ in range(3):
-        catalogue = RunCatalogue(path.parent)
-        views = ExplorerViews(catalogue)
-        found = next(each for each in catalogue.scan() if each.id == run)
-        catalogue.open_folder(found, found.read_stamp())
-        start = time.process_time()
-        for name in ("index", "questions", "trials"):
-            views.build(f"{run}/{name}")
-        times.append(time.process_time() - start)
-        assert "text_blocks" not in vars(views.open_run(run))
+    views = ExplorerViews(RunCatalogue(path.parent))
+    for name in ("index", "questions", "trials"):
+        views.build(f"{run}/{name}")
 
-    assert min(times) * 1000 < MOST_MS
+    assert "text_blocks" not in vars(views.open_run(run))
 
 
 @pytest.mark.parametrize(
     "section", ["compare?runs={0},{1}", "travel?run={0}&day=20", "label?run={0}"]
 )
-def test_a_section_is_ready_within_two_seconds(
+def test_a_section_draws_the_rows_in_view(
     written: tuple[Path, list[str]], browser: "Browser", section: str
 ) -> None:
     path, runs = written
     seen = Visit(browser.new_page())
-    times = []
-    for _ in range(3):
-        seen.page.goto("about:blank")
-        seen.page.goto(f"{path.as_uri()}#{section.format(*runs)}")
-        wait_until_ready(seen)
-        times.append(seen.page.evaluate("performance.getEntriesByName('interactive')[0].startTime"))
+    seen.page.goto(f"{path.as_uri()}#{section.format(*runs)}")
+    wait_until_ready(seen)
 
-    # The fastest of three: other tests may take the processor.
-    assert min(times) < MOST_MS
+    assert seen.page.evaluate("performance.getEntriesByName('interactive').length") == 1
     assert seen.page.locator(".pair-row").count() < MOST_ROWS
     if section.startswith("compare"):
-        seen.shows(".count", "50,000 trials")
+        seen.shows(".count", "4,000 trials")
         seen.page.locator("#pair-show").select_option("better")
-        seen.shows(".count", "10,000 trials")
+        seen.shows(".count", "800 trials")
     seen.page.close()
