@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core import retry
-from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone
+from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.bench_file import BenchTest
 from recall_bench.generate.suites import model_writer
 from recall_bench.generate.suites.sample import GeneratedSuite
-from recall_bench.generate.suites.suite_generator import DRAWS, generate_tests
+from recall_bench.generate.suites.suite_generator import MAX_DRAWS, generate_tests
 from recall_bench.models.model import Prompt, Reply
 from tests.generate.suites.sample_memories import asked, written
 from tests.generate.suites.test_suite_generator import found_in
@@ -101,11 +101,11 @@ def test_with_none_left_another_draw_is_tried_and_then_the_sample_fails(tmp_path
     assert [each.sample for each in outcome.failed] == [1, 2]
     assert "none of the picked memories relevant" in outcome.failed[0].reason
     assert (outcome.usage.calls, outcome.redrawn, outcome.exit_code) == (
-        2 * DRAWS,
-        2 * DRAWS - 2,
+        2 * MAX_DRAWS,
+        2 * MAX_DRAWS - 2,
         1,
     )
-    assert len({tuple(offered(prompt)) for prompt in author.asked[:DRAWS]}) > 1
+    assert len({tuple(offered(prompt)) for prompt in author.asked[:MAX_DRAWS]}) > 1
     assert found_in(tmp_path) == {}
 
 
@@ -211,6 +211,15 @@ def test_a_model_that_is_gone_stops_the_batch_and_keeps_what_was_written(tmp_pat
     assert (outcome.exit_code, outcome.stopped.reason) == (6, "the key is refused")
     assert list(found_in(tmp_path)) == ["t-001"]
     assert model.closed == 1
+
+
+def test_a_model_is_closed_where_the_request_is_refused(tmp_path: Path) -> None:
+    model = Author()
+
+    with pytest.raises(UsageError, match="cannot be picked"):
+        generate_tests(asked(tmp_path, amount=1000), model=model)
+
+    assert (model.asked, model.closed) == ([], 1)
 
 
 def test_the_money_allowed_is_not_exceeded_by_more_than_a_call(tmp_path: Path) -> None:

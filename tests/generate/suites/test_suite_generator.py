@@ -15,7 +15,7 @@ from recall_bench.datasets.selection.suite import open_suite
 from recall_bench.generate.suites.batch import _write_new
 from recall_bench.generate.suites.composer import load_phrases
 from recall_bench.generate.suites.sample import SuiteRequest
-from recall_bench.generate.suites.suite_generator import DRAWS, generate_tests
+from recall_bench.generate.suites.suite_generator import MAX_DRAWS, generate_tests
 from tests.generate.suites.sample_memories import TEXTS, TWIN, asked, written
 
 
@@ -254,7 +254,7 @@ def test_a_sample_that_cannot_be_made_is_counted_and_costs_no_other(tmp_path: Pa
     assert outcome.failed
     assert outcome.written
     assert outcome.exit_code == 1
-    assert f"{DRAWS} draws made no test" in outcome.failed[0].reason
+    assert f"{MAX_DRAWS} draws made no test" in outcome.failed[0].reason
     assert f"{len(outcome.written)} of 60 tests" in outcome.in_words
     assert any("no sentence asks for memory/blank.md" in each for each in told)
     assert any("it repeats t-" in each for each in told)

@@ -218,17 +218,17 @@ class PromptComposer:
         self._topics = {memory.name: extract_topics(memory, casing) for memory in memories}
 
     async def write(
-        self, picked: Sequence[MemoryFile], chance: SampleRandom
+        self, picked: Sequence[MemoryFile], rng: SampleRandom
     ) -> SuiteDraft | DrawRefusal:
         """A sentence for each memory, or for each pair if there are more than three."""
         groups = _group_memories(picked)
         used: set[str] = set()
-        found = [self._choose_sentence(group, used, chance) for group in groups]
+        found = [self._choose_sentence(group, used, rng) for group in groups]
         sentences = [sentence for sentence in found if sentence is not None]
         if not sentences:
             names = ", ".join(memory.name for memory in picked)
             return DrawRefusal(f"no sentence asks for {names} and nothing else")
-        texts = _add_frame([sentence.text for sentence in sentences], chance)
+        texts = _add_frame([sentence.text for sentence in sentences], rng)
         expected = {
             name for sentence in sentences for name in self._find_relevant(sentence, picked)
         }
@@ -238,42 +238,37 @@ class PromptComposer:
         self,
         category: str,
         before: Sequence[str],  # noqa: ARG002 - repeats are refused for all
-        chance: SampleRandom,
+        rng: SampleRandom,
     ) -> SuiteDraft | DrawRefusal:
         """One of our own messages."""
-        return SuiteDraft(prompt=chance.choose(list_messages(category)), expected=())
-
-    async def close(self) -> None:
-        """Nothing to release."""
+        return SuiteDraft(prompt=rng.choose(list_messages(category)), expected=())
 
     def _choose_sentence(
-        self, about: tuple[MemoryFile, ...], used: set[str], chance: SampleRandom
+        self, about: tuple[MemoryFile, ...], used: set[str], rng: SampleRandom
     ) -> _ComposedSentence | None:
         """The first sentence, in random order, that asks for these memories and no others.
 
         A pattern is used once per prompt.
         """
-        for way in self._list_phrasings(about, chance):
+        for way in self._list_phrasings(about, rng):
             if way.pattern not in used and self._is_clear(way.text, about):
                 used.add(way.pattern)
                 return _ComposedSentence(way.text, about)
         # Two memories without a joint sentence: ask for the first alone.
-        return self._choose_sentence(about[:1], used, chance) if len(about) > 1 else None
+        return self._choose_sentence(about[:1], used, rng) if len(about) > 1 else None
 
-    def _list_phrasings(
-        self, about: tuple[MemoryFile, ...], chance: SampleRandom
-    ) -> list[Phrasing]:
+    def _list_phrasings(self, about: tuple[MemoryFile, ...], rng: SampleRandom) -> list[Phrasing]:
         """Sentences to try, quotes last."""
         last = _TELLING if len(about) == 1 else _TELLING | {TopicKind.CLAIM}
         topics = [
-            sorted(chance.shuffle(self._topics[memory.name]), key=lambda topic: topic.kind in last)
+            sorted(rng.shuffle(self._topics[memory.name]), key=lambda topic: topic.kind in last)
             for memory in about
         ]
         if len(topics) == 1:
-            ways = [chance.shuffle(phrase_alone(topic)) for topic in topics[0]]
+            ways = [rng.shuffle(phrase_alone(topic)) for topic in topics[0]]
             return [way for some in zip_longest(*ways) for way in some if way][:TRIES]
         pairs = islice(product(*topics), TRIES)
-        return [way for one, two in pairs for way in chance.sample(phrase_together(one, two), 2)]
+        return [way for one, two in pairs for way in rng.sample(phrase_together(one, two), 2)]
 
     def _is_clear(self, text: str, about: tuple[MemoryFile, ...]) -> bool:
         """Whether the sentence fits these memories, and no dissimilar one comes near."""
@@ -304,7 +299,7 @@ def _group_memories(picked: Sequence[MemoryFile]) -> list[tuple[MemoryFile, ...]
     return pairs + [(memory,) for memory in asked[2 * doubled :]]
 
 
-def _add_frame(sentences: list[str], chance: SampleRandom) -> list[str]:
-    before, after = chance.choose(load_phrases().frames)
+def _add_frame(sentences: list[str], rng: SampleRandom) -> list[str]:
+    before, after = rng.choose(load_phrases().frames)
     framed = [text for text in (before, *sentences, after) if text]
     return framed if len(framed) <= SENTENCES else sentences

@@ -173,7 +173,7 @@ class ModelWriter:
     async def write(
         self,
         picked: Sequence[MemoryFile],
-        chance: SampleRandom,  # noqa: ARG002 - the model brings its own
+        rng: SampleRandom,  # noqa: ARG002 - the model brings its own
     ) -> SuiteDraft | DrawRefusal:
         """The model's message and the relevant memories; with a pool, of all memories."""
         offered = {memory.name for memory in picked}
@@ -195,7 +195,7 @@ class ModelWriter:
         self,
         category: str,
         before: Sequence[str],
-        chance: SampleRandom,  # noqa: ARG002 - the model brings its own
+        rng: SampleRandom,  # noqa: ARG002 - the model brings its own
     ) -> SuiteDraft | DrawRefusal:
         """The model's message of this category."""
         asking = build_chat_prompt(load_phrases().small_talk[category].brief, before[-SHOWN:])
@@ -203,10 +203,6 @@ class ModelWriter:
         if isinstance(written, str):
             return DrawRefusal(written)
         return SuiteDraft(prompt=written.prompt, expected=())
-
-    async def close(self) -> None:
-        """Release the model's connections."""
-        await self._model.close()
 
     async def _pool_relevant(self, prompt: str, relevant: Sequence[str]) -> list[str]:
         """Every relevant memory: found by its pointer or the writer, and confirmed on its text."""

@@ -17,6 +17,9 @@ from recall_bench.datasets.selection.memory_file import MemoryFile
 OFFLINE = "offline"
 """The writer that needs no model."""
 
+MAX_PICKED = 5
+"""Most memories picked for a sample if the request gives no number."""
+
 _NAME = re.compile(r"[^\W_](?:[\w .-]*\w)?")
 
 
@@ -29,7 +32,8 @@ class SuiteRequest:
     """The output folder; tests that are there already are not repeated."""
     samples: int = 1
     amount: int | None = None
-    """Memories picked per sample: 0 makes no-recall tests, None draws 1 to 5 per sample."""
+    """Memories picked per sample: 0 makes no-recall tests, None draws 1 to MAX_PICKED per
+    sample."""
     name: str | None = None
     """Base name of the files; None names each by a digest of its content."""
     model: str = OFFLINE
@@ -113,19 +117,15 @@ class PromptWriter(Protocol):
         ...
 
     async def write(
-        self, picked: Sequence[MemoryFile], chance: SampleRandom
+        self, picked: Sequence[MemoryFile], rng: SampleRandom
     ) -> SuiteDraft | DrawRefusal:
         """A prompt that needs some of the picked memories; raises ModelFault or BudgetSpent."""
         ...
 
     async def chat(
-        self, category: str, before: Sequence[str], chance: SampleRandom
+        self, category: str, before: Sequence[str], rng: SampleRandom
     ) -> SuiteDraft | DrawRefusal:
         """A message that needs no memory and differs from those before it."""
-        ...
-
-    async def close(self) -> None:
-        """Release resources."""
         ...
 
 

@@ -5,12 +5,12 @@ check becomes a `.bench` file at once. There are two writers: a language model, 
 composes prompts from the memories' own words.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import anyio
 import anyio.lowlevel
 
 from recall_bench.core.errors import BudgetSpent, ModelFault, ModelGone, ModelPending, UsageError
@@ -32,6 +32,7 @@ from recall_bench.generate.suites.composer import (
 )
 from recall_bench.generate.suites.model_writer import ModelWriter
 from recall_bench.generate.suites.sample import (
+    MAX_PICKED,
     OFFLINE,
     BatchStop,
     DrawRefusal,
@@ -46,10 +47,8 @@ from recall_bench.generate.suites.sample import (
 if TYPE_CHECKING:
     from recall_bench.models.model import Model
 
-DRAWS = 8
+MAX_DRAWS = 8
 """Draws of a sample before it counts as failed."""
-MOST = 5
-"""Most memories picked for a sample if the request gives no number."""
 
 OnProgress = Callable[[str], None]
 """Called with a sentence about each sample: what was written, what is redrawn and why."""
@@ -62,38 +61,47 @@ def generate_tests(
 
     Each test is on disk before the next sample is drawn, and the same request resumes an earlier
     one. A failing sample affects no other. UsageError and DataError are raised before anything is
-    spent. A given model replaces the one the request names.
+    spent. A given model replaces the one that the request names, and is closed at the end.
     """
-    corpus = open_corpus(request.memories)
-    if (request.amount or 0) > len(corpus.memories):
-        raise UsageError(
-            f"--amount: {request.amount} memories cannot be picked from {len(corpus.memories)}"
-        )
-    there = open_tests(request.out)
-    if model is None and request.model != OFFLINE:
-        model = _open_model(request)
+    return run_to_end(_generate_tests, request, on_progress, model)
 
-    async def run() -> GeneratedSuite:
-        support = MemoryRelevance(corpus.memories)
-        writer = _build_writer(request, corpus, support, model)
-        try:
-            batch = SampleBatch(request, corpus.digest, writer.name, there)
-            batch.refuse_clashes()
-            generation = _SuiteGeneration(
-                request=request,
-                corpus=corpus,
-                batch=batch,
-                writer=writer,
-                support=support,
-                on_progress=on_progress,
+
+async def _generate_tests(
+    request: SuiteRequest, on_progress: OnProgress, given: "Model | None"
+) -> GeneratedSuite:
+    async with AsyncExitStack() as stack:
+        if given is not None:
+            stack.push_async_callback(given.close)
+        corpus = open_corpus(request.memories)
+        if (request.amount or 0) > len(corpus.memories):
+            raise UsageError(
+                f"--amount: {request.amount} memories cannot be picked from {len(corpus.memories)}"
             )
-            for name, test in there.items():
-                generation.remember(name, test, test.find_header("Category"))
-            return await generation.run()
-        finally:
-            await writer.close()
+        existing = open_tests(request.out)
+        model = given
+        if model is None and request.model != OFFLINE:
+            model = _open_model(request)
+            stack.push_async_callback(model.close)
+        relevance = MemoryRelevance(corpus.memories)
+        writer = _build_writer(request, corpus, relevance, model)
+        batch = SampleBatch(request, corpus.digest, writer.name, existing)
+        batch.refuse_clashes()
+        generation = _SuiteGeneration(
+            request=request,
+            corpus=corpus,
+            batch=batch,
+            writer=writer,
+            relevance=relevance,
+            on_progress=on_progress,
+            categories=_shuffle_categories(request.seed),
+        )
+        for name, test in existing.items():
+            generation.add_known(name, test, test.find_header("Category"))
+        return await generation.run()
 
-    return run_to_end(run)
+
+def _shuffle_categories(seed: int) -> list[str]:
+    return SampleRandom("category", seed).shuffle(tuple(load_phrases().small_talk))
 
 
 def _open_model(request: SuiteRequest) -> "Model":
@@ -109,10 +117,10 @@ def _open_model(request: SuiteRequest) -> "Model":
 
 
 def _build_writer(
-    request: SuiteRequest, corpus: MemoryCorpus, support: MemoryRelevance, model: "Model | None"
+    request: SuiteRequest, corpus: MemoryCorpus, relevance: MemoryRelevance, model: "Model | None"
 ) -> PromptWriter:
     if model is None:
-        return PromptComposer(corpus.memories, support, is_pooled=request.pool)
+        return PromptComposer(corpus.memories, relevance, is_pooled=request.pool)
     return ModelWriter(
         model,
         corpus.memories,
@@ -138,8 +146,10 @@ class _SuiteGeneration:
     corpus: MemoryCorpus
     batch: SampleBatch
     writer: PromptWriter
-    support: MemoryRelevance
+    relevance: MemoryRelevance
     on_progress: OnProgress
+    categories: Sequence[str]
+    """The categories of messages that recall nothing, in the order of the samples."""
     known: KnownTests = field(default_factory=KnownTests)
     written: list[str] = field(default_factory=list)
     failed: list[FailedSample] = field(default_factory=list)
@@ -168,20 +178,24 @@ class _SuiteGeneration:
             stopped=stopped,
         )
 
-    def remember(self, name: str, test: BenchTest | SuiteDraft, category: str | None) -> None:
-        """Note a test that must not be repeated."""
+    def add_known(self, name: str, test: BenchTest | SuiteDraft, category: str | None) -> None:
+        """Add a test that new ones must not repeat, also to the messages of its category."""
         self.known.add(name, test)
         if category is not None:
             self.messages.setdefault(category, []).append(test.prompt)
 
     async def _generate_sample(self, sample: int) -> None:
         reason = ""
-        for attempt in range(1, DRAWS + 1):
-            chance = SampleRandom("select", self.request.seed, sample, attempt)
-            drawn = self._draw_sample(sample, attempt, chance)
+        for attempt in range(1, MAX_DRAWS + 1):
+            rng = SampleRandom("select", self.request.seed, sample, attempt)
+            if self.request.amount == 0:
+                drawn = _SampleDraw(category=self._draw_category(sample, attempt, rng))
+            else:
+                drawn = _SampleDraw(picked=self._draw_memories(sample, rng))
             try:
-                draft = await self._write_draft(drawn, chance)
-            except (ModelGone, ModelPending, BudgetSpent):
+                draft = await self._write_draft(drawn, rng)
+            except (ModelGone, ModelPending):
+                # They are ModelFaults, but end the batch: another sample would meet them too.
                 raise
             except ModelFault as fault:
                 self._fail(sample, str(fault))
@@ -190,44 +204,41 @@ class _SuiteGeneration:
                 self._save_test(sample, drawn, draft)
                 return
             reason = draft.reason
-            if attempt < DRAWS:
+            if attempt < MAX_DRAWS:
                 self.redrawn += 1
                 self.on_progress(f"sample {sample} is drawn again: {reason}")
-        self._fail(sample, f"{DRAWS} draws made no test; the last: {reason}")
+        self._fail(sample, f"{MAX_DRAWS} draws made no test; the last: {reason}")
 
-    def _draw_sample(self, sample: int, attempt: int, chance: SampleRandom) -> _SampleDraw:
-        if self.request.amount == 0:
-            # Each category in turn, so that few samples are not all greetings; then any.
-            in_turn = SampleRandom("category", self.request.seed).shuffle(
-                tuple(load_phrases().small_talk)
-            )
-            first = in_turn[(sample - 1) % len(in_turn)]
-            return _SampleDraw(category=first if attempt == 1 else chance.choose(in_turn))
-        amount = self.request.amount
+    def _draw_category(self, sample: int, attempt: int, rng: SampleRandom) -> str:
+        """Each category in turn, so that few samples are not all greetings; then any."""
+        if attempt == 1:
+            return self.categories[(sample - 1) % len(self.categories)]
+        return rng.choose(self.categories)
+
+    def _draw_memories(self, sample: int, rng: SampleRandom) -> tuple[MemoryFile, ...]:
+        memories, amount = self.corpus.memories, self.request.amount
         if amount is None:
             # Drawn per sample and not per attempt, so that hard amounts are not avoided.
-            most = min(MOST, len(self.corpus.memories))
-            amount = SampleRandom("amount", self.request.seed, sample).choose(range(1, most + 1))
-        return _SampleDraw(picked=tuple(chance.sample(self.corpus.memories, amount)))
+            amounts = range(1, min(MAX_PICKED, len(memories)) + 1)
+            amount = SampleRandom("amount", self.request.seed, sample).choose(amounts)
+        return tuple(rng.sample(memories, amount))
 
-    async def _write_draft(
-        self, drawn: _SampleDraw, chance: SampleRandom
-    ) -> SuiteDraft | DrawRefusal:
+    async def _write_draft(self, drawn: _SampleDraw, rng: SampleRandom) -> SuiteDraft | DrawRefusal:
         if drawn.category is None:
-            draft = await self.writer.write(drawn.picked, chance)
+            draft = await self.writer.write(drawn.picked, rng)
         else:
             before = self.messages.get(drawn.category, ())
-            draft = await self.writer.chat(drawn.category, before, chance)
+            draft = await self.writer.chat(drawn.category, before, rng)
         if isinstance(draft, DrawRefusal):
             return draft
-        twin = self.known.find_repeat(draft)
-        if twin is not None:
-            return DrawRefusal(f"it repeats {twin}")
-        return draft if drawn.category is None else self._check_support(draft)
+        repeated = self.known.find_repeat(draft)
+        if repeated is not None:
+            return DrawRefusal(f"it repeats {repeated}")
+        return draft if drawn.category is None else self._refuse_relevant(draft)
 
-    def _check_support(self, draft: SuiteDraft) -> SuiteDraft | DrawRefusal:
-        """The draft if no memory fits it, else a refusal."""
-        fits = self.support.score_memories(draft.prompt)
+    def _refuse_relevant(self, draft: SuiteDraft) -> SuiteDraft | DrawRefusal:
+        """The draft of a message that recalls nothing; a refusal if a memory fits it."""
+        fits = self.relevance.score_memories(draft.prompt)
         nearest = max(fits, key=lambda name: fits[name])
         if fits[nearest] < STRONG:
             return draft
@@ -240,11 +251,12 @@ class _SuiteGeneration:
             headers=self._build_headers(sample, drawn, draft),
         )
         name = self.batch.write(sample, test)
-        self.remember(name, draft, drawn.category)
+        self.add_known(name, draft, drawn.category)
         self.written.append(name)
         self.on_progress(f"{name}: {len(drawn.picked)} picked, {len(draft.expected)} expected")
 
     def _build_headers(self, sample: int, drawn: _SampleDraw, draft: SuiteDraft) -> Pairs:
+        # The order of the headers in the file: batch and sample come last.
         others = {"pool": "yes" if self.request.pool else "no"}
         if drawn.picked:
             others["picked_names"] = ", ".join(sorted(memory.name for memory in drawn.picked))
