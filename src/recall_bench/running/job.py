@@ -212,6 +212,7 @@ class Job:
             except ValueError as error:
                 raise DataError(f"{self.journal}, line {number}: {error}") from error
         if self.settings.retry_errors:
+            # NOT_JUDGED needs no reset: a resumed run judges such answers again in any case.
             states.reset_state(TrialState.NOT_ANSWERED)
             states.drop_failed_reviews()
         self.was_finished = states.has_ended if self.shard is None else self._is_complete(states)

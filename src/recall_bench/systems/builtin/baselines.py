@@ -29,7 +29,6 @@ from recall_bench.core.memory import (
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import PRINCIPAL, Question
 from recall_bench.core.schedule import generate_numbers
-from recall_bench.models.static_embedding import embed
 from recall_bench.systems.builtin.chunks import Chunker
 from recall_bench.systems.builtin.index_memory import IndexMemory, IndexSystem
 from recall_bench.systems.builtin.options import (
@@ -197,61 +196,60 @@ _VECTOR_LIBRARIES = ("wordllama", "tokenizers", "numpy")
 
 def build_none(config: Mapping[str, object]) -> MemorySystem:
     """Remembers nothing and says so."""
-    read = read_options("none", config, NoOptions)
+    options = read_options("none", config, NoOptions)
     return _build_system(
-        "none", read, (), lambda: IndexMemory(Indexer(has_text=False), _answer_nothing)
+        "none", options, (), lambda: IndexMemory(Indexer(has_text=False), _answer_nothing)
     )
 
 
 def build_random(config: Mapping[str, object]) -> MemorySystem:
     """Quotes passages drawn at random, the same for the same question and history."""
-    read = read_options("random", config, RandomOptions)
-    reader = RandomAnswerer(seed=read.seed, k=read.k, quotes=read.quotes)
-    return _build_system("random", read, (), lambda: IndexMemory(Indexer(), reader))
+    options = read_options("random", config, RandomOptions)
+    reader = RandomAnswerer(seed=options.seed, k=options.k, quotes=options.quotes)
+    return _build_system("random", options, (), lambda: IndexMemory(Indexer(), reader))
 
 
 def build_bm25(config: Mapping[str, object]) -> MemorySystem:
     """Finds passages by their words."""
-    read = read_options("bm25", config, WordOptions)
+    options = read_options("bm25", config, WordOptions)
 
     def create_memory() -> IndexMemory:
         vocabulary = Vocabulary()
         return IndexMemory(
-            Indexer(vocabulary=vocabulary, formula=Bm25(read.k1, read.b)),
+            Indexer(vocabulary=vocabulary, formula=Bm25(options.k1, options.b)),
             PassageSearch(
                 vocabulary=vocabulary,
                 weight=1.0,
-                k=read.k,
-                quotes=read.quotes,
-                threshold=read.threshold,
+                k=options.k,
+                quotes=options.quotes,
+                threshold=options.threshold,
             ),
         )
 
-    return _build_system("bm25", read, _WORD_LIBRARIES, create_memory)
+    return _build_system("bm25", options, _WORD_LIBRARIES, create_memory)
 
 
 def build_vector(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
     """Finds passages by their meaning."""
     served = open_served_models(endpoint)
-    read = read_options("vector", config, VectorOptions).resolve(
-        is_measured=not (served and served.has_embedder)
+    options = read_options("vector", config, VectorOptions).resolve(
+        is_measured=not served.has_embedder
     )
     reader = PassageSearch(
         vocabulary=None,
         weight=0.0,
-        score_passages=served.score if served and served.has_reranker else None,
-        embed_question=served.embed_question if served and served.has_embedder else None,
-        k=read.k,
-        quotes=read.quotes,
-        threshold=read.threshold or 0.0,
+        score_passages=served.passage_scorer,
+        embed_question=served.question_embedder,
+        k=options.k,
+        quotes=options.quotes,
+        threshold=options.threshold or 0.0,
     )
-    embedder = served.embed if served and served.has_embedder else embed
     return _build_system(
         "vector",
-        read,
+        options,
         _VECTOR_LIBRARIES,
-        lambda: IndexMemory(Indexer(embed=embedder), reader, in_thread=served is not None),
-        is_served=served is not None,
+        lambda: IndexMemory(Indexer(embed=served.embedder), reader, in_thread=served.is_used),
+        is_served=served.is_used,
     )
 
 
@@ -262,27 +260,27 @@ def build_hybrid(config: Mapping[str, object], *, endpoint: str | None = None) -
 
 def build_recency(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
     """The hybrid system over the last days only."""
-    read = read_options("recency", config, RecencyOptions)
-    return _build_hybrid_system("recency", read, endpoint, read.days)
+    options = read_options("recency", config, RecencyOptions)
+    return _build_hybrid_system("recency", options, endpoint, options.days)
 
 
 def _build_hybrid_system(
     name: str, options: HybridOptions, endpoint: str | None, days: int | None = None
 ) -> MemorySystem:
     served = open_served_models(endpoint)
-    read = options.resolve(is_measured=not (served and served.has_embedder))
+    resolved = options.resolve(is_measured=not served.has_embedder)
     return _build_system(
         name,
-        read,
-        _list_libraries(read),
-        lambda: _create_hybrid_memory(read, served, days),
-        is_served=served is not None,
+        resolved,
+        _list_libraries(resolved),
+        lambda: _create_hybrid_memory(resolved, served, days),
+        is_served=served.is_used,
     )
 
 
 def build_full_context(config: Mapping[str, object]) -> MemorySystem:
     """Reads everything for every question, and weighs all words the same."""
-    read = read_options("full-context", config, FullContextOptions)
+    options = read_options("full-context", config, FullContextOptions)
 
     def create_memory() -> IndexMemory:
         vocabulary = Vocabulary()
@@ -290,13 +288,13 @@ def build_full_context(config: Mapping[str, object]) -> MemorySystem:
             Indexer(vocabulary=vocabulary),
             FullContextAnswerer(
                 vocabulary=vocabulary,
-                budget=read.budget,
-                quotes=read.quotes,
-                threshold=read.threshold,
+                budget=options.budget,
+                quotes=options.quotes,
+                threshold=options.threshold,
             ),
         )
 
-    return _build_system("full-context", read, _WORD_LIBRARIES, create_memory)
+    return _build_system("full-context", options, _WORD_LIBRARIES, create_memory)
 
 
 def build_oracle(config: Mapping[str, object]) -> MemorySystem:
@@ -347,54 +345,51 @@ class GoldPassageSystem(IndexSystem):
 
 
 def _create_hybrid_memory(
-    read: HybridOptions, served: ServedModels | None = None, window: int | None = None
+    options: HybridOptions, served: ServedModels, window: int | None
 ) -> IndexMemory:
-    vocabulary = Vocabulary() if read.keyword else None
-    is_reranked = served is not None and served.has_reranker
-    lexicon = WordVectorTable() if read.rerank and not is_reranked else None
-    is_embedded = served is not None and served.has_embedder
-    embedder = served.embed if served is not None and is_embedded else embed
+    vocabulary = Vocabulary() if options.keyword else None
+    lexicon = WordVectorTable() if options.rerank and not served.has_reranker else None
     return IndexMemory(
         Indexer(
             vocabulary=vocabulary,
-            formula=Bm25(read.k1, read.b),
-            embed=embedder if read.vector else None,
+            formula=Bm25(options.k1, options.b),
+            embed=served.embedder if options.vector else None,
             chunker=Chunker(
-                chunking=read.chunking,
-                window_chars=read.window_chars,
-                window_overlap=read.window_overlap,
+                chunking=options.chunking,
+                window_chars=options.window_chars,
+                window_overlap=options.window_overlap,
             ),
             lexicon=lexicon,
-            keeps_lowercase=read.lexical_boost > 0,
-            consolidation=read.consolidate,
+            keeps_lowercase=options.lexical_boost > 0,
+            consolidation=options.consolidate,
         ),
         PassageSearch(
             vocabulary=vocabulary,
-            weight=read.weight if read.keyword and read.vector else float(read.keyword),
-            fusion=read.fusion,
-            temporal_boost=read.temporal_boost,
-            lexical_boost=read.lexical_boost,
-            turn_boost=read.turn_boost,
-            session_boost=read.session_boost,
-            spread=read.spread,
+            weight=options.weight if options.keyword and options.vector else float(options.keyword),
+            fusion=options.fusion,
+            temporal_boost=options.temporal_boost,
+            lexical_boost=options.lexical_boost,
+            turn_boost=options.turn_boost,
+            session_boost=options.session_boost,
+            spread=options.spread,
             lexicon=lexicon,
-            score_passages=served.score if served is not None and is_reranked else None,
-            embed_question=served.embed_question if served is not None and is_embedded else None,
-            supports_by_words=is_embedded and read.keyword,
-            respects_sessions=read.respect_sessions,
-            neighbours=read.neighbours,
-            k=read.k,
-            quotes=read.quotes,
-            threshold=read.threshold or 0.0,
+            score_passages=served.passage_scorer,
+            embed_question=served.question_embedder,
+            supports_by_words=served.has_embedder and options.keyword,
+            respects_sessions=options.respect_sessions,
+            neighbours=options.neighbours,
+            k=options.k,
+            quotes=options.quotes,
+            threshold=options.threshold or 0.0,
         ),
         window=window,
-        in_thread=served is not None,
+        in_thread=served.is_used,
     )
 
 
-def _list_libraries(read: HybridOptions) -> tuple[str, ...]:
-    uses_vectors = read.vector or read.rerank or read.consolidate != "none"
-    uses_words = read.keyword or read.rerank
+def _list_libraries(options: HybridOptions) -> tuple[str, ...]:
+    uses_vectors = options.vector or options.rerank or options.consolidate != "none"
+    uses_words = options.keyword or options.rerank
     return (*(_WORD_LIBRARIES if uses_words else ()), *(_VECTOR_LIBRARIES if uses_vectors else ()))
 
 
@@ -404,19 +399,19 @@ def _answer_nothing(index: PassageIndex, question: Question) -> Answer:  # noqa:
 
 def _build_system(
     name: str,
-    read: Record,
+    options: Record,
     parts: tuple[str, ...],
-    opened: Callable[[], IndexMemory],
+    create_memory: Callable[[], IndexMemory],
     *,
     is_served: bool = False,
 ) -> IndexSystem:
     # A model behind an endpoint may keep it waiting, as no computation does.
-    card = _build_card(name, read, parts).replace(computes=not is_served)
-    return IndexSystem(card, lambda scenario: opened())  # noqa: ARG005
+    card = _build_card(name, options, parts).replace(computes=not is_served)
+    return IndexSystem(card, lambda scenario: create_memory())  # noqa: ARG005
 
 
-def _build_card(name: str, read: Record, parts: tuple[str, ...]) -> SystemCard:
-    settings: dict[str, object] = msgspec.to_builtins(read)
+def _build_card(name: str, options: Record, parts: tuple[str, ...]) -> SystemCard:
+    settings: dict[str, object] = msgspec.to_builtins(options)
     if parts:
         settings["parts"] = {part: get_part_version(part) for part in sorted(set(parts))}
     return SystemCard(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recall_bench.systems.builtin.passage_index import PassageIndex
-    from recall_bench.systems.builtin.served_models import PassageScorer
+    from recall_bench.systems.builtin.served_models import PassageScorer, QuestionEmbedder
 
 
 def score_exact_words(index: PassageIndex, question: str) -> NDArray[np.float32]:
@@ -95,7 +95,7 @@ class PassageSearch:
     """If given, the best candidates are ranked again, word by word."""
     score_passages: PassageScorer | None = None
     """If given, the best candidates are ranked again by a model, and by nothing else."""
-    embed_question: Callable[[str], NDArray[np.float32]] | None = None
+    embed_question: QuestionEmbedder | None = None
     """Makes the vector of a question; None for the built-in word vectors."""
     supports_by_words: bool = False
     """Whether words alone say how well a passage fits: models scale vectors differently."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone
 from recall_bench.models.embedders import normalise_vectors
+from recall_bench.models.static_embedding import embed
 from recall_bench.systems.endpoint.endpoint_client import (
     ModelUnavailable,
     request_embeddings,
@@ -20,25 +21,49 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from recall_bench.systems.builtin.passage_index import TextEmbedder
+
 PassageScorer = Callable[[str, Sequence[str]], Sequence[float]]
 """Scores passages beside a question."""
+QuestionEmbedder = Callable[[str], "NDArray[np.float32]"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedModels:
     """Which models of an endpoint a built-in uses, and the calls to them."""
 
-    endpoint: str
-    dimensions: int | None
-    """The length of the endpoint's vectors; None if its embedder is the built-in one."""
-    has_reranker: bool
+    endpoint: str = ""
+    """Its address; empty if the built-in uses none of its models."""
+    dimensions: int | None = None
+    """The length of the endpoint's vectors; None if the built-in ones are used."""
+    has_reranker: bool = False
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a model of the endpoint is used."""
+        return bool(self.endpoint)
 
     @property
     def has_embedder(self) -> bool:
         """Whether vectors come from the endpoint."""
         return self.dimensions is not None
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    @property
+    def embedder(self) -> TextEmbedder:
+        """The endpoint's embedder, or else the built-in one."""
+        return self._embed if self.has_embedder else embed
+
+    @property
+    def question_embedder(self) -> QuestionEmbedder | None:
+        """The endpoint's embedder for a question; None if it has none."""
+        return self._embed_question if self.has_embedder else None
+
+    @property
+    def passage_scorer(self) -> PassageScorer | None:
+        """The endpoint's reranker; None if it has none."""
+        return self._score if self.has_reranker else None
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """A unit vector per text."""
         import numpy as np
 
@@ -48,26 +73,26 @@ class ServedModels:
             found = request_embeddings(self.endpoint, texts)
         return normalise_vectors(np.asarray(found, np.float32))
 
-    def embed_question(self, text: str) -> NDArray[np.float32]:
+    def _embed_question(self, text: str) -> NDArray[np.float32]:
         """The vector of a question; the endpoint remembers those that it made."""
-        vector: NDArray[np.float32] = self.embed([text])[0]
+        vector: NDArray[np.float32] = self._embed([text])[0]
         return vector
 
-    def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+    def _score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         """The reranker's score of each passage."""
         with _translate_faults("rank passages"):
             return request_scores(self.endpoint, question, texts)
 
 
-def open_served_models(endpoint: str | None) -> ServedModels | None:
-    """What a built-in uses of an endpoint; None if that is nothing."""
+def open_served_models(endpoint: str | None) -> ServedModels:
+    """What a built-in uses of an endpoint, which may be nothing."""
     if endpoint is None:
-        return None
+        return ServedModels()
     offered = ParentEndpoint(endpoint)
     is_built_in = offered.embedder == BUILT_IN_EMBEDDER
     has_reranker = offered.reranker is not None
     if is_built_in and not has_reranker:
-        return None
+        return ServedModels()
     return ServedModels(
         endpoint=endpoint,
         dimensions=None if is_built_in else offered.dimensions,
