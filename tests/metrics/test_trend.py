@@ -76,7 +76,7 @@ def test_a_prediction_beyond_what_is_possible_is_cut_and_says_so() -> None:
     assert near.low == 0.0
     assert far.is_clipped
     assert (far.value, far.low, far.high) == (0.0, 0.0, 0.0)
-    assert far.doubt == "more than 3 times the measured span"
+    assert far.doubt == "more than 3 times the measured span from its first day"
 
 
 def test_a_forecast_says_why_it_says_nothing() -> None:
@@ -90,11 +90,14 @@ def test_a_forecast_says_why_it_says_nothing() -> None:
     falling = [float(np.clip(4 - 0.004 * day, 0, 6)) for day in days]
     near, far = doubts(falling)
     assert near == "the line leaves what is possible"
-    assert far == "more than 3 times the measured span"
+    assert far == "more than 3 times the measured span from its first day"
     level = [3 + float(chance.normal(0, 0.1)) for _ in days]
     assert doubts(level)[0] is None
     noisy = [float(chance.choice([0, 6])) for _ in days[:20]]
-    assert doubts(noisy, days[:20:2] * 2)[0] == "more than 3 times the measured span"
+    assert (
+        doubts(noisy, days[:20:2] * 2)[0]
+        == "more than 3 times the measured span from its first day"
+    )
     wide = [float(chance.choice([0, 6])) for _ in range(20)]
     sizes = [float(day) for day in (0, 1000)] * 10
     assert doubts(wide, sizes)[0] == "the band spans more than 40 points of 100"

@@ -36,13 +36,14 @@ from recall_bench.metrics.bootstrap import (
 from recall_bench.metrics.estimate import Limits, check_limits
 
 FAR_DAYS: Final = (2000, 5000)
-"""The sizes that are predicted."""
+"""The sizes that are predicted: twice and five times the longest shipped story."""
 MAX_FORECAST_REACH: Final = 3
-"""A forecast reaches no further than this many times the measured span, from its first day on."""
+"""A forecast reaches at most this many times the measured span, counted from its first day."""
 MAX_FORECAST_SPAN: Final = 0.4
 """A forecast with a band wider than this share of the possible range says nothing."""
 
 _ROUNDING = 1e-12
+"""Sizes whose spread is a smaller part of their squares are the same but for rounding."""
 _SAME = 1e-9
 """Lines that differ by a smaller part of the possible range differ by rounding."""
 
@@ -132,7 +133,7 @@ def estimate_grouped_trend(
     check_limits(values, limits)
     measured = float(days.min()), float(days.max())
     lines = _draw_lines(values, days, groups, limits=limits, seed=seed, resamples=resamples)
-    slope, ends = lines.compute_figure(0.0, 1.0)
+    slope, ends = lines.estimate_slope()
     return Trend(
         intercept=_make_coefficient(*lines.predict(0.0)),
         slope=_make_coefficient(slope, ends),
@@ -144,67 +145,111 @@ def estimate_grouped_trend(
         questions=groups.questions,
         personas=groups.personas,
         trials=len(days),
-        is_agreed=ends is not None and lines.count_agreeing(0.0, 1.0) is not None,
+        is_agreed=ends is not None and lines.has_agreed_slope,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _LineSet:
+    """Lines by their height at the middle of the sizes and their slope."""
+
+    heights: Floats
+    slopes: Floats
+
+    def combine(self, height_weight: float, slope_weight: float) -> Floats:
+        """Compute a figure of each line."""
+        return height_weight * self.heights + slope_weight * self.slopes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _UnitLines:
+    """The lines of one resampled unit."""
+
+    resampled: _LineSet
+    clusters: int
+    left_out: _LineSet
+    """Without each cluster in turn."""
+    independent: int
+    """How many independent observations its clusters are if all agree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DrawnLines:
-    """The line and the lines of all resamples, by height at the middle of the sizes and slope.
+    """The line of all trials, and the lines of their resamples.
 
-    A figure of a line is a linear combination of its height and its slope.
+    A figure of a line is its height and its slope, each by a weight: the slope itself, or the
+    height at some day.
     """
 
     middle: float
+    """The mean size."""
     height: float
     slope: float
-    draws: tuple[tuple[Floats, Floats, int], ...]
-    """For each unit, the heights and slopes of the resamples, and the number of its clusters."""
-    without: tuple[tuple[int, Floats, Floats], ...]
-    """For each unit, the number of independent clusters where all of the unit agree, and heights
-    and slopes without each of them in turn. Questions come first."""
+    units: tuple[_UnitLines, ...]
+    """Questions come last."""
     values: Floats
-    away: Floats
-    """The distance of each trial from the middle."""
+    offsets: Floats
+    """How far the size of each trial is from the middle."""
     limits: Limits
+
+    @property
+    def has_agreed_slope(self) -> bool:
+        """Whether every question gives the same slope."""
+        return self._find_agreement(0.0, 1.0) is not None
+
+    def estimate_slope(self) -> tuple[float, Interval | None]:
+        """The change per day, with its interval."""
+        return self._estimate_figure(0.0, 1.0)
 
     def predict(self, day: float) -> tuple[float, Interval | None]:
         """Predict the value at a day, with its interval."""
-        return self.compute_figure(1.0, day - self.middle)
+        return self._estimate_figure(1.0, day - self.middle)
 
-    def compute_figure(self, level: float, tilt: float) -> tuple[float, Interval | None]:
+    def _estimate_figure(
+        self, height_weight: float, slope_weight: float
+    ) -> tuple[float, Interval | None]:
         """Compute a figure and its interval, widened where questions agree."""
-        value = level * self.height + tilt * self.slope
+        value = height_weight * self.height + slope_weight * self.slope
         ends = choose_wider(
-            compute_percentile(level * heights + tilt * slopes, clusters=clusters)
-            for heights, slopes, clusters in self.draws
+            compute_percentile(
+                unit.resampled.combine(height_weight, slope_weight), clusters=unit.clusters
+            )
+            for unit in self.units
         )
         if ends is None:
             return value, None
-        if (count := self.count_agreeing(level, tilt)) is not None:
-            low, high = self._bound_shift(level, tilt, count)
+        if (count := self._find_agreement(height_weight, slope_weight)) is not None:
+            low, high = self._bound_shift(height_weight, slope_weight, count)
             return value, (value + low, value + high)
-        for part in ((level, 0.0), (0.0, tilt)):
-            if any(part) and (count := self.count_agreeing(*part)) is not None:
+        # Where only the heights differ, or only the slopes, resamples vary in that part alone, and
+        # the band lacks what unnoticed questions could do to the other.
+        for part in ((height_weight, 0.0), (0.0, slope_weight)):
+            if any(part) and (count := self._find_agreement(*part)) is not None:
                 low, high = self._bound_shift(*part, count)
                 ends = ends[0] + low, ends[1] + high
         return value, ends
 
-    def count_agreeing(self, level: float, tilt: float) -> int | None:
-        """Count the templates, or else clusters, if all give the same figure; else None."""
-        value = level * self.height + tilt * self.slope
-        reach = abs(level) + abs(tilt) / float(np.ptp(self.away))
+    def _find_agreement(self, height_weight: float, slope_weight: float) -> int | None:
+        """How many independent observations agree, if all give the same figure; else None.
+
+        All give the same if no line without one of them has another figure.
+        """
+        value = height_weight * self.height + slope_weight * self.slope
+        reach = abs(height_weight) + abs(slope_weight) / float(np.ptp(self.offsets))
         close = _SAME * reach * (self.limits[1] - self.limits[0])
-        for count, heights, slopes in self.without:
-            others = level * heights + tilt * slopes
-            defined = others[np.isfinite(others)]
+        # Questions first: where they agree, so do all larger units.
+        for unit in reversed(self.units):
+            figures = unit.left_out.combine(height_weight, slope_weight)
+            defined = figures[np.isfinite(figures)]
             if len(defined) and np.abs(defined - value).max() <= close:
-                return count
+                return unit.independent
         return None
 
-    def _bound_shift(self, level: float, tilt: float, count: int) -> Interval:
+    def _bound_shift(self, height_weight: float, slope_weight: float, count: int) -> Interval:
         """Bound how far unnoticed different questions could move a figure down and up."""
-        weights = level / len(self.away) + tilt * self.away / float(self.away @ self.away)
+        weights = height_weight / len(self.offsets) + slope_weight * self.offsets / float(
+            self.offsets @ self.offsets
+        )
         least, most = (weights * (limit - self.values) for limit in self.limits)
         share = bound_unseen_share(count)
         return (
@@ -214,7 +259,7 @@ class _DrawnLines:
 
 
 def _draw_lines(
-    marks: Floats,
+    values: Floats,
     days: Floats | Ints,
     groups: TrialGroups,
     *,
@@ -224,35 +269,33 @@ def _draw_lines(
 ) -> _DrawnLines:
     sizes = np.asarray(days, np.float64)
     middle = float(sizes.mean())
-    # The sums of these columns determine a line. About a whole day they are whole numbers where
-    # sizes and marks are, and quick to resample.
+    # The sums of these columns determine a line. About a whole day they are integers where sizes
+    # and values are, so that sums are exact in any order and `resample` can take its faster way.
     origin = round(middle)
-    past = sizes - origin
-    columns = np.column_stack([np.ones(len(past)), past, past**2, marks, marks * past])
-    sums = {unit: groups.sum_columns(columns, unit) for unit in groups.units}
+    x = sizes - origin
+    columns = np.column_stack([np.ones(len(x)), x, x**2, values, values * x])
 
-    def fit_lines(found: Floats) -> tuple[Floats, Floats]:
-        return _fit_lines(_move_origin(found, middle - origin))
+    def fit_lines(sums: Floats) -> _LineSet:
+        return _fit_lines(_move_origin(sums, middle - origin))
 
-    height, slope = fit_lines(sums[groups.unit].sum(axis=0, keepdims=True))
-    drawn = {
-        unit: fit_lines(np.concatenate(list(resample(each, seed=seed, resamples=resamples))))
-        for unit, each in sums.items()
-    }
+    def fit_unit(unit: ResampledUnit) -> _UnitLines:
+        sums = groups.sum_columns(columns, unit)
+        totals = np.concatenate(list(resample(sums, seed=seed, resamples=resamples)))
+        return _UnitLines(
+            resampled=fit_lines(totals),
+            clusters=len(sums),
+            left_out=fit_lines(drop_each(sums)),
+            independent=groups.templates if unit is ResampledUnit.QUESTIONS else len(sums),
+        )
+
+    line = fit_lines(groups.sum_columns(columns, groups.unit).sum(axis=0, keepdims=True))
     return _DrawnLines(
         middle=middle,
-        height=float(height[0]),
-        slope=float(slope[0]),
-        draws=tuple((*drawn[unit], len(each)) for unit, each in sums.items()),
-        without=tuple(
-            (
-                groups.templates if unit is ResampledUnit.QUESTIONS else len(each),
-                *fit_lines(drop_each(each)),
-            )
-            for unit, each in reversed(sums.items())
-        ),
-        values=marks,
-        away=sizes - middle,
+        height=float(line.heights[0]),
+        slope=float(line.slopes[0]),
+        units=tuple(map(fit_unit, groups.units)),
+        values=values,
+        offsets=sizes - middle,
         limits=limits,
     )
 
@@ -271,13 +314,13 @@ def _move_origin(sums: Floats, distance: float) -> Floats:
     )
 
 
-def _fit_lines(sums: Floats) -> tuple[Floats, Floats]:
-    """Fit height at zero and slope for each row of sums; not finite where there is no line."""
+def _fit_lines(sums: Floats) -> _LineSet:
+    """Fit a line for each row of sums; not finite where there is none."""
     count, x, xx, y, xy = sums.T
     spread = count * xx - x * x
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = np.where(spread > _ROUNDING * count * xx, (count * xy - x * y) / spread, np.nan)
-        return (y - slope * x) / count, slope
+        return _LineSet((y - slope * x) / count, slope)
 
 
 def _make_coefficient(value: float, ends: Interval | None) -> Coefficient:
@@ -306,7 +349,7 @@ def _make_prediction(day: float, lines: _DrawnLines, *, measured: Interval) -> P
 def _find_doubt(value: float, ends: Interval | None, limits: Limits, reach: float) -> str | None:
     """Why a forecast says nothing, by the line as it is before it is clipped."""
     if reach > MAX_FORECAST_REACH:
-        return f"more than {MAX_FORECAST_REACH} times the measured span"
+        return f"more than {MAX_FORECAST_REACH} times the measured span from its first day"
     if ends is None:
         return "the line has no band"
     if not limits[0] <= value <= limits[1]:
