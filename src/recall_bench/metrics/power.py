@@ -22,7 +22,8 @@ POWER: Final = 0.8
 DISAGREEMENT: Final = 0.3
 """The assumed share of tests that only one of two versions passes."""
 
-_MOST = 10**9
+_MAX_QUESTIONS = 10**9
+"""The search for a number of questions gives up here."""
 _STEPS = 40
 _FAR = 5
 """Numbers of differing tests further from the mean, in standard deviations, are ignored."""
@@ -146,9 +147,9 @@ def find_sample_size(
     low, high = 1, 2
     while not is_enough(high):
         low, high = high, 2 * high
-        if high > _MOST:
+        if high > _MAX_QUESTIONS:
             raise UsageError(
-                f"a difference of {difference:g} takes more than {_MOST:,} questions; "
+                f"a difference of {difference:g} takes more than {_MAX_QUESTIONS:,} questions; "
                 "give a larger one"
             )
     while high - low > 1:

@@ -140,7 +140,7 @@ def _parse_names(value: object) -> tuple[str, ...] | None:
     return tuple(map(str, value)) if isinstance(value, list | tuple) else None
 
 
-_MOST = 10
+_MAX_NEAR_MISSES = 10
 """Most near misses listed."""
 
 
@@ -286,11 +286,11 @@ def _compute_share(
 def _compute_mean(
     rows: Sequence[ScoredTest], value: Callable[[ScoredTest], float | None]
 ) -> SelectionMean | None:
-    having = [(row, number) for row in rows if (number := value(row)) is not None]
-    if not having:
+    counted = [(row, number) for row in rows if (number := value(row)) is not None]
+    if not counted:
         return None
-    values = [number for _, number in having]
-    tests = [row.test for row, _ in having]
+    values = [number for _, number in counted]
+    tests = [row.test for row, _ in counted]
     found = estimate_mean(values, tests, ["suite"] * len(values))
     interval = None if found is None else found.interval
     return SelectionMean(value=fmean(values), of=len(values), interval=interval)
@@ -301,7 +301,9 @@ def _count_often(groups: Iterable[tuple[str, ...]]) -> tuple[MemoryGroup, ...]:
     ranked = sorted(counted.items(), key=lambda each: (-each[1], each[0]))
     least = 2 if any(len(names) > 1 for names in counted) else 1
     return tuple(
-        MemoryGroup(names=names, tests=count) for names, count in ranked[:_MOST] if count >= least
+        MemoryGroup(names=names, tests=count)
+        for names, count in ranked[:_MAX_NEAR_MISSES]
+        if count >= least
     )
 
 

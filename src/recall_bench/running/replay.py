@@ -40,7 +40,7 @@ from recall_bench.runs.run_folder import RunFolder
 from recall_bench.systems.readers import EXTRACTIVE, resolve_reader
 from recall_bench.systems.resolver import resolve_system
 
-ENOUGH: Final = 0.95
+MIN_SAME_MARKS: Final = 0.95
 """The share of equal marks from which a replay confirms a run: models do not always repeat."""
 
 
@@ -77,7 +77,7 @@ class Replay(ComputedRecord, frozen=True, kw_only=True):
     @property
     def is_confirmed(self) -> bool:
         """Whether nearly all marks were the same."""
-        return self.trials > 0 and self.same_marks >= ENOUGH * self.trials
+        return self.trials > 0 and self.same_marks >= MIN_SAME_MARKS * self.trials
 
 
 def choose_settings(plan: Plan, given: Mapping[str, Any]) -> Settings:
@@ -140,8 +140,8 @@ def replay_run(
             f"{folder.path}: only runs about personas can be replayed, and this one is imported or "
             "about a public dataset; run it again instead"
         )
-    chance = Random(seed)  # noqa: S311 - a choice of questions, not a secret
-    samples = {card.id: _draw_trials(folder, card.id, share, chance) for card in plan.scenarios}
+    rng = Random(seed)  # noqa: S311 - a choice of questions, not a secret
+    samples = {card.id: _draw_trials(folder, card.id, share, rng) for card in plan.scenarios}
     drawn = {name: sample for name, sample in samples.items() if sample is not None}
     if not drawn:
         raise UsageError(f"{folder.path}: holds no verdict of a judge, so nothing can be replayed")
@@ -153,7 +153,7 @@ def replay_run(
 
 
 def _draw_trials(
-    folder: RunFolder, scenario: str, share: float, chance: Random
+    folder: RunFolder, scenario: str, share: float, rng: Random
 ) -> ReplaySample | None:
     """Draw trials of one checkpoint and repeat; None if no judge decided any."""
     places: dict[tuple[str, int], list[TrialResult]] = {}
@@ -164,10 +164,10 @@ def _draw_trials(
             places.setdefault(place, []).append(result)
     if not places:
         return None
-    checkpoint, repeat = place = chance.choice(list(places))
-    there = places[place]
-    count = min(len(there), max(1, round(share * sum(map(len, places.values())))))
-    return ReplaySample(checkpoint, repeat, tuple(chance.sample(there, count)))
+    checkpoint, repeat = place = rng.choice(list(places))
+    results = places[place]
+    count = min(len(results), max(1, round(share * sum(map(len, places.values())))))
+    return ReplaySample(checkpoint, repeat, tuple(rng.sample(results, count)))
 
 
 async def _ask_again(

@@ -257,7 +257,7 @@ def count_recall(row: TrialRow) -> int | None:
 
 _Figure = Literal["recall", "made_up", "invented", "leaked"]
 
-_MOST: Final[Mapping[_Figure, int]] = {"recall": _RECALL_POINTS}
+_MAX_VALUES: Final[Mapping[_Figure, int]] = {"recall": _RECALL_POINTS}
 """The best value of a figure that is given in points, because whole numbers are quicker to resample
 than shares. The others are 0 or 1."""
 
@@ -429,13 +429,13 @@ class _ViewBuilder:
         ]
         means = iter(estimate_tallies(tallies, self._numbers, seed=self._seed))
         for _ in range(len(tallies) // len(figures)):
-            yield tuple(_scale_mean(next(means), _MOST.get(figure, 1)) for figure in figures)
+            yield tuple(_scale_mean(next(means), _MAX_VALUES.get(figure, 1)) for figure in figures)
 
     def _fit_line(self, samples: _TrialSamples, figure: _Figure) -> Trend | None:
         values = samples.figures[figure]
         is_known = ~np.isnan(values)
         days = samples.days[is_known]
-        most = _MOST.get(figure, 1)
+        most = _MAX_VALUES.get(figure, 1)
         found = estimate_grouped_trend(
             values[is_known],
             days,
@@ -453,7 +453,7 @@ def _tally_figure(samples: _TrialSamples, figure: _Figure, resamples: int) -> Ma
     values = samples.figures[figure]
     is_known = ~np.isnan(values)
     missing = 0 if figure == "leaked" else int(np.count_nonzero(samples.is_missing))
-    limits = (0.0, float(_MOST.get(figure, 1)))
+    limits = (0.0, float(_MAX_VALUES.get(figure, 1)))
     return MarkTally(samples.question[is_known], values[is_known], limits, resamples, missing)
 
 

@@ -219,8 +219,8 @@ def build_audit_set(scenario: Scenario, *, seed: int, per_class: int) -> tuple[A
 
 def find_missing_classes(items: Iterable[AuditItem]) -> tuple[AuditClass, ...]:
     """The classes without any item."""
-    there = {item.kind for item in items}
-    return tuple(kind for kind in AuditClass if kind not in there)
+    present = {item.kind for item in items}
+    return tuple(kind for kind in AuditClass if kind not in present)
 
 
 def _make_case(history: HistoryLookup, item: Item, chooser: SeededChoice) -> AuditCase:
