@@ -10,6 +10,7 @@ import msgspec
 
 from recall_bench.generate.life.question_evidence import EvidenceLinks
 from recall_bench.generate.life.question_wordings import read_wordings, reword_questions
+from recall_bench.generate.life.sentence_citations import SentenceCitations
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import (
     LifeEntities,
@@ -24,6 +25,7 @@ from recall_bench.generate.world.context import FillContext
 from recall_bench.generate.world.day_text import render_variant
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.generate.world.sources import AuthoredStory, WorldPersona
+from recall_bench.generate.written.rendering import render_edition
 from recall_bench.generate.written.sources import (
     SourcePlace,
     WrittenQuestion,
@@ -114,7 +116,9 @@ def play_life(sources: LifeSources, seed: int = 0, *, in_own_words: bool = True)
         days=days,
         questions=tuple(_place_questions(EvidenceLinks(play, days).complete(questions))),
     )
-    return LifeEdition(play, written)
+    citations = SentenceCitations(play, render_edition(written))
+    completed = citations.complete(question for _, question in written.questions)
+    return LifeEdition(play, replace(written, questions=tuple(_place_questions(completed))))
 
 
 def _place_questions(

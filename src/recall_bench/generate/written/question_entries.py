@@ -20,7 +20,7 @@ from recall_bench.generate.written.derivation import (
 )
 from recall_bench.generate.written.rendering import RenderedEdition, WrittenStatement
 from recall_bench.generate.written.slots import FactState, Slot, find_slots, parse_state
-from recall_bench.generate.written.sources import WrittenQuestion
+from recall_bench.generate.written.sources import SentenceCitation, WrittenDay, WrittenQuestion
 
 DERIVED = "{derived}"
 """Stands for what `derive` gives, in the answer and the atoms of a question."""
@@ -67,12 +67,7 @@ class EntryBuilder:
             return self._get_builder(question.language).build(number, question)
         derivation = parse_derivation(question.derive)
         derived = self._deriver.derive(derivation)
-        states = self._list_evidence(question, derived)
-        statements = [*self._list_statements(question, states)]
-        spans = sorted(
-            {self._find_sentence(each) for each in statements},
-            key=lambda span: (span.day, span.start),
-        )
+        spans = self._list_spans(question, derived)
         until = question.until if question.until is not None else derived.until
         if until is None and derivation.form == "secret" and question.kind != "forgotten":
             until = self._find_end_of_secrecy(derivation, question.session)
@@ -112,6 +107,18 @@ class EntryBuilder:
             "language": question.language,
             "derive": self._describe(derivation, derived),
         }
+
+    def list_spans(self, question: WrittenQuestion) -> list[EvidenceSpan]:
+        """The sentences that a question cites, in the order of the story."""
+        return self._list_spans(question, self._deriver.derive(parse_derivation(question.derive)))
+
+    def _list_spans(
+        self, question: WrittenQuestion, derived: AnswerFromFacts
+    ) -> list[EvidenceSpan]:
+        statements = self._list_statements(question, self._list_evidence(question, derived))
+        spans = {self._find_sentence(each) for each in statements}
+        spans.update(self._find_cited(each) for each in question.cites)
+        return sorted(spans, key=lambda span: (span.day, span.start))
 
     @cache  # noqa: B019 - a builder lives as long as its edition
     def _get_builder(self, language: str) -> "EntryBuilder":
@@ -188,13 +195,31 @@ class EntryBuilder:
         )
 
     def _find_sentence(self, statement: WrittenStatement) -> EvidenceSpan:
-        day = statement.day
-        if day not in self._sentences:
-            self._sentences[day] = locate_sentences(self._edition.texts[day])
-        for start, end in self._sentences[day]:
+        for start, end in self._locate_sentences(statement.day):
             if start <= statement.start and statement.end <= end:
-                return EvidenceSpan(day, statement.session, start, end)
+                return EvidenceSpan(statement.day, statement.session, start, end)
         raise UnderivableAnswer(f"{statement.state} crosses the end of a sentence")
+
+    def _find_cited(self, citation: SentenceCitation) -> EvidenceSpan:
+        """The one sentence of a day that begins as the citation says."""
+        day = WrittenDay(citation.day, "", self._edition.texts.get(citation.day, ""))
+        start_of = self._edition.fill(citation.text)
+        found = [
+            span
+            for span in self._locate_sentences(citation.day)
+            if day.text[slice(*span)].startswith(start_of)
+        ]
+        if len(found) != 1:
+            raise UnderivableAnswer(
+                f"{len(found)} sentences of day {citation.day} begin with “{start_of}”"
+            )
+        start, end = found[0]
+        return EvidenceSpan(citation.day, day.find_session(start) or PRINCIPAL, start, end)
+
+    def _locate_sentences(self, day: int) -> list[tuple[int, int]]:
+        if day not in self._sentences:
+            self._sentences[day] = locate_sentences(self._edition.texts.get(day, ""))
+        return self._sentences[day]
 
     def _find_day(self, day: int) -> int:
         """The last day with a file up to this one, else the first of all."""

@@ -82,6 +82,14 @@ class WrittenStory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     facts: dict[str, PlannedFact] = {}
 
 
+class SentenceCitation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A sentence of a day that a question rests on, though it states no value."""
+
+    day: int
+    text: str
+    """How the sentence begins, as far as it differs from the others of the day."""
+
+
 class WrittenQuestion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One entry of a questions file."""
 
@@ -96,6 +104,7 @@ class WrittenQuestion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     stale: list[str] | None = None
     distractors: list[str] = []
     needs: list[str] = []
+    cites: list[SentenceCitation] = []
     from_: int | None = msgspec.field(name="from", default=None)
     until: int | None = None
     session: str = "principal"
