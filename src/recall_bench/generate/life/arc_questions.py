@@ -301,7 +301,7 @@ class ArcQuestions:
                     derive=f"days {first.state} {mention.state}",
                     answer=f"{days} days.",
                     first=mention.day,
-                    needs=self._list_told_on(arc, mention),
+                    needs=(*self._list_told_on(arc, first), *self._list_told_on(arc, mention)),
                 )
                 yield from self._word(plan, arc, when.gap)
 

@@ -10,7 +10,9 @@ from recall_bench.generate.life.facts import StateMention
 from recall_bench.generate.life.names import list_placeholders
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.story_arcs import ArcProgress
+from recall_bench.generate.life.thread_names import find_named_day
 from recall_bench.generate.life.threads import LifeThread
+from recall_bench.generate.world.fact_values import format_month
 from recall_bench.generate.written.slots import FactState
 
 Name = frozenset[str]
@@ -26,6 +28,10 @@ class Matter:
     """What was stated of it."""
     others: tuple[StateMention, ...] = ()
     """What was stated of the threads that act on an entity."""
+    people: tuple[tuple[Name, StateMention], ...] = ()
+    """The people of a thread, each with the statement that says what their part is."""
+    dated: tuple[str, StateMention] | None = None
+    """The month that a thread is called by, with the statement of what came in it."""
     is_entity: bool = False
 
 
@@ -51,7 +57,12 @@ class Matters:
         acting: dict[str, list[StateMention]] = {}
         for thread in self._play.threads.threads:
             mentions = self._list_thread(thread)
-            yield Matter(tuple(self._name_thread(thread)), mentions)
+            yield Matter(
+                tuple(self._name_thread(thread)),
+                mentions,
+                people=tuple(self._list_people(thread)),
+                dated=self._find_dated(thread),
+            )
             for entity in thread.entities.values():
                 acting.setdefault(entity.key, []).extend(mentions)
         for arc in self._play.arcs.arcs:
@@ -79,15 +90,30 @@ class Matters:
         return (*arc.events.values(), *states)
 
     def _name_thread(self, thread: LifeThread) -> Iterator[Name]:
-        """What the names of a thread are made of: entities, people and facts."""
+        """What the names of a thread are made of beside people: entities and facts."""
         named = {each.name for way in thread.process.called for each in list_placeholders(way)}
         for name in sorted(named):
             if name in thread.entities:
                 yield self._name_entity(thread.entities[name])
-            elif name in thread.people:
-                yield collect_stems(thread.people[name])
             elif name in thread.facts and thread.facts[name].day is None:
                 yield collect_stems(thread.facts[name].text)
+
+    def _list_people(self, thread: LifeThread) -> Iterator[tuple[Name, StateMention]]:
+        for role, person in thread.people.items():
+            if role in thread.mentions:
+                yield collect_stems(person), thread.mentions[role]
+
+    def _find_dated(self, thread: LifeThread) -> tuple[str, StateMention] | None:
+        held, day = thread.process.held, find_named_day(thread)
+        if not thread.steps or day is None:
+            return None
+        month = format_month(self._play.calendar.dates.get_month(day))
+        if held in thread.facts:
+            mention = thread.mentions.get(held or "")
+        else:
+            mark = (thread.steps[held] if held else next(iter(thread.steps.values()))).mark
+            mention = self._facts[mark.key].states[mark.number - 1]
+        return None if mention is None else (month, mention)
 
     def _name_entity(self, entity: Entity) -> Name:
         """The words that no other entity is called by; all of them if there is none."""

@@ -199,7 +199,24 @@ class EvidenceLinks:
                 for name in matter.names:
                     found = self._find_name(question, rests, state, matter, name & asked)
                     question = _cite(question, found)
+                question = _cite(question, self._list_parts(question, matter, asked))
         return question
+
+    def _list_parts(
+        self, question: WrittenQuestion, matter: Matter, asked: frozenset[str]
+    ) -> list[StateMention]:
+        """What says the part of each person whom the question names, and what came in its month."""
+        cited = {*self._list_states(parse_derivation(question.derive)), *_list_needed(question)}
+        telling = [mention for name, mention in matter.people if name <= asked]
+        if matter.dated is not None and matter.dated[0] in question.ask:
+            telling.append(matter.dated[1])
+        return [
+            mention
+            for mention in telling
+            if mention.state not in cited
+            and self._may_cite(question, mention)
+            and self._holds(question, mention)
+        ]
 
     def _find_name(
         self,

@@ -17,6 +17,7 @@ from recall_bench.core.sentences import locate_sentences
 from recall_bench.core.text_values import collect_stems, collect_topics
 from recall_bench.generate.life.matters import Matters
 from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.written.derivation import parse_derivation
 from recall_bench.generate.written.question_entries import EntryBuilder
 from recall_bench.generate.written.rendering import RenderedEdition
 from recall_bench.generate.written.slots import FactState
@@ -24,6 +25,9 @@ from recall_bench.generate.written.sources import SentenceCitation, WrittenQuest
 
 _RARE = 25
 """A word of so few sentences singles out what is meant."""
+_COUNTING = collect_stems("many much long")
+_OF_ONE = frozenset("value latest as-of days date order yes no secret".split())
+"""The forms that ask about single statements: a tally is named by each of its members."""
 _FORGET = collect_stems("forget")
 
 
@@ -137,7 +141,11 @@ class SentenceCitations:
 
         One common word ("day", "customers") says nothing: two words do, or a rare one.
         """
-        missing = collect_topics(question.ask).difference(*(each.words for each in cited))
+        if parse_derivation(question.derive).form not in _OF_ONE:
+            return
+        missing = collect_topics(question.ask).difference(
+            _COUNTING, *(each.words for each in cited)
+        )
         known = [each for paragraph in paragraphs for each in paragraph if each not in cited]
         while known:
             best = max(known, key=lambda each: len(each.words & missing))

@@ -129,12 +129,17 @@ def _list_months(thread: LifeThread, dates: Dates) -> set[str]:
 
 def _find_month(thread: LifeThread, dates: Dates) -> str | None:
     """The month that people put to a thread: that of its start, or of what was planned."""
-    held = thread.process.held
-    day: int | None = thread.began
-    if held is not None:
-        step = thread.steps.get(held)
-        day = thread.facts[held].day if held in thread.facts else step.day if step else None
+    day = find_named_day(thread)
     return None if day is None else format_month(dates.get_month(day))
+
+
+def find_named_day(thread: LifeThread) -> int | None:
+    """The day whose month is put to a thread; None if what was planned did not come."""
+    held = thread.process.held
+    if held is None:
+        return thread.began
+    step = thread.steps.get(held)
+    return thread.facts[held].day if held in thread.facts else step.day if step else None
 
 
 def _is_told(thread: LifeThread, way: str, by: int) -> bool:
