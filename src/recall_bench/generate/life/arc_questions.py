@@ -1,5 +1,6 @@
 """Questions about the authored arcs: their facts, dates, order, and who may know."""
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 
@@ -22,6 +23,14 @@ _UNCLEAR = re.compile(r"\b(?:she|her|hers|he|him|his)\b")
 _HEAD = re.compile(r".+?(?= (?:of|that|in|about|with|over|for|from|on|to|who|between|behind)\b)|.+")
 """The noun of a name, without what follows it."""
 _LATEST = "Going by the latest word: {ask}"
+
+_SIDES = "Did {a} come before or after {b}?"
+_ORDERINGS = (
+    "Which came first, {a} or {b}?",
+    "What was earlier: {a}, or {b}?",
+    "Of {a} and {b}, which happened first?",
+    _SIDES,
+)
 
 Drafts = Iterator[QuestionDraft]
 
@@ -337,22 +346,28 @@ class ArcQuestions:
             for mention, phrase, _ in (one, other):
                 self._play.lives.book.facts[mention.state.key].about = phrase
             shown = self._maker.chance.shuffle([one, other])
+            told = " ".join(
+                (
+                    f"{one[1]} ({dates.format_day(one[0].day)}), then",
+                    f"{other[1]} ({dates.format_day(other[0].day)}).",
+                )
+            )
             plan = QuestionOutline(
                 kind="order",
                 category="temporal-reasoning",
                 derive=f"order {shown[0][0].state} {shown[1][0].state}",
-                answer=f"{one[1][:1].upper()}{one[1][1:]} ({dates.format_day(one[0].day)}), then "
-                f"{other[1]} ({dates.format_day(other[0].day)}).",
+                answer=f"{told[:1].upper()}{told[1:]}",
                 first=other[0].day,
                 atoms=(one[1], other[1]),
             )
-            wordings = [
-                "Which came first, {a} or {b}?",
-                "What was earlier: {a}, or {b}?",
-                "Of {a} and {b}, which happened first?",
-                "Did {a} come before or after {b}?",
-            ]
-            draft = self._maker.word(plan, wordings, {"a": shown[0][1], "b": shown[1][2]})
+            draft = self._maker.word(plan, _ORDERINGS, {"a": shown[0][1], "b": shown[1][2]})
+            if draft is not None and draft.template == _SIDES:
+                side = "Before" if shown[0] is one else "After"
+                draft = self._maker.make(
+                    dataclasses.replace(plan, answer=f"{side}: {told}"),
+                    draft.template,
+                    draft.question.ask,
+                )
             if draft is not None:
                 yield draft
 

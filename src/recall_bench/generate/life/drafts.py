@@ -52,6 +52,12 @@ NAMING_KINDS = ("comparison", "order")
 """The kinds whose questions name the answer among others."""
 
 
+def join_versions(shown: Sequence[str]) -> str:
+    """A history in one sentence; versions with commas inside are kept apart by semicolons."""
+    joint = "; then " if any(", " in each for each in shown) else ", then "
+    return f"First {joint.join(shown)}."
+
+
 def gives_away(ask: str, answer: str) -> bool:
     """Whether every word of the answer is in the question."""
     return set(list_words(answer)) <= set(list_words(ask))
@@ -187,6 +193,14 @@ class DraftMaker:
     def show(self, value: FactValue) -> str:
         """A value in an answer: a date with its year."""
         return self.dates.format_day(value.day) if value.day is not None else value.text
+
+    def name_winner(self, name: str, value: FactValue) -> str:
+        """What has the most or the least, with its value."""
+        shown = self.show(value)
+        if value.kind == "money":
+            return f"{name} ({shown})"
+        joint = "on" if value.day is not None else "at" if value.kind == "time" else "with"
+        return f"{name}, {joint} {shown}"
 
     def list_wrong(
         self, value: FactValue, others: Iterable[FactValue], right: Iterable[str] = ()

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import msgspec
 
+from recall_bench.generate.life.present_tense import StateEnds
 from recall_bench.generate.life.question_evidence import EvidenceLinks
 from recall_bench.generate.life.question_wordings import read_wordings, reword_questions
 from recall_bench.generate.life.sentence_citations import SentenceCitations
@@ -109,6 +110,7 @@ def play_life(sources: LifeSources, seed: int = 0, *, in_own_words: bool = True)
     questions = write_questions(play, days)
     if seed == 0 and in_own_words:
         questions = reword_questions(questions, read_wordings(sources.folder))
+    questions = StateEnds(play).limit(questions)
     written = WrittenSources(
         persona=renamed.persona,
         persona_file=renamed.persona_file,

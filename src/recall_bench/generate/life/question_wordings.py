@@ -2,8 +2,8 @@
 
 The names and dates of a story depend on its seed, so its questions are made from templates. Those
 of the story as authored can be worded one by one: `wordings.jsonl`, beside the sources, holds a
-line for each question that a person worded anew or found unsound. A line names the question that it
-replaces by a digest, so that it ends with that question.
+line for each question that a person worded anew or found unsound, or whose evidence needs a further
+sentence. A line names the question that it replaces by a digest, so that it ends with that question.
 """
 
 import hashlib
@@ -18,17 +18,18 @@ from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Malformed
 from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.record import Record
-from recall_bench.generate.written.sources import WrittenQuestion
+from recall_bench.generate.written.sources import SentenceCitation, WrittenQuestion
 
 WORDINGS_FILE = "wordings.jsonl"
 
 
 class QuestionWording(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of the file: a wording, or why the question is not asked."""
+    """One line of the file: a wording, sentences to cite, or why the question is not asked."""
 
     of: str
     ask: str | None = None
     drop: str | None = None
+    cite: tuple[SentenceCitation, ...] = ()
 
 
 def compute_question_key(question: WrittenQuestion) -> str:
@@ -46,8 +47,9 @@ def read_wordings(folder: Path) -> dict[str, QuestionWording]:
     for number, (_, line) in enumerate(read_lines(path), start=1):
         where = f"{WORDINGS_FILE}, line {number}"
         wording = decode_line(line, QuestionWording, where)
-        if (wording.ask is None) == (wording.drop is None):
-            raise Malformed(where, "a line has either ask or drop")
+        is_asked = wording.ask is not None or bool(wording.cite)
+        if is_asked == (wording.drop is not None):
+            raise Malformed(where, "a line has either ask, cite or both, or drop")
         if wording.of in found:
             raise Malformed(where, f"the question {wording.of} is worded twice; keep one")
         found[wording.of] = wording
@@ -69,13 +71,17 @@ def reword_questions(
     questions: Sequence[WrittenQuestion], wordings: Mapping[str, QuestionWording]
 ) -> list[WrittenQuestion]:
     """The questions in the words of the file; each keeps its number, whatever is left out."""
+    found = [(each, wordings.get(compute_question_key(each))) for each in questions]
     return [
-        msgspec.structs.replace(
-            question, ask=question.ask if wording is None else wording.ask or question.ask
-        )
-        for question in questions
-        if (wording := wordings.get(compute_question_key(question))) is None or wording.drop is None
+        question if wording is None else _reword(question, wording)
+        for question, wording in found
+        if wording is None or wording.drop is None
     ]
+
+
+def _reword(question: WrittenQuestion, wording: QuestionWording) -> WrittenQuestion:
+    cites = [*question.cites, *wording.cite]
+    return msgspec.structs.replace(question, ask=wording.ask or question.ask, cites=cites)
 
 
 def write_wordings(folder: Path, wordings: Mapping[str, QuestionWording]) -> Path:

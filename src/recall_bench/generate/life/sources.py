@@ -260,6 +260,10 @@ class LifeProcess(_LifeRecord, frozen=True, kw_only=True):
     """Clauses that say how it began, such as "{finder} noticed the outage of {service}"."""
     held: str | None = None
     """The step or the date of something planned; its month is that of the names."""
+    since: str | None = None
+    """How a name puts its month where what is asked came in another one: "opened in {month}"."""
+    repeats: str | None = None
+    """The attribute whose changes outside threads are called the same: a name needs its month."""
 
 
 class TalkTopic(_LifeRecord, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from recall_bench.generate.life.drafts import (
     QuestionDraft,
     QuestionOutline,
     find_siblings,
+    join_versions,
     name_latest,
 )
 from recall_bench.generate.life.entities import Entity, ReasonMention
@@ -218,7 +219,7 @@ class StateQuestions:
                 derive=f"history {about.fact.key} @{mention.day}"
                 if len(held) == len(states)
                 else " ".join(["list", *(str(each.state) for each in held)]),
-                answer=f"First {', then '.join(shown)}.",
+                answer=join_versions(shown),
                 first=mention.day,
                 until=end,
                 # What was reported wrongly is no part of the history, but it has to be known.
@@ -386,7 +387,7 @@ class StateQuestions:
             derive=f"{form} {states[0].state} {states[1].state}",
             answer=self._maker.answer_with(
                 None,
-                {"value": f"{facts[best].about}, with {self._maker.show(states[best].value)}"},
+                {"value": self._maker.name_winner(facts[best].about, states[best].value)},
             ),
             first=day,
             until=None if end >= self._last else end,

@@ -16,6 +16,8 @@ _FRONT = re.compile(r"(?:the )?\w+(?:'s|s') |[A-Z][\w.-]*(?: [A-Z][\w.-]*){0,2}'
 
 _RELATIVE = re.compile(r"\b(?:that|which|who|whom|whose)\b")
 _LAST = 10**9
+_FIRST_AND_CHANGED = 2
+"""The states of an attribute that changed once."""
 
 
 class ThreadNames:
@@ -38,6 +40,13 @@ class ThreadNames:
                 self._choose(name, thread, plain, dated) for name in thread.called
             ]
         self._openings = self._find_openings(play, threads)
+        self._alike = Counter(_sort_words(name) for each in threads for name in set(each.called))
+        self._alike_dated = Counter(
+            _sort_words(put_month(name, month))
+            for each in threads
+            for name in set(each.called)
+            for month in _list_months(each, self._dates)
+        )
 
     def _choose(
         self, name: str, thread: LifeThread, plain: Counter[str], dated: Counter[str]
@@ -94,7 +103,30 @@ class ThreadNames:
         dated = [name for name in known if name not in thread.called]
         # With a month the shortest name says enough.
         best = [name for name in known if name in thread.called] + sorted(dated, key=len)[:1]
-        return self._chance.choose(best) if best else None
+        chosen = self._chance.choose(best) if best else None
+        return self._make_clear(thread, chosen, by) if chosen and is_dated else chosen
+
+    def _make_clear(self, thread: LifeThread, name: str, by: int) -> str:
+        """The name with a month where the same words mean another event too.
+
+        A month in which nothing of what is asked came is that of the start, and says so.
+        """
+        month = _find_month(thread, self._dates)
+        if month is None:
+            return name
+        if name in thread.called:
+            longer = put_month(name, month)
+            is_shared = self._alike[_sort_words(name)] > 1 or _is_repeated(thread)
+            if not is_shared or self._alike_dated[_sort_words(longer)] > 1:
+                return name
+            name = longer
+        since = thread.process.since
+        if since is None or format_month(self._dates.get_month(by)) == month:
+            return name
+        plain = name.replace(f"{month} ", "", 1)
+        if _RELATIVE.search(plain):
+            return name
+        return f"{plain} {since.replace('{month}', month)}"
 
     def find_first(self, thread: LifeThread) -> str | None:
         """The name of a thread by which its facts are known, without a month if there is one."""
@@ -112,6 +144,19 @@ class ThreadNames:
         start = bisect_left(self._openings, first, key=lambda entry: entry[0])
         end = bisect_right(self._openings, last, key=lambda entry: entry[0])
         return [(thread, clause) for _, thread, clause in self._openings[start:end]]
+
+
+def _sort_words(name: str) -> tuple[str, ...]:
+    """The words of a name in one order: "between A and B" is "between B and A"."""
+    return tuple(sorted(name.split()))
+
+
+def _is_repeated(thread: LifeThread) -> bool:
+    """Whether what the thread brings about came at other times too, outside threads of its kind."""
+    role, _, attribute = (thread.process.repeats or "").partition(".")
+    entity = thread.entities.get(role)
+    fact = entity.facts.get(attribute) if entity is not None else None
+    return fact is not None and len(fact.states) > _FIRST_AND_CHANGED
 
 
 def put_month(name: str, month: str) -> str:

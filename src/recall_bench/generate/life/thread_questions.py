@@ -444,9 +444,9 @@ class ThreadQuestions:
         if winner is None or None in names:
             return None, [], None
         others = [name for name in names if name is not None and name != winner]
-        shown = self._maker.show(values[amounts.index(best)])
+        told = self._maker.name_winner(winner, values[amounts.index(best)])
         return (
-            f"{winner[:1].upper()}{winner[1:]}, with {shown}.",
+            f"{told[:1].upper()}{told[1:]}.",
             self._maker.chance.shuffle(others)[:3],
             part[amounts.index(best)][0],
         )

@@ -138,7 +138,8 @@ def accept_replies(
         faults += [Malformed(reply.id, f"“{reply.ask}”: {each}") for each in found]
         if not found:
             asked.add((question.session, reply.ask.casefold()))
-            taken[key] = QuestionWording(of=key, ask=reply.ask)
+            cite = taken[key].cite if key in taken else ()
+            taken[key] = QuestionWording(of=key, ask=reply.ask, cite=cite)
     return taken, faults
 
 
