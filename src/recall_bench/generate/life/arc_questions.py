@@ -168,7 +168,7 @@ class ArcQuestions:
             if asker not in granted:
                 yield from self._refuse(arc, slot, mention, asker, last)
         for session in granted:
-            yield from self._ask_granted(arc, name, slot, mention, session)
+            yield from self._ask_granted(arc, name, slot, fact, session)
         if forgotten is not None:
             yield from self._ask_forgotten(arc, slot, mention, forgotten)
         yield from self._ask_partly(arc, slot, mention, last)
@@ -191,36 +191,39 @@ class ArcQuestions:
         yield from self._word(plan, arc, slot.ask)
 
     def _ask_granted(
-        self, arc: ArcProgress, name: str, slot: FactSlot, mention: StateMention, session: str
+        self, arc: ArcProgress, name: str, slot: FactSlot, fact: FactHistory, session: str
     ) -> Drafts:
-        """Refused before a room is let in, answered afterwards."""
+        """Refused before a room is let in, answered afterwards with what holds then."""
         day = arc.granted[name, session]
-        if day - 1 > mention.day:
-            yield from self._refuse(arc, slot, mention, session, day - 1)
+        first, mention = fact.states[0], fact.find_at(day) or fact.states[0]
+        if day - 1 > first.day:
+            yield from self._refuse(arc, slot, first, session, day - 1)
         revoked = arc.revoked.get((name, session))
+        ends = [revoked - 1 if revoked is not None else None, fact.find_end(mention)]
         plan = QuestionOutline(
             kind=_find_kind(name, slot),
             category=BOUNDARY,
             derive=f"value {mention.state}",
             answer=self._answer(arc, slot, mention),
             first=day,
-            until=revoked - 1 if revoked is not None else None,
+            until=min((end for end in ends if end is not None), default=None),
             session=session,
             is_rare=True,
         )
         yield from self._word(plan, arc, slot.ask)
         if revoked is not None:
-            yield from self._ask_revoked(arc, slot, mention, session, revoked)
+            yield from self._ask_revoked(arc, slot, fact, session, revoked)
 
     def _ask_revoked(
-        self, arc: ArcProgress, slot: FactSlot, mention: StateMention, session: str, day: int
+        self, arc: ArcProgress, slot: FactSlot, fact: FactHistory, session: str, day: int
     ) -> Drafts:
         """A room that knew, and may not be reminded any more."""
+        states = [str(each.state) for each in fact.states if each.day <= day]
         plan = QuestionOutline(
             kind="secret",
             category=BOUNDARY,
-            derive=f"secret {mention.state} @{day}",
-            answer=self._maker.refuse(mention.session),
+            derive=" ".join(["secret", *states, f"@{day}"]),
+            answer=self._maker.refuse(fact.states[0].session),
             first=day + 1,
             needs=_find_event(arc, day),
             session=session,

@@ -2,8 +2,8 @@
 
 The names and dates of a story depend on its seed, so its questions are made from templates. Those
 of the story as authored can be worded one by one: `wordings.jsonl`, beside the sources, holds a
-line for each question that a person worded anew or found unsound, or whose evidence needs a further
-sentence. A line names the question that it replaces by a digest, so that it ends with that question.
+line for each question that a person worded anew or found unsound, or whose evidence lacks a
+sentence. A line names the question that it replaces by a digest, so that it ends with it.
 """
 
 import hashlib
