@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.errors import Malformed
+from recall_bench.core.yaml12 import load_yaml
 from recall_bench.generate.life.build import build_life_folder
 from recall_bench.generate.life.edition import play_life
 from recall_bench.generate.life.sources import read_life
@@ -91,6 +93,36 @@ def test_wordings_are_asked_and_dropped_questions_are_not(
     assert [question.id for _, question in asked[:2]] == [first["id"], third["id"]]
 
 
+def test_a_line_cites_a_further_sentence(
+    sources: Path, requests: list[dict[str, Any]], reply: Reply, tmp_path: Path
+) -> None:
+    told = next(each for each in requests if each["kind"] == "single-fact" and each["evidence"])
+    reply({"id": told["id"], "ask": f"Please: {told['ask']}"})
+    line = json.loads((sources / "wordings.jsonl").read_text(encoding="utf-8"))
+    cite = {"day": 3, "text": "Tomasz Wilk leads the work"}
+
+    def build(**citation: object) -> str:
+        text = json.dumps(line | {"cite": [cite | citation]})
+        (sources / "wordings.jsonl").write_text(text + "\n", encoding="utf-8")
+        folder = build_life_folder(read_life(sources), tmp_path / str(len([*tmp_path.iterdir()])))
+        assert verify_world(folder, "arcs-200d.yaml").findings == ()
+        questions: Any = load_yaml(folder / "qa-200d" / "questions.yaml")
+        found = next(each for each in questions if each["id"] == told["id"])
+        day = (folder / "memories-200d" / "day-0003.md").read_text(encoding="utf-8")
+        return "|".join(
+            day[span["start"] : span["end"]] for span in found["evidence"] if span["day"] == 3
+        )
+
+    assert "Tomasz Wilk leads the work on the shed." in build()
+    with pytest.raises(Malformed, match="0 sentences of day 3 begin with “Nobody leads”"):
+        build(text="Nobody leads")
+    build()
+    reply({"id": told["id"], "ask": f"Please tell me: {told['ask']}"})
+    kept = json.loads((sources / "wordings.jsonl").read_text(encoding="utf-8"))
+    assert kept["cite"] == [cite]
+    assert kept["ask"].startswith("Please tell me")
+
+
 def test_another_seed_is_asked_in_the_words_of_the_templates(
     sources: Path, requests: list[dict[str, Any]], reply: Reply
 ) -> None:
@@ -165,7 +197,7 @@ def test_a_wording_of_a_question_that_is_gone_is_found(invoke: Invoke, sources: 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"of": "0123456789ab"}', "either ask or drop"),
+        ('{"of": "0123456789ab"}', "either ask, cite or both, or drop"),
         ('{"of": "0123456789ab", "says": "x"}', "line 1"),
         ("[[[", "line 1"),
     ],

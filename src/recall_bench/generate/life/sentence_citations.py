@@ -23,8 +23,8 @@ from recall_bench.generate.written.rendering import RenderedEdition
 from recall_bench.generate.written.slots import FactState
 from recall_bench.generate.written.sources import SentenceCitation, WrittenQuestion
 
-_RARE = 25
-"""A word of so few sentences singles out what is meant."""
+_RARE_DAYS = 40
+"""A word of at most one sentence in so many days singles out what is meant."""
 _COUNTING = collect_stems("many much long")
 _OF_ONE = frozenset("value latest as-of days date order yes no secret".split())
 """The forms that ask about single statements: a tally is named by each of its members."""
@@ -163,7 +163,8 @@ class SentenceCitations:
         for text in self._edition.texts.values():
             for start, end in locate_sentences(text):
                 counts.update(collect_stems(text[start:end]))
-        return frozenset(word for word, count in counts.items() if count <= _RARE)
+        most = self._edition.sources.story.days // _RARE_DAYS
+        return frozenset(word for word, count in counts.items() if count <= most)
 
 
 def _find_nearest(

@@ -1,0 +1,305 @@
+"""Questions of a life edition mean one thing, hold while they are asked, and can be read."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recall_bench.generate.life.drafts import DraftMaker, join_versions
+from recall_bench.generate.life.edition import LifeEdition, play_life
+from recall_bench.generate.life.present_tense import StateEnds, is_present
+from recall_bench.generate.life.question_evidence import EvidenceLinks
+from recall_bench.generate.life.sentence_citations import SentenceCitations
+from recall_bench.generate.life.sources import read_life
+from recall_bench.generate.life.thread_names import ThreadNames
+from recall_bench.generate.life.threads import LifeThread
+from recall_bench.generate.world.fact_values import FactValue, format_month
+from recall_bench.generate.written.rendering import render_edition
+from recall_bench.generate.written.sources import WrittenQuestion
+
+SOURCES = Path(__file__).parent / "tool-library" / "life-200d"
+
+HIGHER = """      - day: 60
+        event: Higher
+        session: board
+        changes: [limit]
+        text: |
+          The board would now walk away from the shed at {limit}.
+"""
+
+Play = Callable[..., LifeEdition]
+
+
+@pytest.fixture(scope="module")
+def edition() -> LifeEdition:
+    return play_life(read_life(SOURCES))
+
+
+@pytest.fixture
+def play_changed(tmp_path: Path) -> Play:
+    """Play the library with other words in one of its files."""
+
+    def play(file: str, *changes: tuple[str, str]) -> LifeEdition:
+        folder = shutil.copytree(SOURCES.parent, tmp_path / "tool-library") / SOURCES.name
+        text = (folder / file).read_text(encoding="utf-8")
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (folder / file).write_text(text, encoding="utf-8")
+        return play_life(read_life(folder))
+
+    return play
+
+
+def ask(text: str, derive: str, *, first: int = 190, kind: str = "reason") -> WrittenQuestion:
+    return WrittenQuestion(
+        ask=text,
+        kind=kind,
+        category="factual-recall",
+        derive=derive,
+        answer="-",
+        difficulty="easy",
+        from_=first,
+    )
+
+
+def cite(edition: LifeEdition, question: WrittenQuestion) -> list[str]:
+    citations = SentenceCitations(edition.play, render_edition(edition.written))
+    return [each.text for each in citations.complete([question])[0].cites]
+
+
+def test_a_sentence_without_the_name_is_cited_with_the_one_that_has_it(
+    edition: LifeEdition,
+) -> None:
+    named = ask("What was the first budget of the shed?", "value arc-shed-cost.1")
+    unnamed = ask("What was the first budget?", "value arc-shed-cost.1")
+
+    assert cite(edition, named) == ["Tomasz Wilk leads the work on the shed."]
+    assert cite(edition, unnamed) == []
+
+
+def test_the_words_of_a_question_are_cited_from_the_same_paragraph(edition: LifeEdition) -> None:
+    dearer = ask("How far did the dearer timber move the budget?", "value arc-shed-cost.2")
+    tally = ask("How often did dearer timber move the budget?", "count arc-shed-cost.2")
+
+    assert cite(edition, dearer) == ["The timber was dearer than planned."]
+    assert cite(edition, tally) == []
+
+
+def test_the_request_to_forget_is_cited(play_changed: Play) -> None:
+    """The event is marked in the sentence that names the arc, which asks for nothing."""
+    edition = play_changed(
+        "../arcs-200d.yaml",
+        ("revokes: {limit: desk}\n        session: principal", "forgets: [limit]"),
+        ("          From today the desk", "          Of the shed, one thing. From today the desk"),
+        ("is not to be told any more where", "asked me to forget where"),
+        ('        heading: "The shed, quietly"', "        session: board\n        heading: X"),
+    )
+    forgotten = [each for _, each in edition.written.questions if each.kind == "forgotten"]
+
+    assert forgotten
+    for question in forgotten:
+        assert any("asked me to forget" in each.text for each in question.cites)
+
+
+def test_a_room_that_is_let_in_is_told_what_holds_then(play_changed: Play) -> None:
+    edition = play_changed(
+        "../arcs-200d.yaml",
+        ("is: $6,300", 'is: ["$6,300", "$7,700"]'),
+        ("      - day: 88\n", f"{HIGHER}      - day: 88\n"),
+    )
+    asked = [
+        each
+        for _, each in edition.written.questions
+        if each.session == "desk" and "arc-shed-limit" in each.derive
+    ]
+    answered = [each for each in asked if each.expects == "answer"]
+    shut_out = [each for each in asked if "@141" in each.derive]
+
+    assert [(each.derive, each.answer) for each in answered] == [
+        ("value arc-shed-limit.2", "$7,700.")
+    ]
+    assert [each.derive for each in shut_out] == ["secret arc-shed-limit.1 arc-shed-limit.2 @141"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("When does the exclusivity lapse?", True),
+        ("What's the date for the patch?", True),
+        ("By the latest word, from what date may it be bought back?", True),
+        ("It is late. Who is handling the report?", True),
+        ("How much does the crane company want?", True),
+        ("When did the exclusivity lapse?", False),
+        ("What prompted the question how many people can move money?", False),
+        ("Who agreed to do it?", False),
+        ("By when did we have to answer?", False),
+        ("What caused the fault that is in the log?", False),
+    ],
+)
+def test_the_present_tense_is_recognised(text: str, expected: bool) -> None:
+    assert is_present(text) is expected
+
+
+def find_ended(edition: LifeEdition) -> LifeThread:
+    return next(
+        each
+        for each in edition.play.threads.threads
+        if each.process.id == "repair" and each.ended and "fixed" in each.steps
+    )
+
+
+def test_the_present_tense_ends_with_what_it_asks_about(edition: LifeEdition) -> None:
+    thread = find_ended(edition)
+    finder = f"value {thread.mentions['finder'].state}"
+    ends = StateEnds(edition.play)
+    reason = next(
+        each
+        for each in edition.play.lives.reasons
+        if each.entity.facts[each.attribute].find_end(each.of) is not None
+    )
+
+    def limit(text: str, derive: str) -> int | None:
+        return ends.limit([ask(text, derive, first=thread.began)])[0].until
+
+    assert limit("Who is asking for the repair?", finder) == thread.ended
+    assert limit("Who asked for the repair?", finder) is None
+    why = ends.limit(
+        [ask("Why is it so?", f"value {reason.mention.state}", first=reason.mention.day)]
+    )
+    assert why[0].until == reason.entity.facts[reason.attribute].find_end(reason.of)
+
+
+def test_what_was_planned_is_asked_in_the_present_until_the_day(
+    edition: LifeEdition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mention = find_ended(edition).mentions["fault"]
+    fact = edition.play.lives.book.facts[mention.state.key]
+    monkeypatch.setattr(
+        fact,
+        "states",
+        [
+            type(mention)(
+                state=mention.state,
+                day=1,
+                session="desk",
+                value=FactValue("date", "9 May", day=130),
+            )
+        ],
+    )
+    ends = StateEnds(edition.play)
+    monkeypatch.setattr(ends, "_threads", {})
+    question = ask("When is the repair due?", f"value {mention.state}", first=100)
+
+    assert ends.limit([question])[0].until == 129
+
+
+def test_a_person_is_cited_with_their_part(edition: LifeEdition) -> None:
+    thread = find_ended(edition)
+    room, finder = thread.entities["room"].name, thread.people["finder"]
+    question = ask(
+        f"When was the repair in {room} that {finder} asked for finished?",
+        f"date {thread.steps['fixed'].mark}",
+    )
+    completed = EvidenceLinks(edition.play, edition.written.days).complete([question])[0]
+
+    assert str(thread.mentions["finder"].state) in completed.needs
+
+
+def test_what_came_in_the_month_of_a_name_is_cited(edition: LifeEdition) -> None:
+    thread = find_ended(edition)
+    month = format_month(edition.play.calendar.dates.get_month(thread.began))
+    mark = thread.steps["fixed"].mark
+    links = EvidenceLinks(edition.play, edition.written.days)
+
+    def list_needs(text: str) -> list[str]:
+        return links.complete([ask(text, f"yes {mark}", kind="single-fact")])[0].needs
+
+    first = str(next(iter(thread.steps.values())).mark)
+    assert first in list_needs(f"Was the {month} one finished?")
+    assert first not in list_needs("Was it finished?")
+
+
+def test_versions_with_commas_are_kept_apart_by_semicolons() -> None:
+    assert join_versions(["$1,200", "$900"]) == "First $1,200, then $900."
+    assert join_versions(["a, b", "c"]) == "First a, b; then c."
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (FactValue("time", "10:00"), "the call, at 10:00"),
+        (FactValue("money", "$90"), "the call ($90)"),
+        (FactValue("number", "9 seats"), "the call, with 9 seats"),
+        (FactValue("date", "9 May", day=2), "the call, on 2 January 2024"),
+    ],
+)
+def test_what_has_most_is_named_with_its_value(
+    edition: LifeEdition, value: FactValue, expected: str
+) -> None:
+    assert DraftMaker(edition.play).name_winner("the call", value) == expected
+
+
+def list_names(edition: LifeEdition, threads: list[LifeThread], by: int) -> list[str | None]:
+    names = ThreadNames(edition.play)
+    return [names.find(each, by) for each in threads]
+
+
+def test_two_orders_of_the_same_words_are_one_name(
+    edition: LifeEdition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dates = edition.play.calendar.dates
+    repairs = [
+        each for each in edition.play.threads.threads if each.process.id == "repair" and each.steps
+    ]
+    threads = [repairs[0], repairs[-1]]
+    months = [format_month(dates.get_month(each.began)) for each in threads]
+    for thread, name in zip(threads, ("A and B", "B and A"), strict=True):
+        monkeypatch.setattr(thread, "called", [f"the quarrel between {name}"])
+    later = threads[1].began
+
+    assert months[0] != months[1]
+    assert list_names(edition, threads, later) == [
+        f"the {months[0]} quarrel between A and B",
+        f"the {months[1]} quarrel between B and A",
+    ]
+    monkeypatch.setattr(threads[1], "called", ["the quarrel between B and C"])
+    assert list_names(edition, threads[:1], later) == ["the quarrel between A and B"]
+
+
+def test_what_comes_at_other_times_too_needs_its_month(play_changed: Play) -> None:
+    edition = play_changed(
+        "threads/all.yaml", ("- id: review\n", "- id: review\n  repeats: room.capacity\n")
+    )
+    reviews = [
+        each
+        for each in edition.play.threads.threads
+        if each.process.id == "review"
+        and each.steps
+        and len(each.entities["room"].facts["capacity"].states) > 2
+    ]
+    asked = [name for name in list_names(edition, reviews, 200) if name is not None]
+
+    assert asked
+    assert all("2024" in name for name in asked)
+
+
+def test_the_month_of_the_start_says_so_where_something_came_later(play_changed: Play) -> None:
+    edition = play_changed(
+        "threads/all.yaml", ("- id: repair\n", '- id: repair\n  since: "begun in {month}"\n')
+    )
+    repairs = [each for each in edition.play.threads.threads if each.process.id == "repair"]
+    late = [name for name in list_names(edition, repairs, 200) if name and "begun in" in name]
+    early = [
+        name
+        for thread in repairs
+        if thread.steps
+        for name in list_names(edition, [thread], thread.began)
+        if name is not None
+    ]
+
+    assert late
+    assert all(name.count("2024") == 1 for name in late)
+    assert early
+    assert not any("begun in" in name for name in early)
