@@ -24,7 +24,7 @@ from recall_bench.generate.written.slots import FactState
 from recall_bench.generate.written.sources import SentenceCitation, WrittenQuestion
 
 _RARE_DAYS = 40
-"""A word of at most one sentence in so many days singles out what is meant."""
+"""A word that at most one sentence in 40 days has singles out what is meant."""
 _COUNTING = collect_stems("many much long")
 _OF_ONE = frozenset("value latest as-of days date order yes no secret".split())
 """The forms that ask about single statements: a tally is named by each of its members."""
@@ -84,7 +84,7 @@ class SentenceCitations:
 
     def _read_paragraphs(self, day: int) -> Iterator[Paragraph]:
         text = self._edition.texts[day]
-        told = [
+        statements = [
             each
             for rendered in self._edition.days
             if rendered.day == day
@@ -97,7 +97,7 @@ class SentenceCitations:
                 yield tuple(block)
                 block = []
             reached = end
-            states = tuple(each.state for each in told if start <= each.start < end)
+            states = tuple(each.state for each in statements if start <= each.start < end)
             words = collect_stems(text[start:end])
             block.append(ParagraphSentence(day, start, text[start:end], words, states))
         if block:
@@ -179,9 +179,7 @@ def _find_nearest(
 def _list_requests(
     question: WrittenQuestion, paragraphs: Sequence[Paragraph]
 ) -> Iterator[ParagraphSentence]:
-    """The sentences that ask to forget; of a room that may not know any more, the whole event."""
-    if question.expects != "refuse":
-        return
-    if question.kind == "forgotten":
+    """The sentences of the cited paragraphs that ask to forget."""
+    if question.expects == "refuse" and question.kind == "forgotten":
         for paragraph in paragraphs:
             yield from (each for each in paragraph if each.words & _FORGET)
