@@ -1,5 +1,6 @@
 """Questions of a life edition mean one thing, hold while they are asked, and can be read."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -196,15 +197,25 @@ def test_what_was_planned_is_asked_in_the_present_until_the_day(
 
 
 def test_a_person_is_cited_with_their_part(edition: LifeEdition) -> None:
-    thread = find_ended(edition)
-    room, finder = thread.entities["room"].name, thread.people["finder"]
-    question = ask(
-        f"When was the repair in {room} that {finder} asked for finished?",
-        f"date {thread.steps['fixed'].mark}",
-    )
-    completed = EvidenceLinks(edition.play, edition.written.days).complete([question])[0]
+    """The bill names the fixer, but does not say who repaired it."""
+    texts = render_edition(edition.written).texts
+    billed = [
+        (each, each.people["fixer"], each.mentions["bill"])
+        for each in edition.play.threads.threads
+        if each.process.id == "repair" and "billed" in each.steps
+    ]
+    named = [
+        (thread, fixer, bill)
+        for thread, fixer, bill in billed
+        if re.search(f"{fixer} .*{re.escape(bill.value.text)}", texts[bill.day])
+    ]
+    links = EvidenceLinks(edition.play, edition.written.days)
 
-    assert str(thread.mentions["finder"].state) in completed.needs
+    assert named
+    for thread, fixer, bill in named:
+        question = ask(f"What was the bill of {fixer}?", f"value {bill.state}", first=200)
+        needs = links.complete([question])[0].needs
+        assert str(thread.mentions["fixer"].state) in needs
 
 
 def test_what_came_in_the_month_of_a_name_is_cited(edition: LifeEdition) -> None:
