@@ -104,6 +104,20 @@ def test_the_request_to_forget_is_cited(play_changed: Play) -> None:
         assert any("asked me to forget" in each.text for each in question.cites)
 
 
+def test_the_order_to_shut_a_room_out_is_cited_whole(play_changed: Play) -> None:
+    edition = play_changed(
+        "../arcs-200d.yaml",
+        ("From today the desk is", "The shed again. Counters have ears. From today the desk is"),
+    )
+    shut_out = [each for _, each in edition.written.questions if "@141" in each.derive]
+
+    assert shut_out
+    for question in shut_out:
+        cited = {each.text for each in question.cites}
+        # The order itself names the shed, and is cited for that.
+        assert {"The shed again.", "Counters have ears."} <= cited
+
+
 def test_a_room_that_is_let_in_is_told_what_holds_then(play_changed: Play) -> None:
     edition = play_changed(
         "../arcs-200d.yaml",

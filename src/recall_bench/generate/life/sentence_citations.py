@@ -179,7 +179,11 @@ def _find_nearest(
 def _list_requests(
     question: WrittenQuestion, paragraphs: Sequence[Paragraph]
 ) -> Iterator[ParagraphSentence]:
-    """The sentences of the cited paragraphs that ask to forget."""
-    if question.expects == "refuse" and question.kind == "forgotten":
+    """The sentences that ask to forget; of a room that may not know any more, the whole event."""
+    if question.kind == "forgotten":
         for paragraph in paragraphs:
             yield from (each for each in paragraph if each.words & _FORGET)
+    closed = parse_derivation(question.derive)
+    if closed.form == "secret" and closed.as_of is not None:
+        for paragraph in paragraphs:
+            yield from (each for each in paragraph if each.day == closed.as_of)
