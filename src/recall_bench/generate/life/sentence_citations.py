@@ -160,9 +160,10 @@ class SentenceCitations:
     def _rare(self) -> frozenset[str]:
         """The words of few sentences of the story."""
         counts: Counter[str] = Counter()
-        for text in self._edition.texts.values():
-            for start, end in locate_sentences(text):
-                counts.update(collect_stems(text[start:end]))
+        for day in self._edition.texts:
+            for paragraph in self._list_paragraphs(day):
+                for sentence in paragraph:
+                    counts.update(sentence.words)
         most = self._edition.sources.story.days // _RARE_DAYS
         return frozenset(word for word, count in counts.items() if count <= most)
 
