@@ -205,6 +205,9 @@ async def test_a_built_in_that_uses_no_embedder_refuses_one() -> None:
         chosen = Settings(adapter="bm25", system_embedder=f"openai:painted;{url};price=0/0")
         with pytest.raises(UsageError, match="bm25 uses no embedder and no reranker"):
             resolve_system(chosen)
+        # Before a model is loaded that nobody uses.
+        with pytest.raises(UsageError, match="bm25 uses no embedder and no reranker"):
+            resolve_system(replace(chosen, system_embedder="onnx:/nowhere"))
         system = resolve_system(replace(chosen, adapter="vector"))
         assert system.card.config["endpoint"] == {"embedder": f"openai:painted;{url}"}
         await system.close()

@@ -59,9 +59,23 @@ def _build_loop(settings: Settings) -> MemorySystem:
 
 
 def _resolve_memory(settings: Settings) -> MemorySystem:
+    if settings.system_embedder or settings.system_reranker:
+        _refuse_unused_models(settings.adapter)
     if settings.endpoint or settings.has_endpoint_models:
         return _add_endpoint(settings)
     return _build_system(settings)
+
+
+def _refuse_unused_models(name: str) -> None:
+    """Refuse an embedder or reranker, before it is loaded, for a system of ours that uses none."""
+    if name not in {each.name for each in user_code.list_plugins("systems")}:
+        return
+    factory = user_code.load_plugin("systems", name)
+    if factory.__module__.startswith("recall_bench.") and not _takes_endpoint(factory):
+        raise UsageError(
+            f"{name} uses no embedder and no reranker; leave --embedder and --reranker out, or "
+            "choose a system that uses them, such as --adapter hybrid"
+        )
 
 
 def _build_system(settings: Settings, endpoint: str | None = None) -> MemorySystem:
@@ -126,21 +140,12 @@ def _load_adapter(settings: Settings) -> MemorySystem:
     )
 
 
-_BUILT_INS = "recall_bench.systems.builtin."
-
-
 def _load_named_system(settings: Settings, endpoint: str | None) -> MemorySystem:
     factory = user_code.load_plugin("systems", settings.adapter)
     if endpoint is None and _wants_endpoint(factory):
         return _add_endpoint(settings)
     if endpoint is not None and _takes_endpoint(factory):
         return cast("MemorySystem", factory(settings.config, endpoint=endpoint))
-    has_models = settings.system_embedder or settings.system_reranker
-    if has_models and factory.__module__.startswith(_BUILT_INS):
-        raise UsageError(
-            f"{settings.adapter} uses no embedder and no reranker; leave --embedder and --reranker "
-            "out, or choose a system that uses them, such as --adapter hybrid"
-        )
     return cast("MemorySystem", factory(settings.config))
 
 
