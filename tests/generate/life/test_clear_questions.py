@@ -18,6 +18,7 @@ from recall_bench.generate.life.threads import LifeThread
 from recall_bench.generate.world.fact_values import FactValue, format_month
 from recall_bench.generate.written.rendering import render_edition
 from recall_bench.generate.written.sources import WrittenQuestion
+from tests.generate.life.sample_questions import ask
 
 SOURCES = Path(__file__).parent / "tool-library" / "life-200d"
 
@@ -51,18 +52,6 @@ def play_changed(tmp_path: Path) -> Play:
         return play_life(read_life(folder))
 
     return play
-
-
-def ask(text: str, derive: str, *, first: int = 190, kind: str = "reason") -> WrittenQuestion:
-    return WrittenQuestion(
-        ask=text,
-        kind=kind,
-        category="factual-recall",
-        derive=derive,
-        answer="-",
-        difficulty="easy",
-        from_=first,
-    )
 
 
 def cite(edition: LifeEdition, question: WrittenQuestion) -> list[str]:

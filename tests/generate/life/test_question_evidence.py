@@ -16,6 +16,7 @@ from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.written.question_entries import EntryBuilder
 from recall_bench.generate.written.rendering import render_edition
 from recall_bench.generate.written.sources import WrittenQuestion
+from tests.generate.life.sample_questions import ask
 
 SOURCES = Path(__file__).parent / "tool-library" / "life-200d"
 
@@ -89,18 +90,6 @@ def test_a_name_that_the_answer_leaves_out_is_in_the_evidence(
     assert ceiling.needs == ["arc-shed-at-d00.1"]
     assert contact.derive == "latest supplier-oxbow-fittings-contact.2"
     assert contact.needs == ["supplier-oxbow-fittings-contact.1"]
-
-
-def ask(text: str, derive: str, *, first: int) -> WrittenQuestion:
-    return WrittenQuestion(
-        ask=text,
-        kind="single-fact",
-        category="factual-recall",
-        derive=derive,
-        answer="-",
-        difficulty="easy",
-        from_=first,
-    )
 
 
 def complete(edition: LifeEdition, question: WrittenQuestion) -> list[str]:
