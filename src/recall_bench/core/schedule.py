@@ -7,6 +7,7 @@ The generator is mulberry32: 32-bit arithmetic, one word of state. It is seeded 
 every shuffle, so that an order depends on nothing but the seed and the list.
 """
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -42,13 +43,13 @@ def shuffle(things: Sequence[T], seed: int) -> list[T]:
 
 
 @lru_cache(maxsize=1024)
-def _shuffle_places(count: int, seed: int) -> tuple[int, ...]:
+def _shuffle_places(count: int, seed: int) -> "array[int]":
     """Shuffle the first whole numbers. Samples of hundreds of checkpoints are of few sizes."""
     order = list(range(count))
     for i, u in zip(range(count - 1, 0, -1), generate_numbers(seed), strict=False):
         j = int(u * (i + 1))
         order[i], order[j] = order[j], order[i]
-    return tuple(order)
+    return array("I", order)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,11 +138,17 @@ def _plan_each(
     categories = [item.truth.category for item in items]
     planned = [is_in_plan(category, plan) for category in categories]
     core: list[int] = []
+    # One object for each number, however many checkpoints hold it.
+    numbers = list(range(len(items)))
     for checkpoint in plan.checkpoints:
         recorded = () if imported is None else imported.get(checkpoint.label, ())
         also = frozenset(recorded)
         # An imported file may hold questions that were asked too early or too late.
-        eligible = [i for i, it in enumerate(items) if it.is_open(checkpoint.days) or i in also]
+        eligible = [
+            i
+            for i, item in zip(numbers, items, strict=True)
+            if item.is_open(checkpoint.days) or i in also
+        ]
         gated = [i for i in eligible if i in also or planned[i]]
         new = [i for i in gated if i not in seen]
         older = [i for i in gated if i in seen]
