@@ -98,7 +98,8 @@ def carried_out(system: str, spread: Sequence[str], *, repeats: int, scratch: Pa
     """Run the command once, in a new folder."""
     into = Path(tempfile.mkdtemp(dir=scratch)) / "run"
     command = [sys.executable, "-m", "recall_bench", "run", "--adapter", adapter(system, scratch)]
-    command += ["--lifecycle", "fresh", "--ranges", "every:1", "--repeats", str(repeats)]
+    command += ["--personas", "harbour-office", "--lifecycle", "fresh", "--ranges", "every:1"]
+    command += ["--repeats", str(repeats)]
     command += ["--no-heatmap-png", "--into", str(into), *spread]
     used, own, began = used_s(), time.process_time(), time.time()
     cpu_s = watched(command)
