@@ -19,12 +19,14 @@ PRODUCT_PYTHON ?= $(shell for python in $(PYTHON) /usr/bin/python3; do \
 	$$python -c 'from sqlite3 import Connection as c; c.enable_load_extension' 2>/dev/null \
 	&& echo $$python && break; done)
 
-.PHONY: help demo test browser lint format fuzz benchmarks package product products test-products clean \
+.PHONY: help demo test test-exhaustive browser lint format fuzz benchmarks package product products test-products clean \
 	audit lock soak
 
 help:
 	@echo "make demo        run the benchmark on half a year of two personas"
 	@echo "make test        lint, types and every test: what CI runs"
+	@echo "make test-exhaustive"
+	@echo "                 the same with all moments, seeds and rounds of the tests that repeat one thing"
 	@echo "make lint        lint, formatting and types alone"
 	@echo "make format      format the source"
 	@echo "make package     build what people install, and run it from an empty environment"
@@ -52,6 +54,9 @@ test: $(VENV)/.dev browser
 	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal || { [ $$? = 1 ] && \
 	  echo 'The tests that failed, once more and alone: those that pass now depend on the load.' && \
 	  $(BIN)/python -m pytest -v --maxfail 10 --last-failed --last-failed-no-failures none; }
+
+test-exhaustive:
+	RECALL_BENCH_EXHAUSTIVE=1 $(MAKE) test
 
 # The tests of the report page open it in Chromium: the one that is installed, or Debian's.
 browser:

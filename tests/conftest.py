@@ -3,15 +3,18 @@
 import gc
 import io
 import os
+import ssl
 import sys
 from asyncio import AbstractEventLoop
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from datetime import date
+from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
 from traceback import extract_tb
 from typing import Any
 
+import certifi
 import pytest
 from anyio._backends._asyncio import TestRunner
 from hypothesis import HealthCheck, settings
@@ -47,6 +50,23 @@ sketch_pictures()
 # Busy systems are asked again as often as ever, but a run need not wait seconds for each.
 RELEASED_PAUSES_S = retry.RETRY_PAUSES_S
 retry.RETRY_PAUSES_S = (0.05, 0.1, 0.2)
+
+_create_context = ssl.create_default_context
+
+
+@cache
+def _read_authorities(cafile: str) -> ssl.SSLContext:
+    return _create_context(cafile=cafile)
+
+
+def _share_context(*args: Any, **options: Any) -> ssl.SSLContext:
+    """Every HTTP client reads the certificates of all authorities: here they are read once."""
+    if not args and options == {"cafile": certifi.where()}:
+        return _read_authorities(options["cafile"])
+    return _create_context(*args, **options)
+
+
+ssl.create_default_context = _share_context
 
 # A busy machine is no fault of a test: the first text in a fresh clone builds tables for seconds.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
