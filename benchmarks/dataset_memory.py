@@ -3,8 +3,8 @@
     python benchmarks/dataset_memory.py                       all of them
     python benchmarks/dataset_memory.py beam-10m halumem-long
 
-Each file has the shape and the size of the largest release, and text of our own; the same one every
-time. The process that is measured is `recall-bench datasets show NAME --data …`, which loads every
+Each file has the structure and the size of the largest release, and generated text that is the same
+every time. The measured process is `recall-bench datasets show NAME --data …`, which loads every
 scenario and counts it. No loader may need 2 GiB.
 
 LongMemEval-V2's medium tier has one haystack of 115 million tokens for each of 422 questions; two
@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from engine import measured
+from engine import run_child
 
 LIMIT_MB = 2048
 TOKEN = 4
@@ -47,7 +47,7 @@ class Prose:
         self._chance = chance
 
     def write(self, size: int) -> str:
-        """So many characters, another stretch every time."""
+        """Text of this many characters, from another place every time."""
         begin = self._chance.randrange(len(self._text) // 2)
         piece = self._text[begin : begin + size]
         return (piece + self._text * (size // len(self._text) + 1))[:size]
@@ -179,19 +179,20 @@ def measure_all(names: list[str]) -> Iterator[str]:
     for name in names:
         with tempfile.TemporaryDirectory(prefix="dataset-memory-") as scratch:
             folder = Path(scratch)
-            # A child starts with the peak of its parent, so the text is written by another one.
+            # A child starts with the peak memory of its parent, so another child writes the text.
             subprocess.run([sys.executable, __file__, name, "--build", folder], check=True)
             size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
             command = [sys.executable, "-m", "recall_bench", "datasets", "show", name]
-            seconds, peak = measured([*command, "--data", str(folder)])
-            yield f"| {name} | {size:,.0f} | {peak:,.0f} | {seconds:.1f} |"
+            cost = run_child([*command, "--data", str(folder)])
+            peak = cost.megabytes
+            yield f"| {name} | {size:,.0f} | {peak:,.0f} | {cost.wall_s:.1f} |"
             assert peak < LIMIT_MB, f"{name} took {peak:.0f} MiB, more than {LIMIT_MB}"
 
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     words.add_argument("names", nargs="*", metavar="NAME", help=", ".join(LARGEST))
-    words.add_argument("--build", type=Path, help="Write the files of one dataset there, and end.")
+    words.add_argument("--build", type=Path, help="Write the files of one dataset there, and exit.")
     given = words.parse_args()
     if given.build is not None:
         LARGEST[given.names[0]](given.build, Prose())

@@ -1,13 +1,13 @@
-"""What a run costs beside the system and the judge: processor seconds and peak memory.
+"""What the harness itself costs in a run: processor seconds and peak memory.
 
     python benchmarks/engine.py [small] [large] [six]
 
 Each size is the whole command, `recall-bench run --adapter none --judge stub`, in a process
 of its own on a persona folder made for it: loading, checking, asking, grading, the durable
-journal and every result file, but no picture. The baseline, in the same minute on the same
-folder, is the plain way to write a harness: keep every record in memory, append each to a log
-that is opened and closed for it, and dump one JSON document at the end. Questions and references
-are sentences of the length that people write, so that a result takes about 1 kB, as in real runs.
+journal and every result file, but no picture. The baseline, in the same minute, is
+a minimal harness: it keeps every record in memory, appends each to a log that it opens and closes
+again, and dumps one JSON document at the end; it reads no folder and judges nothing. Questions and
+references are as long as real ones, so a result takes about 1 kB, as in real runs.
 """
 
 import json
@@ -28,7 +28,7 @@ WORDS = (
 
 @dataclass(frozen=True)
 class Size:
-    """One row: how much there is to do, and what the public harness needed for as much."""
+    """The size of one run, and what the public harness needed for it."""
 
     name: str
     personas: int
@@ -38,7 +38,7 @@ class Size:
     trials: int
     kilobytes_a_day: int
     public_harness: str
-    """Measured with results of a few words, and what is known of 1 kB a result."""
+    """Measured with results of a few words; a note where 1 kB a result is known to fail."""
 
 
 SIZES = (
@@ -54,12 +54,12 @@ QUESTION_CHARACTERS, REFERENCE_CHARACTERS = 120, 500
 
 
 def compose(chance: random.Random, characters: int) -> str:
-    """Text of about this length, in words of our own."""
+    """Random words of about this length."""
     return " ".join(chance.choices(WORDS, k=characters // 6))
 
 
-def askings(size: Size) -> list[int]:
-    """At how many checkpoints each question is due, so that the trials come out exactly."""
+def count_checkpoints(size: Size) -> list[int]:
+    """How many checkpoints ask each question; their sum is exactly the trials of a persona."""
     checkpoints = -(-size.days // size.step)
     total = size.trials // size.personas
     share = total / (size.questions * (checkpoints + 1) / 2)
@@ -77,7 +77,7 @@ def askings(size: Size) -> list[int]:
 
 
 def build(size: Size, data: Path) -> None:
-    """A persona folder of this size in the public format, with text of our own."""
+    """Write persona folders of this size in the public format, with generated text."""
     chance = random.Random(size.days)
     checkpoints = [
         min(day, size.days) for day in range(size.step, size.days + size.step, size.step)
@@ -100,7 +100,7 @@ def build(size: Size, data: Path) -> None:
             text = compose(chance, size.kilobytes_a_day * 960)
             (memories / f"day-{day:04}.md").write_text(f"# session: principal\n\n{text}.\n")
         rows = []
-        for index, times in enumerate(askings(size)):
+        for index, times in enumerate(count_checkpoints(size)):
             rows.append(
                 f"- id: {persona}-q{index:04}\n"
                 f"  question: What about {index}, {compose(chance, QUESTION_CHARACTERS)}?\n"
@@ -113,38 +113,32 @@ def build(size: Size, data: Path) -> None:
 
 @dataclass(frozen=True)
 class ChildCost:
-    """What a child process took."""
+    """Time and peak memory of a child process."""
 
     wall_s: float
     cpu_s: float
     megabytes: float
-    """Its peak."""
+    """Peak resident memory."""
 
 
 def run_child(command: list[str]) -> ChildCost:
-    """Run a program to its end; exit with what it printed if it fails."""
+    """Run a program to its end; print its errors and exit if it fails."""
     started = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert child.stderr is not None
-    complaint = child.stderr.read()
+    errors = child.stderr.read()
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
-        last = "\n".join(complaint.decode().splitlines()[-20:])
+        last = "\n".join(errors.decode().splitlines()[-20:])
         sys.exit(f"{' '.join(command)} ended with {child.returncode}:\n{last}")
     return ChildCost(
         time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
     )
 
 
-def measured(command: list[str]) -> tuple[float, float]:
-    """Seconds and peak megabytes of a child process."""
-    cost = run_child(command)
-    return cost.wall_s, cost.megabytes
-
-
-def plain_harness(trials: int, folder: Path) -> None:
-    """The baseline: every record in memory, one opened and closed append each, one dump."""
+def run_plain_harness(trials: int, folder: Path) -> None:
+    """The baseline: keep all records in memory, reopen the log for each, dump JSON at the end."""
     log, results = folder / "questions.jsonl", []
     chance = random.Random(trials)
     texts = [
@@ -179,7 +173,7 @@ def measure_size(size: Size) -> tuple[ChildCost, ChildCost]:
         command += ["--into", str(run), "--no-heatmap-png"]
         ours = run_child(command)
         asked = sum(1 for _ in (run / "questions.jsonl").open())
-        assert asked == size.trials, f"asked {asked}, meant {size.trials}"
+        assert asked == size.trials, f"asked {asked} trials, expected {size.trials}"
         plain = [sys.executable, __file__, "--baseline", str(size.trials), scratch]
         return ours, run_child(plain)
 
@@ -187,7 +181,7 @@ def measure_size(size: Size) -> tuple[ChildCost, ChildCost]:
 def main(wanted: list[str]) -> None:
     """Print a row for each size, or measure the baseline in this process."""
     if wanted[:1] == ["--baseline"]:
-        plain_harness(int(wanted[1]), Path(wanted[2]))
+        run_plain_harness(int(wanted[1]), Path(wanted[2]))
         return
     print(
         f"{'trials':>8}  {'recall-bench':>18}  {'plain harness':>18}  {'ratio':>6}  "
@@ -202,7 +196,7 @@ def main(wanted: list[str]) -> None:
             f"{plain.cpu_s:>7.1f} s {plain.megabytes:>5.0f} MB  "
             f"{ours.cpu_s / plain.cpu_s:>6.2f}  {size.public_harness}"
         )
-    print("* the public harness as measured elsewhere, on another machine; not from this run")
+    print("* the public harness was measured on another machine, not in this run")
 
 
 if __name__ == "__main__":

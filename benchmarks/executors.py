@@ -1,16 +1,16 @@
-"""What more workers bring: a waiting system on Ray, computing ones in processes.
+"""What more workers bring: a waiting system on Ray, computing systems in processes.
 
     python benchmarks/executors.py [waiting] [burning] [hybrid] [--repeats N] [--workers N]
 
-`waiting` takes 50 ms for every answer, as a service does: `--executor ray` with 16 workers beside
-the same with one. `burning` computes for 20 ms of every answer and `hybrid` is the built-in memory:
-`--executor processes` with two workers beside `local`, one process. Each row is the whole command
-`recall-bench run` on harbour-office with a memory for each of 30 checkpoints, in the same minutes:
-from the command to its last file, and the rate of answers in the middle half of them, when all
-workers are there and none has run out of work. Processor time is that of the command and of all
-processes it started, by what they are.
+`waiting` takes 50 ms for every answer, like a remote service: `--executor ray` with 16 workers is
+compared with one worker. `burning` computes for 20 ms for every answer and `hybrid` is the built-in
+memory: `--executor processes` with two workers is compared with `local`, one process. Each row is
+the whole command `recall-bench run` on harbour-office, a new memory for each of 30 checkpoints, in
+the same minutes. It shows the time of the whole command and the rate of answers in the middle half
+of them, when all workers have started and none has run out of work. Processor time covers the
+command and all processes that it started, by kind of process.
 
-The computing rows need two idle processors: `load` is how many of them others used meanwhile.
+The computing rows need two idle processors: `load` is how many processors other programs used.
 """
 
 import argparse
@@ -32,17 +32,17 @@ import asyncio
 
 
 class Waiting:
-    """Takes its time, as a service does, and knows nothing."""
+    """Sleeps before each answer, like a remote service, and knows nothing."""
 
     name = "waiting"
     version = "1"
     max_concurrency = 1
 
     def ingest_day(self, day, content, metadata):
-        """Forget it."""
+        """Store nothing."""
 
     async def query(self, question):
-        """Wait."""
+        """Sleep, then answer."""
         await asyncio.sleep(0.05)
         return "There is no record of it."
 '''
@@ -58,53 +58,58 @@ class Burning:
     max_concurrency = 1
 
     def ingest_day(self, day, content, metadata):
-        """Forget it."""
+        """Store nothing."""
 
     def query(self, question):
-        """Count, for as long."""
+        """Compute, then answer."""
         until = time.thread_time() + 0.02
         while time.thread_time() < until:
             sum(range(1000))
         return "There is no record of it."
 '''
-OWN = {
+ADAPTERS = {
     "waiting": WAITING,
-    # So slow that no two answers of a worker are told in one message.
+    # Slow enough that a worker never sends two answers in one message.
     "slow": WAITING.replace("0.05", "0.2"),
     "burning": BURNING,
 }
+PERSONA = "harbour-office"
 TICKS = os.sysconf("SC_CLK_TCK")
-LOOK_EVERY_S = 0.2
+POLL_S = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Took:
-    """One run of the command."""
+class RunMeasurement:
+    """Times and rates of one run of the command."""
 
     wall_s: float
     answers: int
     until_first_s: float
-    """From the command to the first answer,"""
+    """From the start of the command to the first answer."""
     until_last_s: float
-    """and to the last."""
+    """From the start of the command to the last answer."""
     rate: float
-    """Answers a second, in the middle half of them."""
+    """Answers a second in the middle half of them."""
     cpu_s: Counter[str]
+    """Processor seconds by kind of process."""
     load: float
-    """How many processors others used meanwhile."""
+    """How many processors other programs used meanwhile."""
 
 
-def carried_out(system: str, spread: Sequence[str], *, repeats: int, scratch: Path) -> Took:
+def measure_run(
+    system: str, options: Sequence[str], *, repeats: int, scratch: Path
+) -> RunMeasurement:
     """Run the command once, in a new folder."""
     into = Path(tempfile.mkdtemp(dir=scratch)) / "run"
-    command = [sys.executable, "-m", "recall_bench", "run", "--adapter", adapter(system, scratch)]
-    command += ["--personas", "harbour-office", "--lifecycle", "fresh", "--ranges", "every:1"]
+    adapter = prepare_adapter(system, scratch)
+    command = [sys.executable, "-m", "recall_bench", "run", "--adapter", adapter]
+    command += ["--personas", PERSONA, "--lifecycle", "fresh", "--ranges", "every:1"]
     command += ["--repeats", str(repeats)]
-    command += ["--no-heatmap-png", "--into", str(into), *spread]
-    used, own, began = used_s(), time.process_time(), time.time()
-    cpu_s = watched(command)
+    command += ["--no-heatmap-png", "--into", str(into), *options]
+    machine_s, own_s, began = read_machine_s(), time.process_time(), time.time()
+    cpu_s = run_and_poll(command)
     wall_s = time.time() - began
-    others_s = used_s() - used - (time.process_time() - own) - sum(cpu_s.values())
+    others_s = read_machine_s() - machine_s - (time.process_time() - own_s) - sum(cpu_s.values())
     at = sorted(
         event.at.timestamp()
         for event in read_events(into / "journal.jsonl")
@@ -112,7 +117,7 @@ def carried_out(system: str, spread: Sequence[str], *, repeats: int, scratch: Pa
     )
     quarter = len(at) // 4
     middle = at[quarter:-quarter]
-    return Took(
+    return RunMeasurement(
         wall_s=wall_s,
         answers=len(at),
         until_first_s=at[0] - began,
@@ -123,41 +128,41 @@ def carried_out(system: str, spread: Sequence[str], *, repeats: int, scratch: Pa
     )
 
 
-def adapter(system: str, scratch: Path) -> str:
-    """How the command names a system."""
-    if system not in OWN:
+def prepare_adapter(system: str, scratch: Path) -> str:
+    """The value of `--adapter` for a system; writes its file if it is one of ours."""
+    if system not in ADAPTERS:
         return system
     file = scratch / f"{system}.py"
-    file.write_text(OWN[system])
+    file.write_text(ADAPTERS[system])
     return str(file)
 
 
-def used_s() -> float:
-    """How many processor seconds this machine has used since it was started."""
+def read_machine_s() -> float:
+    """Processor seconds that this machine has used since it booted."""
     fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
     return (sum(map(int, fields)) - int(fields[3]) - int(fields[4])) / TICKS
 
 
-def watched(command: Sequence[str]) -> Counter[str]:
-    """Run a command to its end; the processor seconds of it and of all it started, by kind."""
+def run_and_poll(command: Sequence[str]) -> Counter[str]:
+    """Run a command to its end; the processor seconds of it and its descendants, by kind."""
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     seen: dict[int, tuple[str, float]] = {}
     while child.poll() is None:
-        for pid, (kind, seconds) in family(child.pid).items():
-            # One that has ended, and that nobody has asked how, has no name any more.
+        for pid, (kind, seconds) in list_processes(child.pid).items():
+            # A zombie has no command line any more: keep the kind that was read before.
             seen[pid] = (kind or seen.get(pid, ("other", 0.0))[0], seconds)
-        time.sleep(LOOK_EVERY_S)
+        time.sleep(POLL_S)
     if child.returncode:
-        complaint = child.stderr.read().decode() if child.stderr is not None else ""
-        sys.exit(f"{' '.join(command)} ended with {child.returncode}:\n{complaint}")
+        errors = child.stderr.read().decode() if child.stderr is not None else ""
+        sys.exit(f"{' '.join(command)} ended with {child.returncode}:\n{errors}")
     spent: Counter[str] = Counter()
     for kind, seconds in seen.values():
         spent[kind] += seconds  # type: ignore[assignment]
     return spent
 
 
-def family(root: int) -> dict[int, tuple[str, float]]:
-    """A process and its descendants: what each is, and its processor seconds so far."""
+def list_processes(root: int) -> dict[int, tuple[str, float]]:
+    """A process and its descendants: the kind and the processor seconds so far of each."""
     parents: dict[int, int] = {}
     seconds: dict[int, float] = {}
     for entry in Path("/proc").iterdir():
@@ -172,38 +177,38 @@ def family(root: int) -> dict[int, tuple[str, float]]:
     while generation := {pid for pid, parent in parents.items() if parent in generation}:
         found |= generation
     return {
-        pid: ("driver" if pid == root else kind_of(pid), seconds[pid])
+        pid: ("driver" if pid == root else find_kind(pid), seconds[pid])
         for pid in found
         if pid in seconds
     }
 
 
-def kind_of(pid: int) -> str:
-    """What a process of ours is; nothing if it is about to be gone."""
+def find_kind(pid: int) -> str:
+    """The kind of a descendant; empty if the process is about to end."""
     try:
         command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
     except OSError:
         return ""
     if not command:
         return ""
-    own = ("default_worker", "worker_process", "worker_template")
-    if command.startswith("ray::") or any(name in command for name in own):
+    programs = ("default_worker", "worker_process", "worker_template")
+    if command.startswith("ray::") or any(name in command for name in programs):
         return "workers"
     return "ray" if "ray" in command else "other"
 
 
-def compared(name: str, rows: Sequence[tuple[str, Took]]) -> None:
-    """Print each run beside the first."""
+def print_rows(name: str, rows: Sequence[tuple[str, RunMeasurement]]) -> None:
+    """Print each run and its ratio to the first."""
     (_, base), *_ = rows
     print(f"{name}: {base.answers:,} answers")
-    for label, took in rows:
-        each_ms = {kind: 1000 * spent / took.answers for kind, spent in took.cpu_s.items()}
+    for label, run in rows:
+        each_ms = {kind: 1000 * spent / run.answers for kind, spent in run.cpu_s.items()}
         cpu = ", ".join(f"{kind} {ms:.1f}" for kind, ms in sorted(each_ms.items()) if ms >= 0.05)
         print(
-            f"  {label:<22}{took.wall_s:>8.1f} s in all{took.rate:>9.1f} answers/s"
-            f"{took.until_first_s:>7.1f} s to the first"
-            f"{base.wall_s / took.wall_s:>7.2f} x in all{took.rate / base.rate:>7.2f} x the rate"
-            f"   load {took.load:.1f}; ms of processor an answer: {cpu}",
+            f"  {label:<22}{run.wall_s:>8.1f} s in all{run.rate:>9.1f} answers/s"
+            f"{run.until_first_s:>7.1f} s to the first"
+            f"{base.wall_s / run.wall_s:>7.2f} x in all{run.rate / base.rate:>7.2f} x the rate"
+            f"   load {run.load:.1f}; ms of processor an answer: {cpu}",
             flush=True,
         )
 
@@ -211,25 +216,30 @@ def compared(name: str, rows: Sequence[tuple[str, Took]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("which", nargs="*", choices=["waiting", "burning", "hybrid", []])
-    parser.add_argument("--repeats", type=int, help="Put every question so many times.")
-    parser.add_argument("--workers", type=int, default=16, help="Of the waiting system [16].")
+    parser.add_argument("--repeats", type=int, help="How often each question is asked.")
+    parser.add_argument(
+        "--workers", type=int, default=16, help="Workers of the waiting system [16]."
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         scratch = Path(place)
         for system in options.which or ("waiting", "burning", "hybrid"):
             if system == "waiting":
-                crews = {
+                options_by_label = {
                     f"ray, {workers} workers": f"--executor ray --workers {workers}"
                     for workers in (1, options.workers)
                 }
             else:
-                crews = {"local": "", "processes, 2 workers": "--executor processes --workers 2"}
+                options_by_label = {
+                    "local": "",
+                    "processes, 2 workers": "--executor processes --workers 2",
+                }
             repeats = options.repeats or (16 if system == "waiting" else 4)
             rows = [
-                (label, carried_out(system, spread.split(), repeats=repeats, scratch=scratch))
-                for label, spread in crews.items()
+                (label, measure_run(system, words.split(), repeats=repeats, scratch=scratch))
+                for label, words in options_by_label.items()
             ]
-            compared(system, rows)
+            print_rows(system, rows)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,18 @@
-"""Every built-in system on LoCoMo and on LongMemEval-oracle, between its floor and its ceiling.
+"""Every built-in system on LoCoMo and on LongMemEval-oracle, between floor and ceiling.
 
     python benchmarks/public_datasets.py --work FOLDER --locomo FILE --longmemeval FILE
     python benchmarks/public_datasets.py --work FOLDER --locomo FILE --only hybrid   again
     python benchmarks/public_datasets.py --work FOLDER --table docs/results/public-datasets.md
     python benchmarks/public_datasets.py --speed --locomo FILE
 
-What is found is measured for all systems, what is said for four of them: in the words they quote,
-by the offline judge. Figures are kept in FOLDER, so that a run that was cut goes on, and without a
-dataset nothing is run. `--table` puts the tables into a page, between its two marks.
+Retrieval is measured for all systems, answers for four of them: these quote the passages they found,
+and the offline judge grades them. Figures are stored in FOLDER, so an interrupted run can continue;
+without a dataset nothing is run. `--table` writes the tables into a page, between its two marks.
 
-`--speed` is the whole command, `recall-bench eval --dataset locomo --skip-qa --no-floors`, in
-processes of its own: cold, with nothing compiled and no cache of ours, and again. The baselines, in
-the same minute, are the same command for `bm25`, and a process that reads the file and does nothing
-but put every turn and every question into vectors once.
+`--speed` is the whole command, `recall-bench eval --dataset locomo --skip-qa --no-floors`, in new
+processes: cold, without bytecode and without our cache, and again. The baselines, in the same
+minute, are the same command for `bm25`, and a process that only reads the file and embeds every
+turn and every question once.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from pathlib import Path
 from statistics import fmean
 
 import msgspec
-from engine import measured
+from engine import run_child
 
 import recall_bench
 from recall_bench.metrics.estimate import Estimate, estimate_mean
@@ -52,13 +52,13 @@ THEIRS = ("hit@1", "hit@5", "hit@10", "recall_all@5", "recall_all@10", "ndcg_lme
 TOKEN_F1 = "locomo/official"
 BEGIN, END = "<!-- tables: made, not written -->", "<!-- end of tables -->"
 
-Found = dict[str, dict[str, float]]
-"""By figure and by question."""
+QuestionScores = dict[str, dict[str, float]]
+"""Scores by figure and question."""
 
 
 @dataclass(frozen=True)
-class Sitting:
-    """One dataset by one protocol, for some systems."""
+class DatasetEval:
+    """One dataset evaluated by one protocol, for some systems."""
 
     dataset: str
     protocol: str
@@ -70,16 +70,16 @@ class Sitting:
         return f"{self.dataset}-{self.protocol}{'-answers' if self.with_answers else ''}"
 
 
-LOCOMO = Sitting("locomo", "strict", SYSTEMS)
-LOCOMO_ANSWERS = Sitting("locomo", "strict", ANSWERING, with_answers=True)
-LONGMEMEVAL = Sitting("longmemeval-oracle", "strict", SYSTEMS)
-LONGMEMEVAL_OFFICIAL = Sitting("longmemeval-oracle", "official", SYSTEMS)
-LONGMEMEVAL_ANSWERS = Sitting("longmemeval-oracle", "strict", ANSWERING, with_answers=True)
-SITTINGS = (LOCOMO, LONGMEMEVAL, LONGMEMEVAL_OFFICIAL, LOCOMO_ANSWERS, LONGMEMEVAL_ANSWERS)
+LOCOMO = DatasetEval("locomo", "strict", SYSTEMS)
+LOCOMO_ANSWERS = DatasetEval("locomo", "strict", ANSWERING, with_answers=True)
+LONGMEMEVAL = DatasetEval("longmemeval-oracle", "strict", SYSTEMS)
+LONGMEMEVAL_OFFICIAL = DatasetEval("longmemeval-oracle", "official", SYSTEMS)
+LONGMEMEVAL_ANSWERS = DatasetEval("longmemeval-oracle", "strict", ANSWERING, with_answers=True)
+EVALS = (LOCOMO, LONGMEMEVAL, LONGMEMEVAL_OFFICIAL, LOCOMO_ANSWERS, LONGMEMEVAL_ANSWERS)
 
 
-class Kept(msgspec.Struct, kw_only=True):
-    """What one system got in one sitting, as far as the tables need it."""
+class SystemScores(msgspec.Struct, kw_only=True):
+    """What the tables show of one system in one evaluation."""
 
     system: str
     version: str
@@ -87,30 +87,36 @@ class Kept(msgspec.Struct, kw_only=True):
     failed: int
     groups: dict[str, dict[str, EvalEstimate]]
     abstention: AbstentionCounts | None
-    found: Found
+    found: QuestionScores
 
 
-def measure(sitting: Sitting, system: str, data: Path, work: Path, *, again: bool) -> Kept:
+def measure(
+    evaluation: DatasetEval, system: str, data: Path, work: Path, *, again: bool
+) -> SystemScores:
+    """Evaluate one system."""
     done = recall_bench.evaluate(
-        sitting.dataset,
+        evaluation.dataset,
         data=data,
         adapter=system,
-        protocol=sitting.protocol,
-        skip_qa=not sitting.with_answers,
+        protocol=evaluation.protocol,
+        skip_qa=not evaluation.with_answers,
         floors=False,
         top_k=TOP_K,
         rebuild=again,
-        into=work / "runs" / sitting.name / system,
+        into=work / "runs" / evaluation.name / system,
         reports=work / "reports" / system,
         heatmap_png=False,
     )
     if done.report is None or done.exit_code:
-        sys.exit(f"{sitting.name}, {system}: ended with {done.exit_code}; run the command again")
-    return kept_of(done.report, found_of(done.report) if sitting.protocol == "strict" else {})
+        sys.exit(f"{evaluation.name}, {system}: ended with {done.exit_code}; run the command again")
+    report = done.report
+    scores = score_questions(report) if evaluation.protocol == "strict" else {}
+    return extract_scores(report, scores)
 
 
-def kept_of(report: EvalReport, found: Found) -> Kept:
-    return Kept(
+def extract_scores(report: EvalReport, found: QuestionScores) -> SystemScores:
+    """The part of a report that the tables show."""
+    return SystemScores(
         system=report.system.name,
         version=report.system.version,
         code=report.code,
@@ -125,116 +131,125 @@ def kept_of(report: EvalReport, found: Found) -> Kept:
     )
 
 
-def found_of(report: EvalReport) -> Found:
-    """The figures that are paired, question by question, counted again from the hits."""
-    found: Found = {name: {} for name in PAIRED}
+def score_questions(report: EvalReport) -> QuestionScores:
+    """The paired figures of each question, computed again from the hits."""
+    found: QuestionScores = {name: {} for name in PAIRED}
     for question in report.questions:
         for name in PAIRED:
             level, _, measure = name.partition(" ")
             if gold := question.gold.get(level):
                 value = find_measure(measure, TOP_K).score(
-                    [*_delivered(question, level)], frozenset(gold)
+                    [*_list_passages(question, level)], frozenset(gold)
                 )
                 found[name][f"{question.scenario}/{question.item}"] = value
     for name, values in found.items():
-        told = next(each for each in report.groups if each.name == ALL).figures[name].mean
-        assert isclose(told, fmean(values.values())), f"{name}: the report says {told}"
+        mean = next(each for each in report.groups if each.name == ALL).figures[name].mean
+        assert isclose(mean, fmean(values.values())), f"{name}: the report says {mean}"
     return found
 
 
-def _delivered(question: ScoredQuestion, level: str) -> Iterator[RankedPassage]:
-    """By turns, a passage takes a place for each that it holds; its tokens do not matter here."""
+def _list_passages(question: ScoredQuestion, level: str) -> Iterator[RankedPassage]:
+    """The ranked turns or sessions; a passage of several turns takes a rank for each."""
     for hit in question.hits:
         units = (hit.turns or (hit.turn,)) if level == "turn" else (hit.session,)
-        yield from (RankedPassage(each, 0) for each in units)
+        yield from (RankedPassage(each, 0) for each in units)  # token counts are not used here
 
 
-def place(work: Path, sitting: Sitting, system: str) -> Path:
-    return work / "figures" / sitting.name / f"{system}.json"
+def get_path(work: Path, evaluation: DatasetEval, system: str) -> Path:
+    return work / "figures" / evaluation.name / f"{system}.json"
 
 
 def measure_all(given: argparse.Namespace) -> None:
+    """Evaluate every system that is requested or has no stored figures."""
     files = {"locomo": given.locomo, "longmemeval-oracle": given.longmemeval}
-    for sitting in SITTINGS:
-        data = files[sitting.dataset]
-        for system in sitting.systems if data is not None else ():
-            path = place(given.work, sitting, system)
+    for evaluation in EVALS:
+        data = files[evaluation.dataset]
+        for system in evaluation.systems if data is not None else ():
+            path = get_path(given.work, evaluation, system)
             is_wanted = system in given.only if given.only else not path.exists()
             if not is_wanted:
                 continue
-            print(f"{sitting.name}: {system}", file=sys.stderr, flush=True)
-            kept = measure(sitting, system, data, given.work, again=bool(given.only))
+            print(f"{evaluation.name}: {system}", file=sys.stderr, flush=True)
+            scores = measure(evaluation, system, data, given.work, again=bool(given.only))
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(msgspec.json.format(msgspec.json.encode(kept)))
+            path.write_bytes(msgspec.json.format(msgspec.json.encode(scores)))
 
 
-def rows_of(work: Path, sitting: Sitting) -> dict[str, Kept]:
-    """What is kept of a sitting, in the order of the systems."""
-    paths = {system: place(work, sitting, system) for system in sitting.systems}
+def load_rows(work: Path, evaluation: DatasetEval) -> dict[str, SystemScores]:
+    """The stored scores of an evaluation, in the order of the systems."""
+    paths = {system: get_path(work, evaluation, system) for system in evaluation.systems}
     return {
-        system: msgspec.json.decode(path.read_bytes(), type=Kept)
+        system: msgspec.json.decode(path.read_bytes(), type=SystemScores)
         for system, path in paths.items()
         if path.exists()
     }
 
 
-def warn_of_mixture(work: Path) -> None:
-    """Figures that one harness made and another did not are not for one table."""
-    rows = [row for sitting in SITTINGS for row in rows_of(work, sitting).values()]
+def warn_of_mixed_versions(work: Path) -> None:
+    """Warn if the figures come from several versions of the harness."""
+    rows = [row for evaluation in EVALS for row in load_rows(work, evaluation).values()]
     if len(codes := {code for row in rows for code in row.code}) > 1:
-        told = f"these figures are of {len(codes)} states of the harness"
-        print(f"note: {told}; empty {work} and measure again to publish them", file=sys.stderr)
+        problem = f"these figures come from {len(codes)} versions of the harness"
+        print(f"note: {problem}; empty {work} and measure again to publish them", file=sys.stderr)
 
 
-def tables(work: Path) -> Iterator[str]:
-    """Everything there is figures for, headings included."""
-    locomo, longmemeval = rows_of(work, LOCOMO), rows_of(work, LONGMEMEVAL)
-    official = rows_of(work, LONGMEMEVAL_OFFICIAL)
+def render_tables(work: Path) -> Iterator[str]:
+    """All tables that have figures, with headings."""
+    locomo, longmemeval = load_rows(work, LOCOMO), load_rows(work, LONGMEMEVAL)
+    official = load_rows(work, LONGMEMEVAL_OFFICIAL)
     if locomo:
         yield "### LoCoMo"
-        yield from found_table("turns, all questions that cite one", locomo, "turn", OURS)
-        yield from found_table("sessions, the same questions", locomo, "session", OURS)
+        yield from render_retrieval("turns, all questions that cite one", locomo, "turn", OURS)
+        yield from render_retrieval("sessions, the same questions", locomo, "session", OURS)
         for level in ("turn", "session"):
             what = f"{level}s, categories 1 to 4 alone"
-            yield from found_table(what, locomo, level, OURS, ANSWERABLE)
+            yield from render_retrieval(what, locomo, level, OURS, ANSWERABLE)
     if longmemeval:
         yield "### LongMemEval-oracle, strict"
-        yield from found_table("turns", longmemeval, "turn", OURS)
-        yield from found_table("sessions: saturated, see above", longmemeval, "session", OURS)
+        yield from render_retrieval("turns", longmemeval, "turn", OURS)
+        yield from render_retrieval("sessions: saturated, see above", longmemeval, "session", OURS)
     if official:
         yield "### LongMemEval-oracle, official"
-        yield from found_table("turns", official, "turn", THEIRS)
-        yield from found_table("sessions: saturated, see above", official, "session", THEIRS)
+        yield from render_retrieval("turns", official, "turn", THEIRS)
+        yield from render_retrieval("sessions: saturated, see above", official, "session", THEIRS)
     if any(WHOLE in rows for rows in (locomo, longmemeval)):
         yield "### The hybrid against its parts"
-        yield pairs_table({"LoCoMo": locomo, "LongMemEval-oracle": longmemeval})
-    for title, sitting in (("LoCoMo", LOCOMO_ANSWERS), ("LongMemEval-oracle", LONGMEMEVAL_ANSWERS)):
-        if rows := rows_of(work, sitting):
+        yield render_differences({"LoCoMo": locomo, "LongMemEval-oracle": longmemeval})
+    for title, evaluation in (
+        ("LoCoMo", LOCOMO_ANSWERS),
+        ("LongMemEval-oracle", LONGMEMEVAL_ANSWERS),
+    ):
+        if rows := load_rows(work, evaluation):
             yield f"### Answers: {title}"
-            yield answers_table(rows)
+            yield render_answers(rows)
 
 
-def found_table(
-    what: str, rows: Mapping[str, Kept], level: str, figures: Sequence[str], group: str = ALL
+def render_retrieval(
+    what: str,
+    rows: Mapping[str, SystemScores],
+    level: str,
+    figures: Sequence[str],
+    group: str = ALL,
 ) -> Iterator[str]:
-    """A row for each system, under what a blind draw gets and above the best possible."""
+    """A row for each system, between a blind draw and the best possible."""
     names = [f"{level} {each}" for each in figures]
-    held = {system: row.groups[group] for system, row in rows.items()}
-    first = next(iter(held.values()))
+    by_system = {system: row.groups[group] for system, row in rows.items()}
+    first = next(iter(by_system.values()))
     bounds = {
         "*blind draw, computed*": [first[name].chance for name in names],
         "*best possible*": [first[name].ceiling for name in names],
     }
     lines = [
-        [system, *(_estimate(found[name]) for name in names)] for system, found in held.items()
+        [system, *(_format_estimate(found[name]) for name in names)]
+        for system, found in by_system.items()
     ]
-    below, above = ([who, *map(_number, values)] for who, values in bounds.items())
+    below, above = ([label, *map(_format_number, values)] for label, values in bounds.items())
     yield f"What was found, {what} (n = {first[names[0]].counted:,}):"
-    yield _table(["system", *figures], [below, *lines, above])
+    yield _render(["system", *figures], [below, *lines, above])
 
 
-def pairs_table(datasets: Mapping[str, Mapping[str, Kept]]) -> str:
-    """The difference to the better of the parts, question by question."""
+def render_differences(datasets: Mapping[str, Mapping[str, SystemScores]]) -> str:
+    """The difference of the hybrid to the better of its parts, paired by question."""
     lines = []
     for dataset, rows in datasets.items():
         if not {WHOLE, *PARTS} <= rows.keys():
@@ -242,24 +257,26 @@ def pairs_table(datasets: Mapping[str, Mapping[str, Kept]]) -> str:
         for name in PAIRED:
             means = {each: rows[each].groups[ALL][name].mean for each in (WHOLE, *PARTS)}
             best = max(PARTS, key=means.__getitem__)
-            more = difference(rows[WHOLE].found[name], rows[best].found[name], dataset)
+            more = estimate_difference(rows[WHOLE].found[name], rows[best].found[name], dataset)
             lines.append(
                 [
                     f"{dataset}, {name}",
                     *(f"{mean:.3f}" for mean in means.values()),
                     best,
                     f"{more.value:+.3f}",
-                    _interval(more.interval, "+.3f"),
+                    _format_interval(more.interval, "+.3f"),
                     f"{more.trials:,} of {more.questions:,}",
                 ]
             )
     head = ["", WHOLE, *PARTS, "best part", f"{WHOLE} − best part", "95 % interval"]
-    return _table([*head, "questions of histories"], lines)
+    return _render([*head, "questions of histories"], lines)
 
 
-def difference(whole: Mapping[str, float], part: Mapping[str, float], dataset: str) -> Estimate:
-    """Questions are paired; conversations are drawn again, because theirs resemble each other."""
-    assert whole.keys() == part.keys(), "they were not asked the same questions"
+def estimate_difference(
+    whole: Mapping[str, float], part: Mapping[str, float], dataset: str
+) -> Estimate:
+    """The mean difference by question; resamples conversations, whose questions are alike."""
+    assert whole.keys() == part.keys(), "the two systems were not asked the same questions"
     conversations = [f"{dataset}/{name.rpartition('/')[0]}" for name in whole]
     values = [whole[name] - part[name] for name in whole]
     found = estimate_mean(values, list(whole), conversations, is_difference=True)
@@ -267,21 +284,21 @@ def difference(whole: Mapping[str, float], part: Mapping[str, float], dataset: s
     return found
 
 
-def answers_table(rows: Mapping[str, Kept]) -> str:
-    """What was said: judged, by token F1 where the dataset has it, and by abstaining."""
+def render_answers(rows: Mapping[str, SystemScores]) -> str:
+    """The answers: marks of the judge, token F1 where the dataset has it, and abstention."""
     has_f1 = all(TOKEN_F1 in row.groups[ALL] for row in rows.values())
     head = ["system", "judged right", "answerable", "unanswerable"]
     head += ["token F1 (official)", "answerable"] if has_f1 else []
     head += ["unanswerable: abstained", "answerable: abstained", "fell for the trap"]
     lines = []
     for system, row in rows.items():
-        judged = [_estimate(row.groups[group][JUDGED]) for group in GROUPS]
-        token_f1 = [_estimate(row.groups[group][TOKEN_F1]) for group in GROUPS[:2] if has_f1]
-        lines.append([system, *judged, *token_f1, *_abstained(row.abstention)])
-    return _table(head, lines)
+        judged = [_format_estimate(row.groups[group][JUDGED]) for group in GROUPS]
+        token_f1 = [_format_estimate(row.groups[group][TOKEN_F1]) for group in GROUPS[:2] if has_f1]
+        lines.append([system, *judged, *token_f1, *_format_abstention(row.abstention)])
+    return _render(head, lines)
 
 
-def _abstained(found: AbstentionCounts | None) -> list[str]:
+def _format_abstention(found: AbstentionCounts | None) -> list[str]:
     if found is None:
         return ["–"] * 3
     shares = (
@@ -292,35 +309,35 @@ def _abstained(found: AbstentionCounts | None) -> list[str]:
     return [f"{part / whole:.1%} of {whole:,}" if whole else "–" for part, whole in shares]
 
 
-def _estimate(found: EvalEstimate) -> str:
-    interval = "" if found.interval is None else f" ({_interval(found.interval)})"
+def _format_estimate(found: EvalEstimate) -> str:
+    interval = "" if found.interval is None else f" ({_format_interval(found.interval)})"
     return f"{found.mean:.3f}{interval}"
 
 
-def _interval(interval: tuple[float, float] | None, form: str = ".3f") -> str:
+def _format_interval(interval: tuple[float, float] | None, form: str = ".3f") -> str:
     return "–" if interval is None else f"{interval[0]:{form}} to {interval[1]:{form}}"
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def _render(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     every = [head, ["---", *["--:"] * (len(head) - 1)], *lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in every)
 
 
-def write(page: Path, made: str) -> None:
-    """Put the tables between the marks of a page, which must have them."""
+def write_tables(page: Path, text: str) -> None:
+    """Write the tables between the two marks of a page."""
     before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
-        sys.exit(f"{page} lacks the marks {BEGIN} and {END}; put them where tables should go")
-    page.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8")
+        sys.exit(f"{page} lacks the marks {BEGIN} and {END}; add them where the tables belong")
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
 
 
 def embed_everything(locomo: Path) -> None:
-    """The baseline: the file read, and every turn and question a vector, once."""
+    """The baseline: read the file, and embed every turn and question once."""
     from recall_bench.datasets.locomo import load
     from recall_bench.models.static_embedding import embed
 
@@ -329,7 +346,8 @@ def embed_everything(locomo: Path) -> None:
         embed([item.text for item in scenario.items])
 
 
-def speed(locomo: Path) -> None:
+def measure_speed(locomo: Path) -> None:
+    """Print the seconds of each process and its ratio to embedding alone."""
     with tempfile.TemporaryDirectory(prefix="locomo-speed-") as scratch:
         os.environ |= {
             "RECALL_BENCH_CACHE": f"{scratch}/cache",
@@ -337,47 +355,47 @@ def speed(locomo: Path) -> None:
         }
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-        def command(system: str) -> list[str]:
+        def build_command(system: str) -> list[str]:
             words = [sys.executable, "-m", "recall_bench", "eval", "--dataset", "locomo"]
             words += ["--data", str(locomo), "--adapter", system, "--skip-qa", "--no-floors"]
             return [*words, "--into", f"{scratch}/{system}", "--reports", f"{scratch}/reports"]
 
         embedding = [sys.executable, __file__, "--embed", "--locomo", str(locomo)]
-        seconds = {"eval hybrid, cold": measured(command("hybrid"))[0]}
-        warm = measured([*command("hybrid"), "--rebuild"])
-        seconds["eval hybrid, again"] = warm[0]
-        seconds["eval bm25"] = measured(command("bm25"))[0]
-        baseline = seconds["vectors alone"] = measured(embedding)[0]
+        seconds = {"eval hybrid, cold": run_child(build_command("hybrid")).wall_s}
+        warm = run_child([*build_command("hybrid"), "--rebuild"])
+        seconds["eval hybrid, again"] = warm.wall_s
+        seconds["eval bm25"] = run_child(build_command("bm25")).wall_s
+        baseline = seconds["vectors alone"] = run_child(embedding).wall_s
     print("| process | seconds | × vectors alone |\n|---|--:|--:|")
     for name, taken in seconds.items():
         print(f"| {name} | {taken:.1f} | {taken / baseline:.2f} |")
-    print(f"\nat most {warm[1]:.0f} MiB; wanted: below 60 s cold, below 10 s again")
+    print(f"\npeak memory {warm.megabytes:.0f} MiB; targets: 60 s cold, 10 s again")
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    words.add_argument("--locomo", type=Path)
-    words.add_argument("--longmemeval", type=Path)
-    words.add_argument("--work", type=Path)
-    words.add_argument("--only", nargs="+", choices=SYSTEMS)
-    words.add_argument("--table", type=Path)
-    words.add_argument("--speed", action="store_true")
-    words.add_argument("--embed", action="store_true", help=argparse.SUPPRESS)
-    given = words.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--locomo", type=Path)
+    parser.add_argument("--longmemeval", type=Path)
+    parser.add_argument("--work", type=Path)
+    parser.add_argument("--only", nargs="+", choices=SYSTEMS)
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--embed", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
     if given.speed or given.embed:
         if given.locomo is None:
-            words.error("name the file with --locomo")
-        (speed if given.speed else embed_everything)(given.locomo)
+            parser.error("name the file with --locomo")
+        (measure_speed if given.speed else embed_everything)(given.locomo)
         return
     if given.work is None:
-        words.error("name a folder for the figures with --work")
+        parser.error("name a folder for the figures with --work")
     measure_all(given)
-    warn_of_mixture(given.work)
-    made = "\n\n".join(tables(given.work))
+    warn_of_mixed_versions(given.work)
+    text = "\n\n".join(render_tables(given.work))
     if given.table is None:
-        print(made)
+        print(text)
     else:
-        write(given.table, made)
+        write_tables(given.table, text)
 
 
 if __name__ == "__main__":

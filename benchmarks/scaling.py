@@ -1,15 +1,16 @@
-"""How long a whole sweep takes with 10 to 10,000 workers, and what it then waits for: simulated.
+"""Simulate how long a whole sweep takes with 10 to 10,000 workers, and what limits it.
 
     python benchmarks/scaling.py [--answer S] [--feed S] [--judge S] [--max-calls N] ...
     python benchmarks/scaling.py --measure
     python benchmarks/scaling.py --validate
 
-The plan is the real one: six shipped personas, a checkpoint a week, cut into work units by
-`core/work_unit.py`. Workers take units as the executors hand them out, feed and ask, and tell the
-driver, which takes one answer at a time, as it does, and hands out the next unit only when it has
-heard of the end of the last. What a real run costs the driver, and starting a worker, is measured
-on this machine with `--measure`; what a system and a judge take is stated. `--validate` predicts
-small runs from such a measurement, carries them out, and prints both. Chance is seeded.
+The plan is real: six shipped personas of 1,000 days, a checkpoint a week, split into work units by
+`core/work_unit.py`. Workers take units in the order of the executors, feed, ask and report to the
+driver. The driver handles one answer at a time, and hands out the next unit after the last report
+of the one before. `--measure` measures on this machine what a run costs the driver and what
+starting a worker takes; what a system and a judge take are options. `--validate` predicts small
+runs of harbour-office from such a measurement, runs them, and prints both. Random numbers are
+seeded.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from executors import Took, carried_out
+from executors import PERSONA, RunMeasurement, measure_run
 from msgspec import structs
 
 from recall_bench.core.plan import Lifecycle, Plan
@@ -40,33 +41,33 @@ PERSONAS = (
     "research-scientist",
 )
 CHUNK = 8
-"""So many answers move together: the simulation has one event for them."""
+"""Answers that share one event of the simulation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Costs:
-    """What things take, in seconds."""
+    """Durations of the parts of a run, in seconds."""
 
     answer: float = 5.0
-    """The system's, for one answer; drawn for each chunk, a quarter more or less."""
+    """The system's time for one answer; drawn for each chunk, up to a quarter more or less."""
     feed: float = 1.0
-    """The system's, for one day of the story."""
+    """The system's time for one day of the story."""
     judge: float = 2.0
     driver: float = 0.007
     """Processor time of the driver for one trial: its answer and its verdict, with all messages.
 
-    As measured where each comes alone; much less where several come together.
+    Measured with one event a message; much less where a message holds several.
     """
     start: float = 7.0
-    """Until a worker is there,"""
+    """Until a worker has started."""
     start_each: float = 0.0
-    """and this much more for each, where they share few processors: then all come up together."""
+    """Added for each worker, where they share few processors: then all start together."""
     max_calls: int | None = None
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A shard: what it feeds and asks, and when a snapshot for it lies ready."""
+class SimulatedUnit:
+    """A work unit: what it feeds and asks, and which snapshot it needs."""
 
     scenario: str
     days: int
@@ -77,50 +78,52 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What a simulated run came to."""
+class SimulatedRun:
+    """The result of a simulated run."""
 
     hours: float
-    limits: str
+    limit: str
     driver_busy: float
 
 
-def plans(settings: Settings, lifecycles: Sequence[str]) -> Iterator[list[Piece]]:
-    """The shards of a plan by each lifecycle, heaviest first, as the executors hand them out."""
+def plan_units(settings: Settings, lifecycles: Sequence[str]) -> Iterator[list[SimulatedUnit]]:
+    """The work units of a plan by each lifecycle, heaviest first, as the executors do."""
     with dry_plan(settings) as job:
-        owed = {
+        schedules = {
             card.id: plan_checkpoints(job.components.load(card.id).items, card.last_day, job.plan)
             for card in job.plan.scenarios
         }
         plan = job.plan
     for lifecycle in lifecycles:
-        lived = structs.replace(plan, lifecycle=Lifecycle(lifecycle))
-        found = [
-            (weigh_unit(shard, owed[scenario], lived), piece_of(shard, owed[scenario], lived))
-            for scenario in owed
-            for shard in list_work_units(scenario, owed[scenario], lived, portable=True)
+        variant = structs.replace(plan, lifecycle=Lifecycle(lifecycle))
+        weighed = [
+            (weigh_unit(unit, schedule, variant), build_unit(unit, schedule, variant))
+            for scenario, schedule in schedules.items()
+            for unit in list_work_units(scenario, schedule, variant, portable=True)
         ]
-        yield [piece for _, piece in sorted(found, key=lambda each: -each[0])]
+        yield [unit for _, unit in sorted(weighed, key=lambda each: -each[0])]
 
 
-def piece_of(shard: WorkUnit, owed: Sequence[CheckpointPlan], plan: Plan) -> Piece:
-    """What a shard feeds and asks."""
-    if shard.checkpoint is None:
-        asked = sum(len(sheet.asked) for sheet in owed) * plan.repeats
-        return Piece(shard.scenario, max(sheet.cutoff for sheet in owed), asked, 0)
-    (sheet,) = (each for each in owed if each.checkpoint.label == shard.checkpoint)
+def build_unit(unit: WorkUnit, schedule: Sequence[CheckpointPlan], plan: Plan) -> SimulatedUnit:
+    """What a work unit feeds and asks."""
+    if unit.checkpoint is None:
+        questions = sum(len(each.asked) for each in schedule) * plan.repeats
+        return SimulatedUnit(unit.scenario, max(each.cutoff for each in schedule), questions, 0)
+    (checkpoint,) = (each for each in schedule if each.checkpoint.label == unit.checkpoint)
     is_copy = plan.lifecycle is Lifecycle.FORKED
-    days, day = (0, sheet.cutoff) if is_copy else (sheet.cutoff, 0)
-    return Piece(shard.scenario, days, len(sheet.asked), day, shard.repeat or 0)
+    days, day = (0, checkpoint.cutoff) if is_copy else (checkpoint.cutoff, 0)
+    return SimulatedUnit(unit.scenario, days, len(checkpoint.asked), day, unit.repeat or 0)
 
 
-def simulated(plan: Sequence[Piece], workers: int, costs: Costs, seed: int = 1) -> Ran:
-    """Carry a plan out in thought."""
+def simulate_run(
+    plan: Sequence[SimulatedUnit], workers: int, costs: Costs, seed: int = 1
+) -> SimulatedRun:
+    """Simulate a run of a plan."""
     chance = random.Random(seed)
     at_once = min(workers, costs.max_calls or workers)
-    ready = {piece: costs.start + costs.feed * piece.day for piece in plan}
-    # Copies come up as a memory is fed: who is ready first is asked first, else the heaviest.
-    waiting = sorted(plan, key=lambda piece: ready[piece] if piece.day else 0.0)
+    ready = {unit: costs.start + costs.feed * unit.day for unit in plan}
+    # Snapshots appear while a memory is fed: units go out in that order, else heaviest first.
+    waiting = sorted(plan, key=lambda unit: ready[unit] if unit.day else 0.0)
     free = [costs.start + costs.start_each * workers] * at_once
     graders = list(free)
     heapq.heapify(free)
@@ -130,12 +133,12 @@ def simulated(plan: Sequence[Piece], workers: int, costs: Costs, seed: int = 1) 
     begun = 0
     while begun < len(waiting) or events:
         if begun < len(waiting) and free:
-            piece = waiting[begun]
-            now = max(free[0], ready[piece] if piece.day else 0.0)
+            unit = waiting[begun]
+            now = max(free[0], ready[unit] if unit.day else 0.0)
             if not events or now <= events[0][0]:
                 heapq.heappop(free)
                 begun += 1
-                for at, count, is_last in told(piece, now, costs, chance):
+                for at, count, is_last in simulate_unit(unit, now, costs, chance):
                     order += 1
                     heapq.heappush(events, (at, int(order), count, is_last))
                 continue
@@ -147,15 +150,15 @@ def simulated(plan: Sequence[Piece], workers: int, costs: Costs, seed: int = 1) 
         grader = max(heapq.heappop(graders), driver) + costs.judge * count
         heapq.heappush(graders, grader)
         last = max(last, grader if costs.judge else driver)
-    return Ran(last / 3600, limit(plan, at_once, workers, costs), driver_busy / last)
+    return SimulatedRun(last / 3600, find_limit(plan, at_once, workers, costs), driver_busy / last)
 
 
-def told(
-    piece: Piece, now: float, costs: Costs, chance: random.Random
+def simulate_unit(
+    unit: SimulatedUnit, now: float, costs: Costs, chance: random.Random
 ) -> Iterator[tuple[float, int, bool]]:
-    """When a worker tells of how many answers, and which is the last it tells of a shard."""
-    at = now + costs.feed * piece.days
-    left = piece.questions
+    """The reports of a worker on a unit: time, number of answers, whether it is the last."""
+    at = now + costs.feed * unit.days
+    left = unit.questions
     while left:
         count = min(CHUNK, left)
         left -= count
@@ -163,46 +166,45 @@ def told(
         yield at, count, not left
 
 
-def limit(plan: Sequence[Piece], at_once: int, workers: int, costs: Costs) -> str:
-    """What no run of so many workers can be faster than: the slowest of these."""
+def find_limit(plan: Sequence[SimulatedUnit], at_once: int, workers: int, costs: Costs) -> str:
+    """What bounds the time of a run with this many workers: the slowest of these parts."""
     alone = {
-        piece: costs.feed * (piece.days + piece.day) + costs.answer * piece.questions
-        for piece in plan
+        unit: costs.feed * (unit.days + unit.day) + costs.answer * unit.questions for unit in plan
     }
-    asked = sum(piece.questions for piece in plan)
-    work = sum(costs.feed * piece.days + costs.answer * piece.questions for piece in plan)
-    waits = "the provider's limit" if at_once < workers else "the system"
+    questions = sum(unit.questions for unit in plan)
+    work = sum(costs.feed * unit.days + costs.answer * unit.questions for unit in plan)
+    calls = "the provider's limit" if at_once < workers else "the system"
     return max(
         (
-            (work / at_once, waits),
-            (max(alone.values()), "the longest shard"),
-            (costs.driver * asked, "the driver"),
+            (work / at_once, calls),
+            (max(alone.values()), "the longest unit"),
+            (costs.driver * questions, "the driver"),
             (costs.start + costs.start_each * workers, "starting"),
         )
     )[1]
 
 
-def table(costs: Costs, crews: Sequence[int], lifecycles: Sequence[str]) -> None:
-    """Print a row for each number of workers."""
+def print_tables(costs: Costs, worker_counts: Sequence[int], lifecycles: Sequence[str]) -> None:
+    """Print a table for each lifecycle, a row for each number of workers."""
     settings = Settings(adapter="none", personas=PERSONAS, edition=1, ranges=("every:7",))
-    for lifecycle, plan in zip(lifecycles, plans(settings, lifecycles), strict=True):
-        asked = sum(piece.questions for piece in plan)
-        alone = simulated(plan, 1, costs).hours
+    for lifecycle, plan in zip(lifecycles, plan_units(settings, lifecycles), strict=True):
+        questions = sum(unit.questions for unit in plan)
+        alone = simulate_run(plan, 1, costs).hours
         print(
-            f"\n{lifecycle}: {asked:,} questions in {len(plan):,} shards, the largest "
-            f"{max(piece.questions for piece in plan):,}; {costs.answer:g} s an answer, "
+            f"\n{lifecycle}: {questions:,} questions in {len(plan):,} work units, the largest "
+            f"{max(unit.questions for unit in plan):,}; {costs.answer:g} s an answer, "
             f"{costs.feed:g} s a day fed, {costs.judge:g} s a verdict, "
             f"{1000 * costs.driver:g} ms of driver a trial"
             + (f", --max-calls {costs.max_calls}" if costs.max_calls else "")
         )
-        print("workers      hours  speed-up  efficiency  driver busy  waits for")
+        print("workers      hours  speed-up  efficiency  driver busy  limited by")
         print(f"{1:>7}{alone:>11,.1f}{1:>10.0f}{1:>12.0%}")
-        for workers in crews:
-            ran = simulated(plan, workers, costs)
-            speed_up = alone / ran.hours
+        for workers in worker_counts:
+            run = simulate_run(plan, workers, costs)
+            speed_up = alone / run.hours
             print(
-                f"{workers:>7,}{ran.hours:>11,.2f}{speed_up:>10,.0f}{speed_up / workers:>12.0%}"
-                f"{ran.driver_busy:>13.0%}  {ran.limits}"
+                f"{workers:>7,}{run.hours:>11,.2f}{speed_up:>10,.0f}{speed_up / workers:>12.0%}"
+                f"{run.driver_busy:>13.0%}  {run.limit}"
             )
 
 
@@ -211,31 +213,31 @@ import asyncio
 
 
 async def judge(exhibit):
-    """Take its time, as a model does."""
+    """Sleep, like a call of a model."""
     await asyncio.sleep(0.1)
     return {"correctness": 0, "completeness": 0, "hallucination": 1}
 '''
 
 
-def alone(scratch: Path) -> float:
-    """Milliseconds of the driver for a trial whose answer and verdict each come by themselves."""
+def measure_single_messages(scratch: Path) -> float:
+    """Milliseconds of the driver for a trial whose answer and verdict are a message each."""
     judge = scratch / "judge.py"
     judge.write_text(JUDGE)
-    spread = ("--executor", "ray", "--workers", "8", "--judge", str(judge))
+    options = ("--executor", "ray", "--workers", "8", "--judge", str(judge))
     small, large = (
-        carried_out("slow", spread, repeats=repeats, scratch=scratch) for repeats in (1, 3)
+        measure_run("slow", options, repeats=repeats, scratch=scratch) for repeats in (1, 3)
     )
     trials = large.answers - small.answers
     return round(1000 * (large.cpu_s["driver"] - small.cpu_s["driver"]) / trials, 2)
 
 
-def measured(scratch: Path) -> dict[str, float]:
-    """What a trial costs driver, workers and Ray here, and what starting takes.
+def measure_costs(scratch: Path) -> dict[str, float]:
+    """What a trial costs driver, workers and Ray here, and how long starting takes.
 
-    `driver_ms` is for a fast system, of whose answers several come in one message.
+    `driver_ms` is for a fast system, where a message holds several answers.
     """
-    small, large = (_waited(scratch, 8, repeats) for repeats in (1, 4))
-    few = _waited(scratch, 2, 1)
+    small, large = (_measure_waiting(scratch, 8, repeats) for repeats in (1, 4))
+    few = _measure_waiting(scratch, 2, 1)
     trials = large.answers - small.answers
     each = (small.until_first_s - few.until_first_s) / 6
     return {
@@ -250,24 +252,24 @@ def measured(scratch: Path) -> dict[str, float]:
     }
 
 
-def _waited(scratch: Path, workers: int, repeats: int) -> Took:
-    spread = ("--executor", "ray", "--workers", str(workers))
-    return carried_out("waiting", spread, repeats=repeats, scratch=scratch)
+def _measure_waiting(scratch: Path, workers: int, repeats: int) -> RunMeasurement:
+    options = ("--executor", "ray", "--workers", str(workers))
+    return measure_run("waiting", options, repeats=repeats, scratch=scratch)
 
 
-def validated(found: dict[str, float], scratch: Path) -> None:
-    """Predict small runs of the waiting system from a measurement, and carry them out."""
-    settings = Settings(adapter="none", ranges=("every:1",), repeats=2)
-    (plan,) = plans(settings, ["fresh"])
+def validate(found: dict[str, float], scratch: Path) -> None:
+    """Predict small runs of the waiting system from a measurement, and measure them."""
+    settings = Settings(adapter="none", personas=(PERSONA,), ranges=("every:1",), repeats=2)
+    (plan,) = plan_units(settings, ["fresh"])
     costs = Costs(answer=found["wait_s"], feed=0, judge=0, driver=found["driver_ms"] / 1000)
     print("workers   predicted   measured   ratio   load")
     for workers in (1, 4, 16):
-        mine = replace(costs, start=found["start_s"], start_each=found["start_each_s"])
-        predicted = 3600 * simulated(plan, workers, mine).hours + found["ending_s"]
-        took = _waited(scratch, workers, 2)
+        own = replace(costs, start=found["start_s"], start_each=found["start_each_s"])
+        predicted = 3600 * simulate_run(plan, workers, own).hours + found["ending_s"]
+        run = _measure_waiting(scratch, workers, 2)
         print(
-            f"{workers:>7}{predicted:>10.1f} s{took.wall_s:>9.1f} s{predicted / took.wall_s:>8.2f}"
-            f"{took.load:>7.1f}",
+            f"{workers:>7}{predicted:>10.1f} s{run.wall_s:>9.1f} s{predicted / run.wall_s:>8.2f}"
+            f"{run.load:>7.1f}",
             flush=True,
         )
 
@@ -285,19 +287,19 @@ def main() -> None:
     options = parser.parse_args()
     if options.measure or options.validate:
         with tempfile.TemporaryDirectory() as place:
-            found = measured(Path(place))
+            found = measure_costs(Path(place))
             if options.measure:
-                found["driver_alone_ms"] = alone(Path(place))
+                found["driver_alone_ms"] = measure_single_messages(Path(place))
             json.dump(found, sys.stdout)
             print(flush=True)
             if options.validate:
-                validated(found, Path(place))
+                validate(found, Path(place))
         return
     costs = Costs(
         **{name: getattr(options, name) for name in ("answer", "feed", "judge", "driver", "start")},
         max_calls=options.max_calls,
     )
-    table(costs, options.workers, options.lifecycle)
+    print_tables(costs, options.workers, options.lifecycle)
 
 
 if __name__ == "__main__":
