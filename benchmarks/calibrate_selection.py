@@ -1,16 +1,16 @@
-"""Where the built-in selectors should stop picking.
+"""At which threshold and ratio the built-in selectors should stop picking memories.
 
     python benchmarks/calibrate_selection.py locomo10.json
 
-Two kinds of folders. In one a memory is what a shipped persona's log says of one matter, sixty
-matters a folder, and the questions about them are the prompts; in the other a memory is a session
-of a LoCoMo chat. A prompt is one, two or three of the questions, every other time with a sentence
-before or after them that asks nothing, and expects the memories of all of them. Prompts that
-should recall nothing are questions about other matters or chats, and small talk.
+There are two kinds of folders. In one a memory is what a shipped persona's log says about one
+thread, sixty threads a folder, and the questions about them are the prompts. In the other a memory
+is a session of a LoCoMo chat. A prompt is one, two or three of the questions and expects the memories
+of all of them; half of the prompts have a sentence before or after that asks nothing. Prompts that
+expect no memory are questions about other threads or chats, and small talk.
 
 Threshold and ratio are those with the best mean F1 over every other folder, where both kinds of
-folders count the same and prompts that recall nothing count a fifth, as in a usual suite. The
-other folders confirm them. Shipped personas are played first if the cache does not hold them.
+folders have equal weight and prompts that expect nothing a fifth of it, as in a usual suite. The
+other folders confirm them. Shipped personas are built first if the cache does not hold them.
 """
 
 import argparse
@@ -85,25 +85,25 @@ SMALL_TALK = (
     "What is the difference between a crocodile and an alligator?",
 )
 
-Asked = tuple[str, frozenset[str]]
-"""A question, and the memories that tell its answer."""
+ExpectedRecall = tuple[str, frozenset[str]]
+"""A question or prompt, and the memories that it should recall."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
-    """Memories, what is asked of them, and what they should say nothing to."""
+class MemoryFolder:
+    """Memories, the questions on them, and questions that should recall none of them."""
 
     kind: str
     memories: tuple[MemoryFile, ...]
-    asked: tuple[Asked, ...]
+    questions: tuple[ExpectedRecall, ...]
     foreign: tuple[str, ...]
 
-    def tests(self, number: int) -> list[Asked]:
-        """Its prompts, the same for the same number."""
+    def build_prompts(self, number: int) -> list[ExpectedRecall]:
+        """Its prompts, drawn with this number as the seed."""
         chance = random.Random(number)
-        left = list(self.asked)
+        left = list(self.questions)
         chance.shuffle(left)
-        tests: list[Asked] = []
+        prompts: list[ExpectedRecall] = []
         while left:
             count = chance.choice(ASKED_TOGETHER)
             together, left = left[:count], left[count:]
@@ -111,80 +111,84 @@ class Folder:
             if chance.random() < 0.5:
                 sentences.insert(chance.choice((0, len(sentences))), chance.choice(ASIDES))
             expected = frozenset[str]().union(*(names for _, names in together))
-            tests.append((" ".join(sentences), expected))
-        idle = [" ".join(chance.sample(ASIDES, 2)) for _ in range(8)]
-        return tests + [(text, frozenset()) for text in (*self.foreign, *SMALL_TALK, *idle)]
+            prompts.append((" ".join(sentences), expected))
+        asides = [" ".join(chance.sample(ASIDES, 2)) for _ in range(8)]
+        return prompts + [(text, frozenset()) for text in (*self.foreign, *SMALL_TALK, *asides)]
 
 
-def notes() -> Iterator[Folder]:
-    """Each shipped persona's log, matter by matter."""
+def build_note_folders() -> Iterator[MemoryFolder]:
+    """Folders of each shipped persona's log, a memory for each thread."""
     for persona in list_shipped_personas():
-        memories, asked = _matters(materialise(persona, max(load_catalogue()[persona])))
+        memories, questions = _read_threads(materialise(persona, max(load_catalogue()[persona])))
         names = sorted(memories)
         random.Random(1).shuffle(names)
         for start in range(0, len(names) - FOLDER_SIZE + 1, FOLDER_SIZE):
             here = frozenset(names[start : start + FOLDER_SIZE])
-            elsewhere = [question for question, told in asked if not told & here]
-            yield Folder(
+            elsewhere = [text for text, expected in questions if not expected & here]
+            yield MemoryFolder(
                 kind=NOTES,
-                memories=tuple(_memory(name, memories[name]) for name in sorted(here)),
-                asked=tuple((question, told) for question, told in asked if told <= here),
+                memories=tuple(_build_memory(name, memories[name]) for name in sorted(here)),
+                questions=tuple(each for each in questions if each[1] <= here),
                 foreign=tuple(elsewhere[::37]),
             )
 
 
-def _matters(folder: Path) -> tuple[dict[str, str], list[Asked]]:
+def _read_threads(folder: Path) -> tuple[dict[str, str], list[ExpectedRecall]]:
+    """The log's text of each thread, and the questions with the threads that they need."""
     (questions,) = folder.glob("qa-*/questions.yaml")
     (days,) = folder.glob("memories-*")
     text = (folder / "persona.yaml").read_text("utf-8")
     epoch = date.fromisoformat(yaml.load(text, yaml.CSafeLoader)["epoch"])
     entries: dict[str, dict[str, None]] = {}
-    asked: list[Asked] = []
+    found: list[ExpectedRecall] = []
     for item in yaml.load(questions.read_text("utf-8"), yaml.CSafeLoader):
         derived = item["derive"]
         if "thread" in derived:
-            told = [f"memory/{derived['thread']}.md"]
+            expected = [f"memory/{derived['thread']}.md"]
             for cited in item["evidence"]:
                 day = (days / f"day-{cited['day']:04}.md").read_text("utf-8")
                 on = epoch + timedelta(days=cited["day"] - 1)
-                entries.setdefault(told[0], {})[f"{on}\n{_entry(day, cited['start'])}"] = None
+                entries.setdefault(expected[0], {})[f"{on}\n{_find_entry(day, cited['start'])}"] = (
+                    None
+                )
         else:
             pairs = derived.get("events") or derived.get("of") or ()
-            told = [f"memory/{thread}.md" for thread, *_ in pairs]
-        asked.append((item["question"], frozenset(told)))
-    memories = {name: "\n\n".join(sorted(found)) for name, found in entries.items()}
-    return memories, [(text, told) for text, told in asked if told and told <= memories.keys()]
+            expected = [f"memory/{thread}.md" for thread, *_ in pairs]
+        found.append((item["question"], frozenset(expected)))
+    memories = {name: "\n\n".join(sorted(texts)) for name, texts in entries.items()}
+    return memories, [each for each in found if each[1] and each[1] <= memories.keys()]
 
 
-def _entry(day: str, place: int) -> str:
-    """What stands under the same heading as the character at that place."""
+def _find_entry(day: str, place: int) -> str:
+    """The section of a day, with its heading, that holds the character at this place."""
     start = max(0, day.rfind("### ", 0, place + 1))
     end = day.find("\n#", place)
     return day[start : None if end < 0 else end].strip()
 
 
-def chats(path: Path) -> Iterator[Folder]:
-    """Each chat, session by session, and the next one but two to say nothing to."""
-    read = [_chat(raw) for raw in json.loads(path.read_text("utf-8"))]
-    for number, (memories, asked) in enumerate(read):
-        _, others = read[(number + 3) % len(read)]
-        yield Folder(
+def build_chat_folders(path: Path) -> Iterator[MemoryFolder]:
+    """A folder for each chat, a memory for each session; foreign questions from another chat."""
+    chats = [_read_chat(raw) for raw in json.loads(path.read_text("utf-8"))]
+    for number, (memories, questions) in enumerate(chats):
+        _, others = chats[(number + 3) % len(chats)]
+        yield MemoryFolder(
             kind=CHATS,
-            memories=tuple(_memory(name, memories[name]) for name in sorted(memories)),
-            asked=tuple(asked),
+            memories=tuple(_build_memory(name, memories[name]) for name in sorted(memories)),
+            questions=tuple(questions),
             foreign=tuple(question for question, _ in others[::8]),
         )
 
 
-def _chat(raw: dict[str, Any]) -> tuple[dict[str, str], list[Asked]]:
-    told = {
+def _read_chat(raw: dict[str, Any]) -> tuple[dict[str, str], list[ExpectedRecall]]:
+    """The text of each session, and the questions with the sessions that they cite."""
+    memories = {
         f"memory/session-{key[8:]}.md": "\n".join(
             f"{turn['speaker']}: {turn['text']} {turn.get('blip_caption', '')}" for turn in turns
         )
         for key, turns in raw["conversation"].items()
         if re.fullmatch(r"session_\d+", key)
     }
-    asked = [
+    questions = [
         (
             item["question"],
             frozenset(
@@ -196,65 +200,68 @@ def _chat(raw: dict[str, Any]) -> tuple[dict[str, str], list[Asked]]:
         for item in raw["qa"]
         if item["category"] != 5
     ]
-    return told, [(text, names) for text, names in asked if names and names <= told.keys()]
+    return memories, [each for each in questions if each[1] and each[1] <= memories.keys()]
 
 
-def _memory(name: str, text: str) -> MemoryFile:
+def _build_memory(name: str, text: str) -> MemoryFile:
     return MemoryFile(name=name, text=text, body=text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Put:
-    """A prompt put to a folder, and how well each memory fits it."""
+class PromptScores:
+    """A prompt of a folder, and how well each memory fits it."""
 
     kind: str
     names: tuple[str, ...]
     expected: frozenset[str]
     fits: NDArray[np.float32]
 
-    def compared(self, cut_off: CutOff) -> SelectionComparison:
+    def compare(self, cut_off: CutOff) -> SelectionComparison:
+        """Compare what the cut-off picks with what is expected."""
         chosen = [self.names[place] for place in pick_best(self.fits, cut_off, K)]
         return compare_selection(self.expected, chosen)
 
 
-def put_to(folders: Sequence[Folder], weight: float) -> list[list[Put]]:
-    """Every prompt of every folder."""
-    means = RetrievalSettings(
+def score_prompts(folders: Sequence[MemoryFolder], weight: float) -> list[list[PromptScores]]:
+    """The scores of every prompt, by folder."""
+    settings = RetrievalSettings(
         formula=Bm25() if weight else None, weight=weight, k=K, cut_off=CutOff(0, 0)
     )
     found = []
     for number, folder in enumerate(folders):
-        index = MemoryIndex(folder.memories, means)
+        index = MemoryIndex(folder.memories, settings)
         found.append(
             [
-                Put(
+                PromptScores(
                     kind=folder.kind,
                     names=index.names,
                     expected=expected,
                     fits=index.score_prompt(prompt),
                 )
-                for prompt, expected in folder.tests(number)
+                for prompt, expected in folder.build_prompts(number)
             ]
         )
     return found
 
 
-def worth(put: Sequence[Put], cut_off: CutOff) -> float:
-    """Mean F1, both kinds of folders alike, prompts that recall nothing a fifth of each."""
+def compute_f1(prompts: Sequence[PromptScores], cut_off: CutOff) -> float:
+    """Mean F1; equal weight for both kinds of folders, a fifth of it for empty expectations."""
     means = []
     for kind in (NOTES, CHATS):
         for is_recall, share in ((True, 1 - NO_RECALL_SHARE), (False, NO_RECALL_SHARE)):
-            these = [each for each in put if each.kind == kind and bool(each.expected) == is_recall]
-            means.append(share * float(np.mean([each.compared(cut_off).f1 for each in these])))
+            these = [
+                each for each in prompts if each.kind == kind and bool(each.expected) == is_recall
+            ]
+            means.append(share * float(np.mean([each.compare(cut_off).f1 for each in these])))
     return sum(means) / 2
 
 
-def told(put: Sequence[Put], cut_off: CutOff) -> Iterator[str]:
-    """What suites are judged by, for each kind of folder."""
+def describe_outcomes(prompts: Sequence[PromptScores], cut_off: CutOff) -> Iterator[str]:
+    """A line for each kind of folder with the figures that a suite reports."""
     for kind in (NOTES, CHATS):
-        classed = [(each, each.compared(cut_off)) for each in put if each.kind == kind]
+        classed = [(each, each.compare(cut_off)) for each in prompts if each.kind == kind]
         recall = [found for each, found in classed if each.expected]
-        idle = [found for each, found in classed if not each.expected]
+        empty = [found for each, found in classed if not each.expected]
         shares = ", ".join(
             f"{outcome.lower()} {np.mean([found.outcome is outcome for found in recall]):.3f}"
             for outcome in (
@@ -263,9 +270,9 @@ def told(put: Sequence[Put], cut_off: CutOff) -> Iterator[str]:
                 SelectionOutcome.UNDERRECALL,
             )
         )
-        wrongly = np.mean([bool(found.extra) for found in idle])
+        wrongly = np.mean([bool(found.extra) for found in empty])
         f1 = np.mean([found.f1 for found in recall])
-        yield f"    {kind}: F1 {f1:.3f}, {shares}; recalled though nothing should be {wrongly:.3f}"
+        yield f"    {kind}: F1 {f1:.3f}, {shares}; recalled where nothing is expected {wrongly:.3f}"
 
 
 def main() -> None:
@@ -275,15 +282,15 @@ def main() -> None:
     parser.add_argument("chats", type=Path)
     given = parser.parse_args()
 
-    folders = [*notes(), *chats(given.chats)]
+    folders = [*build_note_folders(), *build_chat_folders(given.chats)]
     weights = {"bm25": 1.0, "vector": 0.0, "hybrid": HybridSelectorOptions().weight}
     for selector, weight in weights.items():
-        put = put_to(folders, weight)
-        seen = [each for folder in put[::2] for each in folder]
-        held_out = [each for folder in put[1::2] for each in folder]
-        print(f"{selector}: {len(seen)} prompts choose, {len(held_out)} confirm", flush=True)
+        prompts = score_prompts(folders, weight)
+        fitted = [each for folder in prompts[::2] for each in folder]
+        held_out = [each for folder in prompts[1::2] for each in folder]
+        print(f"{selector}: {len(fitted)} prompts to fit, {len(held_out)} held out", flush=True)
         grid = [CutOff(threshold, ratio) for threshold in THRESHOLDS for ratio in RATIOS]
-        chosen = max(grid, key=lambda cut_off: worth(seen, cut_off))
+        chosen = max(grid, key=lambda cut_off: compute_f1(fitted, cut_off))
         in_use = CUT_OFF[selector]
         for name, cut_off in (
             ("chosen", chosen),
@@ -292,9 +299,9 @@ def main() -> None:
         ):
             print(
                 f"  {name}: threshold {cut_off.threshold:.2f}, ratio {cut_off.ratio:.2f}: "
-                f"{worth(seen, cut_off):.3f}, held out {worth(held_out, cut_off):.3f}"
+                f"{compute_f1(fitted, cut_off):.3f}, held out {compute_f1(held_out, cut_off):.3f}"
             )
-            print("\n".join(told(held_out, cut_off)), flush=True)
+            print("\n".join(describe_outcomes(held_out, cut_off)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How hard each kind of question is, by what plain retrieval gets right.
+"""How hard each kind of question is, by the share that plain retrieval gets right.
 
     python benchmarks/difficulty.py DIR ...
 
-Each DIR is the folder of a built persona. The lexical, the vector and the hybrid baseline live
-through all of it and are asked everything that still holds at its end; the offline judge rules. An
-answer is right if its correctness is 2 of 3 or more. Printed are the share right by kind and
-baseline and then the table of `generate/world/difficulty.toml`, ready to be put there.
+Each DIR is the folder of a built persona. The lexical, the vector and the hybrid baseline ingest all
+of it and answer every question that still holds at its end; the offline judge grades them. An answer
+is right if its correctness is 2 of 3 or more. Prints the share right by kind and baseline, then the
+table for `generate/world/difficulty.toml`.
 """
 
 import sys
@@ -25,18 +25,18 @@ from recall_bench.generate.shipped_personas import find_story
 
 BASELINES = ("bm25", "vector", "hybrid")
 RIGHT = 2
-"""The correctness, of three, from which on an answer counts as right."""
+"""The least correctness, of three, of a right answer."""
 EASY = 0.5
-"""Kinds of which plain retrieval gets so many right, in the mean of the baselines, are easy."""
+"""The least share right, as the mean of the baselines, of an easy kind."""
 HARD = 0.2
-"""Kinds of which it gets no more right than so many are hard."""
+"""The highest share right of a hard kind."""
 FEWEST = 10
-"""Kinds with fewer questions say nothing: they stay out of the table, and so count as medium."""
+"""Kinds with fewer questions are not in the table, and so count as medium."""
 
 
 @dataclass
-class Kind:
-    """How the baselines fared at one kind of question."""
+class QuestionKind:
+    """The results of the baselines on one kind of question."""
 
     right: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BASELINES, 0))
     asked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BASELINES, 0))
@@ -45,12 +45,12 @@ class Kind:
     def n(self) -> int:
         return max(self.asked.values())
 
-    def share(self, baseline: str) -> float:
+    def compute_share(self, baseline: str) -> float:
         return self.right[baseline] / self.asked[baseline]
 
     @property
     def mean(self) -> float:
-        return fmean(self.share(baseline) for baseline in BASELINES)
+        return fmean(self.compute_share(baseline) for baseline in BASELINES)
 
     @property
     def is_measured(self) -> bool:
@@ -61,17 +61,17 @@ class Kind:
         return "easy" if self.mean >= EASY else "hard" if self.mean <= HARD else "medium"
 
 
-def kinds_in(layout: Layout) -> dict[str, str]:
-    """The kind of every question, as the simulator wrote it down."""
+def read_kinds(layout: Layout) -> dict[str, str]:
+    """The kind of every question, as the simulator recorded it."""
     rows = load_yaml(layout.questions_file)
     assert isinstance(rows, list)
     try:
         return {row["id"]: row["kind"] for row in rows}
     except KeyError:
-        sys.exit(f"{layout.name(layout.questions_file)} says no kind; build the persona anew")
+        sys.exit(f"{layout.name(layout.questions_file)} has no kinds; build the persona again")
 
 
-def verdicts(folder: Path, arcs: str, baseline: str) -> Iterator[tuple[str, bool]]:
+def list_verdicts(folder: Path, arcs: str, baseline: str) -> Iterator[tuple[str, bool]]:
     """Each question asked at the end, and whether the baseline got it right."""
     with tempfile.TemporaryDirectory() as scratch:
         run = recall_bench.run(
@@ -98,32 +98,32 @@ def verdicts(folder: Path, arcs: str, baseline: str) -> Iterator[tuple[str, bool
                     print(f"{result.trial}: no verdict, left out", file=sys.stderr)
 
 
-def measured(folders: list[Path]) -> dict[str, Kind]:
-    """Every kind that is asked anywhere, in the order of the categories."""
-    found: dict[str, Kind] = defaultdict(Kind)
+def measure_kinds(folders: list[Path]) -> dict[str, QuestionKind]:
+    """The results of every kind of question, in the order of the categories."""
+    found: dict[str, QuestionKind] = defaultdict(QuestionKind)
     for folder in folders:
         arcs = find_story(folder, None).arcs
-        kinds = kinds_in(Layout(folder, arcs))
+        kinds = read_kinds(Layout(folder, arcs))
         for baseline in BASELINES:
             print(f"{folder.name}: {baseline}", file=sys.stderr)
-            for question, is_right in verdicts(folder, arcs, baseline):
+            for question, is_right in list_verdicts(folder, arcs, baseline):
                 kind = found[kinds[question]]
                 kind.asked[baseline] += 1
                 kind.right[baseline] += is_right
-    return dict(sorted(found.items(), key=lambda pair: (_place(pair[0]), pair[0])))
+    return dict(sorted(found.items(), key=lambda pair: (_get_category_rank(pair[0]), pair[0])))
 
 
-def _place(kind: str) -> int:
+def _get_category_rank(kind: str) -> int:
     return CATEGORIES.index(kind.partition("/")[0])
 
 
 def main(words: list[str]) -> None:
     if not words:
         sys.exit("name the folders of built personas: python benchmarks/difficulty.py DIR ...")
-    kinds = measured([Path(word).resolve() for word in words])
+    kinds = measure_kinds([Path(word).resolve() for word in words])
     print(f"{'kind':40}{'n':>6}" + "".join(f"{name:>8}" for name in BASELINES) + f"{'mean':>8}")
     for name, kind in kinds.items():
-        shares = "".join(f"{kind.share(baseline):>8.0%}" for baseline in BASELINES)
+        shares = "".join(f"{kind.compute_share(baseline):>8.0%}" for baseline in BASELINES)
         label = kind.difficulty if kind.is_measured else "too few"
         print(f"{name:40}{kind.n:>6,}{shares}{kind.mean:>8.0%}  {label}")
     print(f"\neasy from {EASY:.0%} on, hard up to {HARD:.0%}, too few below {FEWEST} questions\n")

@@ -5,8 +5,8 @@
 The evidence of each question goes to the reader, and the offline judge marks the answer. Rules and
 constants of the reader may be chosen on one half of the questions, by a digest of their ids; the
 table shows the other half. The baseline is the first version of the reader, which quoted the first
-three passages if they supported an answer. Sets: the shipped personas, and in the shared folder a written corpus (recall-ea) and LoCoMo; what is absent is left
-out, with a word.
+three passages if they supported an answer. Sets: both editions of the shipped personas, and in the
+shared folder a written corpus (recall-ea) and LoCoMo; a set that is absent is skipped with a line.
 """
 
 import argparse
@@ -43,8 +43,8 @@ FULL = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
-    """One question, what both readers said, and their verdicts."""
+class ReaderResult:
+    """One question, the answers of both readers, and their verdicts."""
 
     scenario: str
     item: Item
@@ -78,11 +78,11 @@ def load_sets(shared: Path, personas: list[str]) -> Iterator[tuple[str, list[Sce
     if written.is_dir():
         yield "recall-ea", [load_persona(written, arcs="arcs-180d.yaml")]
     else:
-        print(f"left out: {written} is not there")
+        print(f"skipped: {written} does not exist")
     if chats.is_file():
         yield "locomo", list(locomo.load(chats, {}))
     else:
-        print(f"left out: {chats} is not there")
+        print(f"skipped: {chats} does not exist")
 
 
 async def find_passages(scenario: Scenario) -> dict[str, tuple[Question, tuple[Passage, ...]]]:
@@ -95,7 +95,7 @@ async def find_passages(scenario: Scenario) -> dict[str, tuple[Question, tuple[P
     await memory.settle()
     found = {}
     for item in scenario.items:
-        day = last_day(item, scenario)
+        day = find_last_day(item, scenario)
         question = item.ask(scenario.id, scenario.compute_date(day))
         passages = (await memory.answer(question)).passages
         kept = tuple(each for each in passages if each.day is not None and each.day <= day)
@@ -103,13 +103,13 @@ async def find_passages(scenario: Scenario) -> dict[str, tuple[Question, tuple[P
     return found
 
 
-def last_day(item: Item, scenario: Scenario) -> int:
+def find_last_day(item: Item, scenario: Scenario) -> int:
     """The last day on which the item may be asked."""
     return min(item.known_until or scenario.last_day, scenario.last_day)
 
 
 def quote(question: str, passages: tuple[Passage, ...], support: TextSupport) -> str:
-    """The baseline."""
+    """The baseline: quote the first passages, if they support an answer."""
     quotes = select_quotes(passages)
     words, meaning = support.measure(question, quotes)
     if WORD_WEIGHT * words + (1 - WORD_WEIGHT) * meaning < NO_RECORD_BELOW:
@@ -117,12 +117,13 @@ def quote(question: str, passages: tuple[Passage, ...], support: TextSupport) ->
     return "\n".join(quotes)
 
 
-async def read_scenario(scenario: Scenario, halves: set[bool]) -> list[Read]:
+async def read_scenario(scenario: Scenario, halves: set[bool]) -> list[ReaderResult]:
+    """Answer and judge the questions of these halves."""
     judge = OfflineJudge({})
     judge.study(scenario)
     reader, support = ExtractiveReader(), TextSupport()
     found = await find_passages(scenario)
-    reads = []
+    results = []
     for item in scenario.items:
         question, passages = found[item.id]
         if is_held_out(question.id) not in halves:
@@ -138,13 +139,13 @@ async def read_scenario(scenario: Scenario, halves: set[bool]) -> list[Read]:
                     item=item,
                     answer=Answer(text=text, passages=passages),
                     asked_at=question.asked_at,
-                    days=last_day(item, scenario),
+                    days=find_last_day(item, scenario),
                 )
             )
             for text in answers
         )
-        reads.append(
-            Read(
+        results.append(
+            ReaderResult(
                 scenario=scenario.id,
                 item=item,
                 passages=passages,
@@ -153,14 +154,14 @@ async def read_scenario(scenario: Scenario, halves: set[bool]) -> list[Read]:
                 seconds=seconds,
             )
         )
-    return reads
+    return results
 
 
-def print_table(name: str, reads: list[Read]) -> None:
-    groups: dict[str, list[Read]] = defaultdict(list)
-    for each in reads:
+def print_table(name: str, results: list[ReaderResult]) -> None:
+    groups: dict[str, list[ReaderResult]] = defaultdict(list)
+    for each in results:
         groups[each.item.truth.category].append(each)
-    groups["all"] = reads
+    groups["all"] = results
     print(f"\n{name:<28}{'n':>6}  full marks: first    now   mean of 6: first    now")
     for category, rows in groups.items():
         composites = [[read.verdicts[side].composite for read in rows] for side in (0, 1)]
@@ -170,7 +171,7 @@ def print_table(name: str, reads: list[Read]) -> None:
             f"{category:<28}{len(rows):>6}{full[0]:>20.0%}{full[1]:>8.0%}"
             f"{mean[0]:>20.2f}{mean[1]:>8.2f}"
         )
-    times = sorted(each.seconds for each in reads)
+    times = sorted(each.seconds for each in results)
     print(
         f"ms an answer: median {1e3 * times[len(times) // 2]:.1f},"
         f" 99 % {1e3 * times[int(len(times) * 0.99)]:.1f}"
@@ -182,16 +183,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--shared", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--persona", action="append", default=[], help="or none")
+    parser.add_argument(
+        "--persona", action="append", default=[], help="a shipped persona, or none of them: none"
+    )
     parser.add_argument("--half", choices=("held-out", "choose", "both"), default="held-out")
     given = parser.parse_args()
 
     halves = {"held-out": {True}, "choose": {False}, "both": {True, False}}[given.half]
     for name, scenarios in load_sets(given.shared, given.persona):
-        reads = [
+        results = [
             read for scenario in scenarios for read in anyio.run(read_scenario, scenario, halves)
         ]
-        print_table(name, reads)
+        print_table(name, results)
 
 
 if __name__ == "__main__":
