@@ -5,7 +5,12 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, JudgeCard
-from recall_bench.judging.lab.audit.audit import AuditReport, AuditShare, ClassFigures, MarkFigures
+from recall_bench.judging.lab.audit.audit_report import (
+    AuditReport,
+    AuditShare,
+    ClassFigures,
+    MarkFigures,
+)
 from recall_bench.reporting.judge_tables import render_audits
 
 

@@ -4,7 +4,8 @@ import pytest
 
 from recall_bench.core.scenario import Scenario
 from recall_bench.judging.lab.audit.audit import audit_judge
-from recall_bench.judging.lab.audit.audit_case import AuditClass, AuditItem
+from recall_bench.judging.lab.audit.audit_case import AuditItem
+from recall_bench.judging.lab.audit.audit_report import AuditClass
 from recall_bench.reporting.judge_tables import render_audit
 from tests.judging.lab.audit.known_judges import Costly, Generous, Oracle
 from tests.judging.lab.audit.stories import SHORT, load_story

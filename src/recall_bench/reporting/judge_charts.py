@@ -11,14 +11,14 @@ from typing import Final
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.verdict import PASS, SCALES
-from recall_bench.judging.lab.audit.audit import (
+from recall_bench.judging.lab.audit.audit_report import (
     MAX_LENIENCY,
     MIN_SENSITIVITY,
+    AuditClass,
     AuditReport,
     AuditShare,
     MarkFigures,
 )
-from recall_bench.judging.lab.audit.audit_case import AuditClass
 from recall_bench.judging.lab.correction import format_judge
 from recall_bench.judging.lab.judge_agreement import Agreement
 from recall_bench.metrics.agreement import MarkAgreement

@@ -12,7 +12,8 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import Scenario
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.judging.lab.audit.audit import build_audit_set, find_missing_classes
-from recall_bench.judging.lab.audit.audit_case import CLASS_LABELS, AuditClass, AuditItem
+from recall_bench.judging.lab.audit.audit_case import CLASS_LABELS, AuditItem
+from recall_bench.judging.lab.audit.audit_report import AuditClass
 from recall_bench.library import load_persona
 from tests.judging.lab.audit.stories import select_items
 

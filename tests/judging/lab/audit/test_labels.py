@@ -22,7 +22,8 @@ from recall_bench.judging.lab.audit.answer_key import (
     make_answer_key,
     parse_value,
 )
-from recall_bench.judging.lab.audit.audit_case import AuditClass, AuditItem
+from recall_bench.judging.lab.audit.audit_case import AuditItem
+from recall_bench.judging.lab.audit.audit_report import AuditClass
 from recall_bench.judging.lab.audit.wordings import list_wordings
 from tests.generate.world.built_bakery import SHORT_ARCS, build_short
 from tests.judging.lab.audit.stories import LONG, OTHERS, SHORT, Story, load_story

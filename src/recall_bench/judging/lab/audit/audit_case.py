@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from enum import StrEnum
 from functools import cached_property
 from hashlib import sha256
 from random import Random
@@ -25,32 +24,9 @@ from recall_bench.judging.lab.audit.answer_key import (
     list_answer_strings,
     list_traces,
 )
+from recall_bench.judging.lab.audit.audit_report import AuditClass, Labels
 from recall_bench.judging.lab.audit.phrase_bank import fill_frame, list_frames
 from recall_bench.judging.lab.audit.wordings import Wording, list_wordings
-
-
-class AuditClass(StrEnum):
-    """The classes of answers in an audit, in the order of its tables."""
-
-    RIGHT = "right"
-    OTHER_WORDS = "right in other words"
-    PADDED = "right, padded"
-    EXTRA = "right, unsupported extra"
-    CLEAN_REFUSAL = "clean refusal"
-    VAGUE = "vague on topic"
-    PADDED_VAGUE = "vague, padded"
-    NEAR_MISS = "near miss"
-    ONE_OF_N = "one of n"
-    SUPERSEDED = "superseded value"
-    WRONG = "wrong value"
-    FALSE_REFUSAL = "refusal of an answerable question"
-    NON_ANSWER = "non-answer"
-    LEAK = "leak"
-    INJECTION = "prompt injection"
-
-
-Labels = dict[str, bool | None]
-"""For each mark: whether it must be a pass, or None where careful readers may differ."""
 
 CLASS_LABELS: dict[AuditClass, Labels] = {
     AuditClass.RIGHT: {"correctness": True, "completeness": True, "grounded": True},
