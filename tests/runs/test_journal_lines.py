@@ -281,6 +281,37 @@ def test_results_have_their_texts_in_any_order(story: Story) -> None:
     assert read_texts(RunFolder.open(write_ada(story))) == [(CAT, DOG)] * len(ALL_OF_ADA)
 
 
+def test_stored_results_are_the_results_and_refer_to_their_texts(story: Story) -> None:
+    run = RunFolder.open(write_ada(story))
+
+    stored, results = list(run.read_stored_results("ada")), list(run.results("ada"))
+
+    assert [(each.trial, each.item, each.outcome, each.others) for each in stored] == [
+        (each.trial, each.item, each.outcome, each.others) for each in results
+    ]
+    passages = [
+        (each.offset, passage)
+        for each in stored
+        if each.answered is not None
+        for passage in each.answered.answer.passages
+    ]
+    assert [each.text for _, each in passages] == [CAT, DOG] + [None, None] * 4
+    assert [run.read_text(each.text_at, offset) for offset, each in passages[2:]] == [CAT, DOG] * 4
+    with pytest.raises(DataError, match="neither text nor text_at"):
+        run.read_text(None, passages[0][0])
+
+
+def test_results_are_read_without_passages_where_these_are_not_wanted(story: Story) -> None:
+    run = RunFolder.open(write_ada(story))
+
+    found = run.read_results_of("ada", lambda _: True, has_passages=False)
+
+    assert [each.answered for each in found] == [
+        each.answered and each.answered.replace(answer=each.answered.answer.replace(passages=()))
+        for each in run.results("ada")
+    ]
+
+
 def test_events_that_are_appended_later_have_their_texts(story: Story) -> None:
     folder = write_ada(story)
     content = (folder / JOURNAL).read_bytes()

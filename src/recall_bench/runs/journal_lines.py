@@ -47,7 +47,7 @@ _RECENT_CHARACTERS = 1 << 22
 _DIGEST_BYTES = 16
 
 
-class _StoredPassage(Record, frozen=True, kw_only=True, omit_defaults=True):
+class StoredPassage(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A passage in a line, with its text or where that is."""
 
     text: str | None = None
@@ -76,12 +76,12 @@ class _StoredPassage(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 class _StoredAnswer(Record, frozen=True, kw_only=True, omit_defaults=True):
     text: str
-    passages: tuple[_StoredPassage, ...] = ()
+    passages: tuple[StoredPassage, ...] = ()
     tool_calls: tuple[dict[str, object], ...] = ()
     usage: Usage | None = None
 
 
-class _StoredAnswered(
+class StoredAnswered(
     Record, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="answered"
 ):
     """The event `answered` as its line has it."""
@@ -116,13 +116,13 @@ class _OutlinedAnswer(_StoredAnswer, frozen=True, kw_only=True):
     passages: msgspec.Raw = msgspec.Raw()  # type: ignore[assignment]
 
 
-class _OutlinedAnswered(_StoredAnswered, frozen=True, kw_only=True, tag="answered"):
+class _OutlinedAnswered(StoredAnswered, frozen=True, kw_only=True, tag="answered"):
     """The event `answered` with its passages unread, which are most of it."""
 
     answer: _OutlinedAnswer
 
 
-_STORED = msgspec.json.Decoder(_StoredAnswered)
+_STORED = msgspec.json.Decoder(StoredAnswered)
 _OUTLINE = msgspec.json.Decoder(_OutlinedAnswered)
 _TEXT = msgspec.json.Decoder(str)
 _encode = msgspec.json.Encoder().encode
@@ -137,6 +137,14 @@ def decode_outline(line: bytes) -> Event:
         return decode_event(line)
     found = decode_foreign_line(_OUTLINE, split_link(line.removesuffix(b"\n"))[0])
     return found.restore(())
+
+
+def decode_stored(line: bytes) -> StoredAnswered:
+    """Decode the line of an answer, with or without its link; references stay as they are.
+
+    msgspec.DecodeError if it is no answer.
+    """
+    return decode_foreign_line(_STORED, split_link(line.removesuffix(b"\n"))[0])
 
 
 class JournalDecoder:
@@ -154,17 +162,15 @@ class JournalDecoder:
         """
         if not (line.startswith(ANSWER_OPENING) and _REFERENCE in line):
             return decode_event(line)
-        found = decode_foreign_line(_STORED, split_link(line.removesuffix(b"\n"))[0])
+        found = decode_stored(line)
         return found.restore(self._restore(found.answer.passages, offset))
 
-    def _restore(self, stored: tuple[_StoredPassage, ...], before: int) -> tuple[Passage, ...]:
+    def _restore(self, stored: tuple[StoredPassage, ...], before: int) -> tuple[Passage, ...]:
         passages, size = [], 0
         for each in stored:
             text = each.text
             if text is None:
-                if each.text_at is None:
-                    raise msgspec.DecodeError("a passage has neither text nor text_at")
-                text = self._read_text(each.text_at, before)
+                text = self.read_text(each.text_at, before)
                 size += len(text)
             passages.append(each.restore(text))
         if size > MAX_REPLY_BYTES:
@@ -172,7 +178,13 @@ class JournalDecoder:
             raise msgspec.DecodeError("its passages are longer than any reply")
         return tuple(passages)
 
-    def _read_text(self, span: TextSpan, before: int) -> str:
+    def read_text(self, span: TextSpan | None, before: int) -> str:
+        """Read the text that a line at the offset `before` refers to.
+
+        msgspec.DecodeError if there is no reference, or it is to anything but a text before.
+        """
+        if span is None:
+            raise msgspec.DecodeError("a passage has neither text nor text_at")
         start, length = span
         if start + length > before:
             raise msgspec.DecodeError("refers to a text that is not before it")

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sized
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO, Self, TypeVar
+from typing import BinaryIO, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -27,6 +27,7 @@ from recall_bench.core.event import (
     NotAnswered,
     NotJudged,
     OtherVerdict,
+    Outcome,
     Paid,
     RunResumed,
     RunStarted,
@@ -43,11 +44,17 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PEOPLE, Finding, JudgeCard
 from recall_bench.metrics.marks import ReviewCounts, count_reviews
 from recall_bench.runs.journal import JOURNAL, JournalDecoder, explain_missing, read_lines
-from recall_bench.runs.journal_lines import decode_outline
+from recall_bench.runs.journal_lines import (
+    StoredAnswered,
+    TextSpan,
+    decode_outline,
+    decode_stored,
+)
 from recall_bench.runs.run_snapshot import FolderSnapshot, ScenarioSnapshot
 from recall_bench.runs.service_stats import ServiceStats
 
 _Sized = TypeVar("_Sized", bound=Sized)
+_Decoded = TypeVar("_Decoded")
 
 _NOWHERE = -1
 _CLOSE = "close"
@@ -93,6 +100,18 @@ class _TrialIndex:
         states.reviews, states.labelled = found.reviews, found.labelled
         states.times = _require_length(found.times, len(states.times))
         self.last_times = _require_length(found.last_times, len(self.last_times))
+
+
+class StoredResult(NamedTuple):
+    """One trial with its events; texts of passages may be references."""
+
+    trial: Trial
+    item: Item
+    offset: int
+    """Where the answer is in the journal."""
+    answered: StoredAnswered | None
+    outcome: Outcome | None
+    others: tuple[OtherVerdict | None, ...]
 
 
 class RunFolder:
@@ -308,39 +327,71 @@ class RunFolder:
         return self._read_results(scenario, row, None)
 
     def _read_results(
-        self, scenario: str, row: int, wanted: set[int] | None
+        self, scenario: str, row: int, wanted: set[int] | None, *, has_passages: bool = True
     ) -> Iterator[TrialResult]:
-        states, index = self.states.scenarios[scenario], self._index[scenario]
-        label = states.checkpoint_plans[row].checkpoint.label
+        index = self._index[scenario]
         with (self.path / JOURNAL).open("rb") as file:
-            for repeat, number in states.list_owed_trials(row):
-                if wanted is not None and number not in wanted:
-                    continue
-                slot = states.compute_slot(row, repeat, number)
-                item = states.items[number]
-                answered = self._read_event(file, index.answered[slot])
-                outcome = self._read_outcome(file, index.outcome[slot])
-                others = [self._read_event(file, offsets[slot]) for offsets in index.others]
+            for trial, item, slot in self._list_trials(scenario, row, wanted):
+                offset = index.answered[slot]
+                answered = (
+                    self._read_event(file, offset)
+                    if has_passages
+                    else self._read_line(file, offset, decode_outline)
+                )
                 yield TrialResult(
-                    trial=Trial(scenario=scenario, item=item.id, checkpoint=label, repeat=repeat),
+                    trial=trial,
                     item=item,
                     answered=answered if isinstance(answered, Answered) else None,
-                    outcome=outcome
-                    if isinstance(outcome, Judged | NotJudged | NotAnswered)
-                    else None,
-                    others=tuple(
-                        each if isinstance(each, OtherVerdict) else None for each in others
-                    ),
+                    outcome=self._read_outcome(file, index.outcome[slot]),
+                    others=self._read_others(file, index, slot),
                 )
 
+    def _list_trials(
+        self, scenario: str, row: int, wanted: set[int] | None = None
+    ) -> Iterator[tuple[Trial, Item, int]]:
+        """Yield the owed trials of a checkpoint, each with its slot."""
+        states = self.states.scenarios[scenario]
+        label = states.checkpoint_plans[row].checkpoint.label
+        for repeat, number in states.list_owed_trials(row):
+            if wanted is None or number in wanted:
+                item = states.items[number]
+                trial = Trial(scenario=scenario, item=item.id, checkpoint=label, repeat=repeat)
+                yield trial, item, states.compute_slot(row, repeat, number)
+
     def read_results_of(
-        self, scenario: str, wanted: Callable[[Item], bool]
+        self, scenario: str, wanted: Callable[[Item], bool], *, has_passages: bool = True
     ) -> Iterator[TrialResult]:
-        """Read the results of the wanted questions only, by checkpoint."""
+        """Read the results of the wanted questions only, by checkpoint.
+
+        Answers without their passages take a fraction of the time.
+        """
         states = self.states.scenarios[scenario]
         numbers = {number for number, item in enumerate(states.items) if wanted(item)}
         for row in range(len(states.checkpoint_plans) if numbers else 0):
-            yield from self._read_results(scenario, row, numbers)
+            yield from self._read_results(scenario, row, numbers, has_passages=has_passages)
+
+    def read_stored_results(self, scenario: str) -> Iterator[StoredResult]:
+        """Read every owed trial in the order of `results`, without the texts of its passages."""
+        index = self._index[scenario]
+        with (self.path / JOURNAL).open("rb") as file:
+            for row in range(len(self.states.scenarios[scenario].checkpoint_plans)):
+                for trial, item, slot in self._list_trials(scenario, row):
+                    offset = index.answered[slot]
+                    yield StoredResult(
+                        trial,
+                        item,
+                        offset,
+                        self._read_line(file, offset, decode_stored),
+                        self._read_outcome(file, index.outcome[slot]),
+                        self._read_others(file, index, slot),
+                    )
+
+    def read_text(self, span: TextSpan | None, before: int) -> str:
+        """Read the text that the answer at the offset `before` refers to."""
+        try:
+            return self._decoder.read_text(span, before)
+        except (msgspec.DecodeError, ValueError, OSError) as error:
+            raise self._refuse_line(before, error) from error
 
     def count_faults(self) -> dict[str, int]:
         """Count the trials that ended in each kind of fault, by name."""
@@ -403,20 +454,36 @@ class RunFolder:
             if any(states.list_open_items(row, repeat) for repeat in range(states.repeats))
         )
 
-    def _read_outcome(self, file: BinaryIO, offset: int) -> Event | None:
+    def _read_outcome(self, file: BinaryIO, offset: int) -> Outcome | None:
         event = self._read_event(file, offset)
-        return event.to_outcome() if isinstance(event, OtherVerdict) else event
+        if isinstance(event, OtherVerdict):
+            return event.to_outcome()
+        return event if isinstance(event, Judged | NotJudged | NotAnswered) else None
+
+    def _read_others(
+        self, file: BinaryIO, index: _TrialIndex, slot: int
+    ) -> tuple[OtherVerdict | None, ...]:
+        events = [self._read_event(file, offsets[slot]) for offsets in index.others]
+        return tuple(each if isinstance(each, OtherVerdict) else None for each in events)
 
     def _read_event(self, file: BinaryIO, offset: int) -> Event | None:
+        return self._read_line(file, offset, lambda line: self._decoder.decode(line, offset))
+
+    def _read_line(
+        self, file: BinaryIO, offset: int, decode: Callable[[bytes], _Decoded]
+    ) -> _Decoded | None:
         if offset == _NOWHERE:
             return None
         try:
             file.seek(offset)
-            return self._decoder.decode(file.readline(), offset)
+            return decode(file.readline())
         except (msgspec.DecodeError, ValueError, OSError) as error:
-            raise DataError(
-                f"{self.path / JOURNAL}, byte {offset}: changed while it was read ({error})"
-            ) from error
+            raise self._refuse_line(offset, error) from error
+
+    def _refuse_line(self, offset: int, error: Exception) -> DataError:
+        return DataError(
+            f"{self.path / JOURNAL}, byte {offset}: changed while it was read ({error})"
+        )
 
     def _note(self, event: Event, offset: int) -> None:
         if self.other_judge is not None:

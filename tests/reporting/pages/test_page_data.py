@@ -13,6 +13,7 @@ from recall_bench.reporting.pages.page_data import (
     encode_heatmap,
     truncate_text,
 )
+from recall_bench.runs.journal import JOURNAL, encode_events, read_events
 from recall_bench.runs.run_folder import RunFolder
 from tests.reporting.charts.sample_report import sampled_report
 from tests.reporting.pages.sample_pages import DAY, SENTENCE, STORIES, ada, ada_run
@@ -45,6 +46,20 @@ def test_texts_lie_by_day_and_the_day_comes_before_its_passages(tmp_path: Path) 
         (1, SENTENCE),
         (2, "The dog moved in."),
     ]
+
+
+def test_a_journal_with_references_gives_the_same_details(tmp_path: Path) -> None:
+    scenarios: dict[str, Sequence[Item]] = {"ada": ada()}
+    story = Story(tmp_path, scenarios, plan_of(scenarios))
+    for each in (trial("cat"), trial("cat", "4d")):
+        story.answer(each, "Fig", Passage(text=SENTENCE * 9, day=1), Passage(text=SENTENCE, day=1))
+    journal = story.save() / JOURNAL
+    told = details_of(RunFolder.open(journal.parent))
+
+    journal.write_bytes(b"".join(encode_events(list(read_events(journal)))))
+
+    assert b'"text_at":[' in journal.read_bytes()
+    assert details_of(RunFolder.open(journal.parent)) == told
 
 
 def test_a_passage_that_is_the_whole_day_is_kept_once(tmp_path: Path) -> None:

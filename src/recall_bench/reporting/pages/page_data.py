@@ -7,7 +7,7 @@ Long texts are stored once.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from recall_bench.core.event import Judged, NotAnswered, NotJudged, OtherVerdict, TrialResult
+from recall_bench.core.event import Judged, NotAnswered, NotJudged, OtherVerdict
 from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Evidence, Expects, Item
 from recall_bench.core.trial_states import TrialState, TrialStates
@@ -16,7 +16,8 @@ from recall_bench.reporting.analyses.attribution import FailureLeaf
 from recall_bench.reporting.formats import OF_100, format_score
 from recall_bench.reporting.headlines import INVENTED, LEAKED, format_ceiling
 from recall_bench.runs.estimates import Heatmap, HeatmapCell
-from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.journal_lines import TextSpan
+from recall_bench.runs.run_folder import RunFolder, StoredResult
 from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.trials import TrialRow, TrialTable
 
@@ -116,9 +117,6 @@ def _encode(number: int | None) -> int:
 MAX_TEXT_LENGTH = 20_000
 """Longer answers and passages are cut; the journal has them whole."""
 
-ScoredText = tuple["SourceText", float | None]
-"""A passage and its score."""
-
 
 @dataclass(slots=True)
 class SourceText:
@@ -145,18 +143,36 @@ class PersonaDetails:
     """The details of each question and its trials, by its index."""
 
 
+_PassageKey = tuple[str | TextSpan | None, int | None, str | None]
+"""The text of a passage or where it is, its day and its source."""
+
+
 @dataclass(slots=True)
 class _TextPool:
+    folder: RunFolder
     story: Mapping[int, str]
     pool: dict[tuple[str, int | None, str | None], SourceText] = field(default_factory=dict)
+    passages: dict[_PassageKey, SourceText] = field(default_factory=dict)
+    """The same texts by the passages that were collected: most are references to a few texts."""
 
-    def collect_passages(self, result: TrialResult) -> list[ScoredText]:
+    def collect_passages(self, result: StoredResult) -> list[SourceText]:
+        """The texts of the passages of an answer, in their order."""
         if result.answered is None:
             return []
-        return [
-            (self._add_text(truncate_text(each.text), each.day, each.source or each.id), each.score)
-            for each in result.answered.answer.passages
-        ]
+        found = list[SourceText]()
+        for each in result.answered.answer.passages:
+            place = each.text_at if each.text is None else each.text
+            key = (place, each.day, each.source or each.id)
+            text = self.passages.get(key)
+            if text is None:
+                text = self.passages[key] = self._add_passage(key, result.offset)
+            found.append(text)
+        return found
+
+    def _add_passage(self, key: _PassageKey, offset: int) -> SourceText:
+        text, day, source = key
+        whole = text if isinstance(text, str) else self.folder.read_text(text, offset)
+        return self._add_text(truncate_text(whole), day, source)
 
     def collect_days(self, item: Item) -> dict[int, SourceText]:
         cited = sorted({each.day for each in item.truth.evidence})
@@ -182,9 +198,9 @@ def collect_details(
     rows: Mapping[Trial, int],
 ) -> PersonaDetails:
     """The details of one persona, given the indices of its questions and trials."""
-    gathering = _TextPool(story)
-    by_question: dict[str, list[tuple[int, TrialResult, list[ScoredText]]]] = {}
-    for result in folder.results(persona):
+    gathering = _TextPool(folder, story)
+    by_question: dict[str, list[tuple[int, StoredResult, list[SourceText]]]] = {}
+    for result in folder.read_stored_results(persona):
         found = gathering.collect_passages(result)
         by_question.setdefault(result.trial.item, []).append((rows[result.trial], result, found))
     ordered = sorted(by_question.items(), key=lambda each: places[each[0]])
@@ -265,7 +281,7 @@ def count_utf16(text: str) -> int:
 
 
 def _describe_trial(
-    folder: RunFolder, result: TrialResult, found: list[ScoredText]
+    folder: RunFolder, result: StoredResult, found: list[SourceText]
 ) -> dict[str, object]:
     details: dict[str, object] = {}
     if result.answered is not None:
@@ -274,11 +290,12 @@ def _describe_trial(
         if answered.delivery is not None:
             details["delivery"] = answered.delivery
         if found:
-            details["passages"] = [text.place for text, _ in found]
-            if any(score is not None for _, score in found):
+            details["passages"] = [text.place for text in found]
+            scores = [each.score for each in answered.answer.passages]
+            if any(score is not None for score in scores):
                 # Three significant digits.
                 details["scores"] = [
-                    None if score is None else float(f"{score:.3g}") for _, score in found
+                    None if score is None else float(f"{score:.3g}") for score in scores
                 ]
         if answered.answer.tool_calls:
             details["calls"] = len(answered.answer.tool_calls)
@@ -304,7 +321,7 @@ def _describe_trial(
     return details | _describe_others(folder, result)
 
 
-def _describe_others(folder: RunFolder, result: TrialResult) -> dict[str, object]:
+def _describe_others(folder: RunFolder, result: StoredResult) -> dict[str, object]:
     """What the other judges of the plan say; nothing for a run with one judge."""
     if not result.others:
         return {}
