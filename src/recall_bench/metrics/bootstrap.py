@@ -56,7 +56,7 @@ _KEPT_BYTES = 1 << 25
 _KEPT_FRACTIONS = 1 << 17
 """The same for fractions. The order in which they are added decides whether two totals are equal,
 which an interval depends on: beyond this, they are added as drawn."""
-_TILE = 1 << 17
+_TILE = 1 << 15
 """How many draws are made at a time, so that they stay in a processor's cache."""
 _TOGETHER = 64
 """How many tables are resampled at once, so that their resamples stay in a processor's cache."""
