@@ -50,7 +50,7 @@ def test_figures_estimated_together_are_those_estimated_alone(
 
     together = estimate_tallies(tallies, numbers)
     monkeypatch.setattr("recall_bench.metrics.estimate._KNOWN", {})
-    monkeypatch.setattr("recall_bench.metrics.estimate._MARKS_TOGETHER", 0)
+    monkeypatch.setattr("recall_bench.metrics.estimate._ROWS_TOGETHER", 0)
     alone = estimate_tallies(tallies, numbers)
     listed = [
         estimate_mean(

@@ -33,8 +33,8 @@ FEW_QUESTIONS: Final = 20
 """With fewer questions an interval contains the truth less often than it claims."""
 
 Limits = tuple[float, float]
-_MARKS_TOGETHER = 1 << 18
-"""About how many marks are in memory at once where many means are estimated."""
+_ROWS_TOGETHER = 1 << 18
+"""About how many rows are in memory at once where many means are estimated."""
 _MOST_KNOWN = 1 << 14
 """How many intervals are kept: the same figures are shown by several parts of a report."""
 
@@ -148,39 +148,44 @@ def estimate_tallies(
     The same as `estimate_mean` of the trials of each. Many at once take a fraction of the time.
     """
     found: list[Estimate | None] = []
-    part: list[MarkTally] = []
-    marks = 0
+    part: list[_Ratio | None] = []
+    rows = 0
     for each in tallies:
-        part.append(each)
-        marks += len(each.mark)
-        if marks > _MARKS_TOGETHER:
-            found += _estimate_part(part, numbers, seed)
-            part, marks = [], 0
-    return [*found, *_estimate_part(part, numbers, seed)]
+        ratio = _make_ratio(each, numbers, seed) if len(each.mark) else None
+        part.append(ratio)
+        rows += 0 if ratio is None else len(ratio.columns)
+        if rows > _ROWS_TOGETHER:
+            found += _estimate_part(part)
+            part, rows = [], 0
+    return [*found, *_estimate_part(part)]
 
 
-def _estimate_part(
-    tallies: Sequence[MarkTally], numbers: QuestionNumbers, seed: int
-) -> list[Estimate | None]:
-    ratios = [
-        _Ratio(
-            np.column_stack([each.mark, np.ones(len(each.mark))]),
-            numbers.group(each.question),
-            each.limits,
-            _Draws(seed, each.resamples),
-            missing=each.missing,
-        )
-        for each in tallies
-        if len(each.mark)
-    ]
-    found = iter(_estimate_ratios(ratios))
-    return [next(found) if len(each.mark) else None for each in tallies]
+def _estimate_part(part: "Sequence[_Ratio | None]") -> list[Estimate | None]:
+    found = iter(_estimate_ratios([each for each in part if each is not None]))
+    return [None if each is None else next(found) for each in part]
+
+
+def _make_ratio(tally: MarkTally, numbers: QuestionNumbers, seed: int) -> "_Ratio":
+    """Make the ratio of marks to trials.
+
+    Whole numbers have the same sum in any order: their trials become one row a question.
+    """
+    question, mark, trials = tally.question, tally.mark, np.ones(len(tally.mark))
+    if bool((mark == np.rint(mark)).all()):
+        trials = np.bincount(question).astype(np.float64)
+        mark = np.bincount(question, weights=mark)
+        question = np.flatnonzero(trials)
+        mark, trials = mark[question], trials[question]
+    columns = np.column_stack([mark, trials])
+    draws = _Draws(seed, tally.resamples)
+    return _Ratio(columns, numbers.group(question), tally.limits, draws, missing=tally.missing)
 
 
 class _Ratio(NamedTuple):
     """The sum of the first column, divided by that of the second: a number of trials."""
 
     columns: Floats
+    """A row for each trial, or for all trials of a question."""
     groups: TrialGroups
     limits: Limits | None
     draws: _Draws

@@ -6,7 +6,7 @@ trials, those of one template together, or whole personas where there are five o
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -115,16 +115,13 @@ class KindEstimates(NamedTuple):
     leaked: Estimate | None
 
 
-T = TypeVar("T")
+class _Headline(NamedTuple):
+    """The points and the rates of some trials."""
 
-
-class _Headline(NamedTuple, Generic[T]):
-    """Points and rates of some trials: first their tallies, then their estimates."""
-
-    points: T
-    hallucination: T
-    invented: T
-    leaked: T
+    points: Estimate | None
+    hallucination: Estimate | None
+    invented: Estimate | None
+    leaked: Estimate | None
 
 
 class RunEstimates:
@@ -167,7 +164,7 @@ class RunEstimates:
         self._kinds = np.array([*(places.get(name, -1) for name in named), -1], np.int64)[kinds]
         """The place of the category of each question; -1 for one that is not asked."""
         self._eligible: dict[tuple[str, int], Counter[str]] = {}
-        self._headlines: dict[str | None, _Headline[Estimate | None]] = {}
+        self._headlines: dict[str | None, _Headline] = {}
         self._ranges: dict[str | None, ScoreRange | None] = {}
         self._category_ranges: dict[str | None, dict[str, ScoreRange]] = {}
 
@@ -187,7 +184,7 @@ class RunEstimates:
         """Estimate the share of answers that leak, of those in which a leak could be noticed."""
         return self._estimate_headline(persona).leaked
 
-    def _estimate_headline(self, persona: str | None) -> "_Headline[Estimate | None]":
+    def _estimate_headline(self, persona: str | None) -> "_Headline":
         """Estimate all figures of a persona, or of all, together; once."""
         persona = self._name_only_persona(persona)
         if persona not in self._headlines:
@@ -360,13 +357,12 @@ class RunEstimates:
         return total
 
 
-def _tally_all(trials: CountedTrials, resamples: int) -> _Headline[MarkTally]:
-    return _Headline(
-        points=trials.tally_points(resamples),
-        hallucination=trials.tally_ungrounded(resamples),
-        invented=trials.tally_invented(resamples),
-        leaked=trials.tally_leaked(resamples),
-    )
+def _tally_all(trials: CountedTrials, resamples: int) -> Iterator[MarkTally]:
+    """Tally the figures of a headline, one after another, in its order."""
+    yield trials.tally_points(resamples)
+    yield trials.tally_ungrounded(resamples)
+    yield trials.tally_invented(resamples)
+    yield trials.tally_leaked(resamples)
 
 
 def _build_cells(
