@@ -2,11 +2,12 @@
 
     python benchmarks/calibrate_selection.py locomo10.json
 
-There are two kinds of folders. In one a memory is what a shipped persona's log says about one
-thread, sixty threads a folder, and the questions about them are the prompts. In the other a memory
-is a session of a LoCoMo chat. A prompt is one, two or three of the questions and expects the memories
-of all of them; half of the prompts have a sentence before or after that asks nothing. Prompts that
-expect no memory are questions about other threads or chats, and small talk.
+There are two kinds of folders. In one a memory is what the simulated log of a shipped persona (its
+first edition, 1,000 days) says about one thread, sixty threads a folder, and the questions about them
+are the prompts. In the other a memory is a session of a LoCoMo chat. A prompt is one, two or three of
+the questions and expects the memories of all of them; half of the prompts have a sentence before or
+after that asks nothing. Prompts that expect no memory are questions about other threads or chats, and
+small talk.
 
 Threshold and ratio are those with the best mean F1 over every other folder, where both kinds of
 folders have equal weight and prompts that expect nothing a fifth of it, as in a usual suite. The
@@ -27,8 +28,9 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from recall_bench.datasets.persona_files import DEFAULT_ARCS
 from recall_bench.datasets.selection.memory_file import MemoryFile
-from recall_bench.generate.shipped_personas import load_catalogue, materialise
+from recall_bench.generate.shipped_personas import materialise
 from recall_bench.generate.worlds import list_shipped_personas
 from recall_bench.metrics.selection import SelectionComparison, SelectionOutcome, compare_selection
 from recall_bench.systems.builtin.word_index import Bm25
@@ -119,7 +121,7 @@ class MemoryFolder:
 def build_note_folders() -> Iterator[MemoryFolder]:
     """Folders of each shipped persona's log, a memory for each thread."""
     for persona in list_shipped_personas():
-        memories, questions = _read_threads(materialise(persona, max(load_catalogue()[persona])))
+        memories, questions = _read_threads(materialise(persona, DEFAULT_ARCS, edition=1))
         names = sorted(memories)
         random.Random(1).shuffle(names)
         for start in range(0, len(names) - FOLDER_SIZE + 1, FOLDER_SIZE):
