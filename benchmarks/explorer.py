@@ -1,8 +1,8 @@
-"""How long two runs of 50,000 trials take to be looked at side by side.
+"""How long the explorer takes to open two runs of 50,000 trials.
 
     python benchmarks/explorer.py
 
-The runs are made up as in `report_page.py`. Measured are the first read of a run for the explorer, in
+The runs are synthetic, as in `report_page.py`. Measured are the first read of a run for the explorer, in
 processor time beside decoding its journal once, and in a headless browser the time until a section is
 interactive, beside an empty page; the best of three each.
 """
@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from report_page import ROUNDS, best, browser_program, made_up, opened
+from report_page import ROUNDS, find_browser, measure_best, open_page, write_run
 
 from recall_bench.reporting.explorer.explorer_page import render_explorer
 from recall_bench.reporting.explorer.explorer_views import ExplorerViews
@@ -66,12 +66,12 @@ def main() -> None:
     """Print each figure with its baseline and target."""
     from playwright.sync_api import sync_playwright
 
-    program = browser_program()
+    program = find_browser()
     is_met = True
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as started:
         place = Path(scratch)
         for seed in range(2):
-            made_up(place / str(seed), seed)
+            write_run(place / str(seed), seed)
         page, runs = write_pages(place)
         read = min(measure_first_read(place, runs[0]) for _ in range(ROUNDS))
         decoded = measure_decoding(place / "0" / "journal.jsonl")
@@ -79,18 +79,18 @@ def main() -> None:
         empty = place / "empty.html"
         empty.write_text("<!DOCTYPE html><title>empty</title>", encoding="utf-8")
         browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        nothing = best(browser, empty)
+        empty_s = measure_best(browser, empty)
         for section in SECTIONS:
             address = f"{page.as_uri()}#{section.format(*runs)}"
             times = []
             for _ in range(ROUNDS):
-                seconds, found = opened(browser, page, address)
+                seconds, found = open_page(browser, page, address)
                 times.append(seconds)
                 found.close()
-            alive = min(times)
-            is_met &= alive <= TARGET_S
+            page_s = min(times)
+            is_met &= page_s <= TARGET_S
             name = section.partition("?")[0]
-            print(f"{name:<11} {alive:.2f} s, {alive / nothing:.1f} times an empty page")
+            print(f"{name:<11} {page_s:.2f} s, {page_s / empty_s:.1f} times an empty page")
         browser.close()
         is_met &= read <= TARGET_S
         print(f"target      {TARGET_S:.0f} s each: {'met' if is_met else 'not met'}")

@@ -1,11 +1,11 @@
-"""What writing days side by side saves: serial time over the time of eight calls at once.
+"""What parallel calls save when a model writes days: serial time and the time of eight calls at once.
 
     python benchmarks/generation.py [--days 100] [--reply-ms 200] [--parallelism 8]
 
-A server on loopback, in this process, speaks as OpenAI's does and answers every request after so
-many milliseconds. `generate` writes a story of one session from it, once with one call at a time,
-which is the baseline, and once with several; both folders must be the same to the byte. What the
-calls alone would take is printed beside, so that what the harness adds can be seen.
+A server on loopback, in this process, has OpenAI's API and answers every request after a fixed time.
+`generate` writes a story of one session with it, once with one call at a time, which is the
+baseline, and once with several; both folders must be the same to the byte. The time that the calls
+alone take is printed too, which shows what the harness adds.
 """
 
 import argparse
@@ -32,7 +32,7 @@ domain: trade
 team_size: 2
 profile: Keeps the log.
 communication_style: Plain.
-sessions: [{id: crew, kind: group}]
+sessions: [{id: team, kind: group}]
 """
 STORY = """\
 epoch: "2026-01-05"
@@ -43,21 +43,21 @@ arcs:
     description: The work goes on.
     startDay: 1
     endDay: DAYS
-    primarySession: crew
+    primarySession: team
 """
 
 
-class Writer(BaseHTTPRequestHandler):
-    """Replies after a while with an entry made from the request alone."""
+class SlowModelHandler(BaseHTTPRequestHandler):
+    """Replies after a fixed time with an entry that depends on the request alone."""
 
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # head and body in one packet: two would wait for each other's receipt
+    wbufsize = -1  # head and body in one packet: with two, Nagle's delay would add to each call
     reply_s = 0.2
 
     def do_POST(self) -> None:
         request = self.rfile.read(int(self.headers["Content-Length"]))
         time.sleep(self.reply_s)
-        said = json.dumps(
+        reply = json.dumps(
             {
                 "id": "x",
                 "object": "chat.completion",
@@ -67,7 +67,7 @@ class Writer(BaseHTTPRequestHandler):
                     {
                         "index": 0,
                         "finish_reason": "stop",
-                        "message": {"role": "assistant", "content": entry(request.decode())},
+                        "message": {"role": "assistant", "content": write_entry(request.decode())},
                     }
                 ],
                 "usage": {"prompt_tokens": 900, "completion_tokens": 90, "total_tokens": 990},
@@ -75,34 +75,35 @@ class Writer(BaseHTTPRequestHandler):
         ).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(reply)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(reply)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
-def entry(request: str) -> str:
-    """Sentences that differ with the day that is asked for."""
+def write_entry(request: str) -> str:
+    """Sentences that depend on the requested day."""
     dated = re.search(r"for (\w+day, \d+ \w+ \d+)\.", request)
     mark = sha256(dated[1].encode() if dated else b"").hexdigest()
     words = re.findall("..", mark.translate(str.maketrans("0123456789", "ghijklmnop")))
     lines = [
-        f"The {a}{b} box went to the {c}{d} shelf before noon." for a, b, c, d in _fours(words)
+        f"The {a}{b} box went to the {c}{d} shelf before noon."
+        for a, b, c, d in _split_fours(words)
     ]
     return "### Boxes\n" + "\n".join(lines)
 
 
-def _fours(words: list[str]) -> Iterator[tuple[str, ...]]:
+def _split_fours(words: list[str]) -> Iterator[tuple[str, ...]]:
     return zip(*[iter(words)] * 4, strict=True)
 
 
 @contextmanager
-def serving(reply_s: float) -> Iterator[str]:
-    """The spec of a model that takes so long."""
-    Writer.reply_s = reply_s
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Writer)
+def serve_model(reply_s: float) -> Iterator[str]:
+    """The spec of a model that takes this long for a reply."""
+    SlowModelHandler.reply_s = reply_s
+    server = ThreadingHTTPServer(("127.0.0.1", 0), SlowModelHandler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -112,8 +113,8 @@ def serving(reply_s: float) -> Iterator[str]:
         server.server_close()
 
 
-def written(model: str, days: int, parallelism: int) -> tuple[float, dict[str, bytes]]:
-    """Write the story into a new folder: how long it took, and the days."""
+def write_story(model: str, days: int, parallelism: int) -> tuple[float, dict[str, bytes]]:
+    """Write the story into a new folder; the seconds, and the files of the days."""
     with tempfile.TemporaryDirectory() as scratch:
         persona = Path(scratch, "bench")
         persona.mkdir()
@@ -135,10 +136,10 @@ def main() -> None:
     parser.add_argument("--parallelism", type=int, default=8)
     options = parser.parse_args()
     reply_s = options.reply_ms / 1000
-    with serving(reply_s) as model:
-        written(model, 8, 8)  # what is imported once is imported here
-        serial, one_by_one = written(model, options.days, 1)
-        parallel, side_by_side = written(model, options.days, options.parallelism)
+    with serve_model(reply_s) as model:
+        write_story(model, 8, 8)  # imports happen here
+        serial, one_by_one = write_story(model, options.days, 1)
+        parallel, side_by_side = write_story(model, options.days, options.parallelism)
     if one_by_one != side_by_side:
         sys.exit("the two folders differ")
     calls_alone = options.days * reply_s

@@ -1,15 +1,14 @@
-"""How long a report's page takes to write, and to come alive in a browser.
+"""How long a report's page takes to write, and to become interactive in a browser.
 
     python benchmarks/report_page.py [RUN]
 
-The run is the given folder, or one of 50,000 trials made up here: a thousand questions at fifty
+The run is the given folder, or a synthetic one of 50,000 trials: a thousand questions at fifty
 checkpoints, each answer with ten passages. The page is opened from the disk in a headless browser,
-three times; the best counts. Two baselines are opened in the same minute: an empty page, which is
-what the browser itself takes, and the plain way to show as many trials, one HTML table with a row
-for each, once.
+three times; the best time counts. Two baselines are opened in the same minute: an empty page, which
+is the cost of the browser itself, and one HTML table with a row for each trial, once.
 
-Interactive means: heatmap, filters and table are there and answer to keys. A search means: from the
-last key until every answer was unpacked and looked through.
+Interactive means that heatmap, filters and table are drawn and respond to keys. A search lasts from
+the last key until every answer is unpacked and searched.
 """
 
 import html
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 QUESTIONS, CHECKPOINTS, PASSAGES, ROUNDS = 1000, 50, 10, 3
-LONGEST_MS = 120_000
+TIMEOUT_MS = 120_000
 WORDS = (
     "tide ledger quay notice berth anchor report signal cargo winter rope lamp gate figure "
     "morning answer keeper harbour weight table letter number market engine corner promise"
@@ -58,19 +57,20 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VERDICTS = (Verdict.of(3, 2, 1, "all"), Verdict.of(1, 0, 1, "some"), Verdict.of(0, 0, 0, "none"))
 
 
-def made_up(folder: Path, seed: int = 0) -> RunFolder:
-    """A run of fifty thousand trials with texts about as long as those of a real one.
+def write_run(folder: Path, seed: int = 0) -> RunFolder:
+    """Write a synthetic run of 50,000 trials with texts about as long as real ones.
 
-    Another seed asks the same and gives other answers and marks.
+    Another seed has the same questions and other answers and marks.
     """
     folder.mkdir()
     with (folder / "journal.jsonl").open("wb") as file:
-        for event in events(seed):
+        for event in list_events(seed):
             file.write(encode_event(event) + b"\n")
     return RunFolder.open(folder)
 
 
-def events(seed: int) -> Iterator[Event]:
+def list_events(seed: int) -> Iterator[Event]:
+    """The journal of a synthetic run."""
     chance = random.Random(0)
     items = tuple(
         Item(
@@ -121,23 +121,23 @@ def events(seed: int) -> Iterator[Event]:
     yield RunEnded(at=NOW)
 
 
-def plain_table(folder: RunFolder, output: Path) -> None:
+def write_plain_table(folder: RunFolder, output: Path) -> None:
     """The baseline: one table, a row for each trial with its question, answer and reason."""
     with output.open("w", encoding="utf-8") as file:
         file.write("<!DOCTYPE html><meta charset=utf-8><table style=table-layout:fixed>")
         for scenario in folder.scenarios:
             for result in folder.results(scenario):
-                said = "" if result.answered is None else result.answered.answer.text
-                cells = (str(result.trial), result.item.text, result.item.truth.reference, said)
+                answer = "" if result.answered is None else result.answered.answer.text
+                cells = (str(result.trial), result.item.text, result.item.truth.reference, answer)
                 row = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
                 file.write(f"<tr>{row}</tr>")
         file.write("</table>")
 
 
-def opened(browser: "Browser", page: Path, address: str | None = None) -> "tuple[float, Page]":
-    """Seconds until the page is alive, or drawn where it has no script that says so."""
+def open_page(browser: "Browser", page: Path, address: str | None = None) -> "tuple[float, Page]":
+    """Seconds until a report is interactive, or another page drawn; and the page."""
     found = browser.new_page()
-    found.set_default_timeout(LONGEST_MS)
+    found.set_default_timeout(TIMEOUT_MS)
     started = time.perf_counter()
     found.goto(address or page.as_uri(), wait_until="commit")
     if page.name == "report.html":
@@ -148,18 +148,19 @@ def opened(browser: "Browser", page: Path, address: str | None = None) -> "tuple
     return time.perf_counter() - started, found
 
 
-def best(browser: "Browser", page: Path, rounds: int = ROUNDS) -> float:
+def measure_best(browser: "Browser", page: Path, rounds: int = ROUNDS) -> float:
+    """The least seconds of some rounds."""
     times = []
     for _ in range(rounds):
-        seconds, found = opened(browser, page)
+        seconds, found = open_page(browser, page)
         times.append(seconds)
         found.close()
     return min(times)
 
 
-def searched(browser: "Browser", page: Path) -> float:
+def measure_search(browser: "Browser", page: Path) -> float:
     """Seconds for the first search through all answers."""
-    _, found = opened(browser, page)
+    _, found = open_page(browser, page)
     started = time.perf_counter()
     found.fill("#filter-q", "harbour")
     count = found.locator(".count")
@@ -168,8 +169,8 @@ def searched(browser: "Browser", page: Path) -> float:
     return time.perf_counter() - started
 
 
-def write(folder: RunFolder, output: Path) -> None:
-    """Write the page, and say how long each part of it took."""
+def write_report(folder: RunFolder, output: Path) -> None:
+    """Write the page, and print how long each part took."""
     clock = time.perf_counter()
     table = read_trials(folder)
     report, leaves = build_report(folder, table), find_leaves(table)
@@ -186,7 +187,8 @@ def write(folder: RunFolder, output: Path) -> None:
     print(f"size             {size / 1e6:.1f} MB, {size / journal:.0%} of the journal")
 
 
-def browser_program() -> str:
+def find_browser() -> str:
+    """The program of the browser; exits if there is none."""
     names = ("chromium", "chromium-browser", "google-chrome")
     named = os.environ.get("RECALL_BENCH_BROWSER")
     found = named or next((each for name in names if (each := shutil.which(name))), None)
@@ -198,22 +200,22 @@ def browser_program() -> str:
 def main() -> None:
     from playwright.sync_api import sync_playwright
 
-    program = browser_program()
+    program = find_browser()
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as started:
         place = Path(scratch)
         page, plain, empty = place / "report.html", place / "plain.html", place / "empty.html"
         named = sys.argv[1:]
-        folder = RunFolder.open(Path(named[0])) if named else made_up(place / "run")
-        write(folder, page)
-        plain_table(folder, plain)
+        folder = RunFolder.open(Path(named[0])) if named else write_run(place / "run")
+        write_report(folder, page)
+        write_plain_table(folder, plain)
         empty.write_text("<!DOCTYPE html><title>empty</title>", encoding="utf-8")
         browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        nothing, alive = best(browser, empty), best(browser, page)
-        print(f"empty page       {nothing:.2f} s")
-        print(f"interactive      {alive:.2f} s, {alive / nothing:.1f} times an empty page")
-        print(f"first search     {searched(browser, page):.2f} s")
-        rows = best(browser, plain, rounds=1)
-        print(f"one plain table  {rows:.2f} s, {rows / alive:.1f} times the page")
+        empty_s, page_s = measure_best(browser, empty), measure_best(browser, page)
+        print(f"empty page       {empty_s:.2f} s")
+        print(f"interactive      {page_s:.2f} s, {page_s / empty_s:.1f} times an empty page")
+        print(f"first search     {measure_search(browser, page):.2f} s")
+        rows = measure_best(browser, plain, rounds=1)
+        print(f"one plain table  {rows:.2f} s, {rows / page_s:.1f} times the page")
         browser.close()
 
 

@@ -2,10 +2,10 @@
 
     python benchmarks/selection.py [SELECTOR …]
 
-Each row is the whole of `recall-bench select run` in this process, on a suite made for it:
-reading both folders, indexing, 1,000 selections, the durable journal and every result file. The
-part of picking alone stands beside it. The baseline, in the same minute on the same texts, is one
-pass of bm25s as its manual has it: tokenize, index, and retrieve ten for all prompts in one call.
+Each row is all that `recall-bench select run` does, in this process, on a generated suite: reading
+both folders, indexing, 1,000 selections, the durable journal and every result file. The time of
+selecting alone is a second column. The baseline, in the same minute on the same texts, is one pass
+of bm25s as in its manual: tokenize, index, and retrieve ten for all prompts in one call.
 """
 
 import random
@@ -31,7 +31,7 @@ SELECTORS = ("bm25", "vector", "hybrid", "keyword")
 SYLLABLES = "ba co di fu ga hel jo kra lim mon nor pel qua ros sti tur ven wo yar zel".split()
 
 
-def words(count: int) -> list[str]:
+def build_vocabulary(count: int) -> list[str]:
     """Words of two to four syllables, the same ones every time."""
     chance = random.Random(7)
     found: dict[str, None] = {}
@@ -41,10 +41,10 @@ def words(count: int) -> list[str]:
 
 
 def build(folder: Path) -> None:
-    """A suite whose prompts use the words of the memories that they expect."""
+    """Write a suite whose prompts use the words of the memories that they expect."""
     chance = random.Random(42)
-    vocabulary = words(6000)
-    # A few words stand everywhere and most stand in few places, as in any language.
+    vocabulary = build_vocabulary(6000)
+    # Zipf's law: a few words are frequent and most are rare.
     weights = [1 / (rank + 10) for rank in range(len(vocabulary))]
     subjects = [chance.sample(vocabulary[300:], 8) for _ in range(MEMORIES)]
     (folder / "memory").mkdir()
@@ -71,7 +71,7 @@ def build(folder: Path) -> None:
         (folder / "tests" / f"test-{number:04}.bench").write_text(test, "utf-8")
 
 
-def one_pass(suite: Suite) -> float:
+def run_bm25s(suite: Suite) -> float:
     """Seconds of the baseline."""
     prompts = [test.prompt for test in suite.tests.values()]
     texts = [memory.text for memory in suite.memories]
@@ -84,8 +84,8 @@ def one_pass(suite: Suite) -> float:
     return time.perf_counter() - started
 
 
-def picking(selector: str, suite: Suite, folder: Path) -> float:
-    """Seconds of reading the memories and picking for every prompt, without the engine."""
+def measure_picking(selector: str, suite: Suite, folder: Path) -> float:
+    """Seconds of indexing the memories and picking for every prompt, without the engine."""
 
     async def pick() -> None:
         resolved = resolve_selector(selector, Settings(), folder=folder)
@@ -98,8 +98,8 @@ def picking(selector: str, suite: Suite, folder: Path) -> float:
     return time.perf_counter() - started
 
 
-def whole(selector: str, folder: Path, into: Path) -> tuple[float, int]:
-    """Seconds of a run from its files to its files, and how many tests came out perfect."""
+def measure_run(selector: str, folder: Path, into: Path) -> tuple[float, int]:
+    """Seconds of a whole run, and the number of perfect tests."""
     started = time.perf_counter()
     suite = open_suite(folder / "memory", folder / "tests")
     settings = Settings(error_budget=0.0, into=into)
@@ -119,14 +119,14 @@ def main(selectors: Sequence[str]) -> None:
         folder.mkdir()
         build(folder)
         suite = open_suite(folder / "memory", folder / "tests")
-        one_pass(suite)
-        baseline = one_pass(suite)
+        run_bm25s(suite)
+        baseline = run_bm25s(suite)
         print(f"{TESTS} tests, {MEMORIES} memories; one pass of bm25s takes {baseline:.2f} s\n")
         print("| selector | whole run | picking alone | to one pass | perfect | within limit |")
         print("|---|--:|--:|--:|--:|---|")
         for selector in selectors:
-            picking_s = picking(selector, suite, folder)
-            run_s, perfect = whole(selector, folder, Path(scratch, selector))
+            picking_s = measure_picking(selector, suite, folder)
+            run_s, perfect = measure_run(selector, folder, Path(scratch, selector))
             print(
                 f"| {selector} | {run_s:.2f} s | {picking_s:.2f} s | {run_s / baseline:.1f} "
                 f"| {perfect} | {'yes' if run_s < LIMIT_S else 'NO'} |",

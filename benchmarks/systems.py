@@ -1,13 +1,13 @@
-"""Memory systems side by side: two personas and LoCoMo, one budget, one reader, one machine.
+"""Compare memory systems: two personas and LoCoMo, one budget, one reader, one machine.
 
-python benchmarks/systems.py --work FOLDER --locomo locomo10.json       everything there is
+python benchmarks/systems.py --work FOLDER --locomo locomo10.json       all systems
 python benchmarks/systems.py --work FOLDER --only chroma bm25           these, again
 python benchmarks/systems.py --work FOLDER --table docs/results/systems.md    the table of what is
                                                                         in FOLDER, nothing run
 
-Each system's figures are kept in FOLDER, so that a run that was cut short goes on. A product runs
-in its own environment (`make product NAME=…`) and process; a built-in in this one. Every answer
-is written by the same extractive reader from the ten best passages a system returned.
+Each system's figures are stored in FOLDER, so an interrupted run can continue. A product runs in its
+own environment (`make product NAME=…`) and process; a built-in runs in this one. The same extractive
+reader writes every answer from the ten best passages that a system returned.
 """
 
 import argparse
@@ -57,13 +57,13 @@ class Figures(msgspec.Struct, kw_only=True):
     trials: int
     failed: int
     ingest_s: float
-    """Seconds to take in and settle both personas."""
+    """Seconds to ingest and settle both personas."""
     p50_ms: float
     p95_ms: float
     disk_mb: float
-    """The most its folders held while it ran."""
+    """The peak size of its folders."""
     tokens: float
-    """Delivered with an answer, on average."""
+    """Mean tokens of the passages of an answer."""
     traced: float | None
     turn_recall: float | None = None
     turn_interval: tuple[float, float] | None = None
@@ -74,21 +74,21 @@ class Figures(msgspec.Struct, kw_only=True):
 
 
 def find_target(name: str, products: Path = ROOT / ".products") -> str:
-    """How the system is addressed: by name, or in its own environment."""
+    """The value of `--adapter`: a name, or a command in the product's environment."""
     python = products / name / "bin" / "python"
     if name in BUILT_IN or name == "files" or not python.exists():
         return name
     return f"command:{python} -m recall_bench serve {name} --stdio"
 
 
-class Scratch:
-    """A folder that everything a system writes goes to, and how large it ever was."""
+class TemporaryStorage:
+    """The temporary folder of everything that a system writes, and its peak size."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="systems-"))
         self._over = threading.Event()
         self._watch = threading.Thread(target=self._measure, daemon=True)
-        self.most = 0
+        self.peak = 0
 
     def __enter__(self) -> Self:
         self._before = os.environ.get("TMPDIR")
@@ -109,10 +109,10 @@ class Scratch:
 
     def _measure(self) -> None:
         while not self._over.wait(0.5):
-            self.most = max(self.most, sum(_sizes(self._folder)))
+            self.peak = max(self.peak, sum(_list_sizes(self._folder)))
 
 
-def _sizes(folder: Path) -> Iterator[int]:
+def _list_sizes(folder: Path) -> Iterator[int]:
     for place, _, names in os.walk(folder):
         for name in names:
             try:
@@ -121,11 +121,11 @@ def _sizes(folder: Path) -> Iterator[int]:
                 continue
 
 
-def on_personas(name: str, work: Path) -> Figures:
-    """The two personas, their first half year."""
+def measure_personas(name: str, work: Path) -> Figures:
+    """Run the first half year of the two personas."""
     folder = work / "runs" / name
     shutil.rmtree(folder, ignore_errors=True)
-    with Scratch() as scratch:
+    with TemporaryStorage() as storage:
         done = recall_bench.run(
             adapter=find_target(name),
             personas=PERSONAS,
@@ -163,14 +163,14 @@ def on_personas(name: str, work: Path) -> Figures:
         ingest_s=sum(clock.ingest_s + clock.settle_s for clock in clocks),
         p50_ms=1000 * (service.compute_latency(0.5) or 0),
         p95_ms=1000 * (service.compute_latency(0.95) or 0),
-        disk_mb=scratch.most / 1e6,
+        disk_mb=storage.peak / 1e6,
         tokens=deliveries.tokens / max(1, deliveries.answers),
         traced=deliveries.traced_share,
     )
 
 
-async def on_locomo(system: MemorySystem, scenarios: list[Scenario], row: Figures) -> None:
-    """Turn and session recall at ten on the questions of categories 1 to 4 that cite a turn."""
+async def measure_locomo(system: MemorySystem, scenarios: list[Scenario], row: Figures) -> None:
+    """Add turn and session recall at ten, on questions of categories 1 to 4 that cite a turn."""
     turns, sessions, questions, strata = [], [], [], []
     fed_s = 0.0
     for scenario in scenarios:
@@ -194,7 +194,7 @@ async def on_locomo(system: MemorySystem, scenarios: list[Scenario], row: Figure
             strata.append(scenario.id)
         await memory.close()
     await system.close()
-    # A conversation is the unit that varies: ten of them say how sure a recall is.
+    # The interval resamples the ten conversations.
     names = [str(number) for number in range(len(strata))]
     both = [estimate_mean(values, names, strata, limits=(0.0, 1.0)) for values in (turns, sessions)]
     row.turn_recall, row.session_recall = statistics.fmean(turns), statistics.fmean(sessions)
@@ -203,18 +203,19 @@ async def on_locomo(system: MemorySystem, scenarios: list[Scenario], row: Figure
 
 
 def measure(name: str, work: Path, locomo: Path | None, *, keep_personas: bool) -> None:
-    kept = work / f"{name}.json"
-    if keep_personas and kept.exists():
-        row = msgspec.json.decode(kept.read_bytes(), type=Figures)
+    """Measure a system, store its figures and print its row."""
+    file = work / f"{name}.json"
+    if keep_personas and file.exists():
+        row = msgspec.json.decode(file.read_bytes(), type=Figures)
     else:
-        row = on_personas(name, work)
+        row = measure_personas(name, work)
     if locomo is not None and name != "none":
         from recall_bench.datasets.locomo import load
 
         system = resolve_system(Settings(adapter=find_target(name), top_k=TOP_K))
-        anyio.run(on_locomo, system, list(load(locomo, {})), row)
-    kept.write_bytes(msgspec.json.format(msgspec.json.encode(row)))
-    print(line(row), flush=True)
+        anyio.run(measure_locomo, system, list(load(locomo, {})), row)
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(row)))
+    print(format_row(row), flush=True)
 
 
 HEAD = (
@@ -224,19 +225,21 @@ HEAD = (
 )
 
 
-def line(row: Figures) -> str:
+def format_row(row: Figures) -> str:
     return (
         f"| {row.system} {row.version} | {row.clock or 'not said'} | {row.asker} "
-        f"| {_with(row.mean, row.mean_interval)} "
-        f"| {_with(row.turn_recall, row.turn_interval, 3)} "
-        f"| {_with(row.session_recall, row.session_interval, 3)} "
+        f"| {_format_estimate(row.mean, row.mean_interval)} "
+        f"| {_format_estimate(row.turn_recall, row.turn_interval, 3)} "
+        f"| {_format_estimate(row.session_recall, row.session_interval, 3)} "
         f"| {row.ingest_s:.1f} | {row.p50_ms:.1f} | {row.p95_ms:.1f} | {row.disk_mb:.1f} "
         f"| {row.tokens:.0f} | {'--' if row.traced is None else f'{row.traced:.0%}'} "
         f"| {row.failed} |"
     )
 
 
-def _with(value: float | None, interval: tuple[float, float] | None, digits: int = 2) -> str:
+def _format_estimate(
+    value: float | None, interval: tuple[float, float] | None, digits: int = 2
+) -> str:
     if value is None:
         return "--"
     words = f"{value:.{digits}f}"
@@ -245,22 +248,22 @@ def _with(value: float | None, interval: tuple[float, float] | None, digits: int
     return words
 
 
-def table(work: Path) -> str:
+def render_table(work: Path) -> str:
     rows = [
         msgspec.json.decode(path.read_bytes(), type=Figures) for path in sorted(work.glob("*.json"))
     ]
     rows.sort(key=lambda row: (row.turn_recall or 0, row.mean))
-    return "\n".join([HEAD, *(line(row) for row in rows)])
+    return "\n".join([HEAD, *(format_row(row) for row in rows)])
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    words.add_argument("--work", type=Path, required=True)
-    words.add_argument("--locomo", type=Path)
-    words.add_argument("--only", nargs="*")
-    words.add_argument("--table", type=Path)
-    words.add_argument("--keep-personas", action="store_true")
-    given = words.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--locomo", type=Path)
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--keep-personas", action="store_true")
+    given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     if given.table is None:
         print(HEAD)
@@ -269,9 +272,9 @@ def main() -> None:
                 measure(name, given.work, given.locomo, keep_personas=given.keep_personas)
         return
     before = given.table.read_text(encoding="utf-8") if given.table.exists() else "# Systems\n\n"
-    kept, _, rest = before.partition("| system |")
+    head, _, rest = before.partition("| system |")
     after = rest.split("\n\n", 1)[1] if "\n\n" in rest else ""
-    given.table.write_text(f"{kept}{table(given.work)}\n\n{after}".rstrip() + "\n", "utf-8")
+    given.table.write_text(f"{head}{render_table(given.work)}\n\n{after}".rstrip() + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""What a transport costs beside the system: a call, and 1,000 days of 4 KB.
+"""What a transport costs: the time of a call, and of 1,000 days of 4 KB.
 
     python benchmarks/transports.py [direct] [grpc-1] [grpc-2]
 
-The system does nothing. Servers run in a process of their own, the client in this one. The
-baseline, in the same minute, is the same system called directly in Python. A call is the median
-of many, one after another. The days are fed one call each, and in one stream where the transport
-has one; each way three times, of which the median is shown.
+The system does nothing. Servers run in a new process, the client in this one. The baseline, in the
+same minute, is the same system called directly in Python. The time of a call is the median of 1,000,
+one after another. The days are fed with one call each, and in one stream where the transport has
+one; each three times, of which the median is shown.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ ROUNDS = 3
 DAYS = 1_000
 DAY_BYTES = 4_096
 TARGET_S = 2.0
-"""What all the days may take over gRPC, in a stream."""
+"""The limit for all days in a stream over gRPC."""
 
 EPOCH = date(2026, 1, 1)
 EPISODES = [
@@ -41,13 +41,13 @@ QUESTION = Question(
 )
 
 
-class Null:
-    """A system that does nothing, and a memory of it."""
+class NullSystem:
+    """A system that does nothing; it is its own memory."""
 
     card = SystemCard(name="null", version="1")
     snapshots = None
 
-    async def open(self, scenario: str) -> "Null":  # noqa: ARG002
+    async def open(self, scenario: str) -> "NullSystem":  # noqa: ARG002
         return self
 
     async def ingest(self, episode: Episode) -> None:
@@ -64,43 +64,43 @@ class Null:
 
 
 @asynccontextmanager
-async def direct() -> AsyncIterator[MemorySystem]:
+async def open_direct() -> AsyncIterator[MemorySystem]:
     """The baseline: no transport at all."""
-    yield Null()
+    yield NullSystem()
 
 
 @asynccontextmanager
-async def grpc_1() -> AsyncIterator[MemorySystem]:
-    """The public service. Our server speaks both versions, so the first is asked for here."""
+async def open_grpc_1() -> AsyncIterator[MemorySystem]:
+    """The first version, the public service; our server has both, so this client names it."""
     from recall_bench.systems.grpc.grpc_channel import GrpcServer
     from recall_bench.systems.grpc.grpc_system import GrpcV1System
     from recall_bench.systems.grpc.single_connection import parse_grpc_address
 
-    async with served() as address:
+    async with run_server() as address:
         timeouts = {"timeout_s": 60.0, "connect_timeout_s": 5.0, "ready_timeout_s": 10.0}
         yield GrpcV1System(GrpcServer(parse_grpc_address(f"grpc://{address}"), **timeouts))
 
 
 @asynccontextmanager
-async def grpc_2() -> AsyncIterator[MemorySystem]:
+async def open_grpc_2() -> AsyncIterator[MemorySystem]:
     """The second version of the service."""
     from recall_bench.systems.grpc.grpc_system import build_grpc_system
 
-    async with served() as address:
+    async with run_server() as address:
         yield build_grpc_system(f"grpc://{address}")
 
 
 TRANSPORTS: dict[str, Callable[[], AbstractAsyncContextManager[MemorySystem]]] = {
-    "direct": direct,
-    "grpc-1": grpc_1,
-    "grpc-2": grpc_2,
+    "direct": open_direct,
+    "grpc-1": open_grpc_1,
+    "grpc-2": open_grpc_2,
 }
-"""A transport is one function here: the null system as it is reached through it."""
+"""For each transport, a function that opens the null system through it."""
 
 
 @asynccontextmanager
-async def served() -> AsyncIterator[str]:
-    """The address of a null server over gRPC in another process."""
+async def run_server() -> AsyncIterator[str]:
+    """The address of a gRPC server of the null system in another process."""
     child = await asyncio.create_subprocess_exec(
         sys.executable, __file__, "--serve", stdout=asyncio.subprocess.PIPE
     )
@@ -113,57 +113,59 @@ async def served() -> AsyncIterator[str]:
 
 
 async def serve() -> None:
+    """Be the server; print its address."""
     from recall_bench.systems.servers.grpc_server import serve_grpc
     from recall_bench.systems.servers.host import SystemHost
 
     await serve_grpc(
-        SystemHost(Null()), "127.0.0.1:0", ready=lambda address: print(address, flush=True)
+        SystemHost(NullSystem()), "127.0.0.1:0", ready=lambda address: print(address, flush=True)
     )
 
 
-async def a_call(memory: Memory) -> float:
-    """Seconds of a question, in the median."""
-    taken = []
+async def measure_call(memory: Memory) -> float:
+    """The median seconds of a question."""
+    times = []
     for _ in range(CALLS):
         started = time.perf_counter()
         await memory.answer(QUESTION)
-        taken.append(time.perf_counter() - started)
-    return statistics.median(taken)
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
 
 
-async def fed_one_by_one(memory: Memory) -> float:
-    """Seconds of all the days, each in a call."""
+async def feed_one_by_one(memory: Memory) -> float:
+    """Seconds of all days, one call each."""
     started = time.perf_counter()
     for episode in EPISODES:
         await memory.ingest(episode)
     return time.perf_counter() - started
 
 
-async def fed_in_a_stream(memory: BulkIngestMemory) -> float:
-    """Seconds of all the days in one stream."""
-    took: list[Episode] = []
+async def feed_stream(memory: BulkIngestMemory) -> float:
+    """Seconds of all days in one stream."""
+    acknowledged: list[Episode] = []
     started = time.perf_counter()
-    await memory.ingest_all(EPISODES, took.append)
+    await memory.ingest_all(EPISODES, acknowledged.append)
     seconds = time.perf_counter() - started
-    assert took == EPISODES, f"{len(took)} of {DAYS} days were acknowledged"
+    assert acknowledged == EPISODES, f"{len(acknowledged)} of {DAYS} days were acknowledged"
     return seconds
 
 
-async def in_the_median(feed: Callable[[], Awaitable[float]]) -> float:
+async def measure_median(feed: Callable[[], Awaitable[float]]) -> float:
+    """The median seconds of some rounds."""
     return statistics.median([await feed() for _ in range(ROUNDS)])
 
 
-async def measured(name: str) -> tuple[float, float, float | None]:
-    """A question, the days one by one, and the days in a stream, where there is one."""
+async def measure(name: str) -> tuple[float, float, float | None]:
+    """Seconds of a question, of the days one by one, and in a stream if there is one."""
     async with TRANSPORTS[name]() as system:
         memory = await system.open("null")
         await memory.ingest(EPISODES[0])
-        call = await a_call(memory)
-        one_by_one = await in_the_median(lambda: fed_one_by_one(memory))
+        call = await measure_call(memory)
+        one_by_one = await measure_median(lambda: feed_one_by_one(memory))
         streamed = None
         if isinstance(memory, BulkIngestMemory):
             streaming: BulkIngestMemory = memory
-            streamed = await in_the_median(lambda: fed_in_a_stream(streaming))
+            streamed = await measure_median(lambda: feed_stream(streaming))
         await memory.close()
         await system.close()
         return call, one_by_one, streamed
@@ -177,9 +179,9 @@ def main(wanted: list[str]) -> None:
         f"{'':8}{'a call':>10}{'overhead':>12}{'ratio':>9}   "
         f"{f'{DAYS:,} days of 4 KB':>21}{'streamed':>11}{'faster':>8}"
     )
-    baseline, *_ = asyncio.run(measured("direct"))
+    baseline, *_ = asyncio.run(measure("direct"))
     for name in wanted or TRANSPORTS:
-        call, one_by_one, streamed = asyncio.run(measured(name))
+        call, one_by_one, streamed = asyncio.run(measure(name))
         row = f"{name:8}{call * 1e6:>7,.1f} µs{(call - baseline) * 1e6:>9,.1f} µs"
         row += f"{call / baseline:>9,.0f}   {one_by_one:>19.3f} s"
         if streamed is not None:
