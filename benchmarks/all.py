@@ -4,9 +4,9 @@
 
 Each claim is a ratio of two figures of the same run on the same machine, in processor time or
 bytes, so that it holds on a busy machine too. It is met if the ratio is at most the target.
-The scripts named in the table measure more, and say how. Without words all claims are measured,
-in less than 30 minutes of two processors; a word chooses those whose script it is. The exit code is
-1 if one is not met.
+The scripts named in the table measure more, and say how. Without arguments all claims are measured,
+in less than 30 minutes of two processors; a CLAIM is the name of a script and chooses its claims.
+The exit code is 1 if one is not met.
 """
 
 import argparse

@@ -42,18 +42,18 @@ STIFFNESS = 0.003
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class SentenceLabels:
     """The sentences of one question: their features, and which are right."""
 
     name: str
     is_event: bool
-    held_out: bool
+    is_held_out: bool
     features: NDArray[np.float32]
     right: NDArray[np.bool_]
 
 
 def label(item: Item, scenario: Scenario, sentences: list[ReadSentence]) -> list[bool]:
-    """Which sentences are right; none if that cannot be told."""
+    """Which sentences are right; none if that is not known."""
     texts = {episode.day: episode.text for episode in scenario.episodes}
     spans = [
         texts[each.day][each.start : each.end].strip()
@@ -64,11 +64,13 @@ def label(item: Item, scenario: Scenario, sentences: list[ReadSentence]) -> list
         return [any(each.text in span or span in each.text for span in spans) for each in sentences]
     wanted = collect_stems(item.truth.reference) - collect_stems(item.text)
     shares = [len(wanted & each.stems) / (len(wanted) or 1) for each in sentences]
-    is_told = item.truth.expects is Expects.ANSWER and max(shares) >= 0.5
-    return [is_told and share == max(shares) for share in shares]
+    is_known = item.truth.expects is Expects.ANSWER and max(shares) >= 0.5
+    return [is_known and share == max(shares) for share in shares]
 
 
-def read_set(name: str, scenarios: list[Scenario], ranker: SentenceRanker) -> Iterator[Labelled]:
+def label_set(
+    name: str, scenarios: list[Scenario], ranker: SentenceRanker
+) -> Iterator[SentenceLabels]:
     for scenario in scenarios:
         found = anyio.run(find_passages, scenario)
         for item in scenario.items:
@@ -82,13 +84,14 @@ def read_set(name: str, scenarios: list[Scenario], ranker: SentenceRanker) -> It
                 features = ranker.measure(parts[0], sentences)
                 is_event = parts[0].wanted in EVENTS
                 held_out = is_held_out(question.id)
-                yield Labelled(name, is_event, held_out, features, np.array(right))
+                yield SentenceLabels(name, is_event, held_out, features, np.array(right))
 
 
-def fit(rows: list[Labelled], start: NDArray[np.float64]) -> NDArray[np.float64]:
+def fit(rows: list[SentenceLabels], start: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights with the least loss, close to those at the start."""
     counts = {name: sum(row.name == name for row in rows) for name in {row.name for row in rows}}
 
-    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def compute_loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         away = weights - start
         total, slope = STIFFNESS * away @ away, 2 * STIFFNESS * away
         for row in rows:
@@ -102,11 +105,11 @@ def fit(rows: list[Labelled], start: NDArray[np.float64]) -> NDArray[np.float64]
             )
         return float(total), slope
 
-    found: NDArray[np.float64] = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    found: NDArray[np.float64] = minimize(compute_loss, start, jac=True, method="L-BFGS-B").x
     return found
 
 
-def print_depths(title: str, rows: list[Labelled], weights: NDArray[np.float64]) -> None:
+def print_depths(title: str, rows: list[SentenceLabels], weights: NDArray[np.float64]) -> None:
     """How often a right sentence is among the best few, by set."""
     hits: dict[str, list[list[bool]]] = defaultdict(list)
     for row in rows:
@@ -129,7 +132,7 @@ def main() -> None:
     rows = [
         row
         for name, scenarios in load_sets(given.shared, given.persona)
-        for row in read_set(name, scenarios, ranker)
+        for row in label_set(name, scenarios, ranker)
     ]
     for title, is_event, in_use in (
         ("contents", False, CONTENT_WEIGHTS),
@@ -137,10 +140,10 @@ def main() -> None:
     ):
         own = [row for row in rows if row.is_event is is_event]
         start = np.array(in_use, np.float64)
-        fitted = fit([row for row in own if not row.held_out], start)
+        fitted = fit([row for row in own if not row.is_held_out], start)
         print(f"{title}: right sentence among the best {', '.join(map(str, DEPTHS))}, held out")
         for which, weights in (("in use", start), ("fitted", fitted)):
-            print_depths(which, [row for row in own if row.held_out], weights)
+            print_depths(which, [row for row in own if row.is_held_out], weights)
         for feature, now, then in zip(FEATURES, start, fitted, strict=True):
             print(f"    {feature:<18}{now:>7.1f}{then:>7.1f}")
 

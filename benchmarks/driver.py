@@ -1,12 +1,12 @@
-"""What a driver with many workers costs beside one process: processor time of every trial.
+"""Processor time of a trial in a driver with many workers, and in one process.
 
     python benchmarks/driver.py [--trials N] [--workers N]
 
 The built-in `none` answers at once and the judge `stub` says nothing, so what is left is the
 harness. Both rows run the same plan of one persona, a memory for each checkpoint, without result
-files. `driver` is the process that keeps the journal, `workers` are all others, and `first` is
-the time on the wall from the start to the first recorded answer. Then as many workers are started
-as copies of one process, as a run does, and each by itself.
+files. `driver` is the process that writes the journal, `workers` are all others, and `first` is
+the wall time from the start to the first recorded answer. Then the same number of workers is started
+twice: as copies of one process, as in a run, and each separately.
 """
 
 import argparse
@@ -30,8 +30,8 @@ from recall_bench.running.worker_pool import StartWorker
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
-    """What one run took."""
+class DriverCost:
+    """Times of one run."""
 
     trials: int
     wall_s: float
@@ -45,7 +45,7 @@ class Cost:
         return 1000 * self.driver_s / self.trials
 
 
-def measure_run(data: Path, into: Path, workers: int | None) -> Cost:
+def measure_run(data: Path, into: Path, workers: int | None) -> DriverCost:
     """Run the plan once, in this process or by workers of it."""
     settings = Settings(
         adapter="none",
@@ -68,7 +68,7 @@ def measure_run(data: Path, into: Path, workers: int | None) -> Cost:
 
     started, own, others = time.perf_counter(), time.process_time(), _count_children_s()
     anyio.run(job.run, observe, choose_runner(job))
-    return Cost(
+    return DriverCost(
         trials=len(answered),
         wall_s=time.perf_counter() - started,
         first_s=answered[0] - started,
@@ -78,7 +78,7 @@ def measure_run(data: Path, into: Path, workers: int | None) -> Cost:
 
 
 def measure_start(workers: int, *, copies: bool) -> float:
-    """Processor seconds of starting so many workers, as copies of one process or each by itself."""
+    """Processor seconds of starting this many workers, as copies of one process or separately."""
 
     async def start_all() -> None:
         async with open_template() as start_copy, anyio.create_task_group() as group:
@@ -120,7 +120,7 @@ def main() -> None:
     copied, single = (measure_start(options.workers, copies=each) for each in (True, False))
     print(
         f"starting {options.workers} workers: {copied:.1f} s of processor time as copies, "
-        f"{single:.1f} s each by itself; {copied / single:.2f} of it"
+        f"{single:.1f} s separately; {copied / single:.2f} of it"
     )
 
 

@@ -5,7 +5,7 @@
 
 It goes through the command line alone, in one process, so that it survives any move of the code.
 Wall times, their sums and the version of the code are left out. About two minutes of one core.
-What needs public data is left out, with a word, where the folder of `--shared` is not there.
+What needs public data is skipped with a line where the folder of `--shared` does not exist.
 """
 
 import argparse
@@ -125,10 +125,10 @@ def digest_runs(work: Path, built_ins: list[str]) -> Iterator[tuple[str, str]]:
             for file in ("progress.jsonl", "questions.jsonl", "failures.jsonl"):
                 yield f"run {name} {label} {file}", digest_lines(folder / file)
             yield f"run {name} {label} heatmap.svg", digest((folder / "heatmap.svg").read_text())
-            yield f"run {name} {label} text", digest(_without_times(text, work))
+            yield f"run {name} {label} text", digest(_drop_times(text, work))
 
 
-def _without_times(text: str, work: Path) -> str:
+def _drop_times(text: str, work: Path) -> str:
     """A text report without folders, dates of today and durations."""
     kept = [
         line
@@ -142,7 +142,7 @@ def digest_analyses(work: Path) -> Iterator[tuple[str, str]]:
     """What is computed from two runs: comparison, gate, report, power, canaries, rejudging."""
     a, b = work / "bm25-shipped", work / "hybrid-shipped"
     yield "compare", digest(json.loads(call("compare", a, b, "--json")))
-    yield "compare text", digest(_without_times(call("compare", a, b), work))
+    yield "compare text", digest(_drop_times(call("compare", a, b), work))
     gate = call("gate", b, "--baseline", a, "--min-score", "30", "--json", codes=(0, 11, 12))
     yield "gate", digest(json.loads(gate))
     report = json.loads(call("report", b, "--beside", a, "--into", work / "report", "--json"))
@@ -180,7 +180,7 @@ def digest_datasets(work: Path, shared: Path) -> Iterator[tuple[str, str]]:
     }
     for name, (path, scenarios) in sources.items():
         if not path.exists():
-            print(f"left out: eval {name}: no {path.name} below {shared}", file=sys.stderr)
+            print(f"skipped: eval {name}: no {path.name} below {shared}", file=sys.stderr)
             continue
         for protocol, *more in (("strict",), ("official", "--skip-qa")):
             reports = work / f"reports-{name}-{protocol}"
@@ -193,7 +193,7 @@ def digest_datasets(work: Path, shared: Path) -> Iterator[tuple[str, str]]:
 
 
 def digest_selection(work: Path) -> Iterator[tuple[str, str]]:
-    """The example suite put to four selectors."""
+    """The example suite with four selectors."""
     for name in SELECTORS:
         text = call("select", "run", "--selector", name, "--into", work / f"select-{name}", "--json",
                     codes=(0, 1, 11))  # fmt: skip

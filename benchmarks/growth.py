@@ -6,8 +6,8 @@
 Each size is the whole command `recall-bench run --adapter none --judge stub` on one persona made
 for it, as in `engine.py`, every result file included. The baseline of each row is the row before
 it: the exponent says how its cost follows the number of trials, 1.00 is linear and 0 is flat.
-`--full` goes on to 10,000 days, 1,000 checkpoints and 3,000,000 trials. The last lines tell from the
-last two rows what 3 and 30 million trials would need.
+`--full` goes on to 10,000 days, 1,000 checkpoints and 3,000,000 trials. The last lines extrapolate
+the last two rows to 3 and 30 million trials.
 """
 
 import argparse

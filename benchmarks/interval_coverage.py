@@ -2,7 +2,7 @@
 
     python benchmarks/interval_coverage.py [ROUNDS]
 
-Runs are made up from a known rule, ROUNDS of each kind (default 400). A mark depends on the
+Runs are simulated by a known rule, ROUNDS of each kind (default 400). A mark depends on the
 persona, on the template, on the question and on chance. Templates have two to five questions. A
 second run gives the difference, and a floor and a ceiling give the share of the way. The old rule
 resamples personas from five on, else questions. The new rule is that of the package: the widest of
@@ -50,7 +50,7 @@ class SimulatedTrials:
 
 
 def simulate_trials(chance: Generator, personas: int, spread: float) -> SimulatedTrials:
-    """Make up the trials of one experiment, each question asked once."""
+    """Simulate the trials of one experiment, each question asked once."""
     systems = len(LEVELS)
     effects = spread * chance.normal(size=(personas, systems))
     rows: list[Floats] = []
@@ -157,7 +157,7 @@ def play_round(chance: Generator, personas: int, spread: float, figure: str) -> 
     return RoundOutcome(
         old=_contains(old, truth),
         new=_contains(new, truth),
-        is_narrow=whole and _width(old) < _width(alone) - 1e-12,
+        is_narrow=whole and _compute_width(old) < _compute_width(alone) - 1e-12,
     )
 
 
@@ -165,7 +165,7 @@ def _contains(found: Estimate, truth: float) -> bool:
     return found.low is not None and found.high is not None and found.low <= truth <= found.high
 
 
-def _width(found: Estimate) -> float:
+def _compute_width(found: Estimate) -> float:
     return 0.0 if found.low is None or found.high is None else found.high - found.low
 
 

@@ -4,11 +4,10 @@
 
 Verdicts are timed in processor time, on the audit set of a persona, whose truth is exact, and,
 where labelled verdicts are given, on their answers, which need the calibration. Each set is judged
-in a process of its own that has judged nothing before, because much that a judge reads is kept for
-the next answer. What is paid once is timed by itself: the history, read whole, then the questions
-with their truths. The rates are of the answers alone, and of everything together. Then all is
-judged again as at a checkpoint a week later, where only what the history did not hold is looked
-up, and once more with nothing changed. The baseline is plain word overlap with the reference. The
+in a new process, because a judge caches much of what it reads. What is paid once is timed
+separately: reading the whole history, then the questions with their truths. The rates are of the
+answers alone, and of everything together. Then all is judged again as at a checkpoint a week later,
+where only what the history did not hold is looked up, and once more with nothing changed. The baseline is plain word overlap with the reference. The
 sweep is the whole command `recall-bench run` with the hybrid memory over the persona, once with the
 offline judge and once with the stub, each in a process of its own, in the same minute.
 """
@@ -39,15 +38,15 @@ END = 10**6
 """A day after the last."""
 
 
-def clock(call: Callable[[Exhibit], object], exhibits: Sequence[Exhibit]) -> float:
-    """The processor time of one call for each, once."""
+def measure_calls(call: Callable[[Exhibit], object], exhibits: Sequence[Exhibit]) -> float:
+    """Processor seconds of one call for each exhibit."""
     start = time.process_time()
     for exhibit in exhibits:
         call(exhibit)
     return time.process_time() - start
 
 
-def overlap(exhibit: Exhibit) -> float:
+def compute_overlap(exhibit: Exhibit) -> float:
     """The share of the reference's words that the answer holds."""
     reference = set(split_words(normalise(exhibit.item.truth.reference)))
     return len(reference & set(split_words(normalise(exhibit.answer.text)))) / len(reference)
@@ -80,22 +79,22 @@ def _measure_verdicts(scenario: Scenario, exhibits: Sequence[Exhibit]) -> Verdic
     studied.history.is_stem_known("unheardof", END)
     studied.history.is_sentence_known("unheard of", END)
     history_s = time.process_time() - start
-    first_of = list({exhibit.item.id: exhibit for exhibit in exhibits}.values())
+    first_by_item = list({exhibit.item.id: exhibit for exhibit in exhibits}.values())
     later = [replace(exhibit, days=exhibit.days + 7) for exhibit in exhibits]
     return VerdictCost(
         answers=len(exhibits),
-        questions=len(first_of),
+        questions=len(first_by_item),
         history_s=history_s,
-        questions_s=clock(studied.prepare, first_of),
-        answers_s=clock(studied.judge, exhibits),
-        later_s=clock(studied.judge, later),
-        unchanged_s=clock(studied.judge, later),
-        overlap_s=clock(overlap, exhibits),
+        questions_s=measure_calls(studied.prepare, first_by_item),
+        answers_s=measure_calls(studied.judge, exhibits),
+        later_s=measure_calls(studied.judge, later),
+        unchanged_s=measure_calls(studied.judge, later),
+        overlap_s=measure_calls(compute_overlap, exhibits),
     )
 
 
 def measure_verdicts(scenario: Scenario, exhibits: Sequence[Exhibit]) -> VerdictCost:
-    """Judge in a new process, because making the answers has read many of them."""
+    """Measure in a new process, because building the answers fills the caches."""
     with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_measure_verdicts, scenario, exhibits).result()
 

@@ -79,9 +79,9 @@ def submit(system: str, target: str, folder: Path, words: list[str]) -> None:
     bundle = folder / f"{system}.bundle"
     if bundle.is_file():
         return
-    ran = folder.with_name(f".{folder.name}")
+    run_folder = folder.with_name(f".{folder.name}")
     quiet = ["--quiet", "--no-page", "--no-heatmap-png"]
-    if not run("run", "--adapter", target, *words, "--into", str(ran), *quiet):
+    if not run("run", "--adapter", target, *words, "--into", str(run_folder), *quiet):
         print(f"left out {system}: its run failed", file=sys.stderr)
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def submit(system: str, target: str, folder: Path, words: list[str]) -> None:
     if (ROOT / "products" / f"{system}.txt").is_file():
         stated["install"] = f"make product NAME={system}"
     (folder / "submission.yaml").write_bytes(msgspec.yaml.encode(stated))
-    if run("bundle", str(ran), "--into", str(bundle)):
+    if run("bundle", str(run_folder), "--into", str(bundle)):
         run("leaderboard", "replay", str(bundle), "--adapter", target)
 
 

@@ -1,4 +1,4 @@
-"""How many faults, put into the code on purpose, the tests notice.
+"""How many faults, inserted into the code on purpose, the tests notice.
 
     python benchmarks/mutation.py                 # twelve mutants of each of five parts
     python benchmarks/mutation.py --part judge --count 30 --seed 7
@@ -66,7 +66,7 @@ OLDER_TESTS = {
                 "tests/core"),
     "verification": ("tests/proof",),
 }  # fmt: skip
-"""Where the tests of each part stood at commit 0dbc665, before the packages were arranged as today."""
+"""Where the tests of each part were at commit 0dbc665, before the packages were arranged as today."""
 
 _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -86,7 +86,7 @@ class Mutant:
     line: int
     kind: str
     place: int
-    """The how-manieth node of the file's tree, in the order of `ast.walk`."""
+    """The index of the node in the file's tree, in the order of `ast.walk`."""
 
 
 def list_mutants(part: str) -> Iterator[Mutant]:
@@ -157,7 +157,7 @@ def apply(mutant: Mutant, text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Suite:
+class MutantSuite:
     """A copy of a checkout that mutants may be written into, with the tests of each part."""
 
     tree: Path
@@ -181,7 +181,7 @@ class Suite:
         finally:
             file.write_text(before, encoding="utf-8")
         if killer.startswith("tests") and self.find_failure((killer.partition("[")[0],)):
-            raise SystemExit(f"{killer} fails without a mutant too; mend it first")
+            raise SystemExit(f"{killer} fails without a mutant too; fix it first")
         return killer
 
     def find_importing_tests(self, mutant: Mutant) -> list[str]:
@@ -275,7 +275,7 @@ def run_all(
     """The test that noticed each mutant, in their order, or nothing."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         suites = [
-            Suite(copy_tree(root, Path(folder) / str(number) / "recall"), tests, timeout_s)
+            MutantSuite(copy_tree(root, Path(folder) / str(number) / "recall"), tests, timeout_s)
             for number in range(2)
         ]
 

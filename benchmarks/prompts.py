@@ -1,10 +1,10 @@
-"""What becomes of a model's replies to every prompt of the product, asked through `folder:DIR`.
+"""The outcomes of a model's replies to every prompt of the product, asked through `folder:DIR`.
 
     python benchmarks/prompts.py FOLDER --state STATE [--judged FILE.jsonl --corpus DIR]
         [--only PROMPT ...] [--small N]
 
-Each prompt has a folder in FOLDER, with requests and replies; nothing else is there, so whoever
-writes the replies sees no label and no reference that the prompt itself does not show. STATE holds
+Each prompt has a folder in FOLDER, with requests and replies and nothing else, so the writer of
+the replies sees no label and no reference that the prompt itself does not show. STATE holds
 what the commands write: personas, runs, samples with their labels. Run it, have the replies
 written, and run it again until nothing waits: the product's own commands are run, take the replies
 and make the next requests. It then prints the tables of docs/results/prompts.md.
@@ -98,9 +98,9 @@ _REPAIR = re.compile(
 
 def run_command(*words: str | Path) -> tuple[int, str]:
     """The exit code and the output of a command of the product, run in this process."""
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stdout(said):
+        with contextlib.redirect_stdout(output):
             code = cli.main([*map(str, words)], prog_name="recall-bench", standalone_mode=False)
     except click.ClickException as error:
         raise SystemExit(f"{words}: {error.format_message()}") from error
@@ -109,7 +109,7 @@ def run_command(*words: str | Path) -> tuple[int, str]:
         code = error.exit_code
     except SystemExit as end:
         code = end.code
-    return code if isinstance(code, int) else 0, said.getvalue()
+    return code if isinstance(code, int) else 0, output.getvalue()
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def list_labelled(work: Work) -> Iterator[list[LabelledVerdict]]:
     if work.judged is None:
         return
     chooser = random.Random(SEED)
-    answers = [each for each in merge_repeats(load_labels(work.judged)) if fits(each.answer)]
+    answers = [each for each in merge_repeats(load_labels(work.judged)) if is_usable(each.answer)]
     chooser.shuffle(answers)
     used: set[str] = set()
     for _ in range(2):
@@ -179,7 +179,7 @@ def list_labelled(work: Work) -> Iterator[list[LabelledVerdict]]:
         yield found
 
 
-def fits(answer: str) -> bool:
+def is_usable(answer: str) -> bool:
     """Whether an answer is short enough, and not empty."""
     return 0 < len(answer.strip()) <= SHORT
 
@@ -202,8 +202,8 @@ def measure_agreement(work: Work, rubric: str, answers: Iterable[LabelledVerdict
     corpus = ("--corpus", work.corpus) if rubric == "grounded" and work.corpus else ()
     for name, judge in (("model", work.name_model(f"rubric-{rubric}")), ("offline", "offline")):
         words = ("--judged", path, "--judge", judge, *corpus, "--json", "-n", "64")
-        _, said = run_command("judge-lab", "agreement", *words, "--no-judge-cache", *BUDGET)
-        work.save(f"agreement-{rubric}-{name}", said)
+        _, output = run_command("judge-lab", "agreement", *words, "--no-judge-cache", *BUDGET)
+        work.save(f"agreement-{rubric}-{name}", output)
 
 
 BUDGET = ("--judge-budget", "700")
@@ -215,7 +215,7 @@ def list_audited(scenario: Scenario) -> Mapping[str, Sequence[AuditItem]]:
     by_class: dict[tuple[bool, AuditClass], list[AuditItem]] = defaultdict(list)
     for item in build_audit_set(scenario, seed=SEED, per_class=150):
         is_boundary = find_disclosure(item.item.truth) is not None
-        if fits(item.answer) and item.kind is not AuditClass.LEAK:
+        if is_usable(item.answer) and item.kind is not AuditClass.LEAK:
             by_class[is_boundary, item.kind].append(item)
     found: dict[str, list[AuditItem]] = {"reference": [], "grounded": [], "boundary": []}
     for number in range(16):
@@ -255,11 +255,11 @@ def ask_reader(work: Work) -> None:
         for reader, target in (("model", work.name_model("reader")), ("extractive", "extractive")):
             words = ("--adapter", "bm25", "--personas", name, "--ranges", days, "--top-k", "5")
             into = work.state / "runs" / f"reader-{name}-{reader}"
-            _, said = run_command(
+            _, output = run_command(
                 *("run", *words, "--reader", target, "--into", into, "--judge", "offline"),
                 *("-n", "64", "--no-heatmap-png", "--no-page", "--json"),
             )
-            work.save(f"reader-{name}-{reader}", said)
+            work.save(f"reader-{name}-{reader}", output)
 
 
 def ask_recall_agent(work: Work) -> None:
@@ -269,8 +269,8 @@ def ask_recall_agent(work: Work) -> None:
     agent = ("agent", "--config", "scheme=double", "--config", model)
     for name, selector in (("model", agent), ("hybrid", ("hybrid",))):
         words = ("--into", into / f"recall-{name}", "-n", "60", "--json")
-        _, said = run_command("select", "run", "--selector", *selector, *words)
-        work.save(f"recall-{name}", said)
+        _, output = run_command("select", "run", "--selector", *selector, *words)
+        work.save(f"recall-{name}", output)
 
 
 def ask_loop_agent(work: Work) -> None:
@@ -278,12 +278,12 @@ def ask_loop_agent(work: Work) -> None:
     data = cut_stories(work)
     for folder in sorted(data.iterdir()):
         into = work.state / "runs" / f"loop-{folder.name}"
-        _, said = run_command(
+        _, output = run_command(
             *("run", "--adapter", "loop:bm25", "--agent-model", work.name_model("loop-agent")),
             *("--data", data, "--personas", folder.name, "--ranges", "full", "--into", into),
             *("--judge", "offline", "-n", "8", "--no-heatmap-png", "--no-page", "--json"),
         )
-        work.save(f"loop-{folder.name}", said)
+        work.save(f"loop-{folder.name}", output)
 
 
 def read_yaml(path: Path) -> Any:  # noqa: ANN401 - a file of a persona
@@ -433,7 +433,7 @@ PROMPTS: Mapping[str, Callable[[Work], None]] = {
 
 @dataclass
 class ReplyCounts:
-    """What became of the requests of one prompt."""
+    """The outcomes of the requests of one prompt."""
 
     first: int = 0
     """Kept at the first try."""
@@ -472,7 +472,7 @@ def count_replies(folder: Path) -> ReplyCounts:
 
 
 def count_steps(folder: Path) -> ReplyCounts:
-    """Count the steps of the loop agent: one that cannot be read is told so, and goes on."""
+    """Count the steps of the loop agent: one that cannot be read gets an error and continues."""
     counts = ReplyCounts(waiting=len(list(folder.glob("requests/*.json"))))
     for path in folder.glob("answered/*.json"):
         (reply,) = folder.glob(f"replies/{path.stem}.*")
@@ -585,15 +585,15 @@ def count_opinions(work: Work) -> tuple[str, str]:
         for path in work.state.glob("checked/*.swapped.json")
         for name in json.loads(path.read_text())
     }
-    said: dict[bool, list[bool]] = {True: [], False: []}
+    output: dict[bool, list[bool]] = {True: [], False: []}
     folder = work.requests / "verification"
     for path in folder.glob("answered/*.json"):
         name = json.loads(path.read_text())["about"].removeprefix("question ")
         for reply in folder.glob(f"replies/{path.stem}.*"):
             found = parse_json_reply(reply.read_text(encoding="utf-8-sig"), dict)
             if not isinstance(found, RejectedReply):
-                said[name in swapped].append(found.get("verdict") == QuestionVerdict.DEFECTIVE)
-    caught, alarms = (f"{sum(said[each])} of {len(said[each])}" for each in (True, False))
+                output[name in swapped].append(found.get("verdict") == QuestionVerdict.DEFECTIVE)
+    caught, alarms = (f"{sum(output[each])} of {len(output[each])}" for each in (True, False))
     return caught, alarms
 
 

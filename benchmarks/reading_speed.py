@@ -1,11 +1,10 @@
-"""What remembering saves the reader: one persona of 1,000 days, asked at its default checkpoints.
+"""What its caches save the reader: one persona of 1,000 days, asked at its default checkpoints.
 
     python benchmarks/reading_speed.py [PERSONA]
 
-`hybrid` finds the passages; then the extractive reader answers every question twice over, in the
-same process: as in a run, where passages and questions that come again are not read again, and, as
-the baseline, with nothing remembered from one answer to the next. Processor time; the answers must
-be the same.
+`hybrid` finds the passages; then the extractive reader answers every question twice, in the same
+process: as in a run, with caches of the passages and questions it has read, and, as the baseline,
+with empty caches for every answer. Times are processor time; the answers must be the same.
 """
 
 import gc
@@ -27,7 +26,7 @@ from recall_bench.systems.reading import answer_values as values
 from recall_bench.systems.reading import passage_sentences, question_analysis, sentence_ranker
 from recall_bench.systems.reading.answer_writer import AnswerWriter
 
-Asked = tuple[Question, tuple[Passage, ...]]
+QuestionPassages = tuple[Question, tuple[Passage, ...]]
 
 CACHES = (
     passage_sentences._read_passage,  # noqa: SLF001
@@ -42,18 +41,18 @@ CACHES = (
 
 
 class Recorder(AnswerWriter):
-    """Notes what it is asked, and answers nothing."""
+    """Records the questions and passages, and answers nothing."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[QuestionPassages] = []
 
     def write(self, question: Question, passages: Sequence[Passage]) -> str:
-        """Note the question and its passages."""
+        """Record the question and its passages."""
         self.asked.append((question, tuple(passages)))
         return ""
 
 
-async def find_passages(scenario: Scenario) -> list[Asked]:
+async def find_passages(scenario: Scenario) -> list[QuestionPassages]:
     """Every question at each checkpoint, with what `hybrid` finds."""
     recorder = Recorder()
     with patch.object(retrieval, "load_writer", return_value=recorder):
@@ -72,24 +71,26 @@ async def find_passages(scenario: Scenario) -> list[Asked]:
     return recorder.asked
 
 
-def forget() -> None:
+def clear_caches() -> None:
+    """Empty all caches of the reader."""
     for cache in CACHES:
         cache.cache_clear()
 
 
 def measure(
-    asked: Sequence[Asked], get_writer: Callable[[], AnswerWriter]
+    asked: Sequence[QuestionPassages], get_writer: Callable[[], AnswerWriter]
 ) -> tuple[float, list[str]]:
     """Processor seconds of all answers, and the answers."""
-    forget()
+    clear_caches()
     gc.collect()
     started = time.process_time()
-    said = [get_writer().write(question, passages) for question, passages in asked]
-    return time.process_time() - started, said
+    answers = [get_writer().write(question, passages) for question, passages in asked]
+    return time.process_time() - started, answers
 
 
-def start_afresh() -> AnswerWriter:
-    forget()
+def build_fresh_writer() -> AnswerWriter:
+    """A writer, with all caches empty."""
+    clear_caches()
     return AnswerWriter()
 
 
@@ -98,13 +99,15 @@ def main(persona: str) -> None:
     asked = anyio.run(find_passages, scenario)
     writer = AnswerWriter()
     writer.write(*asked[0])  # loads vectors and stemmer
-    baseline, plain = measure(asked, start_afresh)
-    took, said = measure(asked, lambda: writer)
-    assert said == plain, "the answers differ"
+    baseline, plain = measure(asked, build_fresh_writer)
+    cached, answers = measure(asked, lambda: writer)
+    assert answers == plain, "the answers differ"
     questions = len({question.id for question, _ in asked})
     print(f"{persona}: {len(asked):,} answers to {questions:,} questions")
-    print(f"nothing remembered (baseline): {1e3 * baseline / len(asked):.2f} ms an answer")
-    print(f"as in a run: {1e3 * took / len(asked):.2f} ms, {took / baseline:.2f} of the baseline")
+    print(f"empty caches (baseline): {1e3 * baseline / len(asked):.2f} ms an answer")
+    print(
+        f"as in a run: {1e3 * cached / len(asked):.2f} ms, {cached / baseline:.2f} of the baseline"
+    )
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Judge).serve_forever()
 
 
 class Soak:
-    """The folder of one soak, its chance, and what it found."""
+    """The folder of one soak, its random numbers, and its findings."""
 
     def __init__(self, work: Path, chance: random.Random) -> None:
         self.work = work
@@ -135,7 +135,7 @@ class Soak:
         self.paid = work / "paid"
 
     def run_round(self, name: str, call: "Callable[[Soak], None]") -> None:
-        """One round; that it does not end is a violation, and no end of the soak."""
+        """Run one round; a timeout is a violation and does not end the soak."""
         try:
             call(self)
         except subprocess.TimeoutExpired as error:
@@ -144,7 +144,7 @@ class Soak:
             self.violations += find_leftovers(self.work)
         self.rounds[name] += 1
 
-    def new_place(self) -> Path:
+    def make_place(self) -> Path:
         """A new folder for a round."""
         self._number += 1
         place = self.work / f"round-{self._number}"
@@ -171,8 +171,8 @@ class Soak:
             code = self.start(words, place).wait(timeout=300)
             if code == 0:
                 return
-        told = (place / "errors").read_text(errors="replace")[-300:]
-        self.violations.append(f"{name}: exit {code} when repeated: {told}")
+        errors = (place / "errors").read_text(errors="replace")[-300:]
+        self.violations.append(f"{name}: exit {code} when repeated: {errors}")
 
     def check(self, name: str, place: Path, whole: dict[str, object]) -> None:
         """Compare the run with an undisturbed one, and look for what is left."""
@@ -199,7 +199,7 @@ class Soak:
     def get_whole(self, key: str, words: list[str]) -> dict[str, object]:
         """The outcomes of an undisturbed run with these words."""
         if key not in self._whole:
-            place = self.new_place()
+            place = self.make_place()
             self.finish(words, place, f"undisturbed {key}")
             found = read_outcomes(place / "run" / "journal.jsonl")
             self._whole[key] = list_final(found)
@@ -223,7 +223,7 @@ def kill_driver(soak: Soak) -> None:
     """Kill the driver of a run of an adapter, twice."""
     words = ["run", "--adapter", str(soak.adapter), *SAMPLE, "--into", "run"]
     whole = soak.get_whole("adapter", words)
-    place = soak.new_place()
+    place = soak.make_place()
     for _ in range(2):
         process = soak.start(words, place)
         wait(process, soak.chance.uniform(1, 8))
@@ -238,7 +238,7 @@ def kill_worker(soak: Soak) -> None:
     words = ["run", "--adapter", str(soak.adapter), *SAMPLE, "--into", "run", "--lifecycle", "fresh",
              "--executor", "processes", "--workers", "2"]  # fmt: skip
     whole = soak.get_whole("workers", words)
-    place = soak.new_place()
+    place = soak.make_place()
     process = soak.start(words, place)
     for _ in range(2):
         wait(process, soak.chance.uniform(2, 6))
@@ -256,7 +256,7 @@ def kill_server(soak: Soak) -> None:
     serve = ["serve", str(soak.adapter), "--http", str(port)]
     words = ["run", "--adapter", f"http://127.0.0.1:{port}", *SAMPLE, "--into", "run",
              "--lifecycle", "fresh", "--error-budget", "1"]  # fmt: skip
-    place = soak.new_place()
+    place = soak.make_place()
     server = soak.start(serve, place)
     wait_for_port(port)
     process = soak.start(words, place)
@@ -296,7 +296,7 @@ def kill_judge(soak: Soak) -> None:
         "2",
         "--no-judge-cache",
     ]
-    place = soak.new_place()
+    place = soak.make_place()
     server = soak.start([str(port), str(soak.paid)], place, (str(script),))
     wait_for_port(port)
     process = soak.start(words, place)
@@ -320,7 +320,7 @@ def kill_judge(soak: Soak) -> None:
 
 def fill_disk(soak: Soak) -> None:
     """Run on a disk that is full, which is then larger."""
-    place = soak.new_place()
+    place = soak.make_place()
     disk = place / "disk"
     disk.mkdir()
     size = soak.chance.randrange(8, 200, 4)
@@ -349,7 +349,7 @@ def disturb(kind: str) -> Callable[[Soak], None]:
     def run_disturbed(soak: Soak) -> None:
         words = ["run", "--adapter", "bm25", *SAMPLE, "--into", "run"]
         whole = soak.get_whole("bm25", words)
-        place = soak.new_place()
+        place = soak.make_place()
         for is_last in (False, True):
             seed = str(soak.chance.randrange(1000))
             process = soak.start([kind, seed, *words], place, ("-c", DISTURBED))
@@ -367,7 +367,7 @@ def disturb(kind: str) -> Callable[[Soak], None]:
 def kill_ray_node(soak: Soak) -> None:
     """Take one of two Ray nodes away while a run is on both."""
     root = HERE.parent
-    place = soak.new_place()
+    place = soak.make_place()
     cluster = subprocess.Popen(
         [sys.executable, "-m", "tests.running.pool.ray_nodes"],
         cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

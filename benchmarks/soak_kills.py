@@ -208,7 +208,7 @@ def check_repeat(
 
 
 def find_leftovers(place: Path) -> Iterator[str]:
-    """Temporary files and folders below the place, and processes that nobody waits for."""
+    """Temporary files and folders below the place, and orphaned processes."""
     for path in place.rglob("*"):
         if path.name.endswith(".part") or ".partial" in path.name:
             yield f"{path.name} is left"
@@ -270,12 +270,12 @@ def _run_command(words: list[str], place: Path) -> None:
         from recall_bench.cli.main import main
 
         sys.argv = ["recall-bench", *words]
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as told:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as errors:
             main()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 0
         if code:
-            (place / "errors").write_text(told.getvalue())
+            (place / "errors").write_text(errors.getvalue())
     finally:
         os._exit(code)
 
