@@ -173,7 +173,7 @@ def _make_ratio(tally: MarkTally, numbers: QuestionNumbers, seed: int) -> "_Rati
     question, mark, trials = tally.question, tally.mark, np.ones(len(tally.mark))
     if bool((mark == np.rint(mark)).all()):
         trials = np.bincount(question).astype(np.float64)
-        mark = np.bincount(question, weights=mark)
+        mark = np.asarray(np.bincount(question, weights=mark), np.float64)
         question = np.flatnonzero(trials)
         mark, trials = mark[question], trials[question]
     columns = np.column_stack([mark, trials])
