@@ -171,7 +171,7 @@ def _find_ends(card: Scorecard, suite: str, name: str) -> str:
 
 
 def _find_silence(card: Scorecard, name: str) -> float | None:
-    """What a memory that stays silent recalls: it is right where nothing was told."""
+    """The recall of a memory that answers nothing: it is right where there is no record."""
     system = next((each for each in card.systems if each.split()[0] == SILENT), "")
     found = card.find(RECALL, name, system)
     return None if found is None or found.estimate is None else found.estimate.value

@@ -48,7 +48,7 @@ from recall_bench.runs.run_folder import RunFolder
 HERE = Path(__file__).parent
 HASH_SEEDS = (0, 1, 4242)
 RAY_ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
-"""Without the first, Ray puts another address of this machine in the place of the loopback one."""
+"""Without the first, Ray replaces the loopback address by another one of this machine."""
 SAMPLE = ("--personas", "harbour-office", "--ranges", "10d,20d", "--no-heatmap-png", "--no-page")
 SLOW_ADAPTER = ADAPTER.replace(
     "words = set(", "import time\n        time.sleep(0.02)\n        words = set("
