@@ -28,10 +28,11 @@ from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.generate import shipped_personas
+from recall_bench.running import process_worker
 from recall_bench.systems.python import isolated_system
 from tests.commands import Invoke, Shown
 from tests.sketched_pictures import RUN_MODULES, sketch_pictures, write_pictures
-from tests.warm_server import find_warm_server
+from tests.warm_server import find_warm_server, find_warm_workers
 
 EPOCH = date(2024, 1, 1)
 
@@ -43,6 +44,7 @@ shipped_personas.DEMO = (shipped_personas.SAMPLE,)
 
 # Tests of that very thing ask for the fixture `own_server`.
 vars(isolated_system)["ForkServer"] = find_warm_server
+vars(process_worker)["ForkServer"] = find_warm_workers
 
 # So do tests that look at the picture of a run, with `real_pictures`.
 sketch_pictures()
@@ -220,8 +222,9 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def own_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start the processes of adapters as a run does, from a server of its own."""
+    """Start the processes of adapters and workers as a run does, from a server of its own."""
     monkeypatch.setattr(isolated_system, "ForkServer", ForkServer)
+    monkeypatch.setattr(process_worker, "ForkServer", ForkServer)
 
 
 @pytest.fixture

@@ -1,13 +1,16 @@
-"""One server for the processes of all adapters of a test process: starting it takes 0.2 s each."""
+"""Servers that all tests of a process share: starting one for each run takes 0.2 s to 2 s.
+
+One copies itself for the processes of adapters, one for the workers of runs, and one for commands.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from recall_bench.core.fork_server import ForkServer
+from recall_bench.core.fork_server import FORK, ForkServer
 
-_servers: dict[int, "WarmForkServer"] = {}
+_servers: dict[tuple[int, object], "WarmForkServer"] = {}
 """By the process that talks to it: a copy of that process must not share the conversation."""
 
 
@@ -26,6 +29,12 @@ class WarmForkServer(ForkServer):
     def close(self) -> None:
         """The next system takes it over."""
 
+    def start(self, text: str, descriptors: Sequence[int]) -> int:
+        """Start a child that is given this text and these standard streams; its number."""
+        pid = self._exchange(FORK + text.encode(), descriptors)
+        assert pid > 0, os.strerror(-pid)
+        return pid
+
 
 def find_warm_server(
     command: Sequence[str],
@@ -33,8 +42,29 @@ def find_warm_server(
     folder: Path,
     environ: Mapping[str, str],
 ) -> WarmForkServer:
-    """The server of this process, in the place of a new one."""
-    server = _servers.get(os.getpid())
+    """The server of this process for adapters, in the place of a new one."""
+    return find_server("adapters", command, environ)
+
+
+def find_warm_workers(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environ: Mapping[str, str],
+) -> WarmForkServer:
+    """The server of this process for workers with such an environment, in the place of a new one.
+
+    It has imported what the first run had: what a later one has imported beyond it, each of its
+    workers imports by itself.
+    """
+    given = {name: value for name, value in environ.items() if name != "PYTEST_CURRENT_TEST"}
+    return find_server(frozenset(given.items()), command, given)
+
+
+def find_server(use: object, command: Sequence[str], environ: Mapping[str, str]) -> WarmForkServer:
+    """The server of this process for such children; started where there is none."""
+    key = os.getpid(), use
+    server = _servers.get(key)
     if server is None or not server.is_running:
-        server = _servers[os.getpid()] = WarmForkServer(command, environ)
+        server = _servers[key] = WarmForkServer(command, environ)
     return server

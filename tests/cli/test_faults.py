@@ -1,10 +1,8 @@
 """No failure of a system or a judge becomes a score, loses finished work, or hangs a run."""
 
 import json
-import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +13,7 @@ import pytest
 
 from tests.commands import Invoke, Shown
 from tests.gardener import write_persona
+from tests.warm_commands import StartedCommand, start_command
 
 WriteAdapter = Callable[..., Path]
 
@@ -296,14 +295,9 @@ def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
     path = adapter(query=slow, teardown="open('torn-down', 'w').close()")
     words = ["run", "--data", data, "--ranges", "5d,10d", "--into", "r", "--adapter", path]
     words.append("--in-process")  # it writes files where we are
-    child = subprocess.Popen(
-        [sys.executable, "-m", "recall_bench", *map(str, words), *NO_PICTURES],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=tmp_path,
-    )
+    child = background(words, tmp_path)
     wait_for(tmp_path / "asked")
-    os.kill(child.pid, number)
+    child.send_signal(number)
     (tmp_path / "signalled").touch()
     _, complaint = child.communicate(timeout=60)
 
@@ -347,9 +341,8 @@ def test_three_interruptions_in_a_row_are_one(
     assert journal.read_bytes().startswith(before)
 
 
-def background(words: list[object], cwd: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "recall_bench", *map(str, words), *NO_PICTURES]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=cwd)
+def background(words: list[object], cwd: Path) -> StartedCommand:
+    return start_command([*words, *NO_PICTURES], cwd=cwd)
 
 
 @pytest.mark.slow

@@ -7,8 +7,6 @@ that comes with the package. Where the terminal matters, the command has a proce
 import json
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +32,7 @@ from tests.models.openai_server import (
     ok,
     truncated,
 )
+from tests.warm_commands import start_command
 
 QUESTIONS = 5
 KEY = "sk-planted-0123456789abcdef"
@@ -105,16 +104,11 @@ def run_apart(run: Bench) -> Bench:
     """The command in a process of its own, with everything that process says."""
 
     def command(*words: object) -> Shown:
-        done = subprocess.run(
-            [sys.executable, "-m", "recall_bench", *map(str, words)],
-            cwd=run.folder,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        return Shown(done.returncode, done.stdout, done.stderr)
+        started = start_command(words, cwd=run.folder)
+        out, err = (text.decode() for text in started.communicate(timeout=120))
+        assert "Traceback" not in err, err
+        assert started.returncode is not None
+        return Shown(started.returncode, out, err)
 
     run.command = command
     return run

@@ -1,7 +1,6 @@
 """The same command goes on where it stopped, and asks nothing that is on record."""
 
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from tests.running.evaluation.eval_commands import (
     runner,
     timeless,
 )
+from tests.warm_commands import run_command
 
 
 @pytest.fixture
@@ -83,13 +83,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_report(
     )
     words = ["eval", "--dataset", "locomo", "--data", str(tmp_path / "locomo10.json")]
     words += ["--no-floors", "--in-process", "--into", "r", "--adapter"]
-    killed = subprocess.run(
-        [sys.executable, "-m", "recall_bench", *words, str(dying)],
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
-    assert killed.returncode == -signal.SIGKILL
+    assert run_command([*words, dying], cwd=tmp_path) == -signal.SIGKILL
     assert numbers() == []
     before = len(adapter.asked)
 

@@ -1,8 +1,6 @@
 """A failing cell stops no other; the budget is shared; nothing is asked twice."""
 
-import os
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -33,6 +31,7 @@ from recall_bench.runs.journal import read_events
 from tests.commands import Invoke
 from tests.gardener import ADAPTER
 from tests.running.matrix.conftest import Write
+from tests.warm_commands import start_command
 
 JUDGE = """
 from recall_bench.core.usage import Usage
@@ -187,9 +186,8 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
     )
     (tmp_path / "slow.py").write_text(slow)
     path = write("systems: [bm25, slow.py]")
-    command = [sys.executable, "-m", "recall_bench", "matrix", str(path)]
     journal = tmp_path / "runs/default/42/slow/journal.jsonl"
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    process = start_command(["matrix", path])
     try:
         deadline = time.monotonic() + 60
         while not (journal.exists() and journal.read_bytes().count(b'"type":"answered"') >= 3):
@@ -197,7 +195,7 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
             assert time.monotonic() < deadline
             time.sleep(0.01)
     finally:
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
     asked = journal.read_bytes().count(b'"type":"answered"')
     assert 3 <= asked < 15

@@ -2,14 +2,13 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from recall_bench.core.event import Answered, NotAnswered
 from recall_bench.runs.journal import read_events
+from tests.warm_commands import start_command
 
 PATIENCE_S = 60.0
 
@@ -83,16 +82,7 @@ class Command:
     """A command under way."""
 
     def __init__(self, *words: object, **environ: str) -> None:
-        start = "from recall_bench.cli.main import main; main()"
-        command = [sys.executable, "-c", start, *map(str, words)]
-        self.process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            env=os.environ | environ,
-        )
+        self.process = start_command(words, environ=os.environ | environ)
         STARTED.append(self)
 
     def until(self, condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
@@ -104,7 +94,8 @@ class Command:
     def ended(self, seconds: float = PATIENCE_S) -> tuple[int, str]:
         """Its exit code, and what it said on standard error."""
         _, err = self.process.communicate(timeout=seconds)
-        return self.process.returncode, err
+        assert self.process.returncode is not None
+        return self.process.returncode, err.decode(errors="replace")
 
     def signalled(self, number: signal.Signals) -> None:
         """Send it a signal."""

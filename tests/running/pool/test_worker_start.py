@@ -19,7 +19,7 @@ from recall_bench.running.worker_pool import StartWorker
 from tests.running.pool.command_process import is_alive
 from tests.running.pool.pool_runs import until
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_server")]
 
 needs_forks = pytest.mark.skipif(not can_fork(), reason="processes are not copied here")
 

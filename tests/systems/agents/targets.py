@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,23 @@ def run_garden(garden: Path, into: Path, adapter: str, **given: Any) -> int:
     usual: dict[str, Any] = {"ranges": ("6d",), "heatmap_png": False, "allow_gaps": True}
     result = recall_bench.run(adapter=adapter, data=garden, into=into, **usual | given)
     return result.exit_code
+
+
+def name_garden_run(
+    garden: Path,
+    into: Path,
+    adapter: str,
+    *,
+    config: Mapping[str, object] | None = None,
+    ingest_timeout_ms: int | None = None,
+) -> list[object]:
+    """The words of the command that does the same."""
+    return [
+        *("run", "--adapter", adapter, "--data", garden, "--into", into, "--ranges", "6d"),
+        *("--no-heatmap-png", "--no-page", "--allow-gaps"),
+        *(() if ingest_timeout_ms is None else ("--ingest-timeout", ingest_timeout_ms)),
+        *(f"--config={name}={json.dumps(value)}" for name, value in (config or {}).items()),
+    ]
 
 
 class Journal:

@@ -1,8 +1,5 @@
 """Agents with known faults, from start to report, over each way to reach an agent."""
 
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +8,14 @@ from recall_bench.testing.agent_server import AgentServer
 from tests.gardener import PLANTS
 from tests.processes import wait_until
 from tests.running.result_views import done_twice
-from tests.systems.agents.targets import WAYS, Journal, name_agent, run_garden
+from tests.systems.agents.targets import (
+    WAYS,
+    Journal,
+    name_agent,
+    name_garden_run,
+    run_garden,
+)
+from tests.warm_commands import start_command
 
 each_way = pytest.mark.parametrize("way", WAYS)
 each_dialect = pytest.mark.parametrize("way", [*WAYS, "a2a-0.3"])
@@ -134,22 +138,12 @@ def test_an_agent_that_never_stops_calling_tools_costs_no_more_than_its_time(
     assert journal.exchanges[-1]["fault"]
 
 
-KILLED = """
-import sys
-from pathlib import Path
-from tests.systems.agents.targets import run_garden
-garden, into, adapter = sys.argv[1:]
-run_garden(Path(garden), Path(into), adapter)
-"""
-
-
 @each_way
 def test_a_run_goes_on_after_a_kill(
     way: str, agents: AgentServer, garden: Path, tmp_path: Path
 ) -> None:
     into, adapter = tmp_path / "run", name_agent(way, "slow", agents)
-    words = (sys.executable, "-c", KILLED, str(garden), str(into), adapter)
-    killed = subprocess.Popen(words, cwd=Path(__file__).parents[3])
+    killed = start_command(name_garden_run(garden, into, adapter))
     journal = into / "journal.jsonl"
     try:
         wait_until(
@@ -157,7 +151,7 @@ def test_a_run_goes_on_after_a_kill(
             "two answers",
         )
     finally:
-        killed.send_signal(signal.SIGKILL)
+        killed.kill()
         killed.wait()
     before = len(Journal(into).answers)
 

@@ -1,9 +1,6 @@
 """Every test agent, over every way to reach one: killed, continued, and reported for what it is."""
 
-import json
 import signal
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,32 +12,14 @@ from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 from recall_bench.testing.agent_server import AgentServer
 from tests.running.result_views import done_twice
-from tests.systems.agents.targets import WAYS, Journal, name_agent, run_garden
-
-FORKS = """
-import json, os, signal, sys
-from pathlib import Path
-from tests.systems.agents.targets import run_garden
-
-def run_until(garden, into, adapter, settings, kind, count):
-    left = [count]
-
-    def observe(event, states):
-        if type(event).__name__ == kind:
-            left[0] -= 1
-            if left[0] == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    run_garden(Path(garden), Path(into), adapter, observe=observe, **settings)
-
-for job in json.load(sys.stdin):
-    child = os.fork()
-    if child == 0:
-        run_until(**job)
-        os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-"""Runs each job in a process of its own that kills itself; one process imports for all."""
+from tests.systems.agents.targets import (
+    WAYS,
+    Journal,
+    name_agent,
+    name_garden_run,
+    run_garden,
+)
+from tests.warm_commands import run_command
 
 
 @dataclass(frozen=True)
@@ -79,33 +58,18 @@ def list_agents(way: str) -> list[KilledAgent]:
 def test_each_agent_goes_on_after_a_kill_and_is_reported_for_what_it_is(
     way: str, agents: AgentServer, garden: Path, tmp_path: Path
 ) -> None:
-    jobs: dict[KilledAgent, dict[str, Any]] = {}
     for each in list_agents(way):
-        is_stream = each.behaviour == "streams" and way != "agent"
-        jobs[each] = {
-            "garden": str(garden),
-            "into": str(tmp_path / each.behaviour),
-            "adapter": name_agent(way, each.behaviour, agents),
-            "settings": {
-                "config": {"stream": True} if is_stream else {},
-                "ingest_timeout_ms": 1000 if each.behaviour == "endless" else 60_000,
-            },
-            "kind": each.kind,
-            "count": each.count,
-        }
-    killed = subprocess.run(
-        (sys.executable, "-c", FORKS),
-        input=json.dumps(list(jobs.values())),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        cwd=Path(__file__).parents[3],
-    )
-    assert killed.stdout.split() == [str(-signal.SIGKILL)] * len(jobs)
+        into, adapter = tmp_path / each.behaviour, name_agent(way, each.behaviour, agents)
+        given: dict[str, Any] = {}
+        if each.behaviour == "streams" and way != "agent":
+            given["config"] = {"stream": True}
+        if each.behaviour == "endless":
+            given["ingest_timeout_ms"] = 1000
+        words = name_garden_run(garden, into, adapter, **given)
+        killed = run_command(words, events=each.count, kind=each.kind)
+        assert killed == -signal.SIGKILL, each
 
-    for each, job in jobs.items():
-        into = tmp_path / each.behaviour
-        code = run_garden(garden, into, job["adapter"], **job["settings"])
+        code = run_garden(garden, into, adapter, **given)
 
         folder, journal = RunFolder.open(into), Journal(into)
         brief = " ".join(render_brief(folder, summarise(folder)).split())

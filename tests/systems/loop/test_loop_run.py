@@ -2,8 +2,7 @@
 
 import json
 import shutil
-import subprocess
-import sys
+import signal
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from tests.systems.loop import garden_model
 from tests.systems.loop.scripted import keep_garden
 from tests.systems.mcp_maps import child_map
 from tests.systems.test_mcp_sdk import sdk_map
+from tests.warm_commands import run_command
 
 MODEL = str(Path(garden_model.__file__))
 WAITING = 13
@@ -80,31 +80,16 @@ def test_a_loop_resumes_from_any_event(
 
 def test_a_loop_resumes_after_kill_9(tmp_path: Path, data: Path) -> None:
     """At some events, one of them amid the calls of a day and one amid those of a question."""
-    script = """
-        import signal
-        import sys
-        from pathlib import Path
-        from tests.running.child_runs import in_child, warm_up
-
-        base, data, model = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-        command = ["run", "--adapter", "loop:bm25", "--agent-model", model, "--data", data,
-                   "--ranges", "5d,10d", "--no-heatmap-png", "--quiet", "--into"]
-        warm_up(base / "warm", adapter="loop:bm25", agent_model=model, data=Path(data),
-                ranges=("1d",))
-        assert in_child([*command, str(base / "whole")]) == 0
-        for events in (4, 5, 21, 30, 60):
-            folder = base / f"killed-{events}"
-            assert in_child([*command, str(folder)], events=events) == int(signal.SIGKILL), events
-            assert in_child([*command, str(folder)]) == 0, events
-    """
-    root = Path(recall_bench.__file__).parents[2]
-    words = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path), str(data), MODEL]
-    done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
-
-    assert done.returncode == 0, done.stderr
-    for folder in tmp_path.glob("killed-*"):
-        assert views(folder) == views(tmp_path / "whole"), folder
-        assert analyse(folder).stages == analyse(tmp_path / "whole").stages, folder
+    words = ["run", "--adapter", "loop:bm25", "--agent-model", MODEL, "--data", data, "--quiet"]
+    words += ["--ranges", "5d,10d", "--no-heatmap-png", "--no-page", "--into"]
+    whole = tmp_path / "whole"
+    assert run_command([*words, whole]) == 0
+    for events in (4, 21, 60):
+        folder = tmp_path / f"killed-{events}"
+        assert run_command([*words, folder], events=events) == -signal.SIGKILL, events
+        assert run_command([*words, folder]) == 0, events
+        assert views(folder) == views(whole), events
+        assert analyse(folder).stages == analyse(whole).stages, events
 
 
 def test_workers_give_the_same_report(invoke: Invoke, data: Path) -> None:

@@ -1,0 +1,82 @@
+"""The process that commands of tests are copies of: it imports everything, by running once."""
+
+import gc
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import recall_bench
+from recall_bench.cli.main import main
+from recall_bench.core.event import Event
+from recall_bench.core.fork_server import serve_forks
+from recall_bench.runs.journal import Journal
+from tests.gardener import write_persona
+
+_COMMANDS = ("console", "run", "run_display", "eval", "matrix", "rejudge")
+
+
+def warm_up() -> None:
+    """Import what commands need, and run two days of the gardener."""
+    for module in _COMMANDS:
+        importlib.import_module(f"recall_bench.cli.{module}")
+    with TemporaryDirectory() as folder:
+        write_persona(Path(folder, "data"), days=2)
+        done = recall_bench.run(
+            data=Path(folder, "data"),
+            adapter="bm25",
+            ranges=("2d",),
+            heatmap_png=False,
+            into=Path(folder, "run"),
+        )
+    assert done.exit_code == 0
+    assert threading.active_count() == 1, "copies would miss the other threads"
+
+
+def kill_after(events: int, kind: str | None) -> None:
+    """Kill this process with SIGKILL before it records more than this many events.
+
+    With a kind, only events of that kind count, and it is killed as soon as the last is on record.
+    """
+    append, left = Journal.append, [events]
+
+    def append_or_die(journal: Journal, event: Event) -> None:
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        append(journal, event)
+        if kind in (None, type(event).__name__):
+            left[0] -= 1
+        if kind is not None and left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(Journal, "append", append_or_die)  # noqa: B010 - mypy forbids the plain assignment
+
+
+def receive_request() -> str:
+    """Return in each copy of this process, with what it is to do."""
+    if len(sys.argv) > 1:
+        return sys.argv[1]
+    warm_up()
+    # A collection in a copy would write to, and so copy, every page that it shares.
+    gc.freeze()
+    return serve_forks()
+
+
+def run_request() -> None:
+    """Run the command as a process of its own does."""
+    request = json.loads(receive_request())
+    os.environ.clear()
+    os.environ.update(request["environ"])
+    os.chdir(request["folder"])
+    if request["events"] is not None:
+        kill_after(request["events"], request["kind"])
+    sys.argv = ["recall-bench", *request["words"]]
+    main()
+
+
+if __name__ == "__main__":
+    run_request()
