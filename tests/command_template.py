@@ -2,38 +2,38 @@
 
 import gc
 import importlib
+import io
 import json
 import os
 import signal
 import sys
 import threading
+from contextlib import redirect_stderr
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import recall_bench
 from recall_bench.cli.main import main
 from recall_bench.core.event import Event
 from recall_bench.core.fork_server import serve_forks
 from recall_bench.runs.journal import Journal
 from tests.gardener import write_persona
 
-_COMMANDS = ("console", "run", "run_display", "eval", "matrix", "rejudge")
+_COMMANDS = ("eval", "matrix", "rejudge")
 
 
 def warm_up() -> None:
-    """Import what commands need, and run two days of the gardener."""
+    """Import what commands need, and run one: two days of the gardener."""
     for module in _COMMANDS:
         importlib.import_module(f"recall_bench.cli.{module}")
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, redirect_stderr(io.StringIO()):
         write_persona(Path(folder, "data"), days=2)
-        done = recall_bench.run(
-            data=Path(folder, "data"),
-            adapter="bm25",
-            ranges=("2d",),
-            heatmap_png=False,
-            into=Path(folder, "run"),
-        )
-    assert done.exit_code == 0
+        words = ["run", "--data", f"{folder}/data", "--into", f"{folder}/run", "--adapter", "bm25"]
+        sys.argv = ["recall-bench", *words, "--ranges", "2d", "--no-heatmap-png", "--no-page"]
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code
+    assert code == 0, code
     assert threading.active_count() == 1, "copies would miss the other threads"
 
 
