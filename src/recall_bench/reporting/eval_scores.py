@@ -15,7 +15,6 @@ from recall_bench.core.scenario import Expects, Item, Scenario
 from recall_bench.core.verdict import PASS, Verdict
 from recall_bench.core.words import estimate_tokens, normalise_words
 from recall_bench.datasets.methodologies import AnswerCheck, Level, Methodology, Ranking, name_unit
-from recall_bench.judging.offline.stance import Stance, read_stance
 from recall_bench.judging.protocols import registry
 from recall_bench.judging.protocols.multiple_choice import parse_options
 from recall_bench.judging.protocols.protocol import ComputedProtocol
@@ -238,8 +237,6 @@ def _label_figures(level: Level, figures: Mapping[str, float]) -> Figures:
 
 JUDGED = "judged right"
 """1 if the judge found the answer right, else 0."""
-_ABSTAINING = (Stance.IGNORANT, Stance.ABSENT)
-"""The stances that abstain; an empty answer or a refusal does not."""
 ANSWERED, OPEN = "answered", "open"
 
 
@@ -411,7 +408,10 @@ def score_outcome(
 
 
 def _abstains(text: str) -> bool:
-    return read_stance(text).stance in _ABSTAINING
+    # Its patterns take longer to compile than most reports to load, which have no use for them.
+    from recall_bench.judging.offline.stance import Stance, read_stance
+
+    return read_stance(text).stance in (Stance.IGNORANT, Stance.ABSENT)
 
 
 def score_protocols(names: Iterable[str], item: Item, text: str) -> Figures:
