@@ -177,6 +177,12 @@ class QuestionNumbers:
         """Number questions by persona and template; one without a template has a key of its own."""
         return cls(number_names(keys), number_names([persona for persona, _ in keys]))
 
+    @classmethod
+    def build_by_name(cls, templates: Mapping[tuple[str, str], str | None]) -> "QuestionNumbers":
+        """Number questions in this order, given the template of each persona and question."""
+        # A name and a pair cannot be equal, so a question without a template has one of its own.
+        return cls.build([(key[0], name or key) for key, name in templates.items()])
+
     def group(self, question: Ints) -> TrialGroups:
         """Group trials, given the number of the question of each."""
         asked, place = _renumber(question)

@@ -17,8 +17,14 @@ import numpy as np
 
 from recall_bench.core.plan import SampleMode
 from recall_bench.core.record import Record
-from recall_bench.metrics.bootstrap import RESAMPLES, Floats, Ints, TemplateNames
-from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
+from recall_bench.metrics.bootstrap import (
+    RESAMPLES,
+    Floats,
+    Ints,
+    QuestionNumbers,
+    TemplateNames,
+)
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, MarkTally, estimate_tallies
 from recall_bench.metrics.survival import RESAMPLES as SURVIVAL_RESAMPLES
 from recall_bench.metrics.trend import Trend, estimate_trend
 from recall_bench.reporting.analyses.fact_survival import (
@@ -28,7 +34,7 @@ from recall_bench.reporting.analyses.fact_survival import (
     follow_facts,
 )
 from recall_bench.reporting.formats import format_quantity
-from recall_bench.reporting.groups import estimate_marks, group_by
+from recall_bench.reporting.groups import group_by
 from recall_bench.runs.counted_marks import POINTS
 from recall_bench.runs.estimates import CELL_RESAMPLES
 from recall_bench.runs.trials import TrialRow, TrialTable
@@ -192,21 +198,37 @@ def average_checkpoints(
     """The mean of each checkpoint; None where no trial has points yet."""
     draws = min(resamples, CELL_RESAMPLES)
     parts = group_by(rows, lambda row: row.trial.checkpoint)
-    points = []
-    for label, days in sizes.items():
-        asked = parts.get(label, [])
-        marks = {row.trial: float(row.points) for row in asked if row.points is not None}
-        missing = len(asked) - len(marks)
-        mean = estimate_marks(
-            marks,
-            limits=POINTS,
-            templates=_map_templates(asked),
-            missing=missing,
-            resamples=draws,
-            seed=seed,
-        )
-        points.append(CurvePoint(checkpoint=label, days=days, mean=mean))
-    return tuple(points)
+    asked = [parts.get(label, []) for label in sizes]
+    templates = {
+        (row.trial.scenario, row.trial.item): row.item.template for part in asked for row in part
+    }
+    numbers = QuestionNumbers.build_by_name(templates)
+    place = {question: number for number, question in enumerate(templates)}
+    means = estimate_tallies(
+        (_tally_points(part, place, draws) for part in asked), numbers, seed=seed
+    )
+    return tuple(
+        CurvePoint(checkpoint=label, days=days, mean=mean)
+        for (label, days), mean in zip(sizes.items(), means, strict=True)
+    )
+
+
+def _tally_points(
+    rows: Sequence[TrialRow], place: Mapping[StretchQuestion, int], resamples: int
+) -> MarkTally:
+    """Tally the points of trials, given the number of each question."""
+    marks = [
+        (place[row.trial.scenario, row.trial.item], float(points))
+        for row in rows
+        if (points := row.points) is not None
+    ]
+    return MarkTally(
+        np.array([question for question, _ in marks], np.int64),
+        np.array([points for _, points in marks], np.float64),
+        POINTS,
+        resamples,
+        len(rows) - len(marks),
+    )
 
 
 def fit_trend(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend | None:

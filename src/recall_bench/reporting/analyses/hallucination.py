@@ -336,9 +336,9 @@ def _fill_column(values: Iterable[float | None]) -> Floats:
 
 def _number_templates(rows: Iterable[TrialRow]) -> QuestionNumbers:
     """The template and the persona of each question, in the order of their numbers."""
-    found = {(row.trial.scenario, row.trial.item): row.item.template for row in rows}
-    # A name and a pair cannot be equal, so a question without a template has one of its own.
-    return QuestionNumbers.build([(key[0], name or key) for key, name in found.items()])
+    return QuestionNumbers.build_by_name(
+        {(row.trial.scenario, row.trial.item): row.item.template for row in rows}
+    )
 
 
 class _ViewBuilder:
