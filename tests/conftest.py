@@ -27,7 +27,7 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.generate import shipped_personas
+from recall_bench.generate import shipped_personas, worlds
 from recall_bench.running import process_worker
 from recall_bench.systems.python import isolated_system
 from tests.commands import Invoke, Shown
@@ -48,6 +48,9 @@ vars(process_worker)["ForkServer"] = find_warm_workers
 
 # So do tests that look at the picture of a run, with `real_pictures`.
 sketch_pictures()
+
+# The first weeks of one seed are drawn once: a suite or an examination builds a whole edition.
+worlds.draw_short_story = cache(worlds.draw_short_story)
 
 # Busy systems are asked again as often as ever, but a run need not wait seconds for each.
 RELEASED_PAUSES_S = retry.RETRY_PAUSES_S

@@ -140,7 +140,9 @@ PLANTS = {
     "plan": Plant(
         ("--adapter", "in/adapter.py", "--config", f"api_key={KEY}"), command="plan", is_run=False
     ),
-    "doctor": Plant(("in/adapter.py",), {"GARDEN_API_KEY": KEY}, command="doctor", is_run=False),
+    "doctor": Plant(
+        ("in/adapter.py", "--seed", "42"), {"GARDEN_API_KEY": KEY}, command="doctor", is_run=False
+    ),
     "profile": Plant(
         ("--profile", "in/profile.yaml"),
         files={"profile.yaml": PROFILE.replace("in/", ""), "keys.env": f"GARDEN_API_KEY={KEY}b"},

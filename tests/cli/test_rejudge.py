@@ -1,6 +1,7 @@
 """`rejudge` grades recorded answers again: same answers, other judge, another folder, no system."""
 
 import json
+import signal
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
@@ -16,8 +17,8 @@ from recall_bench.runs.journal import JOURNAL, Journal, read_events, read_events
 from recall_bench.runs.recorded_answers import RecordedRun
 from tests.commands import Invoke, Shown
 from tests.gardener import question, write_persona
-from tests.running.child_runs import in_child
 from tests.running.result_views import done_twice, views
+from tests.warm_commands import run_command
 
 HARSH = """
 def judge(exhibit):
@@ -555,7 +556,7 @@ def test_a_killed_rejudging_goes_on_where_it_was(
     recorded("--adapter", "none")
     path = judge(HARSH)
     words = ["rejudge", "old", "--data", str(data), "--judge", path, "--no-heatmap-png"]
-    assert in_child([*words, "--into", "new"], events=events_until_death) != 0
+    assert run_command([*words, "--into", "new"], events=events_until_death) == -signal.SIGKILL
 
     shown = again("--judge", path)
     whole = again("--judge", path, "--into", "whole")

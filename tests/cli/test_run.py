@@ -34,14 +34,14 @@ def count(folder: Path, kind: str) -> int:
 def test_with_no_arguments_it_runs_the_written_editions(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A profile keeps it short: the answers are not read."""
-    monkeypatch.setattr(shipped_personas, "DEMO", ("executive-assistant", "er-physician"))
-    (tmp_path / "recall-bench.yaml").write_text("models: {judge: stub}\n")
+    """A profile keeps it short: few questions, and the answers are not read."""
+    monkeypatch.setattr(shipped_personas, "DEMO", ("er-physician", shipped_personas.SAMPLE))
+    (tmp_path / "recall-bench.yaml").write_text("models: {judge: stub}\nrun: {sample: 2}\n")
 
     shown = invoke("run", "-v")
 
     assert shown.code == 0, shown.err
-    assert "2: executive-assistant, er-physician" in shown.out
+    assert f"2: er-physician, {shipped_personas.SAMPLE}" in shown.out
     assert "3: 30d, 90d, full" in shown.out
     [folder] = (tmp_path / "recall-runs").iterdir()
     assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {

@@ -16,8 +16,9 @@ from recall_bench.reporting.run_contrast import Contrast, is_significant
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
 from tests.reporting.simulated_runs import drawn_pair, questions
+from tests.thoroughness import choose_rounds
 
-ROUNDS = 150
+ROUNDS = choose_rounds(75, 150)
 NOMINAL = 0.05
 
 
@@ -45,7 +46,7 @@ def test_a_planted_difference_is_found_as_often_as_planned(tmp_path: Path) -> No
     ground = measure_pilot([read_trials(folder) for folder in pilot], ["a", "b"])
     needed = plan_power(ground, difference=wanted * 100 / 6).needed
     assert needed is not None
-    rounds, found, lost = 80, 0, 0.0
+    rounds, found, lost = choose_rounds(40, 80), 0, 0.0
     for number in range(rounds):
         pair = drawn_pair(chance, tmp_path / str(number), questions(needed.questions), shift=wanted)
         comparison = contrasted(pair).overall.comparison
@@ -54,4 +55,5 @@ def test_a_planted_difference_is_found_as_often_as_planned(tmp_path: Path) -> No
 
     # Marks end at 6: a part of what was planted has nowhere to go.
     assert lost / rounds == pytest.approx(0.05, abs=0.05)
-    assert found / rounds == pytest.approx(0.8, abs=0.13)
+    error = sqrt(0.8 * 0.2 / rounds)
+    assert found / rounds == pytest.approx(0.8, abs=3 * error)

@@ -1,7 +1,7 @@
 """Kill -9 at any moment, then the same command: the result is that of an undisturbed run.
 
 A killed run leaves the journal lines it has written, so resuming is tested in this process, from
-the first lines of a whole journal, for every event. That a kill leaves just these lines is tested
+the first lines of a whole journal, for many events. That a kill leaves just these lines is tested
 with real kills, at some events and at random moments.
 """
 
@@ -10,9 +10,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import textwrap
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -22,6 +22,8 @@ from recall_bench.core.event import Judged, RunResumed
 from recall_bench.runs.journal import JOURNAL, read_events
 from tests.gardener import write_persona
 from tests.running.result_views import done_twice, views
+from tests.thoroughness import choose_cases
+from tests.warm_commands import run_command, start_command
 
 GARDEN: dict[str, Any] = {"adapter": "bm25", "ranges": ("5d", "10d"), "heatmap_png": False}
 
@@ -64,11 +66,11 @@ def write_judges(folder: Path) -> dict[str, str]:
     return {"judge": str(folder / "first.py"), "appellate_judge": str(folder / "second.py")}
 
 
-def check_resumes(tmp_path: Path, cuts: Iterable[int], **given: Any) -> None:
-    """Resume the run in `tmp_path/whole` from its first lines, and half a line, at each cut."""
+def check_resumes(tmp_path: Path, cuts: Sequence[int], **given: Any) -> None:
+    """Resume the run in `tmp_path/whole` from its first lines, and half a line, at some cuts."""
     whole = tmp_path / "whole"
     lines = (whole / JOURNAL).read_bytes().splitlines(keepends=True)
-    for cut in cuts:
+    for cut in choose_cases(cuts, 16):
         folder = tmp_path / f"cut-{cut}"
         folder.mkdir()
         torn = lines[cut][: len(lines[cut]) // 2] if cut % 2 else b""
@@ -142,45 +144,34 @@ def test_a_run_resumes_each_time_the_money_is_spent(tmp_path: Path, data: Path) 
     assert done_twice(folder) == []
 
 
-def run_script(body: str) -> None:
-    """Run the body in a process of its own that may fork freely."""
-    helpers = (
-        "import shutil, time\nfrom pathlib import Path\nfrom recall_bench.runs.journal import *\n"
-        "from tests.running.child_runs import in_child, warm_up\n"
-        "from tests.running.result_views import done_twice, views\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", helpers + textwrap.dedent(body)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parents[2],
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-forks = pytest.mark.skipif(sys.platform == "win32", reason="forks, as POSIX systems do")
+forks = pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX systems do")
 
 
 @forks
 def test_a_killed_process_leaves_all_it_has_written(tmp_path: Path, data: Path) -> None:
     """What a real kill at an event leaves is the journal up to that event, and the run resumes."""
-    run_script(f"""
-        base = Path({str(tmp_path)!r})
-        command = ["run", "--data", {str(data)!r}, "--ranges", "5d,10d", "--adapter", "bm25",
-                   "--no-heatmap-png", "--no-page", "--into"]
-        warm_up(base / "warm", data={str(data)!r}, ranges="5d", adapter="bm25")
-        assert in_child([*command, str(base / "whole")]) == 0
-        expected = views(base / "whole")
-        events = sum(1 for _ in read_events(base / "whole" / "journal.jsonl"))
-        for n in sorted({{0, 1, 2, *range(5, events, 7), events - 1}}):
-            folder = base / f"cut-{{n}}"
-            assert in_child([*command, str(folder)], events=n) == {int(signal.SIGKILL)}, n
-            assert sum(1 for _ in read_events(folder / "journal.jsonl")) == n
-            assert in_child([*command, str(folder)]) == 0, n
-            assert views(folder) == expected, n
-            assert done_twice(folder) == [], n
-    """)
+    words = ["run", "--data", data, "--ranges", "5d,10d", "--adapter", "bm25"]
+    words += ["--no-heatmap-png", "--no-page", "--into"]
+    assert run_command([*words, tmp_path / "whole"]) == 0
+    expected = views(tmp_path / "whole")
+    events = sum(1 for _ in read_events(tmp_path / "whole" / JOURNAL))
+    for count in choose_cases([0, 1, 2, *range(5, events - 1, 7), events - 1], 5):
+        folder = tmp_path / f"cut-{count}"
+        assert run_command([*words, folder], events=count) == -signal.SIGKILL, count
+        assert sum(1 for _ in read_events(folder / JOURNAL)) == count
+        assert run_command([*words, folder]) == 0, count
+        assert views(folder) == expected, count
+        assert done_twice(folder) == [], count
+
+
+def kill_at(words: list[object], seconds: float) -> int:
+    """Start a command and kill it at this moment; its exit code, 0 if it ended before."""
+    command = start_command(words)
+    try:
+        return command.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        command.kill()
+        return command.wait()
 
 
 @forks
@@ -191,32 +182,24 @@ def test_a_killed_process_leaves_all_it_has_written(tmp_path: Path, data: Path) 
 def test_kills_at_random_moments_of_a_larger_run(tmp_path: Path, judge: str, deaths: int) -> None:
     """A judge that reads the history takes most of a run's time: few deaths are elsewhere then."""
     chance = random.Random(deaths)
-    moments = [chance.random() for _ in range(deaths)]
     (tmp_path / "marks.py").write_text(MARKS)
-    named = judge if judge == "offline" else str(tmp_path / "marks.py")
-
-    run_script(f"""
-        base = Path({str(tmp_path)!r})
-        command = ["run", "--personas", "harbour-office", "--adapter", "bm25",
-                   "--ranges", "every:10", "--groups-enabled",
-                   "--judge", {named!r}, "--parallelism", "4",
-                   "--no-heatmap-png", "--no-page", "--into"]
-        warm_up(base / "warm", personas="harbour-office", adapter="bm25", ranges="every:10",
-                judge={named!r})
-        started = time.perf_counter()
-        assert in_child([*command, str(base / "whole")]) == 0
-        took = time.perf_counter() - started
-        expected = views(base / "whole")
-        events = sum(1 for _ in read_events(base / "whole" / "journal.jsonl"))
-        for n, moment in enumerate({moments!r}):
-            folder = base / f"cut-{{n}}"
-            status = in_child([*command, str(folder)], seconds=0.01 + moment * took)
-            if status == 0:  # it outran the clock: kill it by what it has written instead
-                shutil.rmtree(folder)
-                status = in_child([*command, str(folder)], events=int(moment * events))
-            assert status == {int(signal.SIGKILL)}, status
-            assert in_child([*command, str(folder)]) == 0
-            assert views(folder) == expected, n
-            assert done_twice(folder) == [], n
+    words: list[object] = ["run", "--personas", "harbour-office", "--adapter", "bm25"]
+    words += ["--ranges", "every:10", "--groups-enabled", "--parallelism", "4"]
+    words += ["--judge", judge if judge == "offline" else tmp_path / "marks.py"]
+    words += ["--no-heatmap-png", "--no-page", "--into"]
+    started = perf_counter()
+    assert run_command([*words, tmp_path / "whole"]) == 0
+    took = perf_counter() - started
+    expected = views(tmp_path / "whole")
+    events = sum(1 for _ in read_events(tmp_path / "whole" / JOURNAL))
+    for number, moment in enumerate([chance.random() for _ in range(deaths)]):
+        folder = tmp_path / f"cut-{number}"
+        code = kill_at([*words, folder], 0.01 + moment * took)
+        if code == 0:  # it outran the clock: kill it by what it has written instead
             shutil.rmtree(folder)
-    """)
+            code = run_command([*words, folder], events=int(moment * events))
+        assert code == -signal.SIGKILL, code
+        assert run_command([*words, folder]) == 0
+        assert views(folder) == expected, number
+        assert done_twice(folder) == [], number
+        shutil.rmtree(folder)

@@ -13,6 +13,7 @@ from recall_bench.core.errors import BenchError, SystemFault, SystemGone
 from recall_bench.core.fork_server import can_fork
 from recall_bench.core.settings import Settings
 from recall_bench.systems.python.isolated_system import IsolatedSystem, load_isolated_system
+from tests.thoroughness import choose_cases, choose_rounds
 
 pytestmark = [
     pytest.mark.skipif(not can_fork(), reason="there is no fork server here"),
@@ -78,7 +79,7 @@ def list_descriptors() -> Counter[str]:
     return kinds
 
 
-def test_nothing_is_left_of_200_memories(
+def test_nothing_is_left_of_many_memories(
     tmp_path: Path, folder: Path, processes: Processes
 ) -> None:
     system = load(tmp_path)
@@ -92,7 +93,7 @@ def test_nothing_is_left_of_200_memories(
         before = (list_descriptors(), processes.count(), list(folder.rglob("*")))
         async with anyio.create_task_group() as group:
             for _ in range(4):
-                group.start_soon(open_and_close, 50)
+                group.start_soon(open_and_close, choose_rounds(8, 50))
         await anyio.lowlevel.checkpoint()
         after = (list_descriptors(), processes.count(), list(folder.rglob("*")))
         assert after == before
@@ -103,7 +104,7 @@ def test_nothing_is_left_of_200_memories(
     assert not list(folder.iterdir())
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 0.003, 0.01, 0.02, 0.04, 0.08, 0.2])
+@pytest.mark.parametrize("delay_s", choose_cases([0.0, 0.003, 0.01, 0.02, 0.04, 0.08, 0.2], 3))
 def test_nothing_is_left_of_memories_that_were_cancelled(
     tmp_path: Path, folder: Path, processes: Processes, delay_s: float
 ) -> None:
@@ -129,7 +130,7 @@ def test_nothing_is_left_of_memories_that_were_cancelled(
     assert not list(folder.iterdir())
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 0.005, 0.02, 0.06])
+@pytest.mark.parametrize("delay_s", choose_cases([0.0, 0.005, 0.02, 0.06], 2))
 def test_what_is_just_being_started_ends_with_the_system(
     tmp_path: Path, folder: Path, processes: Processes, delay_s: float
 ) -> None:

@@ -23,7 +23,8 @@ from tests.running.pool.pool_runs import (
 )
 from tests.running.result_views import done_twice
 
-RANGES = tuple(f"{days}d" for days in range(3, 11))
+RANGES = ("3d", "6d", "10d")
+MANY_RANGES = tuple(f"{days}d" for days in range(3, 11))
 
 SYSTEM = """
 import time
@@ -175,24 +176,24 @@ def test_a_system_that_stands_one_worker_never_has_two(
     assert most(tmp_path / "memories") == 1
 
 
-@pytest.mark.parametrize("workers", [1, 4])
 @pytest.mark.parametrize("stood", [1, 2])
 def test_feeding_and_asking_never_wait_for_each_other(
-    tmp_path: Path, garden: dict[str, Any], stood: int, workers: int
+    tmp_path: Path, garden: dict[str, Any], stood: int
 ) -> None:
     """More checkpoints than snapshots may wait, and more memories to feed than there are places."""
     given = garden | {
         "adapter": system(tmp_path, stood),
         "in_process": True,
         "lifecycle": Lifecycle.FORKED,
+        "ranges": MANY_RANGES,
     }
-    started = StartedWorkers()
-
-    assert run_spread(tmp_path / "pool", workers, started, **given).exit_code == 0
-
-    assert divided(started) == (stood > 1)
     run_alone(tmp_path / "one", **given)
-    assert outcome(tmp_path / "pool") == outcome(tmp_path / "one")
+
+    for workers in (1, 4):
+        started, into = StartedWorkers(), tmp_path / f"pool-{workers}"
+        assert run_spread(into, workers, started, **given).exit_code == 0
+        assert divided(started) == (stood > 1)
+        assert outcome(into) == outcome(tmp_path / "one")
 
 
 def spent(folder: Path) -> float:
@@ -282,7 +283,7 @@ def test_a_judge_that_is_gone_ends_the_run_as_in_one_process(
         "in_process": True,
         "judge": str(tmp_path / "gone.py"),
     }
-    given["lifecycle"] = Lifecycle.FRESH
+    given |= {"lifecycle": Lifecycle.FRESH, "ranges": MANY_RANGES}
     started = StartedWorkers()
 
     one = run_alone(tmp_path / "one", **given)

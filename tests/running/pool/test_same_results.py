@@ -160,6 +160,7 @@ def test_reviews_by_an_appellate_judge(tmp_path: Path, data: Path) -> None:
 def test_a_system_that_fails_at_some_questions(tmp_path: Path, data: Path) -> None:
     (tmp_path / "files.py").write_text(OWN_FILES)
     given = GARDEN | {"adapter": str(tmp_path / "files.py"), "data": data, "repeats": 2}
+    given["personas"] = ("gardener",)
 
     folder = compared(tmp_path, 2, **given)
 
@@ -170,6 +171,7 @@ def test_a_system_that_fails_at_some_questions(tmp_path: Path, data: Path) -> No
 @pytest.mark.parametrize("fault", ["CrashesOnSeventh", "RemembersQuestions"])
 def test_a_system_with_a_fault(tmp_path: Path, data: Path, fault: str) -> None:
     given = GARDEN | {"adapter": f"recall_bench.testing:{fault}", "data": data}
+    given["personas"] = ("gardener",)
 
     compared(tmp_path, 2, error_budget=1.0, repeats=2, **given)
 

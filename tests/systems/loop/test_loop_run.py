@@ -25,6 +25,7 @@ from tests.systems.loop import garden_model
 from tests.systems.loop.scripted import keep_garden
 from tests.systems.mcp_maps import child_map
 from tests.systems.test_mcp_sdk import sdk_map
+from tests.thoroughness import choose_cases
 from tests.warm_commands import run_command
 
 MODEL = str(Path(garden_model.__file__))
@@ -64,7 +65,7 @@ def test_a_loop_resumes_from_any_event(
     whole = tmp_path / "whole"
     recall_bench.run(into=whole, **given)
     lines = (whole / JOURNAL).read_bytes().splitlines(keepends=True)
-    for cut in range(0, len(lines), step):
+    for cut in choose_cases(range(0, len(lines), step), 6):
         folder = tmp_path / f"cut-{cut}"
         folder.mkdir()
         torn = lines[cut][: len(lines[cut]) // 2] if cut % 2 else b""
