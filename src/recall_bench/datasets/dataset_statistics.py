@@ -143,7 +143,10 @@ def mask_sentence(sentence: str, ordinary: frozenset[str]) -> str:
 
     def mask_token(token: re.Match[str]) -> str:
         word = token[0]
-        if any(letter.isdigit() for letter in word):
+        # Most tokens are words without figures and capitals.
+        if word.isalpha() and word.islower():
+            return word
+        if any(map(str.isdigit, word)):
             return FIGURE
         if not word[:1].isupper() or _I.match(word):
             return word

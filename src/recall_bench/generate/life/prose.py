@@ -131,6 +131,8 @@ class FreshWriter:
         """The sentences so far with names and figures masked."""
         self._told: set[str] = set()
         """The sentences so far, word for word."""
+        self._skeletons: dict[str, list[str]] = {}
+        """The masked sentences of each text drawn so far: three of four draws repeat a text."""
 
     def draw_word(self, name: str) -> PlaceholderValue:
         """A word of a list; all are used before one repeats."""
@@ -157,7 +159,7 @@ class FreshWriter:
             scope.names.met = set(met)
             index = self._picker.pick_index("\0".join(variants), -1, len(variants))
             filled = self._picker.render(get_life_template(variants[index]), scope)
-            skeletons = _mask(filled.text)
+            skeletons = self._mask(filled.text)
             repeated = sum(each in self._seen for each in skeletons)
             drawn.append((repeated, filled, skeletons, scope.names.met))
             if not repeated:
@@ -171,6 +173,11 @@ class FreshWriter:
         self._seen.update(skeletons)
         self._told.update(sentences)
         return _convert(filled)
+
+    def _mask(self, text: str) -> list[str]:
+        if text not in self._skeletons:
+            self._skeletons[text] = [mask_sentence(each, frozenset()) for each in _list_long(text)]
+        return self._skeletons[text]
 
     def pick_index(self, name: str, size: int) -> int:
         """The next of several things; all are used before one repeats."""
@@ -202,10 +209,6 @@ def _convert(filled: FilledText) -> LifeText:
 
 def _list_long(text: str) -> list[str]:
     return [each for each in split_sentences(text) if each.count(" ") >= _LONG - 1]
-
-
-def _mask(text: str) -> list[str]:
-    return [mask_sentence(sentence, frozenset()) for sentence in _list_long(text)]
 
 
 _SPACES = re.compile(r"(?<=\S)  +")

@@ -13,7 +13,6 @@ from functools import cached_property
 
 import msgspec
 
-from recall_bench.core.sentences import locate_sentences
 from recall_bench.core.text_values import collect_stems, collect_topics
 from recall_bench.generate.life.matters import Matters
 from recall_bench.generate.life.simulation import LifePlay
@@ -92,7 +91,7 @@ class SentenceCitations:
         ]
         block: list[ParagraphSentence] = []
         reached = 0
-        for start, end in locate_sentences(text):
+        for start, end in self._builder.locate_sentences(day):
             if "\n" in text[reached:start] and block:
                 yield tuple(block)
                 block = []

@@ -195,7 +195,7 @@ class EntryBuilder:
         )
 
     def _find_sentence(self, statement: WrittenStatement) -> EvidenceSpan:
-        for start, end in self._locate_sentences(statement.day):
+        for start, end in self.locate_sentences(statement.day):
             if start <= statement.start and statement.end <= end:
                 return EvidenceSpan(statement.day, statement.session, start, end)
         raise UnderivableAnswer(f"{statement.state} crosses the end of a sentence")
@@ -206,7 +206,7 @@ class EntryBuilder:
         start_of = self._edition.fill(citation.text)
         found = [
             span
-            for span in self._locate_sentences(citation.day)
+            for span in self.locate_sentences(citation.day)
             if day.text[slice(*span)].startswith(start_of)
         ]
         if len(found) != 1:
@@ -216,7 +216,8 @@ class EntryBuilder:
         start, end = found[0]
         return EvidenceSpan(citation.day, day.find_session(start) or PRINCIPAL, start, end)
 
-    def _locate_sentences(self, day: int) -> list[tuple[int, int]]:
+    def locate_sentences(self, day: int) -> list[tuple[int, int]]:
+        """Start and end of each sentence of a day."""
         if day not in self._sentences:
             self._sentences[day] = locate_sentences(self._edition.texts.get(day, ""))
         return self._sentences[day]
