@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.foreign_file import read_regular_file
@@ -46,7 +46,6 @@ _FIRST = {
 
 _DEEPEST = 500
 """Collections within collections that the C parser can compose without overflowing its stack."""
-_FAR_IN = re.compile(rf"^[ \t?:-]{{{_DEEPEST},}}", re.MULTILINE)
 
 
 _LONGEST_NUMBER = 1000
@@ -154,44 +153,38 @@ def _make_loader() -> type:
     import yaml
 
     bare = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
-    loader: type[yaml.resolver.BaseResolver] = type("CoreLoader", (bare,), {})
+    members = {"depth": 0, "descend_resolver": _descend, "ascend_resolver": _ascend}
+    loader: type[yaml.resolver.BaseResolver] = type("CoreLoader", (bare,), members)
     for tag, pattern in _PATTERNS.items():
         loader.add_implicit_resolver(tag, pattern, _FIRST[tag])
     return loader
+
+
+class _DepthCounter(Protocol):
+    depth: int
+
+
+def _descend(loader: _DepthCounter, _parent: object, _index: object) -> None:
+    """Count the depth before a node is composed; C does not check whether its stack overflows."""
+    loader.depth += 1
+    if loader.depth > _DEEPEST:
+        raise RecursionError
+
+
+def _ascend(loader: _DepthCounter) -> None:
+    loader.depth -= 1
 
 
 def _compose(name: str, source: str) -> "Node | None":
     import yaml
 
     try:
-        if _is_maybe_deep(source) and _is_deep(source):
-            raise _make_depth_error(name)
         root: Node | None = _make_loader()(source).get_single_node()
     except yaml.YAMLError as error:
         raise _make_syntax_error(name, source, error) from None
     except RecursionError:
         raise _make_depth_error(name) from None
     return root
-
-
-def _is_maybe_deep(source: str) -> bool:
-    """Whether it could be too deep: many brackets, or a line indented far."""
-    brackets = source.count("[") + source.count("{")
-    return brackets > _DEEPEST or _FAR_IN.search(source) is not None
-
-
-def _is_deep(source: str) -> bool:
-    """Whether it is too deep; composing it might overflow the stack, which C does not check."""
-    import yaml
-
-    events = _make_loader()(source)
-    depth = 0
-    while (event := events.get_event()) is not None and depth <= MAX_DEPTH:
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-    return depth > MAX_DEPTH
 
 
 def _make_depth_error(name: str) -> Malformed:
