@@ -7,9 +7,9 @@ records.
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 from pathlib import Path
 
+from recall_bench.generate.shipped_personas import digest_folder
 from recall_bench.generate.worlds import build_world
 from tests.fuzz.target import FuzzTarget, Reading, make_file_target
 from tests.generate.written.small_edition import write_small_edition
@@ -26,17 +26,20 @@ def _copy(source: Path) -> Callable[[Path], None]:
 
 
 def _build(name: str = "", days: int | None = None) -> Callable[[Path], Reading]:
-    """Build the sources in a folder below the target's."""
+    """Build the sources in a folder below the target's, the same ones once."""
+    known: dict[str, Reading] = {}
 
     def look(folder: Path) -> Reading:
+        sources = digest_folder(folder)
+        if sources not in known:
+            known[sources] = build(folder)
+        return known[sources]
+
+    def build(folder: Path) -> Reading:
         with tempfile.TemporaryDirectory() as scratch:
             built = build_world(str(folder / name), Path(scratch), days=days)
-            found = sha256()
-            for path in sorted(built.rglob("*")):
-                if path.is_file():
-                    found.update(path.relative_to(scratch).as_posix().encode())
-                    found.update(path.read_bytes())
-        return Reading(found.hexdigest(), found.hexdigest())
+            found = digest_folder(built)
+        return Reading(found, found)
 
     return look
 
