@@ -18,9 +18,9 @@ from recall_bench.generate.life.threads import LifeThread
 from recall_bench.generate.world.fact_values import FactValue, format_month
 from recall_bench.generate.written.rendering import render_edition
 from recall_bench.generate.written.sources import WrittenQuestion
+from tests.generate.life.played_library import play_library
 from tests.generate.life.sample_questions import ask
-
-SOURCES = Path(__file__).parent / "tool-library" / "life-200d"
+from tests.generate.world.built_bakery import LIBRARY
 
 HIGHER = """      - day: 60
         event: Higher
@@ -35,7 +35,7 @@ Play = Callable[..., LifeEdition]
 
 @pytest.fixture(scope="module")
 def edition() -> LifeEdition:
-    return play_life(read_life(SOURCES))
+    return play_library()
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def play_changed(tmp_path: Path) -> Play:
     """Play the library with other words in one of its files."""
 
     def play(file: str, *changes: tuple[str, str]) -> LifeEdition:
-        folder = shutil.copytree(SOURCES.parent, tmp_path / "tool-library") / SOURCES.name
+        folder = shutil.copytree(LIBRARY.parent, tmp_path / "tool-library") / LIBRARY.name
         text = (folder / file).read_text(encoding="utf-8")
         for old, new in changes:
             assert old in text

@@ -11,11 +11,11 @@ from recall_bench.datasets.lint.lint_corpus import LintFinding, Severity
 from recall_bench.datasets.lint.lint_report import LintReport
 from recall_bench.generate import worlds
 from recall_bench.generate.life import sufficiency
-from recall_bench.generate.life.build import build_life_folder
-from recall_bench.generate.life.sources import read_life
+from recall_bench.generate.life.build import write_life
 from recall_bench.generate.shipped_personas import ShippedCorpus
 from recall_bench.generate.verification.findings import VerificationReport
 from tests.commands import Invoke
+from tests.generate.life.played_library import play_library
 
 SOURCES = Path(__file__).parent / "tool-library"
 ARCS = "arcs-200d.yaml"
@@ -54,7 +54,8 @@ def complete(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     def build(persona: str, out: Path, **asked: Any) -> Path:
         # Another seed stands for the first edition.
-        return build_life_folder(read_life(shipped), out, seed=0 if asked["edition"] == 2 else 1)
+        write_life(play_library(0 if asked["edition"] == 2 else 1), out / persona)
+        return out / persona
 
     monkeypatch.setattr(worlds, "build_world", build)
     monkeypatch.setattr(sufficiency, "find_shortages", lambda _: [])

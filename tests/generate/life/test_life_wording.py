@@ -15,6 +15,7 @@ from recall_bench.generate.verification.verifier import verify_world
 from recall_bench.generate.world.fact_values import format_month
 from recall_bench.generate.written.question_entries import EntryBuilder
 from recall_bench.generate.written.rendering import render_edition
+from tests.generate.life.played_library import play_library
 from tests.generate.life.test_life_sources import SOURCES, change, list_faults
 
 THREADS = "threads/all.yaml"
@@ -31,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def edition() -> LifeEdition:
-    return play_life(read_life(SOURCES))
+    return play_library()
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_what_is_planned_is_called_by_the_month_in_which_it_is_held(folder: Path
 
 def test_an_event_is_a_clause_of_the_sources() -> None:
     # Under the first seed no event is about the thing whose state it dates.
-    written = play_life(read_life(SOURCES), 1).written
+    written = play_library(1).written
     asked = [each.ask for _, each in written.questions if each.kind == "two-hop"]
     events = [each for each in asked if each.startswith("When ")]
 
@@ -269,16 +270,16 @@ def test_a_sum_counts_facts_that_mark_a_step_too(folder: Path, tmp_path: Path, s
 
 def test_that_something_did_not_happen_is_stated_and_not_guessed(folder: Path) -> None:
     """A repair without a bill is asked about because a step says that there was none."""
-    replies = [_list_bill_replies(folder)]
+    replies = [_list_bill_replies(play_library())]
     change(folder, THREADS, "unless: [billed]", "chance: 0.9")
-    replies.append(_list_bill_replies(folder))
+    replies.append(_list_bill_replies(play_life(read_life(folder))))
 
     assert [any(each.startswith("No,") for each in known) for known in replies] == [True, False]
     assert all(any(each.startswith("Yes,") for each in known) for known in replies)
 
 
-def _list_bill_replies(folder: Path) -> list[str]:
-    questions = play_life(read_life(folder)).written.questions
+def _list_bill_replies(edition: LifeEdition) -> list[str]:
+    questions = edition.written.questions
     return [
         each.answer for _, each in questions if " bill" in each.ask or "cost us any" in each.ask
     ]

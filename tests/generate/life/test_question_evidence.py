@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -16,14 +15,14 @@ from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.written.question_entries import EntryBuilder
 from recall_bench.generate.written.rendering import render_edition
 from recall_bench.generate.written.sources import WrittenQuestion
+from tests.generate.life.played_library import play_library
 from tests.generate.life.sample_questions import ask
-
-SOURCES = Path(__file__).parent / "tool-library" / "life-200d"
+from tests.generate.world.built_bakery import LIBRARY
 
 
 @pytest.fixture(scope="module")
 def edition() -> LifeEdition:
-    return play_life(read_life(SOURCES))
+    return play_library()
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +207,7 @@ def test_what_is_doubtful_is_chosen_but_not_asked(
         return chosen
 
     monkeypatch.setattr(QuestionChoice, "choose", keep)
-    play_life(read_life(SOURCES))
+    play_life(read_life(LIBRARY))
     doubtful = [each.question for each in chosen if each.is_doubtful]
     asked = {each.ask for each in questions}
 
