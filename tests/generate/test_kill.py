@@ -7,12 +7,13 @@ import pytest
 
 from recall_bench.generate.call_log import CallLog
 from tests.generate.killed_commands import contents, in_child
+from tests.thoroughness import choose_cases
 
 ROOT = Path(__file__).parents[2]
 AUTHOR = f"{ROOT}/tests/generate/scripted_author.py:author"
 DAYS = 21
 # Offline no reply can be lost, and each death costs a whole simulation.
-DEATHS = {"offline": 3, "model": 14}
+DEATHS = {"offline": choose_cases(range(3), 2), "model": choose_cases(range(14), 5)}
 
 MADE = ["create-persona", "--prompt", "A programmer in a boatyard", "--days", str(DAYS)]
 COMMANDS = {
@@ -55,13 +56,13 @@ def stages(
 def test_killed_at_every_moment_it_ends_as_if_it_never_was(
     name: str, stages: tuple[str, dict[str, Path]], tmp_path: Path
 ) -> None:
-    """Each death is one moment later than the one before, in the folder that it left behind."""
+    """Each death is later than the one before, in the folder that it left behind."""
     model, found = stages
     order = [*COMMANDS, "end"]
     wanted = contents(found[order[order.index(name) + 1]])
     persona = tmp_path / "yard"
     code: int | None = 0
-    for moment in range(DEATHS["offline" if model == "offline" else "model"]):
+    for moment in DEATHS["offline" if model == "offline" else "model"]:
         if code is not None:
             restore(found[name], persona)
         code = in_child(command(name, persona, model), moment)
