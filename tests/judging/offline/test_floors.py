@@ -1,9 +1,9 @@
 """Answers that know nothing get no more than `none` does, in any category.
 
 Each contestant answers questions of a shipped persona that are open after six months, as a run asks
-them: every other of one persona's first edition, which is simulated, and every third of the written
-editions of all personas. It is compared with what `none` says to the same questions, by the mean of
-six marks.
+them: one in so many of one persona's first edition, which is simulated, and of the written editions
+of all personas. It is compared with what `none` says to the same questions, by the mean of six
+marks.
 
 Nothing is tolerated but a coin's toss: a constant yes is right as often as the answer is yes, and
 no judge can tell it from a right one. So contestants that always take a side are compared on the
@@ -24,6 +24,7 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.verdict import Exhibit
 from recall_bench.judging.offline.offline_judge import OfflineJudge
+from tests.thoroughness import choose_rounds
 
 DAYS = 180
 NONE = "There is no record of that."
@@ -156,9 +157,13 @@ class Questions(NamedTuple):
 
 
 SETS = [
-    pytest.param(Questions("executive-assistant", 1, 2), id="simulated"),
+    pytest.param(Questions("executive-assistant", 1, choose_rounds(6, 2)), id="simulated"),
     *(
-        pytest.param(Questions(persona, 2, 3), id=f"written-{persona}", marks=pytest.mark.slow)
+        pytest.param(
+            Questions(persona, 2, choose_rounds(9, 3)),
+            id=f"written-{persona}",
+            marks=pytest.mark.slow,
+        )
         for persona in (
             "backend-eng-saas",
             "er-physician",

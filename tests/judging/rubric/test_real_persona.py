@@ -24,10 +24,11 @@ from recall_bench.judging.offline.contents import find_names
 from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions, render_evidence
 from recall_bench.judging.rubric.prompt import build_case
 from tests.conftest import shared_data
+from tests.thoroughness import choose_rounds
 
 pytestmark = pytest.mark.slow
 
-EVERY = 32
+EVERY = choose_rounds(96, 32)
 """One in so many of the published answers is looked at."""
 
 
@@ -84,9 +85,9 @@ def test_a_verdict_takes_a_tenth_of_the_tokens_and_keeps_the_values() -> None:
             held[name] += len(atoms(text) & days)
             kept[name] += len(atoms(text) & days & passages)
 
-    assert len(cases) > 50
+    assert len(cases) > 1600 / EVERY
     assert tokens[ExcerptMode.FULL] > 10 * tokens[ExcerptMode.PASSAGES]
     assert tokens[ExcerptMode.PASSAGES] / len(cases) < 3_500
-    assert held["reference"] > 100
+    assert held["reference"] > 3200 / EVERY
     assert kept["reference"] == held["reference"]
     assert kept["answer"] / held["answer"] > 0.99
