@@ -32,12 +32,15 @@ from recall_bench.models.provider_model import open_model
 from tests.models.batch_server import BatchServer
 from tests.models.killed_sending import SENDING_STEPS, die_at
 from tests.models.prompts import KEY, PROMPT
+from tests.thoroughness import choose_rounds
 
 pytest.importorskip("pydantic_ai")
 
 PROTOCOLS = ("openai", "anthropic")
 BUILD = provider_model._build_foreign
 BUILT: dict[str, Any] = {}
+EVERY_STEP = choose_rounds(3, 1)
+"""One in so many steps is died at."""
 
 
 def build_once(spec: ModelSpec, key: str | None, redact: Redactor) -> Any:
@@ -235,7 +238,7 @@ def test_killed_at_any_step_it_goes_on_and_pays_for_nothing_twice(tmp_path: Path
                 was_killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
                 assert get_texts(command.finish()) == HEARD[:2], (protocol, moment)
             assert set(server.paid.values()) == {1}, (protocol, moment)
-            moment += 1
+            moment += EVERY_STEP
         assert moment > 10, "there are steps to die at"
 
 
