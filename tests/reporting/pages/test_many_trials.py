@@ -1,4 +1,4 @@
-"""Fifty thousand trials are as easy to walk as fifty: few of them are in the document at a time."""
+"""Ten thousand trials are as easy to walk as fifty: few of them are in the document at a time."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +12,14 @@ from recall_bench.reporting.pages.page import write_page
 from recall_bench.runs.trials import read_trials
 from tests.reporting.charts.sample_report import sampled_report
 from tests.reporting.pages.conftest import Visiting
+from tests.thoroughness import choose_rounds
 from tests.written_runs import INVENTED, PERFECT, Story, plan_of, question, trial
 
 pytestmark = pytest.mark.slow
 
-QUESTIONS, CHECKPOINTS = 1000, 50
+QUESTIONS, CHECKPOINTS = choose_rounds(200, 1000), 50
+TRIALS = QUESTIONS * CHECKPOINTS
+INVENTED_TRIALS = TRIALS // 100
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
             story.both(trial(f"q{n:04}", label), verdict, f"At {label} it was {n * 7919 % 10007}.")
     run = story.open()
     table = read_trials(run)
-    assert len(table.rows) == QUESTIONS * CHECKPOINTS
+    assert len(table.rows) == TRIALS
     write_page(
         folder / "report.html",
         sampled_report(143),
@@ -52,11 +55,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_document_stays_small_and_both_ends_are_reached(page: Path, visit: Visiting) -> None:
     seen = visit(page)
-    seen.shows(".count", "50,000 trials · 1,000 questions")
+    seen.shows(".count", f"{TRIALS:,} trials · {QUESTIONS:,} questions")
     seen.page.locator("#trials-grid").focus()
 
     seen.press("End")
-    seen.page.wait_for_selector("#trial-49999.is-active")
+    seen.page.wait_for_selector(f"#trial-{TRIALS - 1}.is-active")
     assert int(str(seen.value("document.querySelectorAll('.trial').length"))) < 60
     assert int(str(seen.value("document.querySelectorAll('*').length"))) < 5000
 
@@ -67,17 +70,17 @@ def test_the_document_stays_small_and_both_ends_are_reached(page: Path, visit: V
 
 def test_filters_and_searches_reach_all_of_them(page: Path, visit: Visiting) -> None:
     seen = visit(page, "#questions?invented=yes")
-    seen.shows(".count", "500 of 50,000 trials · 500 questions")
+    seen.shows(".count", f"{INVENTED_TRIALS} of {TRIALS:,} trials · {INVENTED_TRIALS} questions")
 
     seen.page.select_option("#filter-invented", "")
     seen.page.fill("#filter-q", "37d it was")
-    seen.shows(".count", "1,000 of 50,000 trials · 1,000 questions")
-    seen.page.fill("#filter-q", "37d q0999")
-    seen.shows(".count", "1 of 50,000 trials")
+    seen.shows(".count", f"{QUESTIONS:,} of {TRIALS:,} trials · {QUESTIONS:,} questions")
+    seen.page.fill("#filter-q", f"37d q{QUESTIONS - 1:04}")
+    seen.shows(".count", f"1 of {TRIALS:,} trials")
 
     seen.page.locator(".trial").first.click()
     seen.open_trial()
-    seen.shows(".answer", f"At 37d it was {999 * 7919 % 10007}.")
+    seen.shows(".answer", f"At 37d it was {(QUESTIONS - 1) * 7919 % 10007}.")
     assert seen.heard == []
 
 
