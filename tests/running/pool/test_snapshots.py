@@ -57,6 +57,7 @@ def given(tmp_path: Path) -> dict[str, Any]:
         "ranges": RANGES,
         "lifecycle": Lifecycle.FORKED,
         "adapter": str(tmp_path / "slow.py"),
+        "in_process": True,
     }
 
 
@@ -71,21 +72,22 @@ class Blind(Beside):
         await super().perform(run, assignment, terms, told)
 
 
-@pytest.mark.parametrize("blind", [{1, 2, 3}, {1}, {2, 3}])
 def test_workers_that_cannot_see_the_folder_feed_for_themselves(
-    tmp_path: Path, given: dict[str, Any], blind: set[int]
+    tmp_path: Path, given: dict[str, Any]
 ) -> None:
-    started = StartedWorkers(
-        make=lambda number: Blind(number) if number in blind else Beside(number)
-    )
     run_alone(tmp_path / "one", **given)
+    for blind in ({1}, {2, 3}, {1, 2, 3}):
+        into = tmp_path / f"pool-{len(blind)}"
+        started = StartedWorkers(
+            make=lambda number, blind=blind: (Blind if number in blind else Beside)(number)
+        )
 
-    ended = run_spread(tmp_path / "pool", 3, started, **given)
+        ended = run_spread(into, 3, started, **given)
 
-    assert ended.exit_code == 0
-    assert outcome(tmp_path / "pool") == outcome(tmp_path / "one")
-    assert done_twice(tmp_path / "pool") == []
-    assert not (tmp_path / "pool" / ".exchange").exists()
+        assert ended.exit_code == 0, blind
+        assert outcome(into) == outcome(tmp_path / "one"), blind
+        assert done_twice(into) == [], blind
+        assert not (into / ".exchange").exists(), blind
 
 
 class Counting(Beside):
