@@ -96,7 +96,7 @@ def test_a_story_that_does_not_exist_is_named(plays: Plays) -> None:
         materialise("bakery", "arcs-9d.yaml", plays)
 
 
-SPAWN = multiprocessing.get_context("spawn")
+FORK = multiprocessing.get_context("fork")
 
 
 def _materialise(sources: Path, told: Path, die_on_day: int | None = None) -> None:
@@ -124,7 +124,7 @@ def test_workers_that_start_at_once_on_an_empty_cache_play_once(
     told = tmp_path / "told"
     told.mkdir()
     workers = [
-        SPAWN.Process(target=_materialise, args=(shipped_personas.SOURCES, told)) for _ in range(4)
+        FORK.Process(target=_materialise, args=(shipped_personas.SOURCES, told)) for _ in range(4)
     ]
     for worker in workers:
         worker.start()
@@ -142,7 +142,7 @@ def test_a_worker_killed_while_it_plays_leaves_nothing_broken(
 ) -> None:
     told = tmp_path / "told"
     told.mkdir()
-    worker = SPAWN.Process(target=_materialise, args=(shipped_personas.SOURCES, told, 30))
+    worker = FORK.Process(target=_materialise, args=(shipped_personas.SOURCES, told, 30))
     worker.start()
     worker.join()
     assert worker.exitcode == -signal.SIGKILL
