@@ -257,3 +257,19 @@ def test_a_number_is_read_with_the_word_after_it(unit: str) -> None:
     alone, *_ = find_values("8 barges")
 
     assert next(find_values(f"8 {unit}")) != alone
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("two cats and a dog", ["2"]),
+        ("Two hundred cats, eight thirds of it", ["200", "8/3"]),
+        ("six o'clock, seven oclock, ten past five", ["6:00", "7:00", "5:10"]),
+        ("three days or four (4) pieces", ["3 day", "4"]),
+        ("8.2 points, 0.5 points, 3.50 pm, at 9.30", ["8.2", "0.5", "3:50p", "9:30"]),
+        ("a cat, a quarter of it, a hundred, an hour and a half", ["1/4", "100", "1.5 hour"]),
+        ("one of them, only one of them, one week", ["1", "1 week"]),
+    ],
+)
+def test_a_number_alone_is_read_as_one_with_more_words(text: str, values: list[str]) -> None:
+    assert [atom.value for atom in find_values(text)] == values

@@ -14,6 +14,7 @@ from recall_bench.core.number_words import (
     NUMBER_WORDS_START,
     POWER_PATTERN,
     POWER_WORDS,
+    SMALL_NUMBERS,
     SPELLED_ONES,
     TEN_WORDS,
     parse_number_words,
@@ -317,19 +318,37 @@ _CONTINUATIONS = frozenset(
     for form in (word.lower(), f"{word.lower()}s")
 )
 """The words after a number that may belong to it."""
+_AFTER_WORD = frozenset(
+    (
+        *"hundred point past to oclock".split(), *GROUP_WORDS,
+        *(form for share in _SHARES for form in (share.partition("-")[0], f"{share}s")),
+    )
+)  # fmt: skip
+"""The same after a number in words."""
+_SMALL_WORDS = frozenset(form for word in SMALL_NUMBERS for form in (word, word.capitalize()))
+_DECIMALS = re.compile(r"\.\d+")
+_ARTICLES = frozenset("a A an An one One".split())
+_AFTER_ARTICLE = frozenset(
+    (
+        *(word[:3] for word in (*_SHARES, *POWER_WORDS, "hundred", "fortnight", "decade")),
+        *(unit[:3] for unit in "minute hour day week month year".split()),
+        *("poi", "and", "o'c", "ocl", "in ", "at "),
+    )
+)
+"""The first letters of what makes a value of "a", "an" or "one" before it."""
 
 
 def _find_atoms(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
     """The values, each unit by itself; looked for only where one can start."""
     end = place = 0
-    for piece in text.split(" "):
-        for offset, word in _find_starts(piece):
+    pieces = text.split(" ")
+    for piece, starts in zip(pieces, map(_find_starts, pieces), strict=True):
+        for offset, word in starts:
             start = place + offset
-            if start < end:
+            if start < end or (word in _ARTICLES and _is_article(text, word, start)):
                 continue
-            past = start + len(word)
-            if word.isdecimal() and _is_plain(text, word, start, past):
-                atom, end = _make_plain(word), past
+            if past := _find_plain_end(text, word, start):
+                atom, end = _make_plain(text[start:past]), past
             elif match := _VALUES.match(text, start):
                 atom, end = _parse_match(match), match.end()
             else:
@@ -355,17 +374,48 @@ def _find_starts(piece: str) -> tuple[tuple[int, str], ...]:
     )
 
 
-def _is_plain(text: str, digits: str, start: int, end: int) -> bool:
-    """Whether figures are a number by themselves: most are, and the pattern is slow."""
-    if digits[0] == "0" or (start and text[start - 1] == "."):
+def _is_article(text: str, word: str, start: int) -> bool:
+    """Whether "a", "an" or "one" starts no value: nearly all are so, and the pattern is slow."""
+    end = start + len(word)
+    following, before = text[end : end + 4], text[max(0, start - 2) : start]
+    if not (following.isascii() and before.isascii()):
         return False
+    if following[:1] != " " or following[1:].lower() in _AFTER_ARTICLE:
+        return False
+    # A "one" after "only", "just", "exactly", "minus" or "plus" is a number.
+    is_counted = before[-1:].isspace() and before[0] in "ytsYTS"
+    return len(word) < len("one") or (following[1:2].isalpha() and not is_counted)
+
+
+def _find_plain_end(text: str, word: str, start: int) -> int:
+    """Where a number that is its figures, or a small one its word, ends; 0 if it may be more.
+
+    Most numbers are so, and the pattern is slow.
+    """
+    end = start + len(word)
+    if start and text[start - 1] == ".":
+        return 0
+    follows_word = word in _SMALL_WORDS
+    if not follows_word:
+        if not word.isdecimal():
+            return 0
+        decimals = _DECIMALS.match(text, end)
+        if decimals is not None and text[max(0, start - 3) : start - 1].lower() != "at":
+            end = decimals.end()
+        if word[0] == "0" and (len(word) > 1 or end == start + 1):
+            return 0
     match = _PLAIN_END.match(text, end)
-    return match is not None and (match[1] is None or match[1].lower() not in _CONTINUATIONS)
+    if match is None or match[1] is None:
+        return end if match else 0
+    word = match[1].lower()
+    return 0 if word in _CONTINUATIONS or (follows_word and word in _AFTER_WORD) else end
 
 
 @lru_cache(maxsize=4096)
-def _make_plain(digits: str) -> ValueAtom:
-    return _make_number(digits, None, None, None)
+def _make_plain(number: str) -> ValueAtom:
+    if number.isalpha():
+        return _make_quantity(parse_number_words(number), None)
+    return _make_number(number, None, None, None)
 
 
 _SIGN = re.compile(r"(?:(?<![\w.)\]%-])-|\b(?:minus|negative)\s)$", re.IGNORECASE)
