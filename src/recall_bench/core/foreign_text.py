@@ -14,6 +14,7 @@ from recall_bench.core.foreign_values import level_foreign_values
 
 _LONG = 400
 """From this length on, a text in one of these languages has letters that ASCII lacks."""
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
 _LETTERS = re.compile(r"[äöüßÄÖÜáéíóúñÁÉÍÓÚÑ¿¡\u0600-\u06ff\u3040-\u30ff\u3400-\u9fff]")
 _PARTICLE = 3
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -83,12 +84,15 @@ def guess_language(text: str) -> str:
     if text.isascii():
         if len(text) > _LONG or _PLAIN_MARKS.isdisjoint(text.encode().translate(_TO_WORDS).split()):
             return "en"
-    elif _JAPANESE.search(text):
-        return "ja"
-    elif _ARABIC.search(text):
-        return "ar"
-    elif len(text) > _LONG and not _LETTERS.search(text):
-        return "en"
+    else:
+        # Few signs of a text are not ASCII, and one search for them takes less than three.
+        foreign = "".join(_FOREIGN.findall(text))
+        if _JAPANESE.search(foreign):
+            return "ja"
+        if _ARABIC.search(foreign):
+            return "ar"
+        if len(text) > _LONG and not _LETTERS.search(foreign):
+            return "en"
     words = {word.lower() for word in _WORD.findall(_CITED.sub(" ", text))}
     best, most = "en", 0
     for code, marks in _MARKS.items():

@@ -37,12 +37,14 @@ _UNSPACED = re.compile(
     r"|(?<=\d)(?=[\u0621-\u064a\u3040-\u30ff\u3400-\u9fff])"
 )
 """A border between Arabic or Japanese letters and figures."""
-_SIGN = re.compile(
-    r"[€円¥時٪％\u0621-\u064a\u0660-\u0669\u06f0-\u06f9\u3040-\u30ff\u3400-\u9fff\uff10-\uff19]"
-    r"|\d(?:,\d{1,2}(?!\d)|º?\sde\s|\.\s?(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)"
+_FORM = re.compile(
+    r"\d(?:,\d{1,2}(?!\d)|º?\sde\s|\.\s?(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)"
     r"|\s?(?:Prozent|por ciento))"
 )
-"""Text without any of these holds no such value."""
+_SIGN = re.compile(
+    r"[€円¥時٪％\u0621-\u064a\u0660-\u0669\u06f0-\u06f9\u3040-\u30ff\u3400-\u9fff\uff10-\uff19]"
+)
+"""Text without any of these signs and forms holds no such value."""
 
 
 def level_foreign_values(text: str, language: str | None = None) -> str:
@@ -50,7 +52,7 @@ def level_foreign_values(text: str, language: str | None = None) -> str:
 
     Without a language only forms are changed that English does not have: `1,8 %` but not `5.000`.
     """
-    if language == "en" or (language is None and not _SIGN.search(text)):
+    if language == "en" or (language is None and not _has_sign(text)):
         return text
     text = text.translate(_WESTERN)
     text = _compile_dates(language).sub(_write_date, text)
@@ -63,6 +65,13 @@ def level_foreign_values(text: str, language: str | None = None) -> str:
     text = _CLOCK.sub(_write_clock, text)
     text = _PERCENT.sub("%", text)
     return _UNSPACED.sub(" ", text)
+
+
+def _has_sign(text: str) -> bool:
+    # Each pattern starts with a set of signs, which is found fastest.
+    if not text.isascii() and _SIGN.search(text):
+        return True
+    return _FORM.search(text) is not None
 
 
 def swap_separators(figures: str) -> str:
