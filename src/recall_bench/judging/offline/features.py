@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import log1p
 
+from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.core.text import normalise, split_sentences, split_words
 from recall_bench.core.values import DATE, ValueAtom
 from recall_bench.judging.offline.case import GradingCase, RightResponse
@@ -54,13 +55,16 @@ EVIDENCE_NUMBERS = frozenset(
 """The features that exist only where the evidence can be read."""
 
 _CLAUSE = re.compile(r"[,;:.]\s|\s(?:and|but|while|with|then|plus|instead)\s", re.IGNORECASE)
-_HEDGE = re.compile(
+_HEDGE = CuedPattern(
     r"\b(?:appears?|seems?|suggests?|likely|probably|may have|might|implie[sd]|approximately"
     r"|not explicitly|not clearly|no clear|closest|best|roughly|inferred|presumably)\b",
-    re.IGNORECASE,
+    *("appear", "seem", "suggest", "likely", "probably", "may have", "might", "implie"),
+    *("approximately", "not explicitly", "not clearly", "no clear", "closest", "best", "roughly"),
+    *("inferred", "presumably"),
 )
-_RESERVATION = re.compile(
-    r"\b(?:only|but|however|although|though|partially|partly|not fully|instead)\b", re.IGNORECASE
+_RESERVATION = CuedPattern(
+    r"\b(?:only|but|however|although|though|partially|partly|not fully|instead)\b",
+    *("only", "but", "however", "though", "partially", "partly", "not fully", "instead"),
 )
 _EMPHASIS = re.compile(
     r'\*\*([^*]{1,400})\*\*|["\u201c]([^"\u201c\u201d\n]{2,300})["\u201d]|`([^`\n]{1,300})`'
@@ -300,12 +304,12 @@ def _count_letters(found: Iterable[str]) -> int:
 
 @lru_cache(maxsize=SENTENCE_CACHE)
 def _count_hedges(sentence: str) -> int:
-    return len(_HEDGE.findall(sentence))
+    return _HEDGE.count(sentence)
 
 
 @lru_cache(maxsize=SENTENCE_CACHE)
 def _count_reservations(sentence: str) -> int:
-    return len(_RESERVATION.findall(sentence))
+    return _RESERVATION.count(sentence)
 
 
 @lru_cache(maxsize=SENTENCE_CACHE)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.core.text import split_sentences
 
 SENTENCE_CACHE = 16384
@@ -68,7 +69,7 @@ _TRACE = (
     r"|entry|entries|trace|reference|sign|excerpts?|documentation)"
 )
 
-_REFUSAL = re.compile(
+_REFUSAL = CuedPattern(
     r"\b(?:(?:can(?:not|'t| not)|won't|will not|not able to|unable to|not allowed to"
     r"|not permitted to|not authori[sz]ed to|not at liberty to|must not|may not|shouldn't)"
     r"\s(?:\w+\s)?(?:share|disclose|discuss|reveal|help|assist|comply|tell you|comment|pass"
@@ -77,7 +78,10 @@ _REFUSAL = re.compile(
     r"|private|off[- ]limits)"
     r"|not (?:something|mine) (?:I can |to )(?:share|discuss|disclose|tell)"
     r"|I(?:'d| would| must| have to|'ll have to)? (?:\w+ )?decline)\b|^\W*(?:decline|refuse)\b",
-    re.IGNORECASE,
+    *("cannot", "can not", "can't", "won't", "will not", "not able", "unable to", "not allowed"),
+    *("not permitted", "not authori", "not at liberty", "must not", "may not", "shouldn't"),
+    *("confidential", "restricted", "private", "off-limits", "off limits", "not something"),
+    *("not mine", "decline", "refuse"),
 )
 _DECLINE = re.compile(
     r"\b(?:declin\w*|refus\w*|withh\w+|(?:not|without) (?:shar|disclos|discuss|reveal)\w*)",
@@ -111,7 +115,7 @@ _RESERVE = re.compile(
     r"|\b(?:not|n't) (?:supposed|meant|free|going) to\b",
     re.IGNORECASE,
 )
-_IGNORANCE = re.compile(
+_IGNORANCE = CuedPattern(
     rf"\b(?:I {_NOT} (?:\w+ )?(?:know|recall|remember|determine|tell|say|answer|confirm|verify"
     r"|have (?:access|enough|sufficient))"
     r"|I(?:'m| am) (?:not (?:sure|certain|aware)|unsure|unable)"
@@ -127,9 +131,11 @@ _IGNORANCE = re.compile(
     r"|no (?:idea|clue)|unclear from"
     r"|(?:know|known|says?|tells?)\b[^.;]*,? (?:but )?not (?:who|what|when|where|which|how(?: much"
     r"| many)?)(?=\W*$))\b",
-    re.IGNORECASE,
+    *("not ", "n't ", "never ", "unsure", "unable", "insufficient", "without more", "impossible"),
+    *("unknown ", "beats me", "escapes me", "eludes me", "no way", "to guess", "be guessing"),
+    *("anyone's guess", "hard to", "no idea", "no clue", "unclear from"),
 )
-_ABSENCE = re.compile(
+_ABSENCE = CuedPattern(
     rf"\b(?:no such|no (?:\w+ ){{0,2}}{_TRACE}"
     rf"|{_SOURCE} (?:\w+ ){{0,3}}{_NOT} (?:\w+ly )?{_TELL}"
     rf"|I {_NOT} (?:\w+ )?(?:find|see|locate|turn up|spot|have(?! (?:access|enough|sufficient)))"
@@ -163,7 +169,10 @@ _ABSENCE = re.compile(
     r"|\b\w+n't (?:\w+ )?(?:specified|mentioned|stated|recorded|documented|listed|in my|in (?:the"
     r"|your)"
     rf" {_SOURCE}|appear|crop up)\b",
-    re.IGNORECASE,
+    *("no ", "not ", "n't ", "never ", "nothing", "i found no", "i see no", "i saw no"),
+    *("i have no", "i know of no", "unspecified", "unrecorded", "silent", "leave", "left "),
+    *("quiet", " mum", "stop", "blank", "empty", "unhelpful", "gap", "up short", "missing"),
+    *("absent", "nowhere"),
 )
 _OPENER = re.compile(
     r"\W*(?:(?P<yes>yes|yep|yeah|correct|right|indeed|affirmative"
@@ -174,19 +183,19 @@ _OPENER = re.compile(
 )
 _LABEL = re.compile(r"\W*(?:CORRECT|RIGHT)\b")
 """In capitals it is a mark that the answer gives itself."""
-_NON_EXISTENCE = re.compile(
+_NON_EXISTENCE = CuedPattern(
     r"\b(?:there (?:is|was|are|were|has been|have been|had been) (?:no|never|not|none)"
     r"|(?:never|not|\w+n't) (?:\w+ )?(?:happen(?:ed)?|occur(?:red)?|exist(?:ed)?|take place"
     r"|took place|taken place|c[ao]me (?:about|to pass|off)|have|had))\b",
-    re.IGNORECASE,
+    *("there ", "never ", "not ", "n't "),
 )
 _CLAUSE_END = re.compile(
     r"[;.!?](?=\s|$)|,? (?:and|but|though|although|however|as|so) ", re.IGNORECASE
 )
-_NEGATION = re.compile(
+_NEGATION = CuedPattern(
     r"\b(?:not|no|never|none|nobody|nothing|neither|without|unchanged|cannot|zero (?:evidence|sign"
     r"|trace|record))\b|n't\b",
-    re.IGNORECASE,
+    *("no", "never", "neither", "unchanged", "without", "zero ", "n't"),
 )
 
 
@@ -269,7 +278,7 @@ def is_refusal_due(reference: str) -> bool:
 @lru_cache(maxsize=SENTENCE_CACHE)
 def count_negations(text: str) -> int:
     """The number of words like no, not and never."""
-    return len(_NEGATION.findall(text))
+    return _NEGATION.count(text)
 
 
 @lru_cache(maxsize=SENTENCE_CACHE)
