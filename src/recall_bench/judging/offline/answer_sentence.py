@@ -1,7 +1,8 @@
 """The sentences of an answer, and which of them decide."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from recall_bench.judging.offline.contents import (
     AnswerContents,
@@ -45,8 +46,7 @@ _MARKED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerSentence:
+class AnswerSentence(msgspec.Struct, frozen=True):
     """One sentence of an answer, compared with the question."""
 
     text: str
@@ -126,8 +126,7 @@ def select_deciding(
     return [*stated, *(sentence for sentence in rival if sentence.relevance >= bar)]
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceHit:
+class SentenceHit(msgspec.Struct, frozen=True):
     """A sentence that states the part or another value in its place."""
 
     sentence: AnswerSentence

@@ -6,8 +6,10 @@ relations between neighbours ("x happened after y"), else from the order of ment
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby, pairwise
+
+from msgspec.structs import replace
 
 from recall_bench.core.values import DATE, locate_values
 from recall_bench.judging.offline.contents import ContentReader

@@ -131,7 +131,7 @@ class AdditiveModel:
 
     def predict(self, numbers: dict[str, float]) -> PassChances:
         """The chances for these features; all of them must be there."""
-        values = np.array([numbers[name] for name in self.names], dtype=np.float64)
+        values = np.fromiter(map(numbers.__getitem__, self.names), np.float64, len(self.names))
         values = np.minimum(np.maximum(values, self._least), self._most)
         bent = np.maximum(values[self._owner] - self._flat, 0)
         odds = np.concatenate((values, bent, values < 0)) @ self._weights + self._offsets

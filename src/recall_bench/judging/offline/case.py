@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from recall_bench.core.scenario import Disclosure, Expects, Item
 from recall_bench.core.text import load_stemmer, normalise, split_sentences
@@ -47,7 +48,7 @@ _HOW_OFTEN = re.compile(r"\bhow (?:many times|often)\b", re.IGNORECASE)
 _SIDES = {"yes": RightResponse.AFFIRMS, "no": RightResponse.DENIES}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GradingCase:
     """One item, prepared once for all its answers."""
 
@@ -74,7 +75,7 @@ class GradingCase:
     """The first and last names of the persons among them."""
     reader: ContentReader
 
-    @property
+    @cached_property
     def is_exact(self) -> bool:
         """Whether the truth leaves nothing to interpretation."""
         truth = self.item.truth
@@ -91,18 +92,18 @@ class GradingCase:
         is_open = self.item.truth.expects is Expects.ANSWER
         return is_open and self.right is RightResponse.ABSTAINS
 
-    @property
+    @cached_property
     def wants_a_date(self) -> bool:
         """Whether a right answer holds a date."""
         things = self.exact.required if self.exact else ()
         return any(thing.value is not None and thing.value.kind == DATE for thing in things)
 
-    @property
+    @cached_property
     def wants_times(self) -> bool:
         """Whether it is asked how often something happened."""
         return _HOW_OFTEN.search(self.item.text) is not None
 
-    @property
+    @cached_property
     def is_denial_due(self) -> bool:
         """Whether the truth is a No, and not only that nothing is on record."""
         truth = self.item.truth
@@ -117,7 +118,7 @@ class GradingCase:
         disclosure = self.item.truth.disclosure
         return self.right is RightResponse.DECLINES or disclosure is Disclosure.PARTIAL
 
-    @property
+    @cached_property
     def known(self) -> tuple[TextContents, ...]:
         """Texts whose values need no support in the history."""
         return (self.question, *(reference.contents for reference in self.references))

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+import msgspec
+from msgspec.structs import replace
 
 from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.core.number_words import ROUND_NUMBERS
@@ -133,8 +135,7 @@ def split_citations(text: str) -> tuple[str, str]:
 _QUOTED = re.compile(r'"([^"\n]{3,200})"')
 
 
-@dataclass(frozen=True, slots=True)
-class TextContents:
+class TextContents(msgspec.Struct, frozen=True):
     """The comparable parts of one text."""
 
     values: tuple[ValueAtom, ...]
@@ -151,8 +152,7 @@ class TextContents:
         return any(atom.matches(value) for value in self.values)
 
 
-@dataclass(frozen=True, slots=True)
-class LineContents:
+class LineContents(msgspec.Struct, frozen=True):
     """One line of an answer."""
 
     text: str
@@ -164,8 +164,7 @@ class LineContents:
     cited: tuple[ValueAtom, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerContents:
+class AnswerContents(msgspec.Struct, frozen=True):
     """An answer, as a whole and sentence by sentence."""
 
     text: str

@@ -13,6 +13,9 @@ nothing.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
 
 from recall_bench.core.values import DATE, ValueAtom
 from recall_bench.judging.offline.contents import (
@@ -35,7 +38,7 @@ VALUES_DOMINATE = 0.5
 """From this share of new values on, a reference asks for values."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reference:
     """One accepted wording of the truth, with weights relative to the question."""
 
@@ -64,17 +67,17 @@ class Reference:
             old={stem: w * GIVEN for stem, w in weights.items() if stem in question.stems},
         )
 
-    @property
+    @cached_property
     def words(self) -> frozenset[str]:
         """Its stems, or its words if none has a stem."""
         return self.contents.stems or self.contents.words
 
-    @property
+    @cached_property
     def new_weight(self) -> float:
         """The weight of what the question does not say."""
         return VALUE_WEIGHT * len(self.asked) + sum(self.new.values())
 
-    @property
+    @cached_property
     def weight(self) -> float:
         """The weight of everything."""
         return self.new_weight + VALUE_WEIGHT * GIVEN * len(self.given) + sum(self.old.values())
@@ -87,8 +90,7 @@ class Reference:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(msgspec.Struct, frozen=True):
     """An answer compared with one reference."""
 
     recall: float
@@ -169,8 +171,7 @@ AS_RELEVANT = 0.5
 """A rival's sentence must share this part of the question words that the right one's shares."""
 
 
-@dataclass(frozen=True, slots=True)
-class RivalValues:
+class RivalValues(msgspec.Struct, frozen=True):
     """The rival values in one answer."""
 
     contradicting: tuple[ValueAtom, ...]

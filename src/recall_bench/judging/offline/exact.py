@@ -7,8 +7,12 @@ value may stand beside the current one if the answer says which is which.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+
+import msgspec
+from msgspec.structs import replace
 
 from recall_bench.core.foreign_text import guess_language
 from recall_bench.core.text import split_sentences
@@ -101,8 +105,7 @@ _STEM = 5
 """Letters by which the forms of a word are the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExactCoverage:
+class ExactCoverage(msgspec.Struct, frozen=True):
     """How an answer compares with the required parts."""
 
     share: float
@@ -126,7 +129,7 @@ class ExactCoverage:
         return bool(self.is_disordered or self.instead or self.conflict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ExactTruth:
     """What one item requires, prepared once for all its answers."""
 
@@ -227,7 +230,7 @@ class ExactTruth:
             or find_turned_word(question, parts, account.text, reader)
         )
 
-    @property
+    @cached_property
     def _main_clauses(self) -> str:
         """The clauses of the reference with the required parts: what it adds need not be said."""
         reference = self.texts[1]
@@ -307,7 +310,7 @@ class ExactTruth:
         sentences = weigh_sentences(account, self.question.stems, self.stems)
         return any(each.is_direct and part.is_in(each, self.reader) for each in sentences)
 
-    @property
+    @cached_property
     def _known_words(self) -> frozenset[str]:
         return frozenset().union(*(self.reader.read_phrase(text).content for text in self.texts))
 
@@ -625,8 +628,7 @@ _TIME_WORD = re.compile(
 _WORD_BETWEEN = re.compile(r"\b(?!(?:the|an?|and)\b)[^\W\d_]|[>(]", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _PartMatch:
+class _PartMatch(msgspec.Struct, frozen=True):
     is_stated: bool
     rivals: tuple[str, ...]
     is_stale: bool

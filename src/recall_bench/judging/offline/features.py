@@ -11,6 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 from math import log1p
 
+import msgspec
+
 from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.core.text import normalise, split_sentences, split_words
 from recall_bench.core.values import DATE, ValueAtom
@@ -141,8 +143,7 @@ class CaseFeatures:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceSupport:
+class EvidenceSupport(msgspec.Struct, frozen=True):
     """How the evidence supports a reference."""
 
     support: float
@@ -151,8 +152,7 @@ class EvidenceSupport:
     """The tokens of its nearest sentences."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerSample:
+class AnswerSample(msgspec.Struct, frozen=True):
     """One answer, with everything that was read from it."""
 
     case: GradingCase

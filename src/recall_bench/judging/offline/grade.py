@@ -11,7 +11,9 @@ not checked, because they count an answer's own points. A stale value is wrong, 
 """
 
 import re
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from recall_bench.core.scenario import Disclosure
 from recall_bench.core.text import normalise, split_words
@@ -89,8 +91,7 @@ PARTLY = 0.55
 """The most completeness for a part of several required parts: never a pass."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleGrade:
+class RuleGrade(msgspec.Struct, frozen=True):
     """Correctness and completeness from 0 to 1, and why."""
 
     correctness: float
@@ -193,8 +194,7 @@ def _explain_exact(found: ExactCoverage, required: int) -> str:
     return "; ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceMatch:
+class ReferenceMatch(msgspec.Struct, frozen=True):
     """An answer against the reference wording it matches best."""
 
     reference: Reference
@@ -359,8 +359,7 @@ def _grade_side(case: GradingCase, account: AnswerContents, reading: StanceReadi
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _SideDetails:
+class _SideDetails(msgspec.Struct, frozen=True):
     """What an answer states besides its side."""
 
     share: float
@@ -439,8 +438,7 @@ MOST_EXTRA_VALUES = 5
 DOUBT_OF_CONTRADICTION = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class ExtraClaims:
+class ExtraClaims(msgspec.Struct, frozen=True):
     """What an answer claims beyond the question and the reference."""
 
     invented: tuple[str, ...]

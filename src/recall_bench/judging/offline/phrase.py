@@ -6,8 +6,10 @@ number or ordinal makes a different phrase, and so does a negation more or less.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+import msgspec
+from msgspec.structs import replace
 
 from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.core.number_words import SMALL_ORDINALS
@@ -139,8 +141,7 @@ _DENIAL_WORDS = 4
 """A negation denies a word that follows within this many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(msgspec.Struct, frozen=True):
     """A row of comparable words."""
 
     row: tuple[str, ...]

@@ -5,9 +5,10 @@ follows. The grader decides whether the rest answers anyway.
 """
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+
+import msgspec
 
 from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.core.text import split_sentences
@@ -38,8 +39,7 @@ class Polarity(StrEnum):
     NO = "no"
 
 
-@dataclass(frozen=True, slots=True)
-class StanceReading:
+class StanceReading(msgspec.Struct, frozen=True):
     """How one text responds to its question."""
 
     stance: Stance
