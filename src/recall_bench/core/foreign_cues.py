@@ -1,11 +1,12 @@
 """Words of other languages that decide how a text stands to a question, with their English."""
 
 import re
+from functools import cache
 
-from recall_bench.core.languages import list_foreign_languages
+from recall_bench.core.languages import get_language
 from recall_bench.core.number_words import spell_number
 
-CuePairs = tuple[tuple[re.Pattern[str], str], ...]
+CuePairs = tuple[tuple[str, str], ...]
 """Patterns, each with the English words for what it matches."""
 
 OPENERS = re.compile(
@@ -18,12 +19,8 @@ OPENERS = re.compile(
 )
 
 
-def _put(*pairs: tuple[str, str]) -> CuePairs:
-    return tuple((re.compile(pattern, re.IGNORECASE), said) for pattern, said in pairs)
-
-
-CUES = {
-    "de": _put(
+CUES: dict[str, CuePairs] = {
+    "de": (
         (
             (
                 r"\b(?:kann|darf|möchte|werde|will|soll) (?:ich |man )?(?:[^.!?;\n]{0,40}? )?"
@@ -63,7 +60,7 @@ CUES = {
         (r"\b(?:insgesamt|zusammen)\b", "altogether"),
         (r"\bnicht\b", "not"),
     ),
-    "es": _put(
+    "es": (
         (
             (
                 r"\bno (?:(?:lo|la|te|se|os|me) ){0,2}(?:puedo|puede|debo|voy a|corresponde) "
@@ -88,7 +85,7 @@ CUES = {
         (r"\ben (?:lugar|vez) de\b", "instead of"),
         (r"\b(?:en total|juntas|juntos)\b", "altogether"),
     ),
-    "ja": _put(
+    "ja": (
         (
             (
                 r"(?:お?答え|お?伝え|お?話し?|申し上げ|教え|言え|公開|開示|共有|明か)[^。\n]{0,8}?"
@@ -109,7 +106,7 @@ CUES = {
         (r"合計|合わせて|全部で", " altogether "),
         (r"ではなく|じゃなく", " not "),
     ),
-    "ar": _put(
+    "ar": (
         (
             (
                 r"لا (?:أستطيع|يمكنني|يمكن|يجوز لي|أقدر)[^.،؟\n]{0,20}?"
@@ -133,8 +130,8 @@ CUES = {
     ),
 }
 
-QUESTION_CUES = {
-    "de": _put(
+QUESTION_CUES: dict[str, CuePairs] = {
+    "de": (
         (r"\bum wie viel uhr\b", "at what time"),
         (r"\bwie viele (tage|wochen|monate|jahre)\b", "how many days"),
         (r"\bwie viele\b", "how many"),
@@ -155,7 +152,7 @@ QUESTION_CUES = {
         (r"^(\W*)(?:war|waren|wurde|wurden)\b(?! (?:wann|wo)\b)", r"\1Was"),
         (r"^(\W*)(?=(?:eröffnet|findet|bekommt|kommt|geht|macht|nimmt)\b)", r"\1Does "),
     ),
-    "es": _put(
+    "es": (
         (r"\ba qué hora\b", "at what time"),
         (r"\bcuántos (?:días|semanas|meses|años)\b", "how many days"),
         (r"\bcuánt[oa]s\b", "how many"),
@@ -174,7 +171,7 @@ QUESTION_CUES = {
         (r"^(\W*)(?:es|está|hay|son)\b", r"\1Is"),
         (r"^(\W*)(?:fue|era|hubo|estaba)\b", r"\1Was"),
     ),
-    "ja": _put(
+    "ja": (
         (r"何時", " what time "),
         (r"何(?:曜日|月何日|日に)|いつ(?!も)", " when "),
         (r"何日(?!に)", " how many days "),
@@ -188,7 +185,7 @@ QUESTION_CUES = {
         (r"何|なに", " what "),
         (r"どう(?!し)", " how "),
     ),
-    "ar": _put(
+    "ar": (
         (r"(?<!\w)(?:في )?أي ساعة|(?<!\w)كم الساعة", "at what time"),
         (r"(?<!\w)كم يوم\w*", "how many days"),
         (r"(?<!\w)بكم|(?<!\w)كم (?=ثمن|سعر|راتب|إيجار|تكلف|كلف|نسبة|دفع|ندفع|نسبه)", "how much "),
@@ -213,33 +210,33 @@ _JAPANESE_WH = re.compile(r"what|when|who|where|why|which|how")
 
 def translate_cues(text: str, code: str) -> str:
     """The text with the words that matter for its stance in English."""
-    for pattern, said in _NUMBER_CUES[code]:
-        text = pattern.sub(said, text)
+    text = _replace_cues(text, _list_number_cues(code))
     if _ASKED.search(text):
-        for pattern, said in QUESTION_CUES[code]:
-            text = pattern.sub(said, text)
+        text = _replace_cues(text, QUESTION_CUES[code])
         if code == "ja" and not _JAPANESE_WH.search(text):
             text = f"Did {text}"
-    for pattern, said in CUES[code]:
-        text = pattern.sub(said, text)
+    return _replace_cues(text, CUES[code])
+
+
+def _replace_cues(text: str, cues: CuePairs) -> str:
+    for pattern, said in cues:
+        text = _compile_cue(pattern).sub(said, text)
     return text
 
 
-def _build_number_cues() -> dict[str, CuePairs]:
+@cache
+def _compile_cue(pattern: str) -> re.Pattern[str]:
+    # Most texts are English, and no cue is looked for in them.
+    return re.compile(pattern, re.IGNORECASE)
+
+
+@cache
+def _list_number_cues(code: str) -> CuePairs:
     """The words for two to twelve; one is an article as well."""
-    found: dict[str, CuePairs] = {}
-    for language in list_foreign_languages():
-        words = list(enumerate(language.numbers))[2:13]
-        if language.code == "ja":
-            found["ja"] = _put(*((f"{word}つ", f" {number} ") for number, word in words[:8]))
-            continue
-        found[language.code] = _put(
-            *(
-                (rf"(?<!\w)(?:ال)?{word.removesuffix('ة')}ة?(?!\w)", spell_number(number))
-                for number, word in words
-            )
-        )
-    return found
-
-
-_NUMBER_CUES = _build_number_cues()
+    words = list(enumerate(get_language(code).numbers))[2:13]
+    if code == "ja":
+        return tuple((f"{word}つ", f" {number} ") for number, word in words[:8])
+    return tuple(
+        (rf"(?<!\w)(?:ال)?{word.removesuffix('ة')}ة?(?!\w)", spell_number(number))
+        for number, word in words
+    )
