@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, compress, pairwise
 from typing import NamedTuple
 
 from recall_bench.core.number_words import (
@@ -340,11 +340,15 @@ _AFTER_ARTICLE = frozenset(
 
 def _find_atoms(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
     """The values, each unit by itself; looked for only where one can start."""
-    end = place = 0
     pieces = text.split(" ")
-    for piece, starts in zip(pieces, map(_find_starts, pieces), strict=True):
+    found = list(map(_find_starts, pieces))
+    if not any(found):
+        return
+    end = 0
+    lengths = list(accumulate(map(len, pieces), initial=0))
+    for blanks, starts in compress(enumerate(found), found):
         for offset, word in starts:
-            start = place + offset
+            start = lengths[blanks] + blanks + offset
             if start < end or (word in _ARTICLES and _is_article(text, word, start)):
                 continue
             if past := _find_plain_end(text, word, start):
@@ -356,7 +360,6 @@ def _find_atoms(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
             if atom.kind == QUANTITY:
                 atom, start = _apply_sign(atom, text, start, end)
             yield atom, start, end
-        place += len(piece) + 1
 
 
 @lru_cache(maxsize=32768)
