@@ -34,9 +34,9 @@ def test_it_ends_without_a_word(words: tuple[str, ...]) -> None:
 
 def test_a_run_is_finished_all_the_same(data: Path) -> None:
     into = data.parent / "r"
-    words = ("--data", data, "--ranges", "5d", "--adapter", "none", "--into", into)
+    words = ("--data", data, "--ranges", "5d", "--adapter", "none", "--judge", "stub")
 
-    assert run_unread("run", "-q", *words, "--no-heatmap-png") == (141, "")
+    assert run_unread("run", "-q", *words, "--no-heatmap-png", "--into", into) == (141, "")
     assert RunFolder.open(into).is_finished
     assert (into / "result.json").exists()
     assert (into / "report" / "report.html").exists()
@@ -44,7 +44,7 @@ def test_a_run_is_finished_all_the_same(data: Path) -> None:
 
 def run_into_shell(words: str, data: Path) -> tuple[int, str]:
     """The exit code and stdout of a run with these redirections."""
-    run = "run --ranges 5d --adapter none --no-heatmap-png --no-page --into r"
+    run = "run --ranges 5d --adapter none --judge stub --no-heatmap-png --no-page --into r"
     command = f"{sys.executable} -m recall_bench {run} --data {data} {words}"
     done = subprocess.run(
         ["/bin/sh", "-c", command], capture_output=True, text=True, check=False, cwd=data.parent

@@ -50,7 +50,7 @@ def run_on(disk: Path, size: str, command: str, environ: str = "") -> list[tuple
     return list(zip(codes, told, strict=True))
 
 
-RUN = "run --adapter bm25 --no-heatmap-png --no-page"
+RUN = "run --adapter bm25 --judge stub --no-heatmap-png --no-page"
 
 
 @pytest.mark.parametrize("size", ["8k", "32k"])
