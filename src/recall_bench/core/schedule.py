@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from heapq import nsmallest
-from math import floor, inf
+from math import floor
 from typing import TypeVar
 
 from recall_bench.core.memory import Asker
@@ -140,18 +140,14 @@ def _plan_each(
     core: list[int] = []
     # One object for each number, however many checkpoints hold it.
     numbers = list(range(len(items)))
-    # As `Item.is_open` has it, without a million calls.
-    ranges = [
-        (item.known_from, inf if item.known_until is None else item.known_until) for item in items
-    ]
     for checkpoint in plan.checkpoints:
         recorded = () if imported is None else imported.get(checkpoint.label, ())
-        also, days = frozenset(recorded), checkpoint.days
+        also = frozenset(recorded)
         # An imported file may hold questions that were asked too early or too late.
         eligible = [
             i
-            for i, (first, last) in zip(numbers, ranges, strict=True)
-            if first <= days <= last or i in also
+            for i, item in zip(numbers, items, strict=True)
+            if item.is_open(checkpoint.days) or i in also
         ]
         gated = [i for i in eligible if i in also or planned[i]]
         new = [i for i in gated if i not in seen]
