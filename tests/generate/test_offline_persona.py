@@ -21,6 +21,7 @@ from recall_bench.generate.pass_request import CreateRequest
 from recall_bench.generate.pass_run import PassResult
 from recall_bench.generate.shipped_personas import digest_folder
 from recall_bench.generate.world_folder import open_world
+from recall_bench.generate.worlds import load_sources
 
 PROMPT = "An emergency doctor in a small town"
 
@@ -28,6 +29,17 @@ PROMPT = "An emergency doctor in a small town"
 def create(folder: Path, **asked: Any) -> PassResult:
     request: dict[str, Any] = {"prompt": PROMPT, "days": 14} | asked
     return create_offline(CreateRequest(persona=folder, **request), lambda _: None)
+
+
+READ = cache(load_sources)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _read_trades_once() -> Iterator[None]:
+    """The sources of a trade are frozen, and it takes as long to read them as all the rest."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(offline_persona, "load_sources", READ)
+        yield
 
 
 @pytest.fixture(scope="module")
