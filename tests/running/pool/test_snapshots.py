@@ -1,5 +1,6 @@
 """Snapshots on their way from who feeds to who asks."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -72,17 +73,19 @@ class Blind(Beside):
         await super().perform(run, assignment, terms, told)
 
 
+def start_blind(blind: Collection[int]) -> StartedWorkers:
+    """Workers of which those with these numbers do not see the folder."""
+    return StartedWorkers(make=lambda number: (Blind if number in blind else Beside)(number))
+
+
 def test_workers_that_cannot_see_the_folder_feed_for_themselves(
     tmp_path: Path, given: dict[str, Any]
 ) -> None:
     run_alone(tmp_path / "one", **given)
     for blind in ({1}, {2, 3}, {1, 2, 3}):
         into = tmp_path / f"pool-{len(blind)}"
-        started = StartedWorkers(
-            make=lambda number, blind=blind: (Blind if number in blind else Beside)(number)
-        )
 
-        ended = run_spread(into, 3, started, **given)
+        ended = run_spread(into, 3, start_blind(blind), **given)
 
         assert ended.exit_code == 0, blind
         assert outcome(into) == outcome(tmp_path / "one"), blind
