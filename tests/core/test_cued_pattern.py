@@ -8,11 +8,18 @@ from typing import Any
 import pytest
 
 from recall_bench.core.cued_pattern import CuedPattern
-from recall_bench.judging.offline import contents, features, phrase, stance
+from recall_bench.judging.offline import (
+    answer_sentence,
+    contents,
+    exact,
+    features,
+    phrase,
+    stance,
+)
 
 PATTERNS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": value
-    for module in (contents, features, stance)
+    for module in (answer_sentence, contents, exact, features, stance)
     for name, value in vars(module).items()
     if isinstance(value, CuedPattern)
 } | {f"phrase.{place}": pattern for place, (pattern, _) in enumerate(phrase._REWRITES)}
@@ -46,9 +53,9 @@ def _spell_all(tree: Any) -> list[str]:
 def _spell(kind: str, content: Any) -> list[str]:
     if kind == "LITERAL":
         return [chr(content)]
-    if kind in ("IN", "NOT_LITERAL", "ANY"):
-        if kind != "IN":
-            return ["a"]
+    if kind in ("ANY", "NOT_LITERAL"):
+        return [" "]
+    if kind == "IN":
         signs = re.compile(_write_set(content))
         found = [sign for sign in "a 1-.,:([)]\"'>$" if signs.match(sign)]
         return found[:2] or [next(sign for sign in map(chr, range(128)) if signs.match(sign))]
@@ -60,7 +67,7 @@ def _spell(kind: str, content: Any) -> list[str]:
         least, most, repeated = content
         once = _spell_all(repeated)
         return [each * max(least, count) for count in {least, min(most, 1)} for each in once]
-    assert kind in ("AT", "ASSERT", "ASSERT_NOT", "GROUPREF"), kind
+    assert kind in ("AT", "ASSERT", "ASSERT_NOT"), kind
     return [""]
 
 

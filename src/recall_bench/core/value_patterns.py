@@ -39,6 +39,7 @@ _DENIAL = re.compile(
     r"\s(?:(?:at|on|by|for|in|to|the|a|an|about|around|from)\s){0,2}$",
     re.IGNORECASE,
 )
+_DENIAL_CUES = ("not", "n't", "no longer", "rather than", "instead of", "never")
 _DENIAL_REACH = 32
 
 
@@ -64,4 +65,10 @@ def normalise_clock(hour: str, minute: str, half: str | None) -> tuple[str, str]
 
 def is_denied_before(text: str, start: int) -> bool:
     """Whether the words before `start` deny what follows, as in "not $40 but $50"."""
+    if not text[start - 1 : start].isspace():
+        return False
+    reach = text[max(0, start - _DENIAL_REACH) : start]
+    # Most values stand behind no such word, and a substring search is faster than a pattern.
+    if reach.isascii() and not any(map(reach.lower().__contains__, _DENIAL_CUES)):
+        return False
     return _DENIAL.search(text, max(0, start - _DENIAL_REACH), start) is not None

@@ -1,9 +1,11 @@
 """The sentences of an answer, and which of them decide."""
 
 import re
+from functools import lru_cache
 
 import msgspec
 
+from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.judging.offline.contents import (
     AnswerContents,
     TextContents,
@@ -39,10 +41,10 @@ FRAME = frozenset(
 _PERSONAL = re.compile(
     r"\b(?:I|my|mine|me|you|your|we|us|our|sorry)\b|\b(?:not|no)\b|n't\b", re.IGNORECASE
 )
-_MARKED = re.compile(
+_MARKED = CuedPattern(
     r"(?:^|[.!?]\s)\W*(?:(?:the |my |short |final |direct )*answer(?: is| to \w+(?: \w+)*)?"
     r"|to your question|as to your question|in short|in a word)\s*:",
-    re.IGNORECASE,
+    *("answer", "to your question", "in short", "in a word"),
 )
 
 
@@ -84,7 +86,7 @@ def weigh_sentences(
         found.append(
             AnswerSentence(
                 text=body,
-                levelled=level_text(remove_denied_names(body)),
+                levelled=_level_claims(body),
                 contents=contents,
                 is_opening=place == 0,
                 is_direct=is_direct,
@@ -96,6 +98,12 @@ def weigh_sentences(
             )
         )
     return found
+
+
+@lru_cache(maxsize=4096)
+def _level_claims(text: str) -> str:
+    """A sentence for comparison: several rules ask for it."""
+    return level_text(remove_denied_names(text))
 
 
 def is_about_itself(account: AnswerContents, question: frozenset[str]) -> bool:

@@ -45,7 +45,7 @@ _DENIED_NAME = re.compile(
 def remove_denied_names(text: str) -> str:
     """The text without names it mentions only to deny them: "not Owen Pike but Nell"."""
     # Most sentences deny nothing, and a substring search is faster than a pattern.
-    return _DENIED_NAME.sub(" ", text) if any(cue in text for cue in _DENIAL_CUES) else text
+    return _DENIED_NAME.sub(" ", text) if any(map(text.__contains__, _DENIAL_CUES)) else text
 
 
 def find_names(text: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from itertools import pairwise
 import msgspec
 from msgspec.structs import replace
 
+from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.core.foreign_text import guess_language
 from recall_bench.core.text import split_sentences
 from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
@@ -71,7 +72,7 @@ from recall_bench.judging.offline.value_claims import (
 )
 from recall_bench.judging.offline.working import find_computed, find_extra_entry
 
-_UNDECIDED = re.compile(
+_UNDECIDED = CuedPattern(
     r"\b(?:could be|might be|may be|possibly|perhaps|maybe|either|unclear which|depending on"
     r"|(?:can(?:'t|not)|could not|couldn't) (?:tell|say|determine) which|not sure (?:which|whether)"
     r"|one (?:\w+ )?(?:says?|names?|gives?|has|entry|note|log|source|record)\b.*\b(?:another"
@@ -80,17 +81,20 @@ _UNDECIDED = re.compile(
     r"|between\s\S+(?:\s\w+)?\sand\b"
     r"|two (?:different |possible )?(?:numbers|values|entries|dates|names|answers|versions"
     r"|places|figures))\b",
-    re.IGNORECASE | re.DOTALL,
+    *("could be", "might be", "may be", "possibly", "perhaps", "maybe", "either", "depending on"),
+    *("which", "whether", "other", "between", "two "),
+    flags=re.DOTALL,
 )
 
 _TIME_SIDES = {"before": "before", "earlier": "before", "after": "after", "later": "after"}
-_TWO_SIDED = re.compile(
+_TWO_SIDED = CuedPattern(
     r"\bsome (?:\w+ ){0,2}(?:say|name|give|mention|have)\b.*\bothers?\b"
     r"|\bin one (?:\w+ )?(?:place|note|entry|log)\b.*\banother\b"
     r"|\b(?:can(?:'t|not)|could(?:n't| not)) (?:decide|choose) between\b|\btorn between\b"
     r"|\beither\b[^.;]*\bor\b|\bboth (?:are |were |seem )?possible\b|\bcould (?:just )?as well be\b"
     r"|\b(?:notes|entries|logs|sources|records) (?:differ|disagree|contradict)\b",
-    re.IGNORECASE | re.DOTALL,
+    *("other", "between", "either", "possible", "as well be", "differ", "disagree", "contradict"),
+    flags=re.DOTALL,
 )
 """Words that leave a choice open, whatever the candidates are."""
 ALLOWED_PER_RIGHT_VALUE = 1
