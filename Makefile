@@ -26,7 +26,7 @@ help:
 	@echo "make demo        run the benchmark on half a year of two personas"
 	@echo "make test        lint, types and every test: what CI runs"
 	@echo "make test-exhaustive"
-	@echo "                 the same with all moments, seeds and rounds of the tests that repeat one thing"
+	@echo "                 the same with many more moments, seeds and rounds of tests that repeat one thing"
 	@echo "make lint        lint, formatting and types alone"
 	@echo "make format      format the source"
 	@echo "make package     build what people install, and run it from an empty environment"
@@ -76,7 +76,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# About ten minutes; `make test` runs the first 25 cases of each target.
+# About ten minutes; `make test` runs the first 25 cases of each target, fewer where one takes long.
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz
 

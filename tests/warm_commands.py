@@ -95,11 +95,11 @@ def start_command(
             "kind": kind,
         }
     )
-    path = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), *sys.path])}
+    template_environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), *sys.path])}
     if can_fork():
-        return WarmCommand(find_server("commands", _TEMPLATE, path), request)
+        return WarmCommand(find_server("commands", _TEMPLATE, template_environ), request)
     pipe = subprocess.PIPE
-    return subprocess.Popen((*_TEMPLATE, request), env=path, stdout=pipe, stderr=pipe)
+    return subprocess.Popen((*_TEMPLATE, request), env=template_environ, stdout=pipe, stderr=pipe)
 
 
 def run_command(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from recall_bench.core.fork_server import FORK, ForkServer
+from recall_bench.core.fork_server import FORK, MESSAGE_BYTES, ForkServer
 
 _servers: dict[tuple[int, object], "WarmForkServer"] = {}
 """By the process that talks to it: a copy of that process must not share the conversation."""
@@ -31,7 +31,9 @@ class WarmForkServer(ForkServer):
 
     def start(self, text: str, descriptors: Sequence[int]) -> int:
         """Start a child that is given this text and these standard streams; its number."""
-        pid = self._exchange(FORK + text.encode(), descriptors)
+        request = FORK + text.encode()
+        assert len(request) <= MESSAGE_BYTES, "the environment is too large for a request"
+        pid = self._exchange(request, descriptors)
         assert pid > 0, os.strerror(-pid)
         return pid
 

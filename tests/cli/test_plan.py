@@ -284,7 +284,7 @@ def test_a_part_is_said_to_owe_what_it_then_asks(invoke: Invoke, data: Path) -> 
     assert (said["part"], said["shards"], said["owed"]) == ("2/2", 1, asked)
     assert 0 < asked < 15
     shown = invoke("plan", *flags, "--into", "r")
-    assert f"2/2: {asked} of these trials, in 1 shard" in shown.out
+    assert f"2/2: {asked} of these trials, in 1 work unit" in shown.out
     assert "all of it is done there" in " ".join(shown.out.split())
 
 

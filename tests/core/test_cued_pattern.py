@@ -57,7 +57,7 @@ def _spell(kind: str, content: Any) -> list[str]:
         return [" "]
     if kind == "IN":
         signs = re.compile(_write_set(content))
-        found = [sign for sign in "a 1-.,:([)]\"'>$" if signs.match(sign)]
+        found = [sign for sign in "a \n1-.,:([)]\"'>$" if signs.match(sign)]
         return found[:2] or [next(sign for sign in map(chr, range(128)) if signs.match(sign))]
     if kind == "BRANCH":
         return list(chain.from_iterable(map(_spell_all, content[1])))

@@ -20,11 +20,11 @@ from tests.fuzz.cases import run_cases
 from tests.fuzz.mutator import Format, mutate
 from tests.fuzz.registry import list_targets
 from tests.fuzz.target import ContentReader, FuzzTarget, Reading, Seed
-from tests.thoroughness import choose_rounds
+from tests.thoroughness import choose_number
 
 TARGETS = {target.name: target for target in list_targets()}
 CASES = range(25)
-LONG_CASES = {"sources of a life edition": range(choose_rounds(8, 25))}
+LONG_CASES = {"sources of a life edition": range(choose_number(8, 25))}
 """Of the targets whose accepted cases take a second."""
 
 

@@ -53,7 +53,7 @@ def stages(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
-def test_killed_at_every_moment_it_ends_as_if_it_never_was(
+def test_killed_at_any_moment_it_ends_as_if_it_never_was(
     name: str, stages: tuple[str, dict[str, Path]], tmp_path: Path
 ) -> None:
     """Each death is later than the one before, in the folder that it left behind."""

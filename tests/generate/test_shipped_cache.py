@@ -12,6 +12,7 @@ import pytest
 
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import CorpusMismatch, UsageError
+from recall_bench.core.fork_server import can_fork
 from recall_bench.generate import shipped_personas
 from recall_bench.generate.shipped_personas import (
     ShippedCorpus,
@@ -96,17 +97,17 @@ def test_a_story_that_does_not_exist_is_named(plays: Plays) -> None:
         materialise("bakery", "arcs-9d.yaml", plays)
 
 
-FORK = multiprocessing.get_context("fork")
+PROCESSES = multiprocessing.get_context("fork" if can_fork() else "spawn")
 
 
-def _materialise(sources: Path, told: Path, die_on_day: int | None = None) -> None:
+def _materialise(sources: Path, marks: Path, die_on_day: int | None = None) -> None:
     """In a process of its own: the package ships what lies in `sources`."""
     setattr(shipped_personas, "SOURCES", sources)  # noqa: B010 - mypy forbids plain assignment
     setattr(shipped_personas, "_CATALOGUE", sources / "catalogue.json")  # noqa: B010 - as above
 
     @contextmanager
     def playing(persona: str, days: int) -> Iterator[Callable[[int], None]]:
-        (told / str(os.getpid())).touch()
+        (marks / str(os.getpid())).touch()
 
         def on(day: int) -> None:
             if day == die_on_day:
@@ -121,10 +122,11 @@ def _materialise(sources: Path, told: Path, die_on_day: int | None = None) -> No
 def test_workers_that_start_at_once_on_an_empty_cache_play_once(
     plays: Plays, tmp_path: Path, digest: str
 ) -> None:
-    told = tmp_path / "told"
-    told.mkdir()
+    marks = tmp_path / "marks"
+    marks.mkdir()
     workers = [
-        FORK.Process(target=_materialise, args=(shipped_personas.SOURCES, told)) for _ in range(4)
+        PROCESSES.Process(target=_materialise, args=(shipped_personas.SOURCES, marks))
+        for _ in range(4)
     ]
     for worker in workers:
         worker.start()
@@ -132,7 +134,7 @@ def test_workers_that_start_at_once_on_an_empty_cache_play_once(
         worker.join()
 
     assert [worker.exitcode for worker in workers] == [0] * 4
-    assert len(list(told.iterdir())) == 1, "the others waited for the first"
+    assert len(list(marks.iterdir())) == 1, "the others waited for the first"
     assert digest_folder(materialise("bakery", None, plays)) == digest
     assert plays.begun == []
 
@@ -140,9 +142,9 @@ def test_workers_that_start_at_once_on_an_empty_cache_play_once(
 def test_a_worker_killed_while_it_plays_leaves_nothing_broken(
     plays: Plays, tmp_path: Path, digest: str
 ) -> None:
-    told = tmp_path / "told"
-    told.mkdir()
-    worker = FORK.Process(target=_materialise, args=(shipped_personas.SOURCES, told, 30))
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    worker = PROCESSES.Process(target=_materialise, args=(shipped_personas.SOURCES, marks, 30))
     worker.start()
     worker.join()
     assert worker.exitcode == -signal.SIGKILL

@@ -304,7 +304,7 @@ def test_stored_results_are_the_results_and_refer_to_their_texts(story: Story) -
 def test_results_are_read_without_passages_where_these_are_not_wanted(story: Story) -> None:
     run = RunFolder.open(write_ada(story))
 
-    found = run.read_results_of("ada", lambda _: True, has_passages=False)
+    found = run.read_results_of("ada", lambda _: True, reads_passages=False)
 
     assert [each.answered for each in found] == [
         each.answered and each.answered.replace(answer=each.answered.answer.replace(passages=()))

@@ -13,7 +13,7 @@ from recall_bench.core.errors import BenchError, SystemFault, SystemGone
 from recall_bench.core.fork_server import can_fork
 from recall_bench.core.settings import Settings
 from recall_bench.systems.python.isolated_system import IsolatedSystem, load_isolated_system
-from tests.thoroughness import choose_cases, choose_rounds
+from tests.thoroughness import choose_cases, choose_number
 
 pytestmark = [
     pytest.mark.skipif(not can_fork(), reason="there is no fork server here"),
@@ -93,7 +93,7 @@ def test_nothing_is_left_of_many_memories(
         before = (list_descriptors(), processes.count(), list(folder.rglob("*")))
         async with anyio.create_task_group() as group:
             for _ in range(4):
-                group.start_soon(open_and_close, choose_rounds(8, 50))
+                group.start_soon(open_and_close, choose_number(8, 50))
         await anyio.lowlevel.checkpoint()
         after = (list_descriptors(), processes.count(), list(folder.rglob("*")))
         assert after == before

@@ -287,6 +287,8 @@ def locate_values(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
         yield held
 
 
+LONGEST_KEPT_PIECE = 64
+"""The longest text between two blanks whose reading is kept: words occur again, lines do not."""
 _TOKEN = re.compile(r"[$€£@]|#(?=\d)|\w+")
 _VALUE_STARTS = frozenset(
     (
@@ -341,7 +343,8 @@ _AFTER_ARTICLE = frozenset(
 def _find_atoms(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
     """The values, each unit by itself; looked for only where one can start."""
     pieces = text.split(" ")
-    found = list(map(_find_starts, pieces))
+    is_kept = max(map(len, pieces)) <= LONGEST_KEPT_PIECE
+    found = list(map(_find_starts if is_kept else _find_starts.__wrapped__, pieces))
     if not any(found):
         return
     end = 0
@@ -391,15 +394,15 @@ def _is_article(text: str, word: str, start: int) -> bool:
 
 
 def _find_plain_end(text: str, word: str, start: int) -> int:
-    """Where a number that is its figures, or a small one its word, ends; 0 if it may be more.
+    """The end of a plain number, in figures or a small one's word; 0 if the pattern must decide.
 
-    Most numbers are so, and the pattern is slow.
+    Most numbers are plain, and the pattern is slow.
     """
     end = start + len(word)
     if start and text[start - 1] == ".":
         return 0
-    follows_word = word in _SMALL_WORDS
-    if not follows_word:
+    is_spelled = word in _SMALL_WORDS
+    if not is_spelled:
         if not word.isdecimal():
             return 0
         decimals = _DECIMALS.match(text, end)
@@ -410,8 +413,8 @@ def _find_plain_end(text: str, word: str, start: int) -> int:
     match = _PLAIN_END.match(text, end)
     if match is None or match[1] is None:
         return end if match else 0
-    word = match[1].lower()
-    return 0 if word in _CONTINUATIONS or (follows_word and word in _AFTER_WORD) else end
+    following = match[1].lower()
+    return 0 if following in _CONTINUATIONS or (is_spelled and following in _AFTER_WORD) else end
 
 
 @lru_cache(maxsize=4096)

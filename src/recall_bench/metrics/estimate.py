@@ -170,6 +170,7 @@ def _make_ratio(tally: MarkTally, numbers: QuestionNumbers, seed: int) -> "_Rati
 
     Whole numbers have the same sum in any order: their trials become one row a question.
     """
+    check_limits(tally.mark, tally.limits)
     question, mark, trials = tally.question, tally.mark, np.ones(len(tally.mark))
     if bool((mark == np.rint(mark)).all()):
         trials = np.bincount(question).astype(np.float64)

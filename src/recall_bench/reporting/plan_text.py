@@ -85,16 +85,16 @@ def _render_components(outline: Outline) -> Iterator[str]:
 
 
 def _describe_work(outline: Outline) -> str:
-    shards = format_quantity(outline.shards, "shard")
+    units = format_quantity(outline.shards, "work unit")
     at_a_time = "one by one" if outline.workers == 1 else f"{outline.workers:,} at a time"
     each = "a question" if outline.parallelism == 1 else f"{outline.parallelism} questions"
-    return f"{shards}, {at_a_time} ({outline.executor}), {each} at a time in each"
+    return f"{units}, {at_a_time} ({outline.executor}), {each} at a time in each"
 
 
 def _describe_shard(outline: Outline) -> str:
     here = outline.begun
-    shards = format_quantity(here.shards or 0, "shard")
-    return f"{here.part}: {here.owed:,} of these trials, in {shards}; all else here is of the whole"
+    units = format_quantity(here.shards or 0, "work unit")
+    return f"{here.part}: {here.owed:,} of these trials, in {units}; all else here is of the whole"
 
 
 def _describe_left(outline: Outline) -> str:

@@ -67,7 +67,7 @@ def _read_boundary(folder: RunFolder, scenario: str) -> BoundaryReading:
     states = folder.states.scenarios[scenario]
     guarded: dict[int, GuardedAnswer] = {}
     judged: dict[Disclosure, list[tuple[Finding, ...] | None]] = {}
-    for result in folder.read_results_of(scenario, _is_relevant, has_passages=False):
+    for result in folder.read_results_of(scenario, _is_relevant, reads_passages=False):
         truth, findings = result.item.truth, _get_findings(folder, result)
         if result.answered is not None:
             answer = GuardedAnswer(truth, result.answered.answer.text, findings)

@@ -327,7 +327,7 @@ class RunFolder:
         return self._read_results(scenario, row, None)
 
     def _read_results(
-        self, scenario: str, row: int, wanted: set[int] | None, *, has_passages: bool = True
+        self, scenario: str, row: int, wanted: set[int] | None, *, reads_passages: bool = True
     ) -> Iterator[TrialResult]:
         index = self._index[scenario]
         with (self.path / JOURNAL).open("rb") as file:
@@ -335,7 +335,7 @@ class RunFolder:
                 offset = index.answered[slot]
                 answered = (
                     self._read_event(file, offset)
-                    if has_passages
+                    if reads_passages
                     else self._read_line(file, offset, decode_outline)
                 )
                 yield TrialResult(
@@ -359,7 +359,7 @@ class RunFolder:
                 yield trial, item, states.compute_slot(row, repeat, number)
 
     def read_results_of(
-        self, scenario: str, wanted: Callable[[Item], bool], *, has_passages: bool = True
+        self, scenario: str, wanted: Callable[[Item], bool], *, reads_passages: bool = True
     ) -> Iterator[TrialResult]:
         """Read the results of the wanted questions only, by checkpoint.
 
@@ -368,7 +368,7 @@ class RunFolder:
         states = self.states.scenarios[scenario]
         numbers = {number for number, item in enumerate(states.items) if wanted(item)}
         for row in range(len(states.checkpoint_plans) if numbers else 0):
-            yield from self._read_results(scenario, row, numbers, has_passages=has_passages)
+            yield from self._read_results(scenario, row, numbers, reads_passages=reads_passages)
 
     def read_stored_results(self, scenario: str) -> Iterator[StoredResult]:
         """Read every owed trial in the order of `results`, without the texts of its passages."""

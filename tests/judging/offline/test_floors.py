@@ -1,8 +1,8 @@
 """Answers that know nothing get no more than `none` does, in any category.
 
 Each contestant answers questions of a shipped persona that are open after six months, as a run asks
-them: one in so many of one persona's first edition, which is simulated, and of the written editions
-of all personas. It is compared with what `none` says to the same questions, by the mean of six
+them: some of one persona's first edition, which is simulated, and of the written editions of all
+personas. It is compared with what `none` says to the same questions, by the mean of six
 marks.
 
 Nothing is tolerated but a coin's toss: a constant yes is right as often as the answer is yes, and
@@ -24,7 +24,7 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.verdict import Exhibit
 from recall_bench.judging.offline.offline_judge import OfflineJudge
-from tests.thoroughness import choose_rounds
+from tests.thoroughness import choose_number
 
 DAYS = 180
 NONE = "There is no record of that."
@@ -149,7 +149,7 @@ ALWAYS_A_SIDE = {"always yes", "always no", "always yes, certainly", "the questi
 
 
 class Questions(NamedTuple):
-    """One question in so many of an edition."""
+    """Some questions of an edition: every second, third and so on."""
 
     persona: str
     edition: int
@@ -157,10 +157,10 @@ class Questions(NamedTuple):
 
 
 SETS = [
-    pytest.param(Questions("executive-assistant", 1, choose_rounds(6, 2)), id="simulated"),
+    pytest.param(Questions("executive-assistant", 1, choose_number(6, 2)), id="simulated"),
     *(
         pytest.param(
-            Questions(persona, 2, choose_rounds(9, 3)),
+            Questions(persona, 2, choose_number(9, 3)),
             id=f"written-{persona}",
             marks=pytest.mark.slow,
         )

@@ -24,11 +24,11 @@ from recall_bench.judging.offline.contents import find_names
 from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions, render_evidence
 from recall_bench.judging.rubric.prompt import build_case
 from tests.conftest import shared_data
-from tests.thoroughness import choose_rounds
+from tests.thoroughness import choose_number
 
 pytestmark = pytest.mark.slow
 
-EVERY = choose_rounds(96, 32)
+EVERY = choose_number(96, 32)
 """One in so many of the published answers is looked at."""
 
 

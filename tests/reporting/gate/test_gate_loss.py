@@ -19,7 +19,7 @@ from recall_bench.reporting.gate.gate_loss import (
     measure_loss,
     measure_losses,
 )
-from tests.thoroughness import choose_rounds
+from tests.thoroughness import choose_number
 
 RESAMPLES = 2
 """Nothing is decided by the interval, unless something is to be proved."""
@@ -109,7 +109,7 @@ def test_two_runs_of_one_system_fail_as_rarely_as_stated() -> None:
 
 def test_taking_trials_for_independent_would_raise_far_more_alarms() -> None:
     """The contrast to the test above: so it can fail."""
-    chance, rounds = default_rng(11), choose_rounds(30, 60)
+    chance, rounds = default_rng(11), choose_number(30, 60)
 
     def apart(marks: Mapping[Trial, float]) -> Run:
         return {trial.replace(item=str(trial)): mark for trial, mark in marks.items()}
@@ -126,7 +126,7 @@ def test_over_eight_categories_a_false_alarm_is_as_rare_as_over_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(QuestionSums, "is_unchanged", True)
-    chance, rounds = default_rng(12), choose_rounds(40, 80)
+    chance, rounds = default_rng(12), choose_number(40, 80)
     together = alone = 0
     for _ in range(rounds):
         first, second = pair(chance, 96)
@@ -165,7 +165,7 @@ def test_a_planted_loss_of_five_points_is_caught_at_least_as_often_as_stated(
     questions: int, luck: float, personas: int
 ) -> None:
     """What two runs of one system say about their power holds for a run that did lose."""
-    chance, rounds = default_rng(13), choose_rounds(50, 120)
+    chance, rounds = default_rng(13), choose_number(50, 120)
     least, most = stated(chance, questions, luck=luck, personas=personas)
 
     caught_whole = caught_even = 0

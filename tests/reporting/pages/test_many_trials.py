@@ -12,12 +12,12 @@ from recall_bench.reporting.pages.page import write_page
 from recall_bench.runs.trials import read_trials
 from tests.reporting.charts.sample_report import sampled_report
 from tests.reporting.pages.conftest import Visiting
-from tests.thoroughness import choose_rounds
+from tests.thoroughness import choose_number
 from tests.written_runs import INVENTED, PERFECT, Story, plan_of, question, trial
 
 pytestmark = pytest.mark.slow
 
-QUESTIONS, CHECKPOINTS = choose_rounds(200, 1000), 50
+QUESTIONS, CHECKPOINTS = choose_number(200, 1000), 50
 TRIALS = QUESTIONS * CHECKPOINTS
 INVENTED_TRIALS = TRIALS // 100
 

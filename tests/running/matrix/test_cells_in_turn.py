@@ -196,7 +196,7 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
             time.sleep(0.01)
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
     asked = journal.read_bytes().count(b'"type":"answered"')
     assert 3 <= asked < 15
     first = (tmp_path / "runs/default/42/bm25/journal.jsonl").read_bytes()

@@ -152,7 +152,7 @@ def test_a_run_goes_on_after_a_kill(
         )
     finally:
         killed.kill()
-        killed.wait()
+        killed.communicate()
     before = len(Journal(into).answers)
 
     code = run_garden(garden, into, adapter)

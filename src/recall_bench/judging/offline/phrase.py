@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.core.number_words import SMALL_ORDINALS
 from recall_bench.core.text import STOPWORDS, WORD, Stems, split_words
-from recall_bench.core.values import locate_values
+from recall_bench.core.values import LONGEST_KEPT_PIECE, locate_values
 from recall_bench.judging.offline.lexicon import PARTICLES, load_lexicon
 
 _ARTICLE = re.compile(r"(?:an?|the|that|our|its)\s+", re.IGNORECASE)
@@ -32,7 +32,10 @@ _DENIAL_REACH = 48
 
 def level_text(text: str) -> str:
     """The words and numbers of a normalised text in lower case, a blank around each."""
-    return f" {' '.join(filter(None, map(_level_word, text.lower().split())))} "
+    pieces = text.lower().split()
+    is_kept = max(map(len, pieces), default=0) <= LONGEST_KEPT_PIECE
+    level = _level_word if is_kept else _level_word.__wrapped__
+    return f" {' '.join(filter(None, map(level, pieces)))} "
 
 
 @lru_cache(maxsize=32768)
