@@ -44,14 +44,14 @@ help:
 demo: $(VENV)/.base
 	$(BIN)/recall-bench run --personas executive-assistant er-physician --groups-enabled --into recall-runs/demo
 
-# Three processes on two cores: a test that waits leaves its core to the others. While one core
-# lints, the other compiles the tests, which each of the three would do in a fresh clone.
+# Four processes on two cores: a test that waits leaves its core to the others. While one core
+# lints, the other compiles the tests, which each of the four would do in a fresh clone.
 # What fails beside the others is run once more alone and by name: a test that depends on the load of
 # the machine is worth an entry in the log, not a refused change. What is broken fails twice.
 test: $(VENV)/.dev browser
 	@$(BIN)/python -m pytest --collect-only -qqq >/dev/null 2>&1 & \
 	$(MAKE) --no-print-directory lint; code=$$?; wait; exit $$code
-	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal || { [ $$? = 1 ] && \
+	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal || { [ $$? = 1 ] && \
 	  echo 'The tests that failed, once more and alone: those that pass now depend on the load.' && \
 	  $(BIN)/python -m pytest -v --maxfail 10 --last-failed --last-failed-no-failures none; }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import copytree
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,6 +23,9 @@ from recall_bench.generate.shipped_personas import (
     write_catalogue,
 )
 from tests.generate.world.built_bakery import BAKERY, STORY, build_bakery
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkContext, SpawnContext
 
 
 class Plays:
@@ -97,7 +101,9 @@ def test_a_story_that_does_not_exist_is_named(plays: Plays) -> None:
         materialise("bakery", "arcs-9d.yaml", plays)
 
 
-PROCESSES = multiprocessing.get_context("fork" if can_fork() else "spawn")
+PROCESSES: "ForkContext | SpawnContext" = (
+    multiprocessing.get_context("fork") if can_fork() else multiprocessing.get_context("spawn")
+)
 
 
 def _materialise(sources: Path, marks: Path, die_on_day: int | None = None) -> None:

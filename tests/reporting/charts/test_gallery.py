@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.reporting.charts.gallery import build_charts, draw_charts, freeze_chart
-from recall_bench.reporting.charts.theme import PAPERS, ChartColours, ChartTheme
+from recall_bench.reporting.charts.theme import PAPERS, ChartColours, ChartTheme, build_config
 from recall_bench.reporting.pictures import write_picture
 from recall_bench.reporting.run_report import RunReport
 from tests.reporting.charts.sample_report import empty_report, sampled_report
@@ -76,8 +76,11 @@ def test_a_folder_that_is_a_file_is_said_in_a_sentence(report: RunReport, tmp_pa
 @pytest.mark.slow
 def test_charts_of_a_long_run_can_be_drawn(tmp_path: Path) -> None:
     charts = build_charts(sampled_report(143))
+    config = build_config(ChartTheme.LIGHT, ChartColours.STANDARD)
     assert len(charts) > 12
     for chart in charts:
         path = tmp_path / f"{chart.name}.svg"
-        write_picture(freeze_chart(chart), path, title=chart.title, summary=chart.summary)
+        write_picture(
+            freeze_chart(chart), path, title=chart.title, summary=chart.summary, config=config
+        )
         assert path.read_bytes().startswith(b"<svg")
