@@ -16,6 +16,7 @@ from recall_bench.cli.main import main
 from recall_bench.core.event import Event
 from recall_bench.core.fork_server import serve_forks
 from recall_bench.runs.journal import Journal
+from tests.flushing import skip_flushes
 from tests.gardener import write_persona
 
 _COMMANDS = ("eval", "matrix", "rejudge")
@@ -23,6 +24,7 @@ _COMMANDS = ("eval", "matrix", "rejudge")
 
 def warm_up() -> None:
     """Import what commands need, and run one: two days of the gardener."""
+    skip_flushes()
     for module in _COMMANDS:
         importlib.import_module(f"recall_bench.cli.{module}")
     with TemporaryDirectory() as folder, redirect_stderr(io.StringIO()):

@@ -31,6 +31,7 @@ from recall_bench.generate import shipped_personas, worlds
 from recall_bench.running import process_worker
 from recall_bench.systems.python import isolated_system
 from tests.commands import Invoke, Shown
+from tests.flushing import skip_flushes
 from tests.sketched_pictures import RUN_MODULES, sketch_pictures, write_pictures
 from tests.warm_server import find_warm_server, find_warm_workers
 
@@ -55,6 +56,8 @@ worlds.draw_short_story = cache(worlds.draw_short_story)
 # Busy systems are asked again as often as ever, but a run need not wait seconds for each.
 RELEASED_PAUSES_S = retry.RETRY_PAUSES_S
 retry.RETRY_PAUSES_S = (0.05, 0.1, 0.2)
+
+skip_flushes()
 
 _create_context = ssl.create_default_context
 
