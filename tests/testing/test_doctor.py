@@ -295,27 +295,12 @@ def test_a_healthy_system_exits_with_zero_and_is_reported_as_json() -> None:
     assert json.loads(said)["health"] == "valid"
 
 
-class Chatty(Honest):
-    """Prints while it works."""
-
-    def query(self, question: str, context: object) -> object:
-        print("looking it up")  # noqa: T201 - what it is here for
-        return super().query(question, context)  # type: ignore[arg-type]
-
-
 def test_what_a_system_prints_is_not_part_of_the_answer() -> None:
-    _, said = invoked(f"{__name__}:Chatty", "--json")
+    _, said = invoked("tests.testing.examined_systems:Chatty", "--json")
 
     assert json.loads(said)["health"]
 
 
-class Silent(Honest):
-    """Finds nothing in a story, and so is suspect and no more."""
-
-    def reply_unknown(self, question: str) -> object:
-        return f"It is {len(question)} o'clock, I am sure; Vandermeer said so himself."
-
-
 @pytest.mark.parametrize(("words", "code"), [((), 0), (("--strict",), 1)])
 def test_suspicion_fails_a_gate_only_if_it_is_strict(words: tuple[str, ...], code: int) -> None:
-    assert invoked(f"{__name__}:Silent", *words)[0] == code
+    assert invoked("tests.testing.examined_systems:Silent", *words)[0] == code

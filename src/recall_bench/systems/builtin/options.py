@@ -1,7 +1,7 @@
 """The settings of the built-in systems, their ranges and their defaults."""
 
 from collections.abc import Mapping
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -11,7 +11,9 @@ from recall_bench.core.record import Record
 from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.systems.builtin.chunks import Chunking
 from recall_bench.systems.builtin.consolidation import Consolidation
-from recall_bench.systems.builtin.retrieval import Fusion
+
+Fusion = Literal["weighted", "rank"]
+"""How the scores of words and of meaning become one."""
 
 _Count = Annotated[int, Meta(ge=1)]
 _Share = Annotated[float, Meta(ge=0, le=1)]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import PRINCIPAL, Question
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from recall_bench.systems.builtin.options import Fusion
     from recall_bench.systems.builtin.passage_index import PassageIndex
     from recall_bench.systems.builtin.served_models import PassageScorer, QuestionEmbedder
 
@@ -47,8 +48,6 @@ def score_exact_words(index: PassageIndex, question: str) -> NDArray[np.float32]
         held[[place for place in near if whole.search(texts[place])]] += 1
     return held / np.float32(len(wanted))
 
-
-Fusion = Literal["weighted", "rank"]
 
 RANK_OFFSET = 60
 """Reciprocal rank fusion's constant, as published."""
