@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ import pytest
 from recall_bench.systems.endpoint.endpoint_server import BufferedProtocol
 from recall_bench.systems.servers import guarded_protocol, request_guard
 from tests.gardener import write_persona
+from tests.warm_commands import TIMEOUT_S, start_command
 
 KEY = "sk-planted-0123456789abcdef"
 
@@ -184,28 +185,27 @@ def test_no_key_is_in_what_it_prints_or_replies(server: Server) -> None:
     assert KEY not in server.read_errors()
 
 
-def test_what_changes_or_spends_needs_the_token(tmp_path: Path) -> None:
-    with serve("endpoint", tmp_path) as server:
-        for headers in ({}, {"Authorization": "Bearer unused"}):
-            status = httpx.get(f"{server.url}/models", headers=headers, trust_env=False).status_code
-            assert status == 401
+@pytest.mark.parametrize("server", ["endpoint"], indirect=True)
+def test_what_changes_or_spends_needs_the_token(server: Server) -> None:
+    for headers in ({}, {"Authorization": "Bearer unused"}):
+        status = httpx.get(f"{server.url}/models", headers=headers, trust_env=False).status_code
+        assert status == 401
 
 
-def test_the_address_of_the_explorer_is_its_token(tmp_path: Path) -> None:
-    with serve("view", tmp_path) as server:
-        host, port = server.place
-        assert httpx.get(f"http://{host}:{port}/", trust_env=False).status_code == 403
+@pytest.mark.parametrize("server", ["view"], indirect=True)
+def test_the_address_of_the_explorer_is_its_token(server: Server) -> None:
+    host, port = server.place
+    assert httpx.get(f"http://{host}:{port}/", trust_env=False).status_code == 403
 
 
-def test_other_machines_are_served_only_with_a_token(tmp_path: Path) -> None:
-    environ = os.environ | {"RECALL_BENCH_HTTP_TOKEN": ""}
-    words = [sys.executable, "-m", "recall_bench", "serve", "bm25", "--http", "0.0.0.0:0"]
-    done = subprocess.run(words, env=environ, capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("transport", ["http", "grpc"])
+def test_other_machines_are_served_only_with_a_token(transport: str, tmp_path: Path) -> None:
+    variable = f"RECALL_BENCH_{transport.upper()}_TOKEN"
+    words = ["serve", "bm25", f"--{transport}", "0.0.0.0:0"]
+    code, told = run_and_read(words, tmp_path, {variable: ""})
 
-    assert done.returncode == 2
-    assert "other machines could read and change its memories; set RECALL_BENCH_HTTP_TOKEN" in (
-        done.stderr
-    )
+    assert code == 2
+    assert f"other machines could read and change its memories; set {variable}" in told
 
 
 def test_calls_over_grpc_are_served_only_with_the_token(tmp_path: Path) -> None:
@@ -228,17 +228,6 @@ def test_on_loopback_grpc_needs_no_token(tmp_path: Path) -> None:
         assert ask_card(address, "", tmp_path)[0] == 0
 
 
-def test_other_machines_are_served_over_grpc_only_with_a_token() -> None:
-    environ = os.environ | {"RECALL_BENCH_GRPC_TOKEN": ""}
-    words = [sys.executable, "-m", "recall_bench", "serve", "bm25", "--grpc", "0.0.0.0:0"]
-    done = subprocess.run(words, env=environ, capture_output=True, text=True, check=False)
-
-    assert done.returncode == 2
-    assert "other machines could read and change its memories; set RECALL_BENCH_GRPC_TOKEN" in (
-        done.stderr
-    )
-
-
 @contextmanager
 def serve_grpc(more: dict[str, str], folder: Path) -> Iterator[str]:
     """The address of `serve --grpc` with these variables."""
@@ -258,27 +247,18 @@ def serve_grpc(more: dict[str, str], folder: Path) -> Iterator[str]:
 
 def ask_card(address: str, token: str, folder: Path) -> tuple[int, str]:
     """The exit code and the messages of a run at this server that asks little."""
-    words = [
-        sys.executable,
-        "-m",
-        "recall_bench",
-        "run",
-        "--adapter",
-        f"grpc://{address}",
-        "--data",
-    ]
-    words += [
-        str(write_persona(folder / f"data-{token}").parent),
-        "--ranges",
-        "3d",
-        "--no-heatmap-png",
-    ]
-    words += ["--into", f"run-{token}"]
-    environ = os.environ | {"RECALL_BENCH_GRPC_TOKEN": token}
-    done = subprocess.run(
-        words, env=environ, cwd=folder, capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stderr
+    data = write_persona(folder / f"data-{token}").parent
+    words = ["run", "--adapter", f"grpc://{address}", "--data", data, "--ranges", "3d"]
+    words += ["--no-heatmap-png", "--no-page", "--into", f"run-{token}"]
+    return run_and_read(words, folder, {"RECALL_BENCH_GRPC_TOKEN": token})
+
+
+def run_and_read(words: Sequence[object], folder: Path, more: dict[str, str]) -> tuple[int, str]:
+    """The exit code and the messages of a command with these variables."""
+    command = start_command(words, cwd=folder, environ=os.environ | more)
+    _, errors = command.communicate(timeout=TIMEOUT_S)
+    assert command.returncode is not None
+    return command.returncode, errors.decode()
 
 
 ADAPTER = """
@@ -305,26 +285,24 @@ class Memory:
 
 
 def test_the_endpoint_of_a_run_answers_only_at_the_address_that_it_gave_its_system(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("RECALL_BENCH_ENDPOINT", raising=False)
     data = write_persona(tmp_path / "data").parent
     (tmp_path / "asks.py").write_text(ADAPTER)
-    words = ["run", "--adapter", "asks.py", "--endpoint", "--data", str(data), "--ranges", "3d"]
-    done = subprocess.run(
-        [sys.executable, "-m", "recall_bench", *words, "--no-heatmap-png", "--into", "run"],
-        env={name: each for name, each in os.environ.items() if name != "RECALL_BENCH_ENDPOINT"},
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    words = ["run", "--adapter", "asks.py", "--endpoint", "--data", data, "--ranges", "3d"]
+    code, told = run_and_read([*words, "--no-heatmap-png", "--into", "run"], tmp_path, {})
 
-    assert done.returncode == 0, done.stderr
+    assert code == 0, told
     journal = Path(tmp_path, "run", "journal.jsonl").read_text(encoding="utf-8")
     assert "[True, 200, 401, False, 401, False, 404, False]" in journal
     # What the system repeats of its address is not written.
     assert re.search(r"http://127\.0\.0\.1:\d+/[\w-]{32}/v1", journal) is None
 
 
-def test_a_body_that_stops_arriving_costs_its_connection(tmp_path: Path) -> None:
-    with serve("endpoint", tmp_path) as server, socket.create_connection(server.place) as client:
+@pytest.mark.parametrize("server", ["endpoint"], indirect=True)
+def test_a_body_that_stops_arriving_costs_its_connection(server: Server) -> None:
+    with socket.create_connection(server.place) as client:
         client.settimeout(20)
         key = server.headers["Authorization"]
         client.sendall(
