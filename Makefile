@@ -76,7 +76,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# About ten minutes; `make test` runs the first 25 cases of each target, fewer where one takes long.
+# About ten minutes; `make test` runs the first ten cases of each target, fewer where one takes long.
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz
 

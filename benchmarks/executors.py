@@ -1,14 +1,15 @@
-"""What more workers bring: a waiting system on Ray, computing systems in processes.
+"""What more workers bring: a waiting system in processes and on Ray, computing ones in processes.
 
     python benchmarks/executors.py [waiting] [burning] [hybrid] [--repeats N] [--workers N]
 
-`waiting` takes 50 ms for every answer, like a remote service: `--executor ray` with 16 workers is
-compared with one worker. `burning` computes for 20 ms for every answer and `hybrid` is the built-in
-memory: `--executor processes` with two workers is compared with `local`, one process. Each row is
-the whole command `recall-bench run` on harbour-office, a new memory for each of 30 checkpoints, in
-the same minutes. It shows the time of the whole command and the rate of answers in the middle half
-of them, when all workers have started and none has run out of work. Processor time covers the
-command and all processes that it started, by kind of process.
+`waiting` takes 50 ms for every answer, like a remote service: `--executor processes` and `ray` with
+16 workers are compared with `local`, one process that asks one question at a time. `burning`
+computes for 20 ms for every answer and `hybrid` is the built-in memory: `--executor processes` with
+two workers is compared with `local`. Each row is the whole command `recall-bench run` on
+harbour-office, a new memory for each of 30 checkpoints, in the same minutes. It shows the time of
+the whole command and the rate of answers in the middle half of them, when all workers have started
+and none has run out of work. Processor time covers the command and all processes that it started,
+by kind of process.
 
 The computing rows need two idle processors: `load` is how many processors other programs used.
 """
@@ -225,16 +226,17 @@ def main() -> None:
         scratch = Path(place)
         for system in options.which or ("waiting", "burning", "hybrid"):
             if system == "waiting":
-                options_by_label = {
-                    f"ray, {workers} workers": f"--executor ray --workers {workers}"
-                    for workers in (1, options.workers)
+                workers = options.workers
+                options_by_label = {"local": ""} | {
+                    f"{executor}, {workers} workers": f"--executor {executor} --workers {workers}"
+                    for executor in ("processes", "ray")
                 }
             else:
                 options_by_label = {
                     "local": "",
                     "processes, 2 workers": "--executor processes --workers 2",
                 }
-            repeats = options.repeats or (16 if system == "waiting" else 4)
+            repeats = options.repeats or (14 if system == "waiting" else 4)
             rows = [
                 (label, measure_run(system, words.split(), repeats=repeats, scratch=scratch))
                 for label, words in options_by_label.items()

@@ -1,7 +1,8 @@
 """Changed files, replies or requests for every reader of foreign bytes: no crash, no hang.
 
-These are the first 25 cases of each target, fewer where a case takes long. `make fuzz` runs
-thousands with the same code; README.md says what is asserted.
+These are the first ten cases of each target, fewer where a case takes long, and 25 of each in
+`make test-exhaustive`. `make fuzz` runs thousands with the same code; README.md says what is
+asserted.
 """
 
 import json
@@ -23,8 +24,8 @@ from tests.fuzz.target import ContentReader, FuzzTarget, Reading, Seed
 from tests.thoroughness import choose_number
 
 TARGETS = {target.name: target for target in list_targets()}
-CASES = range(25)
-LONG_CASES = {"sources of a life edition": range(choose_number(8, 25))}
+CASES = range(choose_number(10, 25))
+LONG_CASES = {"sources of a life edition": range(choose_number(4, 25))}
 """Of the targets whose accepted cases take a second."""
 
 
