@@ -27,11 +27,12 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.generate import shipped_personas, worlds
+from recall_bench.generate import shipped_personas
 from recall_bench.running import process_worker
 from recall_bench.systems.python import isolated_system
 from tests.commands import Invoke, Shown
 from tests.flushing import skip_flushes
+from tests.short_stories import share_short_stories
 from tests.sketched_pictures import RUN_MODULES, sketch_pictures, write_pictures
 from tests.warm_server import find_warm_server, find_warm_workers
 
@@ -49,9 +50,6 @@ vars(process_worker)["ForkServer"] = find_warm_workers
 
 # So do tests that look at the picture of a run, with `real_pictures`.
 sketch_pictures()
-
-# The first weeks of one seed are drawn once: a suite or an examination builds a whole edition.
-worlds.draw_short_story = cache(worlds.draw_short_story)
 
 # Busy systems are asked again as often as ever, but a run need not wait seconds for each.
 RELEASED_PAUSES_S = retry.RETRY_PAUSES_S
@@ -170,6 +168,13 @@ def card_of(scenario: Scenario) -> ScenarioCard:
         history_digest="h",
         questions_digest=digest_questions(scenario.items),
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shared_stories(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> None:
+    """Several processes have their folders beside each other."""
+    base = tmp_path_factory.getbasetemp()
+    share_short_stories((base if worker_id == "master" else base.parent) / "short-stories")
 
 
 @pytest.fixture
