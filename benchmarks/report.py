@@ -24,7 +24,7 @@ from pathlib import Path
 import recall_bench
 from recall_bench.core.verdict import Exhibit
 from recall_bench.generate.worlds import list_shipped_personas
-from recall_bench.runs.run_cache import CACHE
+from recall_bench.runs.sealed_file import CACHE
 
 LIMIT_S, LIST_LIMIT_S = 8.0, 0.25
 

@@ -10,6 +10,7 @@ from recall_bench.metrics.estimate import (
     estimate_mean,
     estimate_tallies,
 )
+from recall_bench.runs.figure_cache import forget_figures
 
 CLUSTERS, RESAMPLES = 701, 2_000
 
@@ -49,7 +50,7 @@ def test_figures_estimated_together_are_those_estimated_alone(
     numbers = QuestionNumbers.build([("p", number // 2) for number in range(40)])
 
     together = estimate_tallies(tallies, numbers)
-    monkeypatch.setattr("recall_bench.metrics.estimate._KNOWN", {})
+    forget_figures()
     monkeypatch.setattr("recall_bench.metrics.estimate._ROWS_TOGETHER", 0)
     alone = estimate_tallies(tallies, numbers)
     listed = [

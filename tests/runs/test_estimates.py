@@ -23,6 +23,7 @@ from recall_bench.runs.estimates import (
     estimate_hallucination,
     estimate_overall,
 )
+from recall_bench.runs.figure_cache import forget_figures
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import CheckpointSummary, summarise
 from tests.written_runs import (
@@ -227,7 +228,7 @@ def test_the_same_run_has_the_same_intervals_each_time(tmp_path: Path) -> None:
 def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten thousand cells take seconds because most of them equal another one."""
     drawn: list[int] = []
-    monkeypatch.setattr(estimate, "_KNOWN", {})
+    forget_figures()
     compute = estimate._compute_intervals
 
     def count_tables(wanted: Any, draws: Any) -> Any:

@@ -14,10 +14,11 @@ from recall_bench.core.event import Answered, Judged
 from recall_bench.core.memory import Answer, Delivery, Passage
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding, Verdict
-from recall_bench.runs import run_cache
+from recall_bench.runs import run_cache, sealed_file
 from recall_bench.runs.journal import JOURNAL, Journal
-from recall_bench.runs.run_cache import CACHE, open_run_folder
+from recall_bench.runs.run_cache import open_run_folder
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.sealed_file import CACHE
 from recall_bench.runs.summary import summarise
 from recall_bench.runs.trial_log import TrialLog
 from recall_bench.runs.trials import TrialTable, read_trials
@@ -33,7 +34,7 @@ def age(journal: Path, seconds: float = 60) -> None:
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run with all that can become of a trial, continued once, at rest, with a cache."""
-    monkeypatch.setattr(run_cache, "MIN_BYTES", 0)
+    monkeypatch.setattr(sealed_file, "MIN_BYTES", 0)
     story = ada_story(tmp_path / "run")
     usage = Usage(calls=1, input_tokens=7, cost_usd=0.1)
     story.add(
@@ -111,7 +112,7 @@ def spoil(cache: Path, change: Callable[[bytes], bytes]) -> None:
 
 def read_cache(cache: Path) -> dict[str, dict[str, Any]]:
     """What a cache holds."""
-    start = len(run_cache._MAGIC) + run_cache._DIGEST_BYTES
+    start = len(run_cache._MAGIC) + sealed_file.DIGEST_BYTES
     return msgspec.msgpack.decode(cache.read_bytes()[start:], type=dict[str, dict[str, Any]])
 
 
@@ -121,7 +122,7 @@ def rewrite(cache: Path, **changes: dict[str, object]) -> None:
     for part, fields in changes.items():
         content[part].update(fields)
     packed = msgspec.msgpack.encode(content)
-    cache.write_bytes(run_cache._MAGIC + run_cache._digest(packed) + packed)
+    cache.write_bytes(run_cache._MAGIC + sealed_file.digest_content(packed) + packed)
 
 
 DAMAGE: dict[str, Callable[[Path], None]] = {
@@ -188,7 +189,7 @@ def test_a_folder_that_cannot_be_written_to_has_no_cache(
         raise PermissionError("read-only")
 
     (run / CACHE).unlink()
-    monkeypatch.setattr(run_cache, "write_shared_file", refuse)
+    monkeypatch.setattr(sealed_file, "write_shared_file", refuse)
 
     assert read_trials(open_run_folder(run)).rows
     assert not (run / CACHE).exists()

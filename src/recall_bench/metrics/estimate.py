@@ -1,8 +1,7 @@
 """A mean with its interval, its counts and the number of missing trials."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from hashlib import blake2b
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ from recall_bench.metrics.bootstrap import (
     resample_ratios,
     sort_clusters,
 )
+from recall_bench.metrics.known_figures import KnownFigures, digest_inputs
 
 FEW_QUESTIONS: Final = 20
 """With fewer questions an interval contains the truth less often than it claims."""
@@ -35,8 +35,6 @@ FEW_QUESTIONS: Final = 20
 Limits = tuple[float, float]
 _ROWS_TOGETHER = 1 << 18
 """About how many rows are in memory at once where many means are estimated."""
-_MOST_KNOWN = 1 << 14
-"""How many intervals are kept: the same figures are shown by several parts of a report."""
 
 
 class _Draws(NamedTuple):
@@ -98,6 +96,12 @@ class Estimate(ComputedRecord, frozen=True, kw_only=True):
         return self.low > 0 or self.high < 0
 
 
+KNOWN_INTERVALS: Final = KnownFigures[Interval | None](Interval | None)
+"""By the sums of clusters: the same ones are shown by several parts of a report."""
+KNOWN_ESTIMATES: Final = KnownFigures[Estimate](Estimate)
+"""By the marks of a tally."""
+
+
 def estimate_mean(
     values: Sequence[float],
     questions: Sequence[str],
@@ -147,22 +151,39 @@ def estimate_tallies(
 
     The same as `estimate_mean` of the trials of each. Many at once take a fraction of the time.
     """
-    found: list[Estimate | None] = []
-    part: list[_Ratio | None] = []
+    found, keys = dict[bytes, Estimate](), list[bytes]()
+    part: dict[bytes, _Ratio] = {}
     rows = 0
+    context = digest_inputs(seed, numbers.template, numbers.persona)
     for each in tallies:
-        ratio = _make_ratio(each, numbers, seed) if len(each.mark) else None
-        part.append(ratio)
-        rows += 0 if ratio is None else len(ratio.columns)
+        key = _digest_tally(each, context)
+        keys.append(key)
+        if not key or key in part or key in found:
+            continue
+        if known := KNOWN_ESTIMATES.select_known([key]):
+            found |= known
+            continue
+        part[key] = _make_ratio(each, numbers, seed)
+        rows += len(part[key].columns)
         if rows > _ROWS_TOGETHER:
-            found += _estimate_part(part)
-            part, rows = [], 0
-    return [*found, *_estimate_part(part)]
+            found |= _estimate_part(part)
+            part, rows = {}, 0
+    found |= _estimate_part(part)
+    return [found.get(key) for key in keys]
 
 
-def _estimate_part(part: "Sequence[_Ratio | None]") -> list[Estimate | None]:
-    found = iter(_estimate_ratios([each for each in part if each is not None]))
-    return [None if each is None else next(found) for each in part]
+def _digest_tally(tally: MarkTally, context: bytes) -> bytes:
+    """Digest all that an estimate depends on; nothing without trials."""
+    if not len(tally.mark):
+        return b""
+    settings = context, tally.limits, tally.resamples, tally.missing
+    return digest_inputs(settings, tally.question, tally.mark)
+
+
+def _estimate_part(part: "Mapping[bytes, _Ratio]") -> dict[bytes, Estimate]:
+    found = dict(zip(part, _estimate_ratios(list(part.values())), strict=True))
+    KNOWN_ESTIMATES.add(found)
+    return found
 
 
 def _make_ratio(tally: MarkTally, numbers: QuestionNumbers, seed: int) -> "_Ratio":
@@ -284,41 +305,33 @@ def check_limits(values: Sequence[float] | Floats, limits: Limits | None) -> Non
         )
 
 
-_Key = tuple[bytes, float, _Draws]
-_KNOWN: dict[_Key, Interval | None] = {}
-
-
 class _Clusters(NamedTuple):
     """The sums of the clusters of a ratio, to be resampled."""
 
     sums: Floats
     value: float
     draws: _Draws
-    key: _Key
+    key: bytes
 
     @classmethod
     def sort(cls, sums: Floats, value: float, draws: _Draws) -> "_Clusters":
         """Sort the sums, so that figures do not depend on their order."""
         found = sort_clusters(sums)
-        key = blake2b(found.tobytes(), digest_size=16).digest(), value, draws
-        return cls(found, value, draws, key)
+        return cls(found, value, draws, digest_inputs((value, draws), found))
 
 
-def _resample_clusters(wanted: Sequence[_Clusters]) -> dict[_Key, Interval | None]:
+def _resample_clusters(wanted: Sequence[_Clusters]) -> dict[bytes, Interval | None]:
     """Resample what is not known yet, and return the interval of each."""
-    # A copy: another thread may clear it in between.
-    known = _KNOWN.copy()
-    found = {each.key: known[each.key] for each in wanted if each.key in known}
-    alike: dict[tuple[int, _Draws], dict[_Key, _Clusters]] = {}
+    found = KNOWN_INTERVALS.select_known([each.key for each in wanted])
+    alike: dict[tuple[int, _Draws], dict[bytes, _Clusters]] = {}
     for each in wanted:
         if each.key not in found:
             alike.setdefault((len(each.sums), each.draws), {})[each.key] = each
+    made = dict[bytes, Interval | None]()
     for (_, draws), parts in alike.items():
-        found |= zip(parts, _compute_intervals(list(parts.values()), draws), strict=True)
-    if len(_KNOWN) + len(found) > _MOST_KNOWN:
-        _KNOWN.clear()
-    _KNOWN.update(found)
-    return found
+        made |= zip(parts, _compute_intervals(list(parts.values()), draws), strict=True)
+    KNOWN_INTERVALS.add(made)
+    return found | made
 
 
 def _compute_intervals(wanted: Sequence[_Clusters], draws: _Draws) -> list[Interval | None]:

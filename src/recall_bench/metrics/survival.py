@@ -32,6 +32,7 @@ from recall_bench.metrics.bootstrap import (
     group_trials,
     resample,
 )
+from recall_bench.metrics.known_figures import KnownFigures, digest_inputs
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -162,6 +163,9 @@ class Survival(ComputedRecord, frozen=True, kw_only=True):
     personas: int
 
 
+KNOWN_SURVIVALS: Final = KnownFigures[Survival](Survival)
+
+
 def estimate_survival(
     lifetimes: Sequence[FactLifetime],
     *,
@@ -173,10 +177,26 @@ def estimate_survival(
     facts = [each for each in lifetimes if each.known_for > 0 or each.lost_by is not None]
     if not facts:
         return None
-    stretches = _build_intervals(facts)
     groups = group_trials(
         [each.question for each in facts], [each.persona for each in facts], templates
     )
+    known = np.array([each.known_for for each in facts], np.float64)
+    lost = np.array([each.lost_by for each in facts], np.float64)
+    key = digest_inputs(
+        (seed, resamples), known, lost, groups.question, groups.template, groups.persona
+    )
+    found = KNOWN_SURVIVALS.select_known([key])
+    if not found:
+        found = {key: _estimate_curve(facts, groups, seed, resamples)}
+        KNOWN_SURVIVALS.add(found)
+    return found[key]
+
+
+def _estimate_curve(
+    facts: Sequence[FactLifetime], groups: TrialGroups, seed: int, resamples: int
+) -> Survival:
+    """Compute the curve of facts that were observed, and resample it."""
+    stretches = _build_intervals(facts)
     every = np.bincount(stretches.kind, minlength=stretches.kinds).astype(np.float64)
     shares, risks = stretches.compute_curves(every[np.newaxis], close=_CLOSE)
     edges = stretches.edges

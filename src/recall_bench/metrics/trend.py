@@ -34,6 +34,7 @@ from recall_bench.metrics.bootstrap import (
     resample,
 )
 from recall_bench.metrics.estimate import Limits, check_limits
+from recall_bench.metrics.known_figures import KnownFigures, digest_inputs
 
 FAR_DAYS: Final = (2000, 5000)
 """The sizes that are predicted: twice and five times the longest shipped story."""
@@ -59,7 +60,8 @@ class Coefficient(ComputedRecord, frozen=True, kw_only=True):
 class Prediction(ComputedRecord, frozen=True, kw_only=True):
     """What a line says at one size."""
 
-    days: float
+    days: int | float
+    """As it was asked for: a whole number stays one where it is read back."""
     value: float
     low: float | None
     high: float | None
@@ -88,6 +90,9 @@ class Trend(ComputedRecord, frozen=True, kw_only=True):
     trials: int
     is_agreed: bool = False
     """Whether every question gave the same slope, so that its interval is one of agreement."""
+
+
+KNOWN_TRENDS: Final = KnownFigures[Trend](Trend)
 
 
 def estimate_trend(
@@ -131,8 +136,26 @@ def estimate_grouped_trend(
     if not len(days) or days.min() == days.max():
         return None
     check_limits(values, limits)
+    key = digest_inputs(
+        (seed, limits, tuple(at), resamples),
+        values,
+        days,
+        groups.question,
+        groups.template,
+        groups.persona,
+    )
+    found = KNOWN_TRENDS.select_known([key])
+    if not found:
+        lines = _draw_lines(values, days, groups, limits=limits, seed=seed, resamples=resamples)
+        found = {key: _make_trend(lines, days, groups, at)}
+        KNOWN_TRENDS.add(found)
+    return found[key]
+
+
+def _make_trend(
+    lines: "_DrawnLines", days: Floats | Ints, groups: TrialGroups, at: Sequence[float]
+) -> Trend:
     measured = float(days.min()), float(days.max())
-    lines = _draw_lines(values, days, groups, limits=limits, seed=seed, resamples=resamples)
     slope, ends = lines.estimate_slope()
     return Trend(
         intercept=_make_coefficient(*lines.predict(0.0)),

@@ -66,11 +66,13 @@ def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None
     """Every file a run leaves beside its journal, where the settings want it."""
     from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
     from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
+    from recall_bench.runs.figure_cache import write_figures
 
     export_files(folder, **_list_views(settings, folder.path))
     if settings.heatmap_png:
         picture = build_run_heatmap(folder, summary)
         draw_picture(picture, *(folder.path / name for name in PICTURES))
+    write_figures(folder)
 
 
 def _list_views(settings: Settings, folder: Path) -> dict[str, Path | None]:

@@ -7,31 +7,28 @@ folder that cannot be written to has none. It may be deleted at any time. What m
 """
 
 import os
-import sys
 import time
 from contextlib import suppress
-from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import msgspec
 
-from recall_bench.core.atomic_file import write_shared_file
 from recall_bench.core.errors import BenchError
-from recall_bench.core.foreign_file import read_regular_file
 from recall_bench.runs.journal import JOURNAL, is_busy
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_snapshot import FolderSnapshot
+from recall_bench.runs.sealed_file import (
+    CACHE,
+    FIGURES,
+    digest_code,
+    is_large,
+    read_sealed_file,
+    write_sealed_file,
+)
 from recall_bench.runs.trial_columns import TrialColumns
 
-CACHE = ".journal.cache"
-
-MIN_BYTES = 4 << 20
-"""A smaller journal is read in no noticeable time."""
-
 _MAGIC = b"recall-bench journal cache\n"
-_DIGEST_BYTES = 16
 _SETTLED_S = 2.0
 """A file that changed more recently may change again within one tick of its clock."""
 _TAIL = 4096
@@ -63,8 +60,13 @@ _DAMAGE = (msgspec.DecodeError, ValueError, LookupError, OSError, BenchError)
 def open_run_folder(path: Path) -> RunFolder:
     """Open a run to read it, from its cache where that is of the journal as it is.
 
-    Raises as `RunFolder.open`.
+    Figures that were computed of it before are known then. Raises as `RunFolder.open`.
     """
+    if (path / FIGURES).exists():
+        # Lazy: a run without such figures may be read without numpy.
+        from recall_bench.runs.figure_cache import load_figures
+
+        load_figures(path)
     with suppress(*_DAMAGE):
         content = _read_cache(path)
         if content is not None:
@@ -87,7 +89,7 @@ def load_columns(folder: RunFolder) -> TrialColumns | None:
 
 def is_worth_caching(folder: RunFolder) -> bool:
     """Whether the journal is large, at rest and read to its end."""
-    if folder.read_bytes < MIN_BYTES:
+    if not is_large(folder.read_bytes):
         return False
     with suppress(OSError):
         journal = folder.path / JOURNAL
@@ -110,14 +112,12 @@ def write_cache(folder: RunFolder, columns: TrialColumns) -> None:
                 trials=msgspec.Raw(msgspec.msgpack.encode(columns)),
             )
         )
-        write_shared_file(folder.path / CACHE, _MAGIC + _digest(content) + content)
+        write_sealed_file(folder.path / CACHE, _MAGIC, content)
 
 
 def _read_cache(path: Path) -> _CacheContent | None:
-    whole = read_regular_file(path / CACHE)
-    start = len(_MAGIC) + _DIGEST_BYTES
-    content = memoryview(whole)[start:]
-    if whole[:start] != _MAGIC + _digest(content):
+    content = read_sealed_file(path / CACHE, _MAGIC)
+    if content is None:
         return None
     found = msgspec.msgpack.decode(content, type=_CacheContent)
     return found if found.state == _describe_journal(path) else None
@@ -127,19 +127,4 @@ def _describe_journal(path: Path) -> _JournalState:
     with (path / JOURNAL).open("rb") as file:
         found = os.fstat(file.fileno())
         file.seek(max(0, found.st_size - _TAIL))
-        return _JournalState(_digest_code(), found.st_size, found.st_mtime_ns, file.read())
-
-
-@cache
-def _digest_code() -> str:
-    """Digest the code that reads journals: other code may make something else of them."""
-    total = blake2b(sys.byteorder.encode(), digest_size=_DIGEST_BYTES)
-    package = Path(__file__).parents[1]
-    for name in ("core", "metrics", "runs"):
-        for file in sorted((package / name).glob("*.py")):
-            total.update(file.name.encode() + file.read_bytes())
-    return total.hexdigest()
-
-
-def _digest(content: bytes | memoryview) -> bytes:
-    return blake2b(content, digest_size=_DIGEST_BYTES).digest()
+        return _JournalState(digest_code(), found.st_size, found.st_mtime_ns, file.read())

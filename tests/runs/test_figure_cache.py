@@ -1,0 +1,205 @@
+"""A figure from the cache is the one that would be computed, and nothing depends on having it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import msgspec
+import numpy as np
+import pytest
+
+from recall_bench.metrics import estimate, survival, trend
+from recall_bench.metrics.bootstrap import group_trials
+from recall_bench.metrics.known_figures import KnownFigures
+from recall_bench.metrics.survival import FactLifetime, Survival, estimate_survival
+from recall_bench.metrics.trend import Trend, estimate_grouped_trend
+from recall_bench.runs import figure_cache, sealed_file
+from recall_bench.runs.estimates import Heatmap, build_heatmaps
+from recall_bench.runs.figure_cache import forget_figures, write_figures
+from recall_bench.runs.run_cache import open_run_folder
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.sealed_file import FIGURES
+from tests.written_runs import PERFECT, POOR, ada_story, trial
+
+Figures = tuple[tuple[Heatmap, ...], Survival | None, Trend | None]
+
+
+def compute(folder: RunFolder) -> Figures:
+    """Figures of each kind that is kept, one of them of the run."""
+    rng = Random(3)
+    lifetimes = [
+        FactLifetime(
+            persona="ada",
+            question=str(number),
+            known_for=float(rng.randrange(9)),
+            lost_by=12.0 if number % 3 else None,
+        )
+        for number in range(30)
+    ]
+    names = [str(number % 10) for number in range(40)]
+    line = estimate_grouped_trend(
+        np.array([rng.randrange(7) for _ in names], np.float64),
+        np.arange(40),
+        group_trials(names, ["ada"] * 40),
+        seed=3,
+        limits=(0.0, 6.0),
+        at=(2000, 7.5),
+        resamples=200,
+    )
+    return (
+        build_heatmaps(folder),
+        estimate_survival(lifetimes, seed=3, resamples=200),
+        line,
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run with a cache of figures, which this process has forgotten."""
+    monkeypatch.setattr(sealed_file, "MIN_BYTES", 0)
+    story = ada_story(tmp_path / "run")
+    for each, verdict in (("cat", PERFECT), ("dog", POOR)):
+        story.both(trial(each), verdict)
+        story.both(trial(each, "4d"), verdict)
+    folder = story.open()
+    forget_figures()
+    compute(folder)
+    write_figures(folder)
+    assert (folder.path / FIGURES).exists()
+    forget_figures()
+    return folder.path
+
+
+@pytest.fixture
+def refuse_resampling(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Call it to make every resampling fail."""
+
+    def refuse() -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise AssertionError("resampled")
+
+        monkeypatch.setattr(estimate, "_estimate_ratios", lambda ratios: fail() if ratios else [])
+        monkeypatch.setattr(survival, "_estimate_curve", fail)
+        monkeypatch.setattr(trend, "_draw_lines", fail)
+
+    return refuse
+
+
+def rewrite(path: Path, **changes: object) -> None:
+    """Change the content of a cache, and seal it again."""
+    content = sealed_file.read_sealed_file(path, figure_cache._MAGIC)
+    assert content is not None
+    found = msgspec.msgpack.decode(content) | changes
+    sealed_file.write_sealed_file(path, figure_cache._MAGIC, msgspec.msgpack.encode(found))
+
+
+def test_figures_are_looked_up_and_the_same_to_the_byte(
+    run: Path, refuse_resampling: Callable[[], None]
+) -> None:
+    expected = msgspec.json.encode(compute(RunFolder.open(run)))
+    forget_figures()
+
+    refuse_resampling()
+    found = compute(open_run_folder(run))
+
+    assert msgspec.json.encode(found) == expected
+    assert b'"days":2000,' in expected
+
+
+def test_what_must_not_be_believed_computes_them(
+    run: Path, refuse_resampling: Callable[[], None]
+) -> None:
+    refuse_resampling()
+
+    with pytest.raises(AssertionError, match="resampled"):
+        compute(RunFolder.open(run))
+    open_run_folder(run)
+    forget_figures()
+    with pytest.raises(AssertionError, match="resampled"):
+        compute(RunFolder.open(run))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda path: path.write_bytes(path.read_bytes()[:-3]), id="cut short"),
+        pytest.param(lambda path: path.write_bytes(b"something else"), id="foreign"),
+        pytest.param(lambda path: rewrite(path, code="other"), id="other code"),
+        pytest.param(lambda path: rewrite(path, figures={"estimates": 1}), id="other types"),
+        pytest.param(lambda path: rewrite(path, figures=[]), id="other structure"),
+    ],
+)
+def test_a_cache_that_is_damaged_or_foreign_is_written_anew(
+    run: Path, spoil: Callable[[Path], object]
+) -> None:
+    expected = compute(RunFolder.open(run))
+    whole = (run / FIGURES).read_bytes()
+    spoil(run / FIGURES)
+    forget_figures()
+
+    folder = open_run_folder(run)
+
+    assert compute(folder) == expected
+    write_figures(folder)
+    assert (run / FIGURES).read_bytes() == whole
+
+
+def test_nothing_is_written_where_every_figure_was_known(run: Path) -> None:
+    folder = open_run_folder(run)
+    compute(folder)
+    (run / FIGURES).unlink()
+
+    write_figures(folder)
+
+    assert not (run / FIGURES).exists()
+
+
+def test_a_small_run_has_no_cache(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed_file, "MIN_BYTES", 1 << 30)
+    (run / FIGURES).unlink()
+    folder = open_run_folder(run)
+    compute(folder)
+
+    write_figures(folder)
+
+    assert not (run / FIGURES).exists()
+
+
+def test_a_folder_that_cannot_be_written_to_has_no_cache(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError("read-only")
+
+    (run / FIGURES).unlink()
+    monkeypatch.setattr(sealed_file, "write_shared_file", refuse)
+    folder = open_run_folder(run)
+    expected = compute(folder)
+
+    write_figures(folder)
+
+    assert not (run / FIGURES).exists()
+    assert compute(folder) == expected
+
+
+def test_only_a_limited_number_of_figures_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recall_bench.metrics.known_figures._MOST_KNOWN", 3)
+    known = KnownFigures[float](float)
+
+    known.add({b"a": 1.0, b"b": 2.0})
+    known.add({b"c": 3.0, b"d": 4.0})
+
+    assert known.select_known([b"a", b"b", b"c", b"d"]) == {b"c": 3.0, b"d": 4.0}
+    known.offer(msgspec.msgpack.encode({b"e": 5.0, b"f": 6.0}))
+    known.offer(msgspec.msgpack.encode({b"g": 7.0, b"h": 8.0}))
+    assert known.select_known([b"e", b"f", b"g", b"h"]) == {b"g": 7.0, b"h": 8.0}
+
+
+def test_a_cache_holds_what_one_run_used() -> None:
+    known = KnownFigures[float](float)
+    known.add({b"first run": 1.0})
+    known.encode()
+    known.add({b"second run": 2.0})
+
+    assert msgspec.msgpack.decode(known.encode()) == {b"second run": 2.0}
+    assert known.select_known([b"first run"]) == {b"first run": 1.0}
