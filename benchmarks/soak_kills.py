@@ -267,17 +267,24 @@ def _run_command(words: list[str], place: Path) -> None:
         private = place / "tmp"
         private.mkdir(exist_ok=True)
         os.environ["TMPDIR"] = tempfile.tempdir = str(private)
-        from recall_bench.cli.main import main
-
-        sys.argv = ["recall-bench", *words]
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as errors:
-            main()
-    except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else 0
+        code, errors = run_words(words)
         if code:
-            (place / "errors").write_text(errors.getvalue())
+            (place / "errors").write_text(errors)
     finally:
         os._exit(code)
+
+
+def run_words(words: list[str]) -> tuple[int, str]:
+    """Run a command in this process; its exit code, and what it said on standard error."""
+    from recall_bench.cli.main import main
+
+    sys.argv = ["recall-bench", *words]
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as errors:
+        try:
+            main()
+        except SystemExit as ended:
+            return ended.code if isinstance(ended.code, int) else 0, errors.getvalue()
+    return 0, errors.getvalue()
 
 
 def describe_output(out: Path, *, is_exact: bool) -> dict[str, str]:
@@ -353,7 +360,7 @@ def remove(path: Path) -> None:
 
 
 def warm_up() -> None:
-    """Import everything that a fork would import, and become the parent of orphans."""
+    """Import and load everything that a fork would, and become the parent of orphans."""
     for package in ("cli", "runs", "running", "reporting", "generate", "judging", "systems"):
         found = import_module(f"recall_bench.{package}")
         for module in walk_packages(found.__path__, f"{found.__name__}."):
@@ -361,6 +368,9 @@ def warm_up() -> None:
                 with suppress(ImportError):
                     import_module(module.name)
     import_module("anyio._backends._asyncio")
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["run", "--adapter", "bm25", *SAMPLE, "--ranges", "2d", "--into", f"{folder}/run"]
+        _require(run_words(words)[0], "first run")
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
