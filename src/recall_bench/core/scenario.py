@@ -5,6 +5,7 @@ from enum import StrEnum
 from functools import cache
 from hashlib import sha256
 from itertools import pairwise
+from math import inf
 from typing import Annotated
 
 from msgspec import Meta
@@ -182,7 +183,13 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     def is_open(self, days: int) -> bool:
         """Whether the history up to story day `days` supports the reference answer."""
-        return self.known_from <= days and (self.known_until is None or days <= self.known_until)
+        first, last = self.open_days
+        return first <= days <= last
+
+    @property
+    def open_days(self) -> tuple[int, float]:
+        """The first and the last story day on which it is open; the last may be infinite."""
+        return self.known_from, inf if self.known_until is None else self.known_until
 
     def ask(self, scenario: str, at: StoryTime, top_k: int | None = None) -> Question:
         """Make the question a system receives: the only way to one, without the truth."""

@@ -140,14 +140,17 @@ def _plan_each(
     core: list[int] = []
     # One object for each number, however many checkpoints hold it.
     numbers = list(range(len(items)))
+    # Looked up once: hundreds of checkpoints compare thousands of questions.
+    spans = [item.open_days for item in items]
     for checkpoint in plan.checkpoints:
         recorded = () if imported is None else imported.get(checkpoint.label, ())
         also = frozenset(recorded)
         # An imported file may hold questions that were asked too early or too late.
+        days = checkpoint.days
         eligible = [
             i
-            for i, item in zip(numbers, items, strict=True)
-            if item.is_open(checkpoint.days) or i in also
+            for i, (first, last) in zip(numbers, spans, strict=True)
+            if first <= days <= last or i in also
         ]
         gated = [i for i in eligible if i in also or planned[i]]
         new = [i for i in gated if i not in seen]

@@ -194,13 +194,16 @@ def _make_ratio(tally: MarkTally, numbers: QuestionNumbers, seed: int) -> "_Rati
     check_limits(tally.mark, tally.limits)
     question, mark, trials = tally.question, tally.mark, np.ones(len(tally.mark))
     if bool((mark == np.rint(mark)).all()):
-        trials = np.bincount(question).astype(np.float64)
-        mark = np.asarray(np.bincount(question, weights=mark), np.float64)
-        question = np.flatnonzero(trials)
-        mark, trials = mark[question], trials[question]
+        counts = np.bincount(question)
+        sums = np.asarray(np.bincount(question, weights=mark), np.float64)
+        (asked,) = counts.nonzero()
+        mark, trials = sums[asked], counts[asked].astype(np.float64)
+        groups = numbers.group_questions(asked)
+    else:
+        groups = numbers.group(question)
     columns = np.column_stack([mark, trials])
     draws = _Draws(seed, tally.resamples)
-    return _Ratio(columns, numbers.group(question), tally.limits, draws, missing=tally.missing)
+    return _Ratio(columns, groups, tally.limits, draws, missing=tally.missing)
 
 
 class _Ratio(NamedTuple):
@@ -220,9 +223,14 @@ class _Ratio(NamedTuple):
         total, trials = self.columns.sum(axis=0)
         return float(total / trials)
 
+    def _sum_questions(self) -> Floats:
+        if len(self.columns) == self.groups.questions and np.isfinite(self.columns).all():
+            return self.columns
+        return self.groups.sum_columns(self.columns, ResampledUnit.QUESTIONS)
+
     def list_clusters(self) -> "list[_Clusters]":
         """List the clusters of each unit; none where all questions agree."""
-        questions = self.groups.sum_columns(self.columns, ResampledUnit.QUESTIONS)
+        questions = self._sum_questions()
         shares = divide_columns(questions)
         if shares.max() - shares.min() == 0:
             return []
