@@ -1,6 +1,7 @@
 """Progress counts each trial once, however often it is spoken of, and says what went wrong."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +17,12 @@ from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
+from recall_bench.running.execution import write_progress_file
 from recall_bench.running.job import Job
+from recall_bench.runs.output_paths import PROGRESS
+from recall_bench.runs.result_files import export_files
+from recall_bench.runs.run_folder import RunFolder
+from tests.written_runs import ALL_OF_ADA, ada_story
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 OLD = Trial(scenario="ada", item="old-name", checkpoint="2d")
@@ -89,6 +95,23 @@ def test_a_review_is_not_another_trial(states: TrialStates) -> None:
     assert [count[:2] for count in shown.counts] == [(1, 2), (2, 2), (2, 2)]
     assert shown.counts[-1][2] == "ada, reviewing"
     assert sum("[1/2] ada" in line for line in shown.lines) == 1
+
+
+def test_progress_is_that_of_the_whole_journal_though_it_is_read_on(tmp_path: Path) -> None:
+    story = ada_story(tmp_path)
+    path = story.save()
+    job = replace(job_of(story.open().plan), folder=path)
+    folder = None
+    for each in ALL_OF_ADA:
+        story.settle("ada", each.checkpoint)
+        story.both(each)
+        story.save()
+        folder = write_progress_file(job, folder)
+
+    export_files(RunFolder.open(path), progress=tmp_path / "whole.jsonl")
+    written = (path / PROGRESS).read_bytes()
+    assert written == (tmp_path / "whole.jsonl").read_bytes()
+    assert written.count(b"\n") == 1 + len(job.plan.checkpoints)
 
 
 def test_trials_of_an_earlier_process_are_counted_when_it_goes_on(states: TrialStates) -> None:

@@ -15,6 +15,26 @@ def named(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
+    ("text", "first", "then"),
+    [
+        ("Who came on March 7th?", "2026-03-07", "2027-03-07"),
+        ("Who came on March 7, 2025?", "2025-03-07", "2025-03-07"),
+        ("What did I say yesterday?", "2026-06-17", "2027-06-17"),
+        ("What changed between 2026-05-27 and yesterday?", "2026-05-27", "2026-05-27"),
+    ],
+)
+def test_a_question_that_is_asked_again_counts_from_the_new_day(
+    text: str, first: str, then: str
+) -> None:
+    again = TODAY.replace(year=2027)
+
+    assert str(find_date_spans(text, TODAY)[0].first) == first
+    assert str(find_date_spans(text, again)[0].first) == then
+    last = [find_date_spans(text, day)[-1].last for day in (TODAY, again)]
+    assert (last[0] != last[1]) == ("2025" not in text)
+
+
+@pytest.mark.parametrize(
     ("text", "day"),
     [
         ("What changed on 2026-05-27?", "2026-05-27"),

@@ -33,6 +33,7 @@ from recall_bench.running.execution import write_progress_file
 from recall_bench.running.executor import OnPool
 from recall_bench.running.job import Job, Observer
 from recall_bench.running.worker_pool import Lane, WorkerPool
+from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise_checkpoint
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class RunWatch:
         self._faults: set[str] = set()
         self._refreshed = monotonic()
         self._pause_s = _REFRESH_S
+        self._folder: RunFolder | None = None
+        """The run as far as its journal was read for progress.jsonl."""
 
     def __call__(self, event: Event, states: TrialStates) -> None:
         """Handle an event that the states already include."""
@@ -177,10 +180,9 @@ class RunWatch:
             )
         if monotonic() - self._refreshed > self._pause_s:
             started = monotonic()
-            write_progress_file(self._job)
+            self._folder = write_progress_file(self._job, self._folder)
             self._refreshed = monotonic()
-            # Reading the journal takes longer as it grows: at most a fiftieth of the time
-            # goes into rewriting the file.
+            # The file takes longer as the run grows: at most a fiftieth of the time goes into it.
             self._pause_s = max(_REFRESH_S, 50 * (self._refreshed - started))
 
 

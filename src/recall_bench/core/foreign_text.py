@@ -7,7 +7,7 @@ other words stay as they are, so texts of one language can be compared, and text
 
 import re
 import unicodedata
-from functools import cache, lru_cache
+from functools import cache
 
 from recall_bench.core.foreign_cues import OPENERS, translate_cues
 from recall_bench.core.foreign_values import level_foreign_values
@@ -78,7 +78,6 @@ _FEW = 4
 """In so few words, one of the language is enough."""
 
 
-@lru_cache(maxsize=4096)
 def guess_language(text: str) -> str:
     """The language of a text, by its letters or its most frequent words; else `en`."""
     if text.isascii():

@@ -112,21 +112,19 @@ class PassageTracer:
         if place is None or self._episodes[place].turns:
             return None
         key = passage.text, place
-        if key not in self._spans:
+        found = self._spans.get(key)
+        if found is None and key not in self._spans:
             if len(self._spans) >= CACHE_SIZE:
                 self._spans.clear()
-            self._spans[key] = find_range(passage.text, self._episodes[place])
-        return self._spans[key]
+            found = self._spans[key] = find_range(passage.text, self._episodes[place])
+        return found
 
     def _find_claim(self, passage: Passage, fed: int) -> _Place:
         """Find the episode the system names, by id or else by day, if it was fed."""
-        for place in (
-            None if passage.id is None else self._by_id.get(passage.id),
-            None if passage.day is None else self._by_day.get(passage.day),
-        ):
-            if place is not None and place < fed:
-                return place
-        return None
+        place = None if passage.id is None else self._by_id.get(passage.id)
+        if place is None or place >= fed:
+            place = None if passage.day is None else self._by_day.get(passage.day)
+        return None if place is None or place >= fed else place
 
     def _locate(self, text: str, claim: _Place, fed: int) -> _Place:
         """Locate the text, from the cache if possible.

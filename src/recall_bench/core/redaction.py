@@ -15,7 +15,7 @@ import re
 import shlex
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from traceback import format_exception
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -133,7 +133,8 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._secrets = tuple(dict.fromkeys(filter(None, secrets)))
-        self._short_texts = lru_cache(maxsize=_KEPT_TEXTS)(self._changes_keys)
+        self._without_keys: set[str] = set()
+        """Short texts that were searched: a passage is found for many questions."""
 
     def __call__(self, text: str) -> str:
         """Return a message without secrets and without anything that looks like one."""
@@ -151,12 +152,21 @@ class Redactor:
             text = self._keys.sub(REDACTED, text)
         return _replace_shapes(text, _KEY_SHAPES)
 
-    def holds_keys(self, text: str) -> bool:
-        """Whether `redact_keys` changes the text; a passage is found for many questions."""
-        return self._short_texts(text) if len(text) <= _SHORT else self._changes_keys(text)
+    def holds_keys(self, *texts: str) -> bool:
+        """Whether `redact_keys` changes one of the texts."""
+        known = self._without_keys
+        return not known.issuperset(texts) and any(
+            self._changes_keys(text) for text in texts if text not in known
+        )
 
     def _changes_keys(self, text: str) -> bool:
-        return self.redact_keys(text) != text
+        if self.redact_keys(text) != text:
+            return True
+        if len(text) <= _SHORT:
+            if len(self._without_keys) >= _KEPT_TEXTS:
+                self._without_keys.clear()
+            self._without_keys.add(text)
+        return False
 
     def may_hold_keys(self, text: str) -> bool:
         """Whether `redact_keys` could change the text; False is certain, and found fast."""

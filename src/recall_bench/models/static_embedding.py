@@ -28,7 +28,7 @@ def embed(texts: Sequence[str]) -> NDArray[np.float32]:
     for place, tokens in enumerate(_tokenize(model, texts)):
         if tokens:
             # Row after row, so that the last digits do not depend on the number of texts.
-            np.add.reduce(model.weights[tokens], axis=0, out=vectors[place])
+            np.add.reduce(model.weights.take(tokens, axis=0), axis=0, out=vectors[place])
             vectors[place] /= len(tokens)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors /= np.where(lengths > 0, lengths, 1)
@@ -41,7 +41,7 @@ def count_tokens(texts: Sequence[str]) -> tuple[int, ...]:
 
 
 def _tokenize(model: _StaticModel, texts: Sequence[str]) -> Iterator[list[int]]:
-    for encoded in model.tokenizer.encode_batch(list(texts), add_special_tokens=False):
+    for encoded in model.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False):
         yield encoded.ids
 
 

@@ -1,6 +1,7 @@
 """The result of a job that ended or was stopped, and the files that it leaves."""
 
 from collections.abc import Awaitable
+from copy import copy
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, FolderBusy, find_single_fault
@@ -85,7 +86,12 @@ def _list_views(settings: Settings, folder: Path) -> dict[str, Path | None]:
     }
 
 
-def write_progress_file(job: Job) -> None:
-    """Bring a running job's progress.jsonl up to date."""
-    folder = RunFolder.open(job.folder)
-    export_files(folder, progress=job.settings.progress_jsonl or folder.path / PROGRESS)
+def write_progress_file(job: Job, folder: RunFolder | None) -> RunFolder:
+    """Bring a running job's progress.jsonl up to date, and return its folder for the next time."""
+    if folder is None:
+        folder = RunFolder.open(job.folder)
+    else:
+        folder.read_on()
+    # A copy, because what is computed from a folder is kept with it, and this one changes.
+    export_files(copy(folder), progress=job.settings.progress_jsonl or folder.path / PROGRESS)
+    return folder

@@ -12,9 +12,11 @@ import pytest
 
 from recall_bench.core.memory import Passage
 from recall_bench.systems.builtin.passage_index import NO_RECORD
-from recall_bench.systems.reading import answer_writer
+from recall_bench.systems.reading import answer_writer, sentence_ranker
 from recall_bench.systems.reading.answer_writer import NO, AnswerWriter, load_writer
 from recall_bench.systems.reading.passage_sentences import ReadSentence, read_passages
+from recall_bench.systems.reading.question_analysis import analyse_question
+from recall_bench.systems.reading.sentence_ranker import SentenceRanker
 from tests.systems.reader_questions import ask, found
 
 
@@ -43,6 +45,23 @@ def test_the_sentence_that_answers_is_quoted_after_its_day(question: str, holds:
     assert said.startswith("On 2024-01-05 (harbour): ")
     assert holds in said
     assert len(said) < len(BOAT)
+
+
+def test_what_is_known_of_a_sentence_and_its_words_is_what_a_new_ranker_measures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sentences = read_passages(found(BOAT, "On 2024-02-01: The slip was painted green."))
+    [asked] = analyse_question("What does the hull of boat 12 need?", date(2024, 3, 1))
+    expected = [SentenceRanker().measure_closeness(asked, each) for each in sentences]
+    monkeypatch.setattr(sentence_ranker, "CACHE_SIZE", 8)
+    ranker = SentenceRanker()
+
+    one_by_one = [ranker.measure_closeness(asked, each) for each in sentences]
+    ranker.score(asked, sentences)
+
+    assert one_by_one == expected
+    assert [ranker.measure_closeness(asked, each) for each in sentences] == pytest.approx(expected)
+    assert len(set(expected)) > 3
 
 
 def test_an_answer_that_is_given_again_is_the_one_to_this_question_on_this_day() -> None:

@@ -30,6 +30,8 @@ _DATE_PATTERN = re.compile(
     """,
     re.VERBOSE,
 )
+_YEARS = ("iso", "iso_month", "y1", "y2", "y3")
+"""The groups with a year."""
 _DATE_HINT = re.compile(
     rf"\d{{4}}-\d\d|{_MONTH}|[Tt]oday|[Yy]esterday|(?:[Tt]his|[Ll]ast|[Pp]ast)\s|\sago\b"
 )
@@ -52,13 +54,26 @@ def may_name_dates(text: str) -> bool:
     return _DATE_HINT.search(text) is not None
 
 
-@lru_cache(maxsize=4096)
 def find_date_spans(question: str, today: date) -> tuple[DateSpan, ...]:
     """The stretches of days the question names; relative words count from today.
 
     A month or day without its year is the latest that has begun. What is no date (the 31st of
     June) is no span.
     """
+    # A question is asked on many days, and most of its dates are the same on all of them.
+    return _find_spans(question, today if _counts_from_today(question) else date.min)
+
+
+@lru_cache(maxsize=4096)
+def _counts_from_today(question: str) -> bool:
+    """Whether a date of the question has no year of its own."""
+    return may_name_dates(question) and not all(
+        any(match[name] for name in _YEARS) for match in _DATE_PATTERN.finditer(question)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _find_spans(question: str, today: date) -> tuple[DateSpan, ...]:
     if not may_name_dates(question):
         return ()
     found: list[tuple[DateSpan, int, int]] = []

@@ -55,7 +55,7 @@ RANK_OFFSET = 60
 RERANK_CANDIDATES = 50
 """How many candidates are ranked a second time."""
 
-_STRETCH = 64
+_GROUPED = 64
 """Scores of which the best is looked at first."""
 
 
@@ -276,13 +276,14 @@ def select_best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
 def _find_low_floor(scores: NDArray[np.float32], k: int) -> float:
     """A score that at least k positions reach, found fast and not much below the best k; or 0.
 
-    It is the k-th best of the maxima of stretches, of which there are far fewer than scores.
+    It is the k-th best of the maxima of groups, of which there are far fewer than scores.
     """
     import numpy as np
 
-    if len(scores) < 2 * _STRETCH * k:
+    groups = len(scores) // _GROUPED
+    if groups < 2 * k:
         return 0.0
-    best = np.maximum.reduceat(scores, np.arange(0, len(scores), _STRETCH))
+    best = scores[: groups * _GROUPED].reshape(_GROUPED, groups).max(axis=0)
     return float(np.partition(best, -k)[-k])
 
 

@@ -75,7 +75,7 @@ NO = "No, there is no record of that."
 CLOSED = "That belongs to the session {} and cannot be shared here."
 
 
-WRITTEN = 16_384
+WRITTEN = 4096
 """Answers that are kept: a question is asked at many checkpoints, and finds the same at most."""
 
 
@@ -190,12 +190,14 @@ class _Reading:
         words = collect_stems(self.asked.text)
         if not words or len({each.passage for each in self.sentences}) < SEARCHED:
             return bool(words)
-        held = frozenset[str]().union(*(each.context for each in self.sentences))
-        if collect_stems(" ".join(self.asked.anchors)) & held or any(
+        contexts = list({each.passage: each.context for each in self.sentences}.values())
+        anchors = collect_stems(" ".join(self.asked.anchors))
+        if not all(anchors.isdisjoint(each) for each in contexts) or any(
             is_on_day(self.asked, each) for each in self.sentences
         ):
             return True
-        return len(words & held) >= (COVERED if self.asked.anchors else SHARED) * len(words)
+        held = sum(any(word in each for each in contexts) for word in words)
+        return held >= (COVERED if self.asked.anchors else SHARED) * len(words)
 
     def _is_foreign(self) -> bool:
         """Whether the best sentence is another speaker's, about themselves.

@@ -90,7 +90,7 @@ def read_passages(passages: Sequence[Passage]) -> list[ReadSentence]:
     return found
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=4096)
 def _read_passage(text: str) -> tuple[ReadSentence, ...]:
     """The sentences of one passage; the same one is found for many questions."""
     prefix = _PREFIX.match(text)

@@ -6,10 +6,11 @@ import re
 from functools import cache, lru_cache
 from itertools import accumulate, chain
 from sys import intern
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from recall_bench.core.text import STOPWORDS, normalise, split_words
-from recall_bench.models.static_embedding import embed
+from recall_bench.models.static_embedding import DIMENSIONS, embed
 from recall_bench.systems.reading.answer_values import (
     find_amounts,
     find_names,
@@ -47,8 +48,9 @@ _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine)\b")
 _SECOND_PERSON = re.compile(r"\b(?:you|your|you're|you've|yours|yourself|u)\b", re.IGNORECASE)
 
 
-CACHE_SIZE = 20_000
-"""The number of measured passages, and of vectors, that are kept."""
+CACHE_SIZE = 16_384
+"""The number of measured passages, and of words with their vectors, that are kept."""
+_INITIAL_WORDS = 1024
 
 
 class SentenceRanker:
@@ -59,7 +61,12 @@ class SentenceRanker:
     """
 
     def __init__(self) -> None:
-        self._vectors: dict[str, NDArray[np.float32]] = {}
+        import numpy as np
+
+        self._lock = Lock()
+        self._numbers: dict[str, int] = {}
+        """The row of each word."""
+        self._vectors = np.empty((0, DIMENSIONS), np.float32)
         self._measured: dict[tuple[AskedQuestion, str], NDArray[np.float32]] = {}
 
     def score(self, asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> NDArray[np.float32]:
@@ -85,6 +92,9 @@ class SentenceRanker:
 
     def measure_closeness(self, asked: AskedQuestion, sentence: ReadSentence) -> float:
         """How close the words of a sentence are to those of the question, from 0 to 1."""
+        measured = self._measured.get((asked, sentence.source))
+        if measured is not None:
+            return float(measured[sentence.place, -1])
         return float(self._measure_closeness(asked, [sentence])[0])
 
     def _measure_new(
@@ -126,17 +136,27 @@ class SentenceRanker:
         return found
 
     def _embed(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of some distinct words."""
+        with self._lock:
+            if not all(word in self._numbers for word in words):
+                self._vectors = self._add_words(words)
+            return self._vectors[[self._numbers[word] for word in words]]
+
+    def _add_words(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Number the words that are new, and return the vectors of all."""
         import numpy as np
 
-        known = {word: self._vectors.get(word) for word in words}
-        fresh = [word for word, vector in known.items() if vector is None]
-        if fresh:
-            found = dict(zip(fresh, embed(fresh), strict=True))
-            if len(self._vectors) >= CACHE_SIZE:
-                self._vectors.clear()
-            self._vectors.update(found)
-            known |= found
-        return np.stack([each for word in words if (each := known[word]) is not None])
+        if len(self._numbers) + len(words) > CACHE_SIZE:
+            self._numbers.clear()
+        fresh = [word for word in words if word not in self._numbers]
+        known, vectors = len(self._numbers), self._vectors
+        size = known + len(fresh)
+        if size > len(vectors):
+            vectors = np.empty((max(_INITIAL_WORDS, 2 * size), DIMENSIONS), np.float32)
+            vectors[:known] = self._vectors[:known]
+        vectors[known:size] = embed(fresh)
+        self._numbers.update(zip(fresh, range(known, size), strict=True))
+        return vectors
 
 
 @cache
