@@ -12,13 +12,13 @@ from recall_bench.generate.life.edition import LifeEdition, play_life
 from recall_bench.generate.life.present_tense import StateEnds, is_present
 from recall_bench.generate.life.question_evidence import EvidenceLinks
 from recall_bench.generate.life.sentence_citations import SentenceCitations
+from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.life.thread_names import ThreadNames
 from recall_bench.generate.life.threads import LifeThread
 from recall_bench.generate.world.fact_values import FactValue, format_month
-from recall_bench.generate.written.rendering import render_edition
 from recall_bench.generate.written.sources import WrittenQuestion
-from tests.generate.life.played_library import play_library
+from tests.generate.life.played_library import play_days, play_library
 from tests.generate.life.sample_questions import ask
 from tests.generate.world.built_bakery import LIBRARY
 
@@ -30,6 +30,7 @@ HIGHER = """      - day: 60
           The board would now walk away from the shed at {limit}.
 """
 
+Change = Callable[..., Path]
 Play = Callable[..., LifeEdition]
 
 
@@ -39,23 +40,29 @@ def edition() -> LifeEdition:
 
 
 @pytest.fixture
-def play_changed(tmp_path: Path) -> Play:
-    """Play the library with other words in one of its files."""
+def change_library(tmp_path: Path) -> Change:
+    """Copy the library with other words in one of its files."""
 
-    def play(file: str, *changes: tuple[str, str]) -> LifeEdition:
+    def change(file: str, *changes: tuple[str, str]) -> Path:
         folder = shutil.copytree(LIBRARY.parent, tmp_path / "tool-library") / LIBRARY.name
         text = (folder / file).read_text(encoding="utf-8")
         for old, new in changes:
             assert old in text
             text = text.replace(old, new)
         (folder / file).write_text(text, encoding="utf-8")
-        return play_life(read_life(folder))
+        return folder
 
-    return play
+    return change
+
+
+@pytest.fixture
+def play_changed(change_library: Change) -> Play:
+    """Play the library with other words in one of its files."""
+    return lambda file, *changes: play_life(read_life(change_library(file, *changes)))
 
 
 def cite(edition: LifeEdition, question: WrittenQuestion) -> list[str]:
-    citations = SentenceCitations(edition.play, render_edition(edition.written))
+    citations = SentenceCitations(edition.play, edition.rendered)
     return [each.text for each in citations.complete([question])[0].cites]
 
 
@@ -201,7 +208,7 @@ def test_what_was_planned_is_asked_in_the_present_until_the_day(
 
 def test_a_person_is_cited_with_their_part(edition: LifeEdition) -> None:
     """The bill names the fixer, but does not say who repaired it."""
-    texts = render_edition(edition.written).texts
+    texts = edition.rendered.texts
     billed = [
         (each, each.people["fixer"], each.mentions["bill"])
         for each in edition.play.threads.threads
@@ -255,8 +262,8 @@ def test_what_has_most_is_named_with_its_value(
     assert DraftMaker(edition.play).name_winner("the call", value) == expected
 
 
-def list_names(edition: LifeEdition, threads: list[LifeThread], by: int) -> list[str | None]:
-    names = ThreadNames(edition.play)
+def list_names(play: LifePlay, threads: list[LifeThread], by: int) -> list[str | None]:
+    names = ThreadNames(play)
     return [names.find(each, by) for each in threads]
 
 
@@ -274,42 +281,44 @@ def test_two_orders_of_the_same_words_are_one_name(
     later = threads[1].began
 
     assert months[0] != months[1]
-    assert list_names(edition, threads, later) == [
+    assert list_names(edition.play, threads, later) == [
         f"the {months[0]} quarrel between A and B",
         f"the {months[1]} quarrel between B and A",
     ]
     monkeypatch.setattr(threads[1], "called", ["the quarrel between B and C"])
-    assert list_names(edition, threads[:1], later) == ["the quarrel between A and B"]
+    assert list_names(edition.play, threads[:1], later) == ["the quarrel between A and B"]
 
 
-def test_what_comes_at_other_times_too_needs_its_month(play_changed: Play) -> None:
-    edition = play_changed(
+def test_what_comes_at_other_times_too_needs_its_month(change_library: Change) -> None:
+    folder = change_library(
         "threads/all.yaml", ("- id: review\n", "- id: review\n  repeats: room.capacity\n")
     )
+    play, _ = play_days(folder)
     reviews = [
         each
-        for each in edition.play.threads.threads
+        for each in play.threads.threads
         if each.process.id == "review"
         and each.steps
         and len(each.entities["room"].facts["capacity"].states) > 2
     ]
-    asked = [name for name in list_names(edition, reviews, 200) if name is not None]
+    asked = [name for name in list_names(play, reviews, 200) if name is not None]
 
     assert asked
     assert all("2024" in name for name in asked)
 
 
-def test_the_month_of_the_start_says_so_where_something_came_later(play_changed: Play) -> None:
-    edition = play_changed(
+def test_the_month_of_the_start_says_so_where_something_came_later(change_library: Change) -> None:
+    folder = change_library(
         "threads/all.yaml", ("- id: repair\n", '- id: repair\n  since: "begun in {month}"\n')
     )
-    repairs = [each for each in edition.play.threads.threads if each.process.id == "repair"]
-    late = [name for name in list_names(edition, repairs, 200) if name and "begun in" in name]
+    play, _ = play_days(folder)
+    repairs = [each for each in play.threads.threads if each.process.id == "repair"]
+    late = [name for name in list_names(play, repairs, 200) if name and "begun in" in name]
     early = [
         name
         for thread in repairs
         if thread.steps
-        for name in list_names(edition, [thread], thread.began)
+        for name in list_names(play, [thread], thread.began)
         if name is not None
     ]
 

@@ -10,12 +10,11 @@ import pytest
 from recall_bench.core.sentences import split_sentences
 from recall_bench.core.text_values import list_words
 from recall_bench.generate.life.build import build_life_folder
-from recall_bench.generate.life.edition import LifeEdition, play_life
+from recall_bench.generate.life.edition import LifeEdition
 from recall_bench.generate.life.entities import Entity
 from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.life.sufficiency import find_shortages
-from recall_bench.generate.written.rendering import render_edition
-from tests.generate.life.played_library import play_library
+from tests.generate.life.played_library import play_days, play_library
 from tests.generate.life.test_life_sources import SOURCES, change
 from tests.thoroughness import choose_cases
 
@@ -38,7 +37,7 @@ def edition() -> LifeEdition:
 
 def list_topics(edition: LifeEdition, session: str) -> Iterator[list[str]]:
     """The texts of the topics of a session, day by day."""
-    for day in render_edition(edition.written).days:
+    for day in edition.rendered.days:
         for part in day.text.split("# session: ")[1:]:
             if part.startswith(f"{session}\n"):
                 yield [topic.partition("\n")[2].strip() for topic in part.split("\n### ")[1:]]
@@ -59,9 +58,9 @@ def test_short_topics_of_a_session_stand_together(edition: LifeEdition) -> None:
 
 def test_a_quiet_day_is_stated_where_its_topic_says(folder: Path) -> None:
     change(folder, "talk.yaml", '{heading: ["Quiet day"', '{session: desk, heading: ["Quiet day"')
-    edition = play_life(read_life(folder))
-    quiet = {day.day: day.text for day in edition.written.days}
-    told = [quiet[day] for day in edition.play.calendar.quiet]
+    play, days = play_days(folder)
+    quiet = {day.day: day.text for day in days}
+    told = [quiet[day] for day in play.calendar.quiet]
 
     assert told
     assert not any("# session: principal" in text for text in told)
@@ -69,8 +68,8 @@ def test_a_quiet_day_is_stated_where_its_topic_says(folder: Path) -> None:
 
 def test_a_thread_called_by_a_value_keeps_its_small_letter(folder: Path) -> None:
     change(folder, "threads/all.yaml", '"the repair in {room}"', '"{room} repair"')
-    edition = play_life(read_life(folder))
-    called = [each.called[0] for each in edition.play.threads.threads]
+    play, _ = play_days(folder)
+    called = [each.called[0] for each in play.threads.threads]
     named = [name for name in called if name.endswith(" repair")]
 
     assert named
@@ -117,7 +116,7 @@ def test_what_is_stated_is_not_asked_as_unstated(folder: Path, tmp_path: Path) -
 @pytest.mark.parametrize("seed", choose_cases(range(4), 2))
 def test_distinct_values_are_never_shared(folder: Path, seed: int) -> None:
     change(folder, "entities.yaml", "what: capacity", "what: capacity\n        distinct: true")
-    play = play_life(read_life(folder), seed).play
+    play, _ = play_days(folder, seed)
     rooms = [each for each in play.lives.entities if each.kind_name == "room"]
 
     assert len(rooms) > 1

@@ -13,7 +13,6 @@ from recall_bench.generate.life.question_evidence import EvidenceLinks
 from recall_bench.generate.life.questions import QuestionChoice
 from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.written.question_entries import EntryBuilder
-from recall_bench.generate.written.rendering import render_edition
 from recall_bench.generate.written.sources import WrittenQuestion
 from tests.generate.life.played_library import play_library
 from tests.generate.life.sample_questions import ask
@@ -118,7 +117,7 @@ def test_a_name_is_not_cited_from_a_later_day_than_that_of_the_question(
 
 def test_a_room_that_was_let_in_is_answered_from_what_it_was_told(edition: LifeEdition) -> None:
     """The board told the desk on day 100."""
-    builder = EntryBuilder(render_edition(edition.written))
+    builder = EntryBuilder(edition.rendered)
     asked = ask("How high would the board go?", "value arc-shed-limit.1", first=100)
 
     def list_rooms(question: WrittenQuestion) -> list[tuple[int, str]]:

@@ -10,6 +10,7 @@ import pytest
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.yaml12 import load_yaml
+from recall_bench.generate.life import wording_replies
 from recall_bench.generate.life.build import build_life_folder
 from recall_bench.generate.life.edition import play_life
 from recall_bench.generate.life.sources import read_life
@@ -22,6 +23,7 @@ from recall_bench.generate.verification.verifier import verify_world
 from recall_bench.generate.written.rendering import RenderedEdition
 from recall_bench.generate.written.sources import WrittenQuestion
 from tests.commands import Invoke, Shown
+from tests.generate.life.played_library import play_library
 
 SOURCES = Path(__file__).parent / "tool-library" / "life-200d"
 
@@ -45,7 +47,12 @@ Reply = Callable[..., Shown]
 
 
 @pytest.fixture
-def reply(invoke: Invoke, sources: Path) -> Reply:
+def reply(
+    invoke: Invoke, sources: Path, edition: RenderedEdition, monkeypatch: pytest.MonkeyPatch
+) -> Reply:
+    """The command takes replies to the questions of the library, which is played once."""
+    monkeypatch.setattr(wording_replies, "render_templates", lambda _: edition)
+
     def send(*replies: dict[str, str]) -> Shown:
         file = sources.parent / "replies.jsonl"
         file.write_text("".join(json.dumps(each) + "\n" for each in replies), encoding="utf-8")
@@ -83,14 +90,14 @@ def test_wordings_are_asked_and_dropped_questions_are_not(
     )
     folder = build_life_folder(read_life(sources), tmp_path / "built")
     report = verify_world(folder, "arcs-200d.yaml")
-    asked = play_life(read_life(sources)).written.questions
+    asked: Any = load_yaml(folder / "qa-200d" / "questions.yaml")
 
     assert found.code == 0, found.out
     assert report.findings == ()
     assert report.questions == len(requests) - 1
-    assert asked[0][1].ask == ask
+    assert asked[0]["question"] == ask
     # Whatever is dropped, the others keep their names.
-    assert [question.id for _, question in asked[:2]] == [first["id"], third["id"]]
+    assert [each["id"] for each in asked[:2]] == [first["id"], third["id"]]
 
 
 def test_a_line_cites_a_further_sentence(
@@ -101,9 +108,11 @@ def test_a_line_cites_a_further_sentence(
     line = json.loads((sources / "wordings.jsonl").read_text(encoding="utf-8"))
     cite = {"day": 3, "text": "Tomasz Wilk leads the work"}
 
-    def build(**citation: object) -> str:
+    def write(**citation: object) -> None:
         text = json.dumps(line | {"cite": [cite | citation]})
         (sources / "wordings.jsonl").write_text(text + "\n", encoding="utf-8")
+
+    def build() -> str:
         folder = build_life_folder(read_life(sources), tmp_path / str(len([*tmp_path.iterdir()])))
         assert verify_world(folder, "arcs-200d.yaml").findings == ()
         questions: Any = load_yaml(folder / "qa-200d" / "questions.yaml")
@@ -113,10 +122,11 @@ def test_a_line_cites_a_further_sentence(
             day[span["start"] : span["end"]] for span in found["evidence"] if span["day"] == 3
         )
 
-    assert "Tomasz Wilk leads the work on the shed." in build()
+    write(text="Nobody leads")
     with pytest.raises(Malformed, match="0 sentences of day 3 begin with “Nobody leads”"):
-        build(text="Nobody leads")
-    build()
+        build()
+    write()
+    assert "Tomasz Wilk leads the work on the shed." in build()
     reply({"id": told["id"], "ask": f"Please tell me: {told['ask']}"})
     kept = json.loads((sources / "wordings.jsonl").read_text(encoding="utf-8"))
     assert kept["cite"] == [cite]
@@ -126,10 +136,10 @@ def test_a_line_cites_a_further_sentence(
 def test_another_seed_is_asked_in_the_words_of_the_templates(
     sources: Path, requests: list[dict[str, Any]], reply: Reply
 ) -> None:
-    before = play_life(read_life(sources), 3).written.questions
+    before = play_library(1).written.questions
     reply({"id": requests[0]["id"], "drop": "two answers are right"})
 
-    assert play_life(read_life(sources), 3).written.questions == before
+    assert play_life(read_life(sources), 1).written.questions == before
 
 
 def test_what_loses_adds_or_tells_too_much_is_refused(

@@ -9,7 +9,6 @@ from recall_bench.generate.life.sources import LifeSources
 from recall_bench.generate.world.build import choose_new_folder, write_whole_folder
 from recall_bench.generate.written.build import write_edition
 from recall_bench.generate.written.derivation import UnderivableAnswer
-from recall_bench.generate.written.rendering import render_edition
 
 
 def build_life_folder(sources: LifeSources, out: Path, *, seed: int = 0) -> Path:
@@ -30,7 +29,7 @@ def build_life_folder(sources: LifeSources, out: Path, *, seed: int = 0) -> Path
 
 def write_life(edition: LifeEdition, folder: Path) -> None:
     """Write all files of an edition that was played."""
-    write_edition(render_edition(edition.written), folder)
+    write_edition(edition.rendered, folder)
     ledger = folder / f"qa-{edition.written.story.days}d" / LEDGER
     with ledger.open("w", encoding="utf-8", newline="\n") as lines:
         write_ledger(edition.play, lines)

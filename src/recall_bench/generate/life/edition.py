@@ -26,7 +26,7 @@ from recall_bench.generate.world.context import FillContext
 from recall_bench.generate.world.day_text import render_variant
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.generate.world.sources import AuthoredStory, WorldPersona
-from recall_bench.generate.written.rendering import render_edition
+from recall_bench.generate.written.rendering import RenderedEdition, render_edition
 from recall_bench.generate.written.sources import (
     SourcePlace,
     WrittenQuestion,
@@ -48,7 +48,12 @@ class LifeEdition:
     """A story that was played."""
 
     play: LifePlay
-    written: WrittenSources
+    rendered: RenderedEdition
+
+    @property
+    def written(self) -> WrittenSources:
+        """What it is rendered from."""
+        return self.rendered.sources
 
 
 def rename_life(sources: LifeSources, seed: int) -> LifeSources:
@@ -118,9 +123,12 @@ def play_life(sources: LifeSources, seed: int = 0, *, in_own_words: bool = True)
         days=days,
         questions=tuple(_place_questions(EvidenceLinks(play, days).complete(questions))),
     )
-    citations = SentenceCitations(play, render_edition(written))
+    rendered = render_edition(written)
+    citations = SentenceCitations(play, rendered)
     completed = citations.complete(question for _, question in written.questions)
-    return LifeEdition(play, replace(written, questions=tuple(_place_questions(completed))))
+    # No question is part of a day: the days stay as they are.
+    asked = replace(written, questions=tuple(_place_questions(completed)))
+    return LifeEdition(play, replace(rendered, sources=asked))
 
 
 def _place_questions(

@@ -91,7 +91,7 @@ class SentenceCitations:
         ]
         block: list[ParagraphSentence] = []
         reached = 0
-        for start, end in self._builder.locate_sentences(day):
+        for start, end in self._edition.locate_sentences(day):
             if "\n" in text[reached:start] and block:
                 yield tuple(block)
                 block = []

@@ -23,7 +23,7 @@ from recall_bench.generate.life.question_wordings import (
 from recall_bench.generate.life.sources import LifeSources
 from recall_bench.generate.written.checks import SourceFinding
 from recall_bench.generate.written.question_entries import EntryBuilder
-from recall_bench.generate.written.rendering import RenderedEdition, render_edition
+from recall_bench.generate.written.rendering import RenderedEdition
 from recall_bench.generate.written.sources import WrittenQuestion
 
 _MOST_WORDS = 45
@@ -43,7 +43,7 @@ class WordingReply(Record, frozen=True, kw_only=True):
 
 def render_templates(sources: LifeSources) -> RenderedEdition:
     """The story as authored, with its questions in the words of the templates."""
-    return render_edition(play_life(sources, in_own_words=False).written)
+    return play_life(sources, in_own_words=False).rendered
 
 
 def check_wordings(sources: LifeSources) -> Iterator[SourceFinding]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from recall_bench.core.languages import get_language, join_list
 from recall_bench.core.scenario import BOUNDARY, PRINCIPAL
-from recall_bench.core.sentences import locate_sentences
 from recall_bench.generate.world.cast import Cast
 from recall_bench.generate.world.fact_values import list_spellings
 from recall_bench.generate.written.derivation import (
@@ -56,7 +55,6 @@ class EntryBuilder:
         sources = edition.sources
         self._cast = Cast([*sources.persona.cast, *sources.story.cast])
         self._isolated = {each.id for each in sources.persona.sessions if each.isolated}
-        self._sentences: dict[int, list[tuple[int, int]]] = {}
 
     def build(self, number: int, question: WrittenQuestion) -> dict[str, Any]:
         """The entry of a question; UnderivableAnswer if it does not follow from the facts.
@@ -195,7 +193,7 @@ class EntryBuilder:
         )
 
     def _find_sentence(self, statement: WrittenStatement) -> EvidenceSpan:
-        for start, end in self.locate_sentences(statement.day):
+        for start, end in self._edition.locate_sentences(statement.day):
             if start <= statement.start and statement.end <= end:
                 return EvidenceSpan(statement.day, statement.session, start, end)
         raise UnderivableAnswer(f"{statement.state} crosses the end of a sentence")
@@ -206,7 +204,7 @@ class EntryBuilder:
         start_of = self._edition.fill(citation.text)
         found = [
             span
-            for span in self.locate_sentences(citation.day)
+            for span in self._edition.locate_sentences(citation.day)
             if day.text[slice(*span)].startswith(start_of)
         ]
         if len(found) != 1:
@@ -215,12 +213,6 @@ class EntryBuilder:
             )
         start, end = found[0]
         return EvidenceSpan(citation.day, day.find_session(start) or PRINCIPAL, start, end)
-
-    def locate_sentences(self, day: int) -> list[tuple[int, int]]:
-        """Start and end of each sentence of a day."""
-        if day not in self._sentences:
-            self._sentences[day] = locate_sentences(self._edition.texts.get(day, ""))
-        return self._sentences[day]
 
     def _find_day(self, day: int) -> int:
         """The last day with a file up to this one, else the first of all."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
 
@@ -10,6 +10,7 @@ import msgspec
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.languages import get_language
+from recall_bench.core.sentences import locate_sentences
 from recall_bench.generate.world.cast import build_renaming, rename_texts
 from recall_bench.generate.world.day_text import FRONT_MATTER
 from recall_bench.generate.world.fact_values import Dates
@@ -57,6 +58,10 @@ class RenderedEdition:
     days: tuple[RenderedDay, ...]
     dialogues: Mapping[int, str]
     """The dialogue of each day, where the edition has them."""
+    sentences: dict[int, list[tuple[int, int]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """Start and end of the sentences of each day that were located so far."""
 
     @cached_property
     def statements(self) -> Mapping[FactState, tuple[WrittenStatement, ...]]:
@@ -76,6 +81,12 @@ class RenderedEdition:
     def in_english(self) -> "RenderedEdition":
         """The same days, with the values as an English question writes them."""
         return replace(self, values=self.values.translate())
+
+    def locate_sentences(self, day: int) -> list[tuple[int, int]]:
+        """Start and end of each sentence of a day."""
+        if day not in self.sentences:
+            self.sentences[day] = locate_sentences(self.texts.get(day, ""))
+        return self.sentences[day]
 
     def fill(self, text: str) -> str:
         """A text of the questions with its slots rendered."""
