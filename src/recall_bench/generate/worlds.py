@@ -30,6 +30,7 @@ from recall_bench.generate.world_seeds import WorldSeed
 if TYPE_CHECKING:
     from recall_bench.datasets.lint.lint_report import LintReport
     from recall_bench.generate.verification.findings import VerificationReport
+    from recall_bench.generate.written.rendering import RenderedEdition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,25 +163,31 @@ def draw_short_story(seed: WorldSeed) -> Scenario:
     """Draw the first weeks of some shipped persona; persona, length and values follow the seed."""
     from recall_bench.core.leftovers import TemporaryFolder
     from recall_bench.datasets.persona import load_persona
+    from recall_bench.generate.written.build import write_edition
+
+    edition, last = render_short_story(seed)
+    with TemporaryFolder("story") as scratch:
+        folder = Path(scratch, edition.sources.persona.id)
+        write_edition(edition, folder, until=last)
+        story = load_persona(folder, arcs=f"arcs-{edition.sources.story.days}d.yaml")
+    return story.replace(items=tuple(item for item in story.items if item.is_open(last)))
+
+
+def render_short_story(seed: WorldSeed) -> tuple["RenderedEdition", int]:
+    """Render the edition that a short story is the beginning of; with the last day of the story.
+
+    It is the shortest written edition of a persona, which was checked when it was released.
+    """
     from recall_bench.generate.world.random_stream import RandomStream
+    from recall_bench.generate.written.rendering import render_edition
+    from recall_bench.generate.written.sources import find_written, read_written
 
     chance = RandomStream(seed.value, "short story")
     persona = chance.choose(list_shipped_personas())
     last = chance.draw_between(*SHORT_STORY_DAYS)
-    arcs = min(load_catalogue(2)[persona], key=lambda name: parse_story_days(name) or 0)
-    with TemporaryFolder("story") as scratch:
-        folder = build_world(
-            persona, Path(scratch), arcs=arcs, edition=2, knobs={"seed": seed.value}
-        )
-        whole = load_persona(folder, arcs=arcs)
-    return whole.replace(
-        episodes=tuple(each for each in whole.episodes if each.day <= last),
-        items=tuple(
-            item
-            for item in whole.items
-            if item.is_open(last) and all(cited.day <= last for cited in item.truth.evidence)
-        ),
-    )
+    written = find_written(SOURCES / persona)
+    arcs = min(written, key=lambda name: parse_story_days(name) or 0)
+    return render_edition(read_written(written[arcs]), seed.value), last
 
 
 def record_release(

@@ -17,6 +17,8 @@ from recall_bench.datasets.lint.lint_report import lint_story
 from recall_bench.datasets.persona import load_persona
 from recall_bench.generate.shipped_personas import SOURCES, load_catalogue, materialise
 from recall_bench.generate.verification.verifier import verify_world
+from recall_bench.generate.world_seeds import WorldSeed
+from recall_bench.generate.worlds import draw_short_story, render_short_story
 from recall_bench.generate.written.build import build_written_folder
 from recall_bench.generate.written.checks import check_sources, count_sources
 from recall_bench.generate.written.question_entries import EntryBuilder
@@ -112,3 +114,21 @@ def test_another_seed_is_verified_too(name: str, tmp_path: Path) -> None:
 
     report = verify_world(folder, ARCS)
     assert report.is_verified, report.findings[:3]
+
+
+def test_a_short_story_is_the_beginning_of_its_edition(tmp_path: Path) -> None:
+    seed = WorldSeed(3)
+    short = draw_short_story(seed)
+    _, last = render_short_story(seed)
+    built = build_written_folder(read_edition(short.id), tmp_path, seed=seed.value)
+    whole = load_persona(built, arcs=ARCS)
+
+    assert len(short.items) > 20
+    assert short == whole.replace(
+        episodes=tuple(each for each in whole.episodes if each.day <= last),
+        items=tuple(
+            item
+            for item in whole.items
+            if item.is_open(last) and all(cited.day <= last for cited in item.truth.evidence)
+        ),
+    )

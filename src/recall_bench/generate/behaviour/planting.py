@@ -193,17 +193,16 @@ class Background:
     def draw(seed: int) -> "Background":
         """Draw the story of some shipped persona from a seed."""
         from recall_bench.generate.world_seeds import parse_world_seed
-        from recall_bench.generate.worlds import draw_short_story
+        from recall_bench.generate.worlds import render_short_story
+        from recall_bench.generate.written.rendering import parse_written_epoch
 
-        story = draw_short_story(parse_world_seed(str(seed)))
-        found = (
-            paragraph.strip()
-            for episode in story.episodes
-            for paragraph in episode.text.split("\n\n")
-        )
+        edition, last = render_short_story(parse_world_seed(str(seed)))
+        texts = (day.text for day in edition.days if day.day <= last)
+        found = (paragraph.strip() for text in texts for paragraph in text.split("\n\n"))
         kept = (each for each in found if each[:1] not in "#-" and "\n" not in each)
         paragraphs = tuple(each for each in kept if _SHORTEST < len(each) < _LONGEST)
-        return Background(story.epoch, paragraphs, normalise("\n".join(paragraphs)))
+        epoch = parse_written_epoch(edition.sources.story)
+        return Background(epoch, paragraphs, normalise("\n".join(paragraphs)))
 
 
 class StoryWriter:

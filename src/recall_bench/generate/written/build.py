@@ -1,9 +1,9 @@
 """Build a persona folder in the public format from the sources of a written edition."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from recall_bench.core.errors import Malformed, Problems
 from recall_bench.core.yaml_writer import dump_yaml
@@ -15,7 +15,7 @@ from recall_bench.datasets.persona_files import (
 from recall_bench.generate.world.build import choose_new_folder, write_whole_folder
 from recall_bench.generate.written.checks import check_sources
 from recall_bench.generate.written.question_entries import EntryBuilder
-from recall_bench.generate.written.rendering import RenderedEdition, render_edition
+from recall_bench.generate.written.rendering import RenderedDay, RenderedEdition, render_edition
 from recall_bench.generate.written.sources import WrittenSources
 
 _ONLY_OURS = ("alternatives", "week", "epoch", "dates")
@@ -33,8 +33,12 @@ def build_written_folder(sources: WrittenSources, out: Path, *, seed: int = 0) -
     return folder
 
 
-def write_edition(edition: RenderedEdition, folder: Path) -> None:
-    """Write all files of a rendered edition."""
+def write_edition(edition: RenderedEdition, folder: Path, *, until: int | None = None) -> None:
+    """Write all files of a rendered edition.
+
+    With `until`, of the beginning alone: the days up to this one, and the questions that can be
+    asked by then and cite no later day. Each question is as in the whole edition.
+    """
     sources = edition.sources
     suffix = f"{sources.story.days}d"
     memories, qa = folder / f"memories-{suffix}", folder / f"qa-{suffix}"
@@ -42,20 +46,31 @@ def write_edition(edition: RenderedEdition, folder: Path) -> None:
     qa.mkdir()
     _write_text(folder / "persona.yaml", dump_yaml(_build_persona_file(sources)))
     _write_text(folder / f"arcs-{suffix}.yaml", dump_yaml(_build_arcs_file(sources)))
-    for day in edition.days:
+    last = sources.story.days if until is None else until
+    days = [day for day in edition.days if day.day <= last]
+    for day in days:
         _write_text(memories / name_day_file(day.day), day.text)
     if edition.dialogues:
         (conversations := folder / f"conversations-{suffix}").mkdir()
         for number, text in edition.dialogues.items():
-            _write_text(conversations / name_conversation_file(number), text)
+            if number <= last:
+                _write_text(conversations / name_conversation_file(number), text)
     builder = EntryBuilder(edition)
     entries = [
         builder.build(number, question)
         for number, (_, question) in enumerate(sources.questions, start=1)
     ]
+    if until is not None:
+        entries = [entry for entry in entries if _is_known(entry, until)]
     _write_text(qa / "questions.yaml", dump_yaml(entries))
     with (qa / STATEMENTS_FILE).open("w", encoding="utf-8", newline="\n") as lines:
-        _write_statements(edition, lines)
+        _write_statements(edition, days, lines)
+
+
+def _is_known(entry: Mapping[str, Any], day: int) -> bool:
+    """Whether a question can be asked by a day, and cites no later one."""
+    cited = [span["day"] for span in entry["evidence"]]
+    return all(each <= day for each in [entry["answerable_from"], *cited])
 
 
 def _build_persona_file(sources: WrittenSources) -> Mapping[str, object]:
@@ -83,9 +98,11 @@ def _build_arcs_file(sources: WrittenSources) -> Mapping[str, object]:
     }
 
 
-def _write_statements(edition: RenderedEdition, lines: IO[str]) -> None:
+def _write_statements(
+    edition: RenderedEdition, days: Iterable[RenderedDay], lines: IO[str]
+) -> None:
     facts = edition.sources.story.facts
-    for day in edition.days:
+    for day in days:
         for statement in day.statements:
             planned = facts.get(statement.state.key)
             record = {
