@@ -1,30 +1,40 @@
 """The first weeks of one seed are drawn once for all test processes.
 
-A suite or an examination draws them from a whole edition, which takes seconds.
+A suite or an examination draws them from a whole edition, which takes a while.
 """
 
 import pickle
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from filelock import FileLock
 
-from recall_bench.core.scenario import Scenario
 from recall_bench.generate import worlds
+from recall_bench.generate.behaviour.planting import Background
 from recall_bench.generate.world_seeds import WorldSeed
+
+T = TypeVar("T")
 
 
 def share_short_stories(folder: Path) -> None:
-    """Let `draw_short_story` look in this folder first, and leave there what it draws."""
-    draw = worlds.draw_short_story
+    """Let stories and backgrounds be looked for in this folder first, and left there if drawn."""
+    vars(worlds)["draw_short_story"] = _share(folder / "stories", worlds.draw_short_story)
+    shared = staticmethod(_share(folder / "backgrounds", Background.draw))
+    Background.draw = shared  # type: ignore[assignment]
 
-    def find_or_draw(seed: WorldSeed) -> Scenario:
-        path = folder / f"{seed.hex}.pickle"
+
+def _share(folder: Path, draw: Callable[..., T]) -> Callable[..., T]:
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def find_or_draw(seed: WorldSeed | int) -> T:
+        name = seed.hex if isinstance(seed, WorldSeed) else str(seed)
+        path = folder / f"{name}.pickle"
         with FileLock(path.with_suffix(".lock")):
             if not path.exists():
                 path.write_bytes(pickle.dumps(draw(seed)))
-        story: Scenario = pickle.loads(path.read_bytes())
-        return story
+        found: T = pickle.loads(path.read_bytes())
+        return found
 
-    folder.mkdir(exist_ok=True)
-    worlds.draw_short_story = cache(find_or_draw)
+    return cache(find_or_draw)
