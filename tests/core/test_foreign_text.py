@@ -3,7 +3,7 @@
 import pytest
 
 from recall_bench.core.foreign_text import guess_language, split_foreign_terms
-from recall_bench.core.foreign_values import level_foreign_values
+from recall_bench.core.foreign_values import level_foreign_values, pick_foreign_signs
 from recall_bench.core.sentences import split_sentences
 from recall_bench.core.text import normalise
 from recall_bench.core.values import find_values
@@ -110,3 +110,13 @@ def test_sentences_end_without_capitals_and_blanks() -> None:
         "Er kommt am 3. Oktober.",
         "Danach ist Ruhe.",
     ]
+
+
+def test_the_signs_outside_ascii_are_picked_in_order() -> None:
+    assert pick_foreign_signs("Größe – “5 €” \ud800 x") == "öß–“€”\ud800"
+
+
+def test_a_short_text_with_one_foreign_quote_is_read_by_its_words() -> None:
+    assert guess_language("“Nein, das ist nicht wahr”") == "de"
+    assert guess_language("Nell’s “berth” – no") == "en"
+    assert guess_language("¿No?") == "es"

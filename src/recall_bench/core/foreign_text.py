@@ -10,11 +10,10 @@ import unicodedata
 from functools import cache
 
 from recall_bench.core.foreign_cues import OPENERS, translate_cues
-from recall_bench.core.foreign_values import level_foreign_values
+from recall_bench.core.foreign_values import level_foreign_values, pick_foreign_signs
 
 _LONG = 400
 """From this length on, a text in one of these languages has letters that ASCII lacks."""
-_FOREIGN = re.compile(r"[^\x00-\x7f]+")
 _LETTERS = re.compile(r"[äöüßÄÖÜáéíóúñÁÉÍÓÚÑ¿¡\u0600-\u06ff\u3040-\u30ff\u3400-\u9fff]")
 _PARTICLE = 3
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -84,13 +83,12 @@ def guess_language(text: str) -> str:
         if len(text) > _LONG or _PLAIN_MARKS.isdisjoint(text.encode().translate(_TO_WORDS).split()):
             return "en"
     else:
-        # Few signs of a text are not ASCII, and one search for them takes less than three.
-        foreign = "".join(_FOREIGN.findall(text))
+        foreign = pick_foreign_signs(text)
         if _JAPANESE.search(foreign):
             return "ja"
         if _ARABIC.search(foreign):
             return "ar"
-        if len(text) > _LONG and not _LETTERS.search(foreign):
+        if not _LETTERS.search(foreign) and (len(text) > _LONG or _is_plain(text, foreign)):
             return "en"
     words = {word.lower() for word in _WORD.findall(_CITED.sub(" ", text))}
     best, most = "en", 0
@@ -101,6 +99,13 @@ def guess_language(text: str) -> str:
         if own > max(english, most) and own >= needed:
             best, most = code, own
     return best
+
+
+def _is_plain(text: str, foreign: str) -> bool:
+    """Whether a text is ASCII but for quotes and dashes, and has no word of another language."""
+    if any(map(str.isalnum, foreign)):
+        return False
+    return _PLAIN_MARKS.isdisjoint(text.encode("ascii", "replace").translate(_TO_WORDS).split())
 
 
 _PUNCTUATION = str.maketrans({"،": ",", "؛": ";", "؟": "?", "、": ", ", "「": '"', "」": '"'})

@@ -68,10 +68,19 @@ def level_foreign_values(text: str, language: str | None = None) -> str:
 
 
 def _has_sign(text: str) -> bool:
-    # Each pattern starts with a set of signs, which is found fastest.
-    if not text.isascii() and _SIGN.search(text):
+    if not text.isascii() and _SIGN.search(pick_foreign_signs(text)):
         return True
+    # It starts with a set of signs, which is found fastest.
     return _FORM.search(text) is not None
+
+
+_ASCII = bytes(range(128))
+
+
+def pick_foreign_signs(text: str) -> str:
+    """The signs of a text that are not ASCII, in order: few are, and one search finds them."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    return encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 
 def swap_separators(figures: str) -> str:

@@ -12,6 +12,7 @@ from recall_bench.core.foreign_text import (
     is_particle,
     level_foreign_text,
 )
+from recall_bench.core.foreign_values import pick_foreign_signs
 
 if TYPE_CHECKING:
     from Stemmer import Stemmer
@@ -31,7 +32,7 @@ _DIGITS = {
 }
 """Arabic, Persian, Devanagari, Bengali, Thai and full-width digits."""
 _LEVEL = {**TYPOGRAPHY, **_DIGITS, "…": "...", "•": "-", "→": ">"}
-_LEVELLED = re.compile(f"[{''.join(_LEVEL)}]")
+"""Signs outside ASCII, and what stands for each in ASCII."""
 
 WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
@@ -94,7 +95,8 @@ def _normalise_anew(text: str) -> str:
     text = level_foreign_text(text.replace("*", "").replace("`", ""))
     if text.isascii():
         return text
-    text = _LEVELLED.sub(lambda found: _LEVEL[found[0]], text)
+    for sign in _LEVEL.keys() & set(pick_foreign_signs(text)):
+        text = text.replace(sign, _LEVEL[sign])
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFKD", text)))

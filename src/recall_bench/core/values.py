@@ -41,6 +41,7 @@ from recall_bench.core.value_patterns import (
     parse_month,
     scale_number,
 )
+from recall_bench.core.word_cache import WordCache
 
 QUANTITY, DATE, MONTH, YEAR, TIME = "quantity", "date", "month", "year", "time"
 IDENTIFIER, FRACTION = "identifier", "fraction"
@@ -269,26 +270,38 @@ def find_values(text: str) -> Iterator[ValueAtom]:
     return (atom for atom, _, _ in locate_values(text))
 
 
-def locate_values(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
+LONGEST_KEPT_TEXT = 400
+"""The characters of a text whose values are kept: a sentence or a line, not a day."""
+TEXT_CACHE = 16384
+"""Texts kept with their values."""
+
+LocatedValue = tuple[ValueAtom, int, int]
+
+
+def locate_values(text: str) -> tuple[LocatedValue, ...]:
     """Each value with its start and end.
 
     A duration in falling units, as in "3 weeks and 1 day", is one value.
     """
-    held: tuple[ValueAtom, int, int] | None = None
+    return _locate_kept(text) if len(text) <= LONGEST_KEPT_TEXT else _locate_anew(text)
+
+
+def _locate_anew(text: str) -> tuple[LocatedValue, ...]:
+    found: list[LocatedValue] = []
     for atom, start, end in _find_atoms(text):
-        if held is not None:
-            whole = _join_durations(held[0], atom) if atom.measure and held[0].measure else None
-            if whole is not None and _JOINT.fullmatch(text, held[2], start):
-                held = (whole, held[1], end)
+        if found and atom.measure and found[-1][0].measure:
+            held, first, last = found[-1]
+            whole = _join_durations(held, atom)
+            if whole is not None and _JOINT.fullmatch(text, last, start):
+                found[-1] = (whole, first, end)
                 continue
-            yield held
-        held = (atom, start, end)
-    if held is not None:
-        yield held
+        found.append((atom, start, end))
+    return tuple(found)
 
 
-LONGEST_KEPT_PIECE = 64
-"""The longest text between two blanks whose reading is kept: words occur again, lines do not."""
+_locate_kept = lru_cache(maxsize=TEXT_CACHE)(_locate_anew)
+"""The index of a history, its evidence days and the answers that quote it have lines in common."""
+
 _TOKEN = re.compile(r"[$€£@]|#(?=\d)|\w+")
 _VALUE_STARTS = frozenset(
     (
@@ -340,11 +353,10 @@ _AFTER_ARTICLE = frozenset(
 """The first letters of what makes a value of "a", "an" or "one" before it."""
 
 
-def _find_atoms(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
+def _find_atoms(text: str) -> Iterator[LocatedValue]:
     """The values, each unit by itself; looked for only where one can start."""
     pieces = text.split(" ")
-    is_kept = max(map(len, pieces)) <= LONGEST_KEPT_PIECE
-    found = list(map(_find_starts if is_kept else _find_starts.__wrapped__, pieces))
+    found = list(map(_STARTS.__getitem__, pieces))
     if not any(found):
         return
     end = 0
@@ -365,11 +377,10 @@ def _find_atoms(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
             yield atom, start, end
 
 
-@lru_cache(maxsize=32768)
 def _find_starts(piece: str) -> tuple[tuple[int, str], ...]:
     """The places in the text between two blanks where a value may start, each with its word.
 
-    Most pieces are a word that no value starts with, and occur again and again.
+    Most pieces are a word that no value starts with.
     """
     return tuple(
         (token.start(), token[0])
@@ -378,6 +389,9 @@ def _find_starts(piece: str) -> tuple[tuple[int, str], ...]:
         or token[0].lower() in _VALUE_STARTS
         or _IDENTIFIER_START.match(piece, token.start())
     )
+
+
+_STARTS = WordCache(_find_starts, most=32768)
 
 
 def _is_article(text: str, word: str, start: int) -> bool:

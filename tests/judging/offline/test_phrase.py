@@ -3,7 +3,12 @@
 import pytest
 
 from recall_bench.core.text import Stems, normalise
-from recall_bench.judging.offline.phrase import PhraseReader
+from recall_bench.judging.offline.phrase import (
+    LONGEST_LINE,
+    PhraseReader,
+    level_lines,
+    level_text,
+)
 
 PHRASES = PhraseReader(Stems())
 
@@ -59,3 +64,16 @@ def test_the_more_of_the_words_in_their_order_the_nearer() -> None:
 
     assert whole == 1.0
     assert whole > most > some > none == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n--\n",
+        "Berth 7 is Nell's.\n\n  - It costs $420 a week\n***\nPaid \u00e0 l'heure",
+        f"short\n{'x' * LONGEST_LINE} y\nshort",
+    ],
+)
+def test_lines_are_levelled_one_by_one_as_the_whole_is(text: str) -> None:
+    assert level_lines(text) == level_text(text)

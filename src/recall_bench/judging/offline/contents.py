@@ -263,7 +263,7 @@ class ContentReader:
 
     def split_parts(self, text: str) -> tuple[list[ValueAtom], list[str]]:
         """The values of a text, denied or not, and the content words beside them."""
-        found, rest = list(locate_values(text)), []
+        found, rest = locate_values(text), list[str]()
         end = 0
         for _, start, past in found:
             rest += split_words(text[end:start])

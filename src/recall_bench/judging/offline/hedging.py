@@ -115,7 +115,7 @@ def is_list_of_candidates(
     text = _LIST_OPENS.sub("", text).rstrip(" .!")
     if _NO_LIST.search(text):
         return False
-    located = list(locate_values(text))
+    located = locate_values(text)
     mentions = [span for part in parts for span in find_mentions(part, text, reader)]
     whole = [*mentions, *((start, end) for _, start, end in located)]
     entries = [text[start:end] for start, end in _split_entries(text, whole)]

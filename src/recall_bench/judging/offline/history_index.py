@@ -14,7 +14,7 @@ from datetime import date
 from functools import cache, lru_cache
 from itertools import islice
 from math import log
-from typing import TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from recall_bench.core.relative_dates import expand_relative_dates, has_relative_date
 from recall_bench.core.scenario import Item, Scenario
@@ -22,13 +22,13 @@ from recall_bench.core.text import Stems, normalise, split_sentences, split_word
 from recall_bench.core.values import DATE, MONTH, QUANTITY, YEAR, ValueAtom, find_values, negate
 from recall_bench.judging.offline.contents import ContentReader, TextContents
 from recall_bench.judging.offline.lexicon import load_lexicon
-from recall_bench.judging.offline.phrase import level_text
+from recall_bench.judging.offline.phrase import level_line, level_lines, level_text
 
 _SESSION = re.compile(r"#{1,6}\s+session:\s*(\S+)\s*", re.IGNORECASE)
 _PART = re.compile(r"[:;]\s")
 _NO_SESSION = ""
 
-K = TypeVar("K")
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
@@ -53,18 +53,34 @@ class _DatedLines:
             yield day, self._prepare(line)
 
 
-class _FirstDays:
-    """The first day of every key that dated lines hold; a day is read when it is asked about."""
+class _DatedTexts(Protocol):
+    """Lines or words in the order of their days."""
 
-    def __init__(self, lines: _DatedLines, read: Callable[[str], Iterable[Hashable]]) -> None:
-        self._lines = lines
+    def read(self, start: int, days: int) -> Iterator[tuple[int, str]]:
+        """Yield those of the first `days` days from a place on."""
+
+
+class _FirstDays(Generic[K]):
+    """The first day of every key that dated texts hold; a day is read when it is asked about."""
+
+    def __init__(self, texts: _DatedTexts, read: Callable[[str], Iterable[K]]) -> None:
+        self._texts = texts
         self._read = read
         self._next = 0
         self._days = 0
         """The days that have been read."""
-        self._firsts: dict[Hashable, int] = {}
+        self._firsts: dict[K, int] = {}
 
-    def is_known(self, key: Hashable, days: int) -> bool:
+    def read(self, start: int, days: int) -> Iterator[tuple[int, K]]:
+        """Yield the keys of the first `days` days from a place on, each with its first day."""
+        if days > self._days:
+            self._read_days(days)
+        for key, day in islice(self._firsts.items(), start, None):
+            if day > days:
+                return
+            yield day, key
+
+    def is_known(self, key: K, days: int) -> bool:
         """Whether a line of the first `days` days holds the key."""
         if days > self._days:
             self._read_days(days)
@@ -72,9 +88,10 @@ class _FirstDays:
 
     def _read_days(self, days: int) -> None:
         firsts = self._firsts
-        for day, line in self._lines.read(self._next, days):
-            for each in self._read(line):
-                firsts.setdefault(each, day)
+        for day, text in self._texts.read(self._next, days):
+            # Most of what a line holds is known, and sets find the rest fastest.
+            for each in set(self._read(text)).difference(firsts):
+                firsts[each] = day
             self._next += 1
         self._days = days
 
@@ -85,7 +102,7 @@ class _Mentions:
     def __init__(self, prepare: Callable[[str], str], stems: Stems) -> None:
         self._lines = _DatedLines(prepare)
         self._words = _FirstDays(self._lines, split_words)
-        self._stems = _FirstDays(self._lines, lambda line: stems.stem(split_words(line)))
+        self._stems = _FirstDays(self._words, lambda word: stems.stem([word]))
         self._values = _FirstDays(self._lines, _read_values)
 
     def add_line(self, line: str, day: int) -> None:
@@ -125,7 +142,10 @@ def _read_values(line: str) -> Iterator[tuple[str, str]]:
 def _read_sentences(line: str) -> Iterator[str]:
     """A line, its sentences and their parts, levelled."""
     sentences = split_sentences(line)
-    return map(level_text, dict.fromkeys((line, *sentences, *_split_parts(sentences))))
+    parts = dict.fromkeys((*sentences, *_split_parts(sentences)))
+    parts.pop(line, None)
+    yield level_line(line)
+    yield from map(level_text, parts)
 
 
 class HistoryIndex:
@@ -503,7 +523,7 @@ class EvidenceIndex:
     def _read_day(self, day: int) -> EvidenceDay:
         episode = self._episodes[day]
         text = normalise(episode.text)
-        levelled = level_text(text)
+        levelled = level_lines(text)
         return EvidenceDay(
             sentences=tuple(dict.fromkeys(map(self._tokens, split_sentences(text)))),
             text=levelled,

@@ -89,7 +89,7 @@ def is_total(text: str, place: TextSpan) -> bool:
 
 def list_past_values(text: str) -> list[str]:
     """The values in clauses that say of one of them that it held once."""
-    located = list(locate_values(text))
+    located = locate_values(text)
     past = {
         _find_hard_clause(text, (start, end))
         for _, start, end in located

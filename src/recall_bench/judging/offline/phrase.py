@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.core.number_words import SMALL_ORDINALS
 from recall_bench.core.text import STOPWORDS, WORD, Stems, split_words
-from recall_bench.core.values import LONGEST_KEPT_PIECE, locate_values
+from recall_bench.core.values import locate_values
+from recall_bench.core.word_cache import WordCache
 from recall_bench.judging.offline.lexicon import PARTICLES, load_lexicon
 
 _ARTICLE = re.compile(r"(?:an?|the|that|our|its)\s+", re.IGNORECASE)
@@ -32,16 +33,34 @@ _DENIAL_REACH = 48
 
 def level_text(text: str) -> str:
     """The words and numbers of a normalised text in lower case, a blank around each."""
-    pieces = text.lower().split()
-    is_kept = max(map(len, pieces), default=0) <= LONGEST_KEPT_PIECE
-    level = _level_word if is_kept else _level_word.__wrapped__
-    return f" {' '.join(filter(None, map(level, pieces)))} "
+    return f" {' '.join(filter(None, map(_LEVELLED.__getitem__, text.lower().split())))} "
 
 
-@lru_cache(maxsize=32768)
 def _level_word(word: str) -> str:
-    """The levelled form of what stands between two blanks: most of it occurs again and again."""
+    """The levelled form of what stands between two blanks."""
     return " ".join((_ASCII_PIECE if word.isascii() else _PIECE).findall(word))
+
+
+_LEVELLED = WordCache(_level_word, most=32768)
+
+LINE_CACHE = 16384
+"""Lines of histories kept levelled."""
+LONGEST_LINE = 2000
+"""The characters of a line that is kept."""
+
+
+def level_lines(text: str) -> str:
+    """The same as `level_text`, for a log: an index of its history reads the same lines."""
+    lines = map(str.strip, map(level_line, text.split("\n")))
+    return f" {' '.join(filter(None, lines))} "
+
+
+def level_line(line: str) -> str:
+    """The same for one line: those of a log are read by several indexes, and on many days."""
+    return _level_line(line) if len(line) <= LONGEST_LINE else level_text(line)
+
+
+_level_line = lru_cache(maxsize=LINE_CACHE)(level_text)
 
 
 def make_literal(text: str) -> str:
