@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core import value_patterns
 from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.judging.offline import (
     answer_sentence,
@@ -19,7 +20,7 @@ from recall_bench.judging.offline import (
 
 PATTERNS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": value
-    for module in (answer_sentence, contents, exact, features, stance)
+    for module in (value_patterns, answer_sentence, contents, exact, features, stance)
     for name, value in vars(module).items()
     if isinstance(value, CuedPattern)
 } | {f"phrase.{place}": pattern for place, (pattern, _) in enumerate(phrase._REWRITES)}
@@ -128,3 +129,14 @@ def test_a_sign_that_is_a_letter_of_a_cue_in_another_case_hides_no_match() -> No
 
     assert re.search(r"\bseems\b", text, re.IGNORECASE)
     assert CuedPattern(r"\bseems\b", "seem").search(text)
+
+
+def test_a_match_between_two_places_sees_the_edges_of_words_in_the_whole_text() -> None:
+    pattern = CuedPattern(r"\bnot\b", "not")
+    text = "cannot, not yet"
+
+    found = pattern.search_between(text, 3, len(text))
+
+    assert found is not None
+    assert found.span() == (8, 11)
+    assert pattern.search_between(text, 3, 6) is None

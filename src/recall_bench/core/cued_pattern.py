@@ -28,11 +28,19 @@ class CuedPattern:
         # Outside ASCII, a pattern that ignores case takes some signs for ASCII letters.
         if not text.isascii():
             return True
-        return any(map(text.lower().__contains__, self._cues))
+        lower = text.lower()
+        for cue in self._cues:  # noqa: SIM110 - twice as fast as any()
+            if cue in lower:
+                return True
+        return False
 
     def search(self, text: str) -> re.Match[str] | None:
         """The first match."""
         return self.pattern.search(text) if self.has_cue(text) else None
+
+    def search_between(self, text: str, start: int, end: int) -> re.Match[str] | None:
+        """The first match from a place on and up to another; edges of words are the text's."""
+        return self.pattern.search(text, start, end) if self.has_cue(text[start:end]) else None
 
     def count(self, text: str) -> int:
         """The number of matches."""

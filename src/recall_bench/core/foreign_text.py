@@ -90,7 +90,7 @@ def guess_language(text: str) -> str:
             return "ar"
         if not _LETTERS.search(foreign) and (len(text) > _LONG or _is_plain(text, foreign)):
             return "en"
-    words = {word.lower() for word in _WORD.findall(_CITED.sub(" ", text))}
+    words = set(map(str.lower, set(_WORD.findall(_CITED.sub(" ", text)))))
     best, most = "en", 0
     for code, marks in _MARKS.items():
         english = len(words & _ENGLISH - _SHARED[code])

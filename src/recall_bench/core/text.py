@@ -161,24 +161,24 @@ class Stems:
     """Reduces words to stems and caches them; `forms` are irregular words with their stems."""
 
     def __init__(self, forms: Mapping[str, str] | None = None) -> None:
-        self._stem = load_stemmer().stemWord
-        self._known: dict[str, str] = {**(forms or {}), **dict.fromkeys(STOPWORDS, "")}
+        self._known = _KnownStems({**(forms or {}), **dict.fromkeys(STOPWORDS, "")})
 
     def stem(self, found: Iterable[str]) -> list[str]:
         """The stems of the content words in `found`."""
-        known = self._known
-        stems: list[str] = []
-        for word in found:
-            stem = known.get(word)
-            if stem is None:
-                known[word] = stem = self._find_stem(word)
-            if stem:
-                stems.append(stem)
-        return stems
+        return list(filter(None, map(self._known.__getitem__, found)))
 
-    def _find_stem(self, word: str) -> str:
-        if word.isascii():
-            return str(self._stem(word))
-        if is_particle(word):
-            return ""
-        return str((load_stemmer("arabic") if is_arabic(word) else load_stemmer()).stemWord(word))
+
+class _KnownStems(dict[str, str]):
+    """Words with their stems; that of a new one is found when it is asked for."""
+
+    def __missing__(self, word: str) -> str:
+        self[word] = stem = _find_stem(word)
+        return stem
+
+
+def _find_stem(word: str) -> str:
+    if word.isascii():
+        return str(load_stemmer().stemWord(word))
+    if is_particle(word):
+        return ""
+    return str((load_stemmer("arabic") if is_arabic(word) else load_stemmer()).stemWord(word))

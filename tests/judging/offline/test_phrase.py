@@ -6,6 +6,7 @@ from recall_bench.core.text import Stems, normalise
 from recall_bench.judging.offline.phrase import (
     LONGEST_LINE,
     PhraseReader,
+    find_places,
     level_lines,
     level_text,
 )
@@ -77,3 +78,25 @@ def test_the_more_of_the_words_in_their_order_the_nearer() -> None:
 )
 def test_lines_are_levelled_one_by_one_as_the_whole_is(text: str) -> None:
     assert level_lines(text) == level_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "spans"),
+    [
+        (
+            "bay 8",
+            "In Bay-8, bay 8 and bay 81; bay 8.5, x-bay 8, bay 8-b, BAY   (8",
+            [(3, 8), (10, 15)],
+        ),
+        ("the bay", "the bay, bays, bay_, bay-", [(4, 7), (21, 24)]),
+        ("a", "a a.b a,5 a.", [(0, 1), (2, 3), (10, 11)]),
+        ("", "anything", []),
+        ("x y", "x...y x....y xy", [(0, 5), (13, 15)]),
+    ],
+)
+def test_a_literal_is_found_as_whole_words(
+    text: str, target: str, spans: list[tuple[int, int]]
+) -> None:
+    assert list(find_places(text, target)) == spans
+    # Outside ASCII a pattern looks for it, and finds the same.
+    assert list(find_places(text, f"{target} é")) == spans

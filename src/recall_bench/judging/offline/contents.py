@@ -44,8 +44,12 @@ _DENIED_NAME = re.compile(
 
 def remove_denied_names(text: str) -> str:
     """The text without names it mentions only to deny them: "not Owen Pike but Nell"."""
-    # Most sentences deny nothing, and a substring search is faster than a pattern.
-    return _DENIED_NAME.sub(" ", text) if any(map(text.__contains__, _DENIAL_CUES)) else text
+    # Most sentences deny nothing, and a substring search is faster than a pattern. The case counts
+    # here, so this is no `CuedPattern`.
+    for cue in _DENIAL_CUES:
+        if cue in text:
+            return _DENIED_NAME.sub(" ", text)
+    return text
 
 
 def find_names(text: str) -> Iterator[str]:
@@ -149,7 +153,10 @@ class TextContents(msgspec.Struct, frozen=True):
 
     def holds(self, atom: ValueAtom) -> bool:
         """Whether one of the values may be the same as this one."""
-        return any(atom.matches(value) for value in self.values)
+        for value in self.values:  # noqa: SIM110 - twice as fast as any()
+            if atom.matches(value):
+                return True
+        return False
 
 
 class LineContents(msgspec.Struct, frozen=True):

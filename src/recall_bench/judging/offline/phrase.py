@@ -92,14 +92,54 @@ def find_series(literal: str, target: str) -> Iterator[str]:
 
 def find_places(text: str, target: str) -> Iterator[tuple[int, int]]:
     """The spans where a text occurs in another."""
-    text = _strip_article(text)
     if text.isascii() and target.isascii():
-        # Most texts do not occur, and a pattern takes longer to compile than to search for.
-        lower = target.lower()
-        if any(piece not in lower for piece in _ASCII_PIECE.findall(text.lower())):
-            return iter(())
-    pattern = _compile_literal(text)
+        # A pattern takes longer to compile than to search for.
+        return _find_rows(_split_literal(text), target.lower())
+    pattern = _compile_literal(_strip_article(text))
     return (match.span() for match in pattern.finditer(target)) if pattern else iter(())
+
+
+@lru_cache(maxsize=4096)
+def _split_literal(text: str) -> tuple[str, ...]:
+    return tuple(_ASCII_PIECE.findall(_strip_article(text).lower()))
+
+
+def _find_rows(pieces: tuple[str, ...], target: str) -> Iterator[tuple[int, int]]:
+    """The spans that `_compile_literal` finds, in lower-case ASCII."""
+    start = target.find(pieces[0]) if pieces else -1
+    while start >= 0:
+        end = _find_row_end(pieces, target, start)
+        if end:
+            yield start, end
+        start = target.find(pieces[0], end or start + 1)
+
+
+def _find_row_end(pieces: tuple[str, ...], target: str, start: int) -> int:
+    """The end of the pieces in a row, up to three signs between them; 0 if they are not there."""
+    if start and (target[start - 1] == "-" or _is_of_word(target[start - 1])):
+        return 0
+    end = start + len(pieces[0])
+    for piece in pieces[1:]:
+        gap = end
+        while not target.startswith(piece, end):
+            if end == gap + MOST_BETWEEN or end == len(target) or _is_of_word(target[end]):
+                return 0
+            end += 1
+        end += len(piece)
+    following = target[end : end + 2]
+    if not following:
+        return end
+    is_inside = following[0] == "-" and _is_of_word(following[1:])
+    is_figure = following[0] in ".,:" and following[1:].isdigit()
+    return 0 if _is_of_word(following[0]) or is_inside or is_figure else end
+
+
+def _is_of_word(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
+
+
+MOST_BETWEEN = 3
+"""The most signs between two words of a literal."""
 
 
 def _is_alike(one: str, other: str) -> bool:
@@ -115,7 +155,7 @@ def _compile_literal(text: str) -> re.Pattern[str] | None:
     pieces = _PIECE.findall(text)
     if not pieces:
         return None
-    joined = r"[^\w]{0,3}".join(map(re.escape, pieces))
+    joined = rf"[^\w]{{0,{MOST_BETWEEN}}}".join(map(re.escape, pieces))
     return re.compile(rf"(?<![\w-]){joined}(?![\w])(?![.,:]\d)(?!-\w)", re.IGNORECASE)
 
 
