@@ -107,7 +107,8 @@ _NOTE_CITATION = CuedPattern(
     | (?:noted|logged|recorded|written|reported)\son\s{_NOTED_DATE}
     | (?=[\djfmasond]){_NOTED_DATE}\s{_NOTE}
     )\b""",
-    *"0123456789",
+    *("note", "log", "entry", "entries", "record", "diary", "minutes", "message", "mail", "report"),
+    *("review", "letter", "written"),
     flags=re.VERBOSE,
 )
 _OFFER = CuedPattern(
@@ -259,14 +260,18 @@ class ContentReader:
 
     def read_values_and_words(self, text: str) -> TextContents:
         """The contents of a text but for its names."""
-        claimed, rest = split_values(text)
-        found_words = split_words(remove_denied_names(rest))
+        claimed, found_words = self.split_claims(text)
         return TextContents(
             values=tuple(dict.fromkeys(claimed)),
             names=frozenset(),
             words=frozenset(found_words),
-            stems=frozenset(self._stems.stem(found_words)),
+            stems=self.stem(found_words),
         )
+
+    def split_claims(self, text: str) -> tuple[list[ValueAtom], list[str]]:
+        """The values that a text claims, and its words outside values and denied names."""
+        claimed, rest = split_values(text)
+        return claimed, split_words(remove_denied_names(rest))
 
     def split_parts(self, text: str) -> tuple[list[ValueAtom], list[str]]:
         """The values of a text, denied or not, and the content words beside them."""

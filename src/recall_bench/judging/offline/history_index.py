@@ -8,7 +8,7 @@ answer; a token that few of its sentences hold says more than one that many hold
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
@@ -16,6 +16,7 @@ from itertools import islice
 from math import log
 from typing import Generic, Protocol, TypeVar
 
+from recall_bench.core.garbage_collector import pause_collector
 from recall_bench.core.relative_dates import expand_relative_dates, has_relative_date
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.text import Stems, normalise, split_sentences, split_words
@@ -86,6 +87,7 @@ class _FirstDays(Generic[K]):
             self._read_days(days)
         return self._firsts.get(key, days + 1) <= days
 
+    @pause_collector()
     def _read_days(self, days: int) -> None:
         firsts = self._firsts
         for day, text in self._texts.read(self._next, days):
@@ -400,7 +402,11 @@ NO_TOKENS: Tokens = frozenset()
 
 def collect_tokens(contents: TextContents) -> Tokens:
     """The stems and values of a text as one set."""
-    return contents.stems | {f"#{value.core}" for value in contents.values}
+    return _join_tokens(contents.stems, contents.values)
+
+
+def _join_tokens(stems: Tokens, values: Collection[ValueAtom]) -> Tokens:
+    return stems.union([f"#{value.core}" for value in values]) if values else stems
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,7 +470,7 @@ class EvidenceWindow:
     def measure_support(self, claim: Tokens) -> float:
         """How far the nearest sentence supports a claim, from 0 to 1."""
         postings, weights = self.postings, self.weights
-        total, scores = 0.0, [0.0] * len(self.sentences)
+        total, scores = 0.0, defaultdict[int, float](float)
         for token in sorted(claim):
             weight = weights.get(token)
             if weight is None:
@@ -473,7 +479,7 @@ class EvidenceWindow:
                 total += weight
                 for number in found:
                     scores[number] += weight
-        return max(scores) / total if scores and total > 0 else 0.0
+        return max(scores.values()) / total if scores and total > 0 else 0.0
 
     def find_nearest(self, claim: Tokens, count: int) -> Tokens:
         """The tokens of the `count` sentences that share most with a text."""
@@ -514,11 +520,13 @@ class EvidenceIndex:
         }
         return tuple(sorted(found))
 
+    @pause_collector()
     def _read_window(self, days: tuple[int, ...]) -> EvidenceWindow:
         return EvidenceWindow.build(map(self._day, days))
 
     def _read_tokens(self, sentence: str) -> Tokens:
-        return collect_tokens(self._reader.read_values_and_words(sentence))
+        values, words = self._reader.split_claims(sentence)
+        return _join_tokens(self._reader.stem(words), values)
 
     def _read_day(self, day: int) -> EvidenceDay:
         episode = self._episodes[day]
