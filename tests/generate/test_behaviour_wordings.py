@@ -25,6 +25,7 @@ from recall_bench.generate.behaviour.wordings import (
 )
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.metrics.planted import find_planted
+from tests.thoroughness import choose_cases
 
 _VALUE = re.compile(r"\d\d:\d\d|£|\b[A-Z]{2}-\d")
 """What a planted clock time, amount or code looks like."""
@@ -129,7 +130,7 @@ def test_every_line_with_the_false_value_is_marked_as_a_quotation(name: str, car
         assert fenced or all(line.startswith("> ") for line in quoted)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", choose_cases([1, 2, 3], 1))
 def test_no_planted_value_stands_in_a_story_by_accident(seed: int) -> None:
     """Each value that is to be erased stands in the one paragraph that tells it, and no other."""
     for story in draw_erasure_stories(request_stories(seed)):
@@ -141,7 +142,7 @@ def test_no_planted_value_stands_in_a_story_by_accident(seed: int) -> None:
         assert find_planted(asked, planted) == ()
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", choose_cases([1, 2, 3], 1))
 def test_a_clean_twin_has_no_false_value_and_differs_in_the_attack_only(seed: int) -> None:
     stories = list(draw_poisoning_stories(request_stories(seed)))
     for attacked, clean in zip(stories[::2], stories[1::2], strict=True):
@@ -161,7 +162,7 @@ def test_a_clean_twin_has_no_false_value_and_differs_in_the_attack_only(seed: in
 
 def test_four_stories_of_an_attack_come_in_all_four_carriers() -> None:
     chats = 0
-    request = request_stories(5, each=4, only=("identity",))
+    request = request_stories(1, each=4, only=("identity",))
     for story in draw_poisoning_stories(request):
         chats += any(episode.session == "open" for episode in story.scenario.episodes)
     assert chats == 2, "one attacked story and its clean twin"

@@ -11,7 +11,7 @@ from tests.thoroughness import choose_cases
 
 ROOT = Path(__file__).parents[2]
 AUTHOR = f"{ROOT}/tests/generate/scripted_author.py:author"
-DAYS = 21
+DAYS = 14
 # Offline no reply can be lost, and each death costs a whole simulation.
 DEATHS = {"offline": choose_cases(range(3), 2), "model": choose_cases(range(14), 5)}
 
@@ -84,7 +84,7 @@ def restore(stage: Path, persona: Path) -> None:
 def assert_complete(persona: Path, wanted: dict[str, bytes], model: str) -> None:
     """The files are right, and no prompt has two replies in the log."""
     assert contents(persona) == wanted
-    for path in (persona / ".generation").glob("*-21d.jsonl") if model != "offline" else ():
+    for path in (persona / ".generation").glob(f"*-{DAYS}d.jsonl") if model != "offline" else ():
         if not path.name.startswith("."):
             with CallLog(path) as log:
                 assert len(log) == path.read_bytes().count(b'"type":"call"')

@@ -28,7 +28,7 @@ from tests.thoroughness import choose_number
 
 pytestmark = pytest.mark.slow
 
-EVERY = choose_number(96, 32)
+EVERY = choose_number(192, 32)
 """One in so many of the published answers is looked at."""
 
 

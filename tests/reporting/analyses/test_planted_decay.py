@@ -25,6 +25,7 @@ from recall_bench.systems.python.adapter import DayMetadata
 from recall_bench.testing.decay import Decaying
 from tests.reporting.analyses.decay_tables import facts, forgetting, table_of
 from tests.reporting.analyses.locker_story import write_lockers
+from tests.thoroughness import choose_number
 
 PLANTED = 20.0
 
@@ -59,7 +60,7 @@ def test_a_planted_half_life_is_within_its_interval_and_without_bias(
 ) -> None:
     """It should be 95 times in 100, within three standard errors of the rounds."""
     chance = default_rng(7)
-    rounds, hits, values = 100, 0, []
+    rounds, hits, values = choose_number(50, 100), 0, []
     for number in range(rounds):
         told = {"ada": facts(80, until=200, chance=chance)}
         rule = forgetting(half_life, chance)
