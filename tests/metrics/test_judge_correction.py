@@ -1,5 +1,7 @@
 """A pass rate corrected for a judge's known errors covers the truth as often as it claims."""
 
+from math import sqrt
+
 import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
@@ -14,6 +16,7 @@ from recall_bench.metrics.judge_correction import (
     correct_pass_rate,
     solve_rogan_gladen,
 )
+from tests.thoroughness import choose_number
 
 CERTAIN = 1e9
 """Enough labels for a rate to be as good as known."""
@@ -81,14 +84,15 @@ def test_the_interval_covers_the_truth_about_95_times_in_100(
 ) -> None:
     chance = default_rng(7)
     found = []
-    for _ in range(400):
+    tries = choose_number(200, 400)
+    for _ in range(tries):
         rates = measured(labels, share, sensitivity, specificity, chance)
         truth, run = run_of(share, 100, 4, chance)
         passed = ruled(truth, sensitivity, specificity, chance)
         found.append(correct_pass_rate(judged(run, passed), rates))
 
-    # 400 tries scatter by 1.1 %; three of that either side.
-    assert 0.917 <= np.mean([covers(part, share) for part in found]) <= 0.983
+    scatter = 3 * sqrt(0.95 * 0.05 / tries)
+    assert np.mean([covers(part, share) for part in found]) == pytest.approx(0.95, abs=scatter)
 
 
 @pytest.mark.usefixtures("_few_draws")

@@ -13,8 +13,9 @@ from numpy.random import Generator, default_rng
 from recall_bench.core.plan import Trial
 from recall_bench.metrics.comparison import PairedComparison, compare, compare_by_category
 from tests.metrics.simulated import run
+from tests.thoroughness import choose_number
 
-ROUNDS = 300
+ROUNDS = choose_number(150, 300)
 NOMINAL = 0.05
 ERROR = sqrt(NOMINAL * (1 - NOMINAL) / ROUNDS)
 """The standard error of a share of 5 % over that many rounds."""
@@ -55,7 +56,7 @@ def test_a_difference_is_claimed_as_rarely_as_stated_and_by_trials_far_more_ofte
 def test_over_ten_categories_one_false_claim_is_as_rare_as_over_one() -> None:
     chance = default_rng(2)
     adjusted = plain = 0
-    rounds = 80
+    rounds = choose_number(40, 80)
     for _ in range(rounds):
         first, second = pair(chance, questions=100, asks=2)
         found = compare_by_category(
@@ -75,10 +76,10 @@ def test_a_difference_of_the_stated_size_is_noticed_four_times_in_five(questions
     smallest = float(
         np.mean([compared(*pair(chance, questions)).detectable or 0 for _ in range(30)])
     )
-    rounds, noticed = 250, 0
+    rounds, noticed = choose_number(125, 250), 0
     for _ in range(rounds):
         first, second = pair(chance, questions)
         better = {trial: mark + smallest for trial, mark in second.items()}
         noticed += compared(first, better).p_value <= NOMINAL
 
-    assert noticed / rounds == pytest.approx(0.8, abs=0.08)
+    assert noticed / rounds == pytest.approx(0.8, abs=3 * sqrt(0.8 * 0.2 / rounds))

@@ -204,7 +204,7 @@ def test_questions_of_full_marks_that_come_to_nothing_are_caught_as_often_as_sta
 
 
 def test_a_loss_of_the_size_said_to_be_noticed_is_noticed_four_times_in_five() -> None:
-    chance, rounds = default_rng(14), 200
+    chance, rounds = default_rng(14), choose_number(100, 200)
     smallest = float(np.mean([found(*pair(chance, 40)).noticed or 0 for _ in range(25)]))
 
     caught = sum(decided(*pair(chance, 40, whole=smallest)).is_significant for _ in range(rounds))
@@ -228,7 +228,7 @@ def test_a_loss_within_the_margin_is_tolerated_and_five_points_more_are_caught()
 def test_a_proof_is_given_as_often_as_stated_and_hardly_where_the_margin_was_lost(
     personas: int,
 ) -> None:
-    chance, rounds, margin = default_rng(16), 80, 5.0
+    chance, rounds, margin = default_rng(16), choose_number(40, 80), 5.0
     kept = [pair(chance, 90, personas=personas) for _ in range(rounds)]
     lost = [pair(chance, 90, lost=margin, personas=personas) for _ in range(rounds)]
 
@@ -249,7 +249,7 @@ def test_a_loss_that_takes_few_questions_whole_is_hardly_proved_away(
     questions: int, rare: float
 ) -> None:
     """It may have taken none of those at hand, which by themselves would then be a proof."""
-    chance, rounds, margin = default_rng(17), 200, 5.0
+    chance, rounds, margin = default_rng(17), choose_number(100, 200), 5.0
     trials = [Trial(scenario="p", item=f"q{n}", checkpoint="5d") for n in range(questions)]
     wrongly = by_themselves = 0
     for _ in range(rounds):

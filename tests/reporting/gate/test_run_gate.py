@@ -20,6 +20,7 @@ from recall_bench.reporting.gate.run_gate import check_run
 from recall_bench.runs.journal import JOURNAL, encode_events, read_events
 from recall_bench.runs.run_folder import RunFolder
 from tests.reporting.simulated_runs import LABELS, drawn_pair, questions, write_run
+from tests.thoroughness import choose_number
 from tests.written_runs import (
     ALL_OF_ADA,
     NOON,
@@ -476,7 +477,8 @@ def test_what_doctor_said_is_passed_on(tmp_path: Path) -> None:
 
 def test_from_the_journal_on_a_planted_loss_is_caught_and_none_is_not(tmp_path: Path) -> None:
     """A tenth of the marks lost, on 60 questions asked twice: pairs of runs as they lie on disk."""
-    chance, rounds, items = default_rng(21), 12, questions(60, "factual-recall", "synthesis")
+    chance, rounds = default_rng(21), choose_number(6, 12)
+    items = questions(60, "factual-recall", "synthesis")
     caught = alarms = 0
     stated = 0.0
     for number in range(rounds):
@@ -489,7 +491,7 @@ def test_from_the_journal_on_a_planted_loss_is_caught_and_none_is_not(tmp_path: 
         stated += (only(silent, "margin").power or 0) / rounds
         caught += outcome(loud, "margin") is CheckOutcome.FAILED
 
-    assert alarms <= 2
+    assert alarms <= rounds / 6
     assert stated > 0.95
     assert caught >= rounds - 1
 
