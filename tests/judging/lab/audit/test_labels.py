@@ -27,7 +27,7 @@ from recall_bench.judging.lab.audit.audit_report import AuditClass
 from recall_bench.judging.lab.audit.wordings import list_wordings
 from tests.generate.world.built_bakery import SHORT_ARCS, build_short
 from tests.judging.lab.audit.stories import LONG, OTHERS, SHORT, Story, load_story
-from tests.thoroughness import choose_cases
+from tests.thoroughness import choose_cases, choose_number
 
 
 @cache
@@ -357,7 +357,7 @@ def test_every_label_is_true(check: Callable[[Story], None]) -> None:
 
 @pytest.mark.slow
 def test_every_label_is_true_in_a_long_story() -> None:
-    story = load_story(LONG, None, per_class=100)
+    story = load_story(LONG, None, per_class=choose_number(50, 100))
     for check in CHECKS:
         check(story)
 
