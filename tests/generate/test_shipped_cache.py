@@ -22,7 +22,9 @@ from recall_bench.generate.shipped_personas import (
     materialise,
     write_catalogue,
 )
-from tests.generate.world.built_bakery import BAKERY, STORY, build_bakery
+from recall_bench.generate.world.build import build_folder
+from recall_bench.generate.world.sources import WorldOptions, read_sources
+from tests.generate.world.built_bakery import BAKERY
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkContext, SpawnContext
@@ -41,21 +43,34 @@ class Plays:
         yield self.days.append
 
 
+DAYS = 12
+STORY = f"arcs-{DAYS}d.yaml"
+"""The bakery's story by another name, which says how long it is played."""
+
+
+def copy_sources(folder: Path) -> Path:
+    copied = Path(copytree(BAKERY, folder))
+    (copied / "arcs-60d.yaml").rename(copied / STORY)
+    return copied
+
+
 @pytest.fixture(scope="module")
 def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the bakery's bytes come to."""
-    return digest_folder(build_bakery(tmp_path_factory))
+    folder = tmp_path_factory.mktemp("digest")
+    sources = read_sources(copy_sources(folder / "bakery"), STORY)
+    return digest_folder(build_folder(sources, WorldOptions(days=DAYS), folder / "built"))
 
 
 @pytest.fixture
 def plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digest: str) -> Plays:
     """A package that ships the bakery, and an empty cache."""
     sources = tmp_path / "personas"
-    copytree(BAKERY, sources / "bakery")
+    copy_sources(sources / "bakery")
     monkeypatch.setattr(shipped_personas, "SOURCES", sources)
     monkeypatch.setattr(shipped_personas, "_CATALOGUE", sources / "catalogue.json")
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
-    corpus = ShippedCorpus(digest=digest, days=51, questions=60)
+    corpus = ShippedCorpus(digest=digest, days=12, questions=20)
     write_catalogue({"bakery": {STORY: corpus}})
     return Plays()
 
@@ -72,13 +87,13 @@ def test_the_first_use_plays_and_the_second_finds(plays: Plays, digest: str) -> 
 
     assert first == second
     assert digest_folder(first) == digest
-    assert plays.begun == [("bakery", 60)]
-    assert plays.days[-1] == 60
+    assert plays.begun == [("bakery", DAYS)]
+    assert plays.days[-1] == DAYS
 
 
 def test_a_damaged_copy_is_played_again(plays: Plays, digest: str) -> None:
     folder = materialise("bakery", None, plays)
-    (folder / "memories-60d" / "day-0001.md").write_text("Nothing happened.")
+    (folder / f"memories-{DAYS}d" / "day-0001.md").write_text("Nothing happened.")
 
     again = materialise("bakery", None, plays)
 
@@ -87,7 +102,7 @@ def test_a_damaged_copy_is_played_again(plays: Plays, digest: str) -> None:
 
 
 def test_a_play_that_is_not_the_released_one_is_refused(plays: Plays) -> None:
-    wrong = ShippedCorpus(digest="0" * 64, days=51, questions=60)
+    wrong = ShippedCorpus(digest="0" * 64, days=12, questions=20)
     write_catalogue({"bakery": {STORY: wrong}})
 
     with pytest.raises(CorpusMismatch, match="would not compare"):
@@ -97,7 +112,7 @@ def test_a_play_that_is_not_the_released_one_is_refused(plays: Plays) -> None:
 
 
 def test_a_story_that_does_not_exist_is_named(plays: Plays) -> None:
-    with pytest.raises(UsageError, match=r"no arcs-9d\.yaml; it has arcs-60d\.yaml"):
+    with pytest.raises(UsageError, match=r"no arcs-9d\.yaml; it has arcs-12d\.yaml"):
         materialise("bakery", "arcs-9d.yaml", plays)
 
 
@@ -150,7 +165,9 @@ def test_a_worker_killed_while_it_plays_leaves_nothing_broken(
 ) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
-    worker = PROCESSES.Process(target=_materialise, args=(shipped_personas.SOURCES, marks, 30))
+    worker = PROCESSES.Process(
+        target=_materialise, args=(shipped_personas.SOURCES, marks, DAYS // 2)
+    )
     worker.start()
     worker.join()
     assert worker.exitcode == -signal.SIGKILL

@@ -144,7 +144,8 @@ def test_power_is_that_of_statsmodels_paired_t_test() -> None:
 
 def test_a_line_is_that_of_statsmodels_ols() -> None:
     """Coefficients to the last digit; intervals against those that allow unequal spread."""
-    from statsmodels.api import OLS, add_constant
+    from statsmodels.regression.linear_model import OLS
+    from statsmodels.tools import add_constant
 
     chance = default_rng(9)
     days = chance.uniform(0, 900, 300)
@@ -169,7 +170,8 @@ def test_a_line_is_that_of_statsmodels_ols() -> None:
 
 def test_clusters_are_those_of_statsmodels_cluster_robust_errors() -> None:
     """The spread of drawn slopes against the sandwich estimator by question."""
-    from statsmodels.api import OLS, add_constant
+    from statsmodels.regression.linear_model import OLS
+    from statsmodels.tools import add_constant
 
     chance = default_rng(10)
     question = np.repeat(np.arange(80), 4)
