@@ -1,6 +1,7 @@
 """However a run ends, its days are whole, and the same request goes on to the same folder."""
 
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from recall_bench.generate.pass_run import PassResult
 from recall_bench.models.model import Prompt, Reply
 from tests.commands import Invoke
 from tests.generate.scripted_days import ARCS, PERSONA, STORY, Fault, Scripted, nursery
+from tests.thoroughness import choose_cases
 
 DATED = re.compile(r"for \w+day, (\d+ \w+) \d+\.")
 TWELFTH = "13 February"
@@ -99,7 +101,7 @@ QUESTION = """\
 """
 
 
-@pytest.mark.parametrize("parallelism", [2, 8, 32])
+@pytest.mark.parametrize("parallelism", choose_cases([2, 8, 32], 2))
 def test_the_folder_is_the_same_however_many_are_written_at_once(
     parallelism: int, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
@@ -114,8 +116,9 @@ class PowerCut(BaseException):
     """Not an Exception: nothing may catch it."""
 
 
-@pytest.mark.parametrize("parallelism", [1, 8])
-@pytest.mark.parametrize("calls", [0, 1, 7, 20, 49])
+@pytest.mark.parametrize(
+    ("calls", "parallelism"), choose_cases([*product((0, 1, 7, 20, 49), (1, 8))], 4)
+)
 def test_nor_does_it_matter_when_a_run_was_cut_short(
     calls: int, parallelism: int, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
