@@ -22,13 +22,12 @@ from recall_bench.generate.pass_request import CreateRequest, DaysRequest
 from recall_bench.generate.pass_run import PassResult
 from recall_bench.generate.shipped_personas import digest_folder
 from recall_bench.generate.verification.verifier import verify_world
-from recall_bench.generate.world.build import build_folder, write_world
-from recall_bench.generate.world.sources import WorldOptions, read_sources
+from recall_bench.generate.world.build import write_world
 from recall_bench.generate.world_folder import WorldFolder, WorldRecipe, open_world, prepare_world
+from tests.generate.world.built_bakery import BAKERY, build_bakery
 
 DAYS = 20
 ARCS = f"arcs-{DAYS}d.yaml"
-BAKERY = Path(__file__).parent / "world" / "bakery"
 
 
 def nothing(_: str) -> None:
@@ -190,11 +189,11 @@ def test_a_file_for_a_day_without_events_is_named(complete: Path) -> None:
     assert f"nothing happens on day {quiet}" in write(milo).in_words
 
 
-def test_a_folder_of_sources_is_its_own_world(tmp_path: Path) -> None:
+def test_a_folder_of_sources_is_its_own_world(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     folder = Path(shutil.copytree(BAKERY, tmp_path / "bakery"))
-    built = build_folder(
-        read_sources(BAKERY, "arcs-60d.yaml"), WorldOptions(days=60), tmp_path / "out"
-    )
+    built = build_bakery(tmp_path_factory)
 
     write(folder)
 

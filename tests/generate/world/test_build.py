@@ -80,8 +80,8 @@ def test_near_wording_calls_things_by_their_name(built: Build) -> None:
             if q["category"] != "temporal-reasoning"
         )
 
-    assert named(distance=0.0) > 5
-    assert named(distance=1.0) == 0
+    assert named(days=30, distance=0.0) > 5
+    assert named(days=30, distance=1.0) == 0
 
 
 def test_evidence_is_the_sentence_that_tells(built: Build) -> None:
