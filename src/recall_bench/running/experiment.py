@@ -203,12 +203,9 @@ class Experiment:
         self._begun: dict[str, Job] = {}
         self._end: BenchError | None = None
         """Why no other cell is begun."""
-        self._owns_loop = False
-        """Whether nothing but the cells runs in the event loop."""
 
     def run(self) -> tuple[CellOutcome, ...]:
         """Run the cells; return the outcome of each, also of those that were not begun."""
-        self._owns_loop = True
         try:
             run_to_end(self._run_cells)
         except KeyboardInterrupt:
@@ -264,15 +261,10 @@ class Experiment:
             self.watcher.begin(cell)
             self._begun[cell.label] = job
             stopped_by = await catch_stop(job.run(partial(self._observe, cell), make_runner(job)))
-            return CellOutcome(cell=cell, result=await self._build_result(job, stopped_by))
+            result = await anyio.to_thread.run_sync(build_result, job, stopped_by)
+            return CellOutcome(cell=cell, result=result)
         except BenchError as error:
             return CellOutcome(cell=cell, error=error)
-
-    async def _build_result(self, job: Job, stopped_by: BenchError | None) -> RunResult:
-        if self._owns_loop and self.pool is None:
-            # Nothing else waits, and what the run has freed is used again by its own thread alone.
-            return build_result(job, stopped_by)
-        return await anyio.to_thread.run_sync(build_result, job, stopped_by)
 
     def _find_known_outcome(self, cell: ExperimentCell, job: Job) -> CellOutcome | None:
         """Return the outcome of a cell that needs no work, or may do none; None if it is run."""
