@@ -171,10 +171,11 @@ def card_of(scenario: Scenario) -> ScenarioCard:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _shared_stories(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> None:
+def _shared_stories(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Several processes have their folders beside each other."""
     base = tmp_path_factory.getbasetemp()
-    share_short_stories((base if worker_id == "master" else base.parent) / "short-stories")
+    is_alone = "PYTEST_XDIST_WORKER" not in os.environ
+    share_short_stories((base if is_alone else base.parent) / "short-stories")
 
 
 @pytest.fixture

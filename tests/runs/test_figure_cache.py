@@ -1,18 +1,25 @@
 """A figure from the cache is the one that would be computed, and nothing depends on having it."""
 
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from types import ModuleType
 
 import msgspec
 import numpy as np
 import pytest
 
+from recall_bench.core.errors import UsageError
 from recall_bench.metrics import estimate, survival, trend
 from recall_bench.metrics.bootstrap import group_trials
 from recall_bench.metrics.known_figures import KnownFigures
 from recall_bench.metrics.survival import FactLifetime, Survival, estimate_survival
 from recall_bench.metrics.trend import Trend, estimate_grouped_trend
+from recall_bench.reporting.gate import run_gate
+from recall_bench.reporting.gate.gate_rules import GateRules
+from recall_bench.running import run_verification
+from recall_bench.running.run_verification import StoryFinder
 from recall_bench.runs import figure_cache, sealed_file
 from recall_bench.runs.estimates import Heatmap, build_heatmaps
 from recall_bench.runs.figure_cache import forget_figures, write_figures
@@ -93,6 +100,16 @@ def rewrite(path: Path, **changes: object) -> None:
     sealed_file.write_sealed_file(path, figure_cache._MAGIC, msgspec.msgpack.encode(found))
 
 
+def write_nested(path: Path) -> None:
+    """Write a cache whose figures are a list in a list, and so on, which no reader goes through."""
+    depth = 200_000
+    figures = {"code": figure_cache._describe_code(), "figures": {}}
+    content = msgspec.msgpack.encode(figures)
+    assert content.endswith(b"\x80")
+    nested = content[:-1] + b"\x81\xa9estimates" + b"\x91" * depth + b"\x90"
+    sealed_file.write_sealed_file(path, figure_cache._MAGIC, nested)
+
+
 def test_figures_are_looked_up_and_the_same_to_the_byte(
     run: Path, refuse_resampling: Callable[[], None]
 ) -> None:
@@ -119,6 +136,73 @@ def test_what_must_not_be_believed_computes_them(
         compute(RunFolder.open(run))
 
 
+def test_figures_of_somebody_else_are_computed_again(
+    run: Path,
+    refuse_resampling: Callable[[], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    content = sealed_file.read_sealed_file(run / FIGURES, figure_cache._MAGIC)
+    assert content is not None
+    with monkeypatch.context() as theirs:
+        theirs.setenv("RECALL_BENCH_CACHE", str(tmp_path / "theirs"))
+        sealed_file.write_sealed_file(run / FIGURES, figure_cache._MAGIC, bytes(content))
+
+    refuse_resampling()
+
+    with pytest.raises(AssertionError, match="resampled"):
+        compute(open_run_folder(run))
+    sealed_file.write_sealed_file(run / FIGURES, figure_cache._MAGIC, bytes(content))
+    compute(open_run_folder(run))
+
+
+def test_the_key_of_a_user_is_readable_by_the_user_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
+    sealed_file.write_sealed_file(tmp_path / "file", b"magic", b"content")
+
+    [key] = (tmp_path / "cache").iterdir()
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    content = sealed_file.read_sealed_file(tmp_path / "file", b"magic")
+    assert content is not None
+    assert bytes(content) == b"content"
+    key.write_bytes(b"")
+    with pytest.raises(OSError, match="is no key"):
+        sealed_file.read_sealed_file(tmp_path / "file", b"magic")
+
+
+@pytest.mark.parametrize(
+    ("module", "check"),
+    [
+        (run_gate, lambda folder: run_gate.check_run(folder, None, GateRules())),
+        (
+            run_verification,
+            lambda folder: run_verification.verify_folder(folder, StoryFinder(folder.plan)),
+        ),
+    ],
+    ids=["gate", "verify"],
+)
+def test_a_check_forgets_figures_first(
+    run: Path,
+    module: ModuleType,
+    check: Callable[[RunFolder], object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def note() -> None:
+        raise InterruptedError
+
+    monkeypatch.setattr(module, "forget_figures", note)
+
+    with pytest.raises(InterruptedError):
+        check(RunFolder.open(run))
+
+
+def test_a_name_that_is_too_long_is_reported_as_without_a_cache() -> None:
+    with pytest.raises(UsageError):
+        open_run_folder(Path("a" * 300))
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -127,6 +211,7 @@ def test_what_must_not_be_believed_computes_them(
         pytest.param(lambda path: rewrite(path, code="other"), id="other code"),
         pytest.param(lambda path: rewrite(path, figures={"estimates": 1}), id="other types"),
         pytest.param(lambda path: rewrite(path, figures=[]), id="other structure"),
+        pytest.param(write_nested, id="nested"),
     ],
 )
 def test_a_cache_that_is_damaged_or_foreign_is_written_anew(
@@ -193,6 +278,24 @@ def test_only_a_limited_number_of_figures_is_kept(monkeypatch: pytest.MonkeyPatc
     known.offer(msgspec.msgpack.encode({b"e": 5.0, b"f": 6.0}))
     known.offer(msgspec.msgpack.encode({b"g": 7.0, b"h": 8.0}))
     assert known.select_known([b"e", b"f", b"g", b"h"]) == {b"g": 7.0, b"h": 8.0}
+    known.add({bytes([number]): 0.0 for number in range(4)})
+    assert known.select_known([b"\0", b"\3"]) == {}
+    for number in range(20):
+        known.offer(msgspec.msgpack.encode({b"%d" % number: 1.0}))
+        assert known.select_known([b"%d" % number])
+        assert len(known._used) <= 4
+
+
+def test_a_further_report_leaves_the_figures_that_the_cache_has() -> None:
+    known = KnownFigures[float](float)
+    known.add({b"of the run": 1.0})
+    before = known.encode()
+    known.add({b"of the report": 2.0})
+
+    assert msgspec.msgpack.decode(known.encode(before)) == {
+        b"of the run": 1.0,
+        b"of the report": 2.0,
+    }
 
 
 def test_a_cache_holds_what_one_run_used() -> None:

@@ -122,7 +122,7 @@ def rewrite(cache: Path, **changes: dict[str, object]) -> None:
     for part, fields in changes.items():
         content[part].update(fields)
     packed = msgspec.msgpack.encode(content)
-    cache.write_bytes(run_cache._MAGIC + sealed_file.digest_content(packed) + packed)
+    cache.write_bytes(run_cache._MAGIC + sealed_file._seal(packed) + packed)
 
 
 DAMAGE: dict[str, Callable[[Path], None]] = {

@@ -202,10 +202,10 @@ def test_the_address_of_the_explorer_is_its_token(server: Server) -> None:
 def test_other_machines_are_served_only_with_a_token(transport: str, tmp_path: Path) -> None:
     variable = f"RECALL_BENCH_{transport.upper()}_TOKEN"
     words = ["serve", "bm25", f"--{transport}", "0.0.0.0:0"]
-    code, told = run_and_read(words, tmp_path, {variable: ""})
+    code, errors = run_and_read(words, tmp_path, {variable: ""})
 
     assert code == 2
-    assert f"other machines could read and change its memories; set {variable}" in told
+    assert f"other machines could read and change its memories; set {variable}" in errors
 
 
 def test_calls_over_grpc_are_served_only_with_the_token(tmp_path: Path) -> None:
@@ -214,12 +214,12 @@ def test_calls_over_grpc_are_served_only_with_the_token(tmp_path: Path) -> None:
             ask_card(address, token, tmp_path) for token in ("", "wrong-token-1", "let-me-in-2048")
         ]
 
-    for code, told in cards[:2]:
+    for code, errors in cards[:2]:
         assert code == 4
-        assert "failed with UNAUTHENTICATED" in told
-        assert "set RECALL_BENCH_GRPC_TOKEN to a token it accepts" in told
-        assert "let-me-in-2048" not in told
-        assert "wrong-token-1" not in told
+        assert "failed with UNAUTHENTICATED" in errors
+        assert "set RECALL_BENCH_GRPC_TOKEN to a token it accepts" in errors
+        assert "let-me-in-2048" not in errors
+        assert "wrong-token-1" not in errors
     assert cards[2][0] == 0
 
 
@@ -291,9 +291,9 @@ def test_the_endpoint_of_a_run_answers_only_at_the_address_that_it_gave_its_syst
     data = write_persona(tmp_path / "data").parent
     (tmp_path / "asks.py").write_text(ADAPTER)
     words = ["run", "--adapter", "asks.py", "--endpoint", "--data", data, "--ranges", "3d"]
-    code, told = run_and_read([*words, "--no-heatmap-png", "--into", "run"], tmp_path, {})
+    code, errors = run_and_read([*words, "--no-heatmap-png", "--into", "run"], tmp_path, {})
 
-    assert code == 0, told
+    assert code == 0, errors
     journal = Path(tmp_path, "run", "journal.jsonl").read_text(encoding="utf-8")
     assert "[True, 200, 401, False, 401, False, 404, False]" in journal
     # What the system repeats of its address is not written.

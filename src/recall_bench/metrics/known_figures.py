@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 _MOST_KNOWN: Final = 1 << 16
 """How many figures of one kind are kept."""
 _KEY_BYTES = 16
+_NOTHING = msgspec.msgpack.encode({})
 
 _Figure = TypeVar("_Figure")
 
@@ -47,6 +48,8 @@ class KnownFigures(Generic[_Figure]):
         """Select the figures that are known."""
         if self._offered:
             self._decode_offered()
+        if len(self._used) > _MOST_KNOWN:
+            self._used = {}
         used, stored = self._used, self._stored
         found = dict[bytes, _Figure]()
         for key in keys:
@@ -61,20 +64,18 @@ class KnownFigures(Generic[_Figure]):
         if not figures:
             return
         self.is_changed = True
-        if len(self._used) + len(figures) > _MOST_KNOWN:
-            self._used = {}
-        self._used.update(figures)
+        self._used = _limit(self._used, figures)
 
     def offer(self, content: bytes) -> None:
         """Offer figures that were encoded before; they are decoded when one is looked for."""
         self._offered = (*self._offered, content)
 
-    def encode(self) -> bytes:
-        """Encode the figures that were used since the last time."""
+    def encode(self, before: bytes = _NOTHING) -> bytes:
+        """Encode the figures that were used since the last time, with those encoded before."""
         used, self._used = self._used, {}
         self._stored = _limit(self._stored, used)
         self.is_changed = False
-        return msgspec.msgpack.encode(used)
+        return msgspec.msgpack.encode(_limit(self._decode(before), used))
 
     def forget(self) -> None:
         """Forget all figures."""
@@ -84,12 +85,19 @@ class KnownFigures(Generic[_Figure]):
     def _decode_offered(self) -> None:
         offered, self._offered = self._offered, ()
         for content in offered:
-            # What is damaged is computed again.
-            with suppress(msgspec.DecodeError, ValueError):
-                kind = dict[bytes, self._kind]  # type: ignore[name-defined]
-                self._stored = _limit(self._stored, msgspec.msgpack.decode(content, type=kind))
+            self._stored = _limit(self._stored, self._decode(content))
+
+    def _decode(self, content: bytes) -> dict[bytes, _Figure]:
+        # What is damaged is computed again.
+        with suppress(msgspec.DecodeError, ValueError, RecursionError):
+            kind = dict[bytes, self._kind]  # type: ignore[name-defined]
+            found: dict[bytes, _Figure] = msgspec.msgpack.decode(content, type=kind)
+            return found
+        return {}
 
 
 def _limit(old: Mapping[bytes, _Figure], new: Mapping[bytes, _Figure]) -> dict[bytes, _Figure]:
-    """Join figures; those that are new alone if there are too many."""
-    return dict(new) if len(old) + len(new) > _MOST_KNOWN else {**old, **new}
+    """Join figures; those that are new alone, or none, if there are too many."""
+    if len(old) + len(new) <= _MOST_KNOWN:
+        return {**old, **new}
+    return dict(new) if len(new) <= _MOST_KNOWN else {}

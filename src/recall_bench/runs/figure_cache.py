@@ -3,7 +3,7 @@
 A figure is found by a digest of all that it depends on. A cache that is out of date therefore gives
 no wrong figure, only none. A cache of other code or another machine, or one that is not whole, is
 passed over and written anew, and a folder that cannot be written to has none. It may be deleted at
-any time. What must not be believed (`verify`, `gate`, bundles) does not read it.
+any time. `verify`, `gate` and bundles do not read it.
 """
 
 import platform
@@ -46,28 +46,38 @@ class _FigureCacheContent(msgspec.Struct, frozen=True):
 
 def load_figures(path: Path) -> None:
     """Make the figures of a run's cache known to this process; nothing where it has none."""
-    with suppress(OSError, msgspec.DecodeError, ValueError):
-        content = read_sealed_file(path / FIGURES, _MAGIC)
-        if content is None:
-            return
-        found = msgspec.msgpack.decode(content, type=_FigureCacheContent)
-        if found.code != _describe_code():
-            return
-        for name, known in _KINDS.items():
-            known.offer(bytes(found.figures.get(name, _NO_FIGURES)))
+    found = _read_figures(path)
+    for name, known in _KINDS.items():
+        known.offer(bytes(found.get(name, _NO_FIGURES)))
 
 
 def write_figures(folder: RunFolder) -> None:
     """Write the figures that this process used, if some were not known before.
 
-    Nothing is written for a small run, or where the folder cannot be written to.
+    Those that the cache has stay. Nothing is written for a small run, or where the folder cannot be
+    written to.
     """
     if not is_large(folder.read_bytes) or not any(each.is_changed for each in _KINDS.values()):
         return
-    figures = {name: msgspec.Raw(known.encode()) for name, known in _KINDS.items()}
+    before = _read_figures(folder.path)
+    figures = {
+        name: msgspec.Raw(known.encode(bytes(before.get(name, _NO_FIGURES))))
+        for name, known in _KINDS.items()
+    }
     content = msgspec.msgpack.encode(_FigureCacheContent(_describe_code(), figures))
     with suppress(OSError):
         write_sealed_file(folder.path / FIGURES, _MAGIC, content)
+
+
+def _read_figures(path: Path) -> Mapping[str, msgspec.Raw]:
+    """Read the encoded figures of a run's cache, by kind; none where it is not ours."""
+    with suppress(OSError, msgspec.DecodeError, ValueError, RecursionError):
+        content = read_sealed_file(path / FIGURES, _MAGIC)
+        if content is not None:
+            found = msgspec.msgpack.decode(content, type=_FigureCacheContent)
+            if found.code == _describe_code():
+                return found.figures
+    return {}
 
 
 def forget_figures() -> None:

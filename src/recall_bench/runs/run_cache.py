@@ -2,8 +2,8 @@
 
 It holds what the events of the trials come to, in columns. The journal remains the only source: a
 cache of another journal, of other code, or that is not whole is passed over and written anew, and a
-folder that cannot be written to has none. It may be deleted at any time. What must not be believed
-(`verify`, bundles, continuing a run) opens the journal itself, with `RunFolder.open`.
+folder that cannot be written to has none. It may be deleted at any time. `verify`, bundles and
+continuing a run open the journal itself, with `RunFolder.open`.
 """
 
 import os
@@ -53,7 +53,7 @@ class _CacheContent(msgspec.Struct):
 _COLUMNS: WeakKeyDictionary[RunFolder, tuple[int, msgspec.Raw]] = WeakKeyDictionary()
 """Of each folder that comes from a cache, how much of its journal the columns are of, and they."""
 
-_DAMAGE = (msgspec.DecodeError, ValueError, LookupError, OSError, BenchError)
+_DAMAGE = (msgspec.DecodeError, ValueError, LookupError, OSError, RecursionError, BenchError)
 """What a cache that is not whole, or of another journal, can raise."""
 
 
@@ -62,7 +62,7 @@ def open_run_folder(path: Path) -> RunFolder:
 
     Figures that were computed of it before are known then. Raises as `RunFolder.open`.
     """
-    if (path / FIGURES).exists():
+    if os.path.exists(path / FIGURES):  # noqa: PTH110 - a name that is too long is no error here
         # Lazy: a run without such figures may be read without numpy.
         from recall_bench.runs.figure_cache import load_figures
 
