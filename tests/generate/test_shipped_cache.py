@@ -178,3 +178,13 @@ def test_a_worker_killed_while_it_plays_leaves_nothing_broken(
     assert digest_folder(folder) == digest
     assert not list(find_cache_folder().rglob(".bakery.*.part"))
     assert len(plays.begun) == 1
+
+
+def test_a_cache_that_cannot_be_made_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "file" / "cache"))
+
+    with pytest.raises(UsageError, match="set RECALL_BENCH_CACHE"):
+        materialise("er-physician", None)

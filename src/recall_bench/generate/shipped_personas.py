@@ -93,7 +93,7 @@ def materialise(
         return folder
     from filelock import FileLock
 
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    _make_cache_folder(folder.parent)
     with FileLock(folder.with_suffix(".lock")):
         if not _is_corpus(folder, corpus):
             named = DrawnStory(persona=persona, arcs=story, edition=corpus.edition)
@@ -107,6 +107,16 @@ def materialise(
                 "as released, so its scores would not compare; reinstall the package"
             )
     return folder
+
+
+def _make_cache_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileNotFoundError, NotADirectoryError, FileExistsError, PermissionError) as error:
+        raise UsageError(
+            f"{folder}: cannot be made ({error.strerror}); set RECALL_BENCH_CACHE to a folder that "
+            "can be written to"
+        ) from None
 
 
 def materialise_drawn(
