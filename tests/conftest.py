@@ -57,6 +57,9 @@ retry.RETRY_PAUSES_S = (0.05, 0.1, 0.2)
 
 skip_flushes()
 
+# Clients read the file that this names, and others that of certifi.
+os.environ.setdefault("SSL_CERT_FILE", certifi.where())
+_AUTHORITIES = {certifi.where(), os.environ["SSL_CERT_FILE"]}
 _create_context = ssl.create_default_context
 
 
@@ -67,7 +70,7 @@ def _read_authorities(cafile: str) -> ssl.SSLContext:
 
 def _share_context(*args: Any, **options: Any) -> ssl.SSLContext:
     """Every HTTP client reads the certificates of all authorities: here they are read once."""
-    if not args and options == {"cafile": certifi.where()}:
+    if not args and set(options) == {"cafile"} and options["cafile"] in _AUTHORITIES:
         return _read_authorities(options["cafile"])
     return _create_context(*args, **options)
 
