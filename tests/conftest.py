@@ -34,6 +34,7 @@ from tests.commands import Invoke, Shown
 from tests.flushing import skip_flushes
 from tests.short_stories import share_short_stories
 from tests.sketched_pictures import RUN_MODULES, sketch_pictures, write_pictures
+from tests.thoroughness import choose_number
 from tests.warm_server import find_warm_server, find_warm_workers
 
 EPOCH = date(2024, 1, 1)
@@ -78,7 +79,12 @@ def _share_context(*args: Any, **options: Any) -> ssl.SSLContext:
 ssl.create_default_context = _share_context
 
 # A busy machine is no fault of a test: the first text in a fresh clone builds tables for seconds.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "busy",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=choose_number(50, 500),
+)
 settings.load_profile("busy")
 
 
