@@ -14,16 +14,19 @@ import pytest
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import CorpusMismatch, UsageError
 from recall_bench.core.fork_server import can_fork
+from recall_bench.core.plan import DrawnStory
 from recall_bench.generate import shipped_personas
 from recall_bench.generate.shipped_personas import (
     ShippedCorpus,
     digest_folder,
     load_catalogue,
     materialise,
+    materialise_drawn,
     write_catalogue,
 )
 from recall_bench.generate.world.build import build_folder
 from recall_bench.generate.world.sources import WorldOptions, read_sources
+from recall_bench.generate.world_seeds import WorldSeed
 from tests.generate.world.built_bakery import BAKERY
 
 if TYPE_CHECKING:
@@ -188,3 +191,6 @@ def test_a_cache_that_cannot_be_made_is_one_sentence(
 
     with pytest.raises(UsageError, match="set RECALL_BENCH_CACHE"):
         materialise("er-physician", None)
+    story = DrawnStory(persona="er-physician", arcs="arcs-1000d.yaml", edition=1)
+    with pytest.raises(UsageError, match="set RECALL_BENCH_CACHE"):
+        materialise_drawn(story, WorldSeed(3))

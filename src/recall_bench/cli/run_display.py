@@ -160,11 +160,14 @@ class RunWatch:
 
     def _print_tenths(self, states: TrialStates) -> None:
         """Print the progress of the whole, at most ten times."""
-        self._total_owed = self._total_owed or self._job.count_owed(states)
-        tenths = 10 * self._done // self._total_owed
+        tenths = 10 * self._done // self._count_owed(states)
         if tenths > self._tenths:
             self._tenths = tenths
             self._display.print_line(f"  {self._done:,} of {self._total_owed:,}")
+
+    def _count_owed(self, states: TrialStates) -> int:
+        self._total_owed = self._total_owed or self._job.count_owed(states)
+        return self._total_owed
 
     def _finish_checkpoint(self, trial: Trial, states: TrialStates) -> None:
         scenario_states = states.scenarios[trial.scenario]
@@ -178,7 +181,10 @@ class RunWatch:
                     total=len(scenario_states.checkpoint_plans),
                 )
             )
-        if monotonic() - self._refreshed > self._pause_s:
+        if self._done == self._count_owed(states):
+            # The result files follow, and they need the memory.
+            self._folder = None
+        elif monotonic() - self._refreshed > self._pause_s:
             started = monotonic()
             self._folder = write_progress_file(self._job, self._folder)
             self._refreshed = monotonic()

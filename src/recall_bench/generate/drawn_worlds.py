@@ -13,6 +13,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
+from recall_bench.core.cache_folder import make_cache_folder
+
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
@@ -34,7 +36,7 @@ def lock_world(world: Path) -> "BaseFileLock":
     from filelock import FileLock
 
     locks = world.parent / ".locks"
-    locks.mkdir(parents=True, exist_ok=True)
+    make_cache_folder(locks)
     return FileLock(locks / f"{world.name.removeprefix(_PREFIX)[:2]}.lock")
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
-from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.core.cache_folder import find_cache_folder, make_cache_folder
 from recall_bench.core.errors import CorpusMismatch, DataError, UsageError
 from recall_bench.core.file_digest import digest_file
 from recall_bench.core.plan import DrawnStory, Plan, ScenarioCard, WorldCard
@@ -93,7 +93,7 @@ def materialise(
         return folder
     from filelock import FileLock
 
-    _make_cache_folder(folder.parent)
+    make_cache_folder(folder.parent)
     with FileLock(folder.with_suffix(".lock")):
         if not _is_corpus(folder, corpus):
             named = DrawnStory(persona=persona, arcs=story, edition=corpus.edition)
@@ -109,16 +109,6 @@ def materialise(
     return folder
 
 
-def _make_cache_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (FileNotFoundError, NotADirectoryError, FileExistsError, PermissionError) as error:
-        raise UsageError(
-            f"{folder}: cannot be made ({error.strerror}); set RECALL_BENCH_CACHE to a folder that "
-            "can be written to"
-        ) from None
-
-
 def materialise_drawn(
     story: DrawnStory, seed: "WorldSeed", building: BuildProgress | None = None
 ) -> Path:
@@ -128,7 +118,7 @@ def materialise_drawn(
         return folder
     with lock_world(folder.parent):
         if not _is_intact(folder):
-            folder.parent.mkdir(parents=True, exist_ok=True)
+            make_cache_folder(folder.parent)
             build = building or show_nothing
             _build_story(story, folder, build, seed.value)
             _get_digest_file(folder).write_text(digest_folder(folder), encoding="ascii")
