@@ -1,6 +1,7 @@
 """Files mean what YAML 1.2 says they mean, and what cannot be read is said with its line."""
 
 import math
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,18 @@ import yaml
 
 from recall_bench.core import yaml12
 from recall_bench.core.errors import Malformed
+from recall_bench.core.plain_yaml import NotPlain, build_plain
 from recall_bench.core.yaml12 import Document, load_yaml, read_document
 from tests.conftest import shared_data
 from tests.loops import loop_over_rows
 
 
 def parsed(source: str) -> object:
-    return Document("file", source).content
+    """Read the values alone and with their lines, which are two ways to the same values."""
+    content = Document("file", source).content
+    with_lines = Document("file", source, keeps_lines=True).content
+    assert repr(content) == repr(with_lines)
+    return content
 
 
 TYPED = [
@@ -95,6 +101,41 @@ def test_other_readers_of_yaml_are_left_as_they_were() -> None:
 def test_an_empty_file_holds_nothing() -> None:
     assert parsed("") is None
     assert parsed("# only a comment\n") is None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "- a\n- b: 1\n  c:\n  - 2\n  - {d: 3, e: []}\n- {}\n",
+        "? a\n: 1\n? b\n",
+        "text\n",
+        "a: |\n  1\nb: >-\n  true\nc: 'null'\n",
+        "2: two\ntrue: yes\n~: nothing\n",
+        "a: ! 1\nb: !!str 2\n",
+        "[" * 64 + "]" * 64,
+    ],
+)
+def test_values_do_not_depend_on_whether_lines_are_kept(source: str) -> None:
+    assert parsed(source) is not None
+
+
+@pytest.mark.parametrize(
+    ("source", "is_plain"),
+    [
+        ("a: [1, {b: c}]\n", True),
+        ("a: &x 1\n", False),
+        ("a: !!str 1\n", False),
+        ("a: 1\na: 2\n", False),
+        ("[1]: 2\n", False),
+        ("a: 1\n---\nb: 2\n", False),
+        ("a: [1\n", False),
+        ("1" * 1001, False),
+        ("[" * 65 + "]" * 65, False),
+    ],
+)
+def test_what_is_not_plain_is_left_to_the_reader_of_nodes(source: str, is_plain: bool) -> None:
+    with nullcontext() if is_plain else pytest.raises(NotPlain):
+        assert build_plain(source) == Document("file", source, keeps_lines=True).content
 
 
 def test_an_alias_is_the_value_of_its_anchor() -> None:

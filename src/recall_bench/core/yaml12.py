@@ -5,8 +5,6 @@ parser is ten times faster than the available 1.2 parser, so it parses here, and
 1.2 decides what a plain scalar means.
 """
 
-import re
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -15,6 +13,7 @@ from recall_bench.core.errors import Malformed
 from recall_bench.core.foreign_file import read_regular_file
 from recall_bench.core.foreign_json import MAX_DEPTH
 from recall_bench.core.garbage_collector import pause_collector
+from recall_bench.core.yaml_scalars import FIRST, PATTERNS, SCALARS, TAG
 
 if TYPE_CHECKING:
     from yaml import MappingNode, Node, ScalarNode, YAMLError
@@ -22,52 +21,12 @@ if TYPE_CHECKING:
 Key = str | int
 """One step into a document: the key of a mapping or the index of a list."""
 
-_TAG = "tag:yaml.org,2002:"
-
-_FLOAT = (
-    r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
-)
-_PATTERNS = {
-    _TAG + "null": re.compile(r"(?:null|Null|NULL|~|)\Z"),
-    _TAG + "bool": re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"),
-    _TAG + "int": re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z"),
-    _TAG + "float": re.compile(rf"(?:{_FLOAT})\Z"),
-}
-"""The plain scalars that are not text. Integers are tried before floats."""
-
-_FIRST = {
-    _TAG + "null": ["n", "N", "~", ""],
-    _TAG + "bool": list("tTfF"),
-    _TAG + "int": list("-+0123456789"),
-    _TAG + "float": list("-+.0123456789"),
-}
-
-
 _DEEPEST = 500
 """Collections within collections that the C parser can compose without overflowing its stack."""
 
 
-_LONGEST_NUMBER = 1000
-"""Digits. Python prints no number of more than 4,300, and reads hexadecimal ones of any length."""
-
 _LARGEST = 2_000_000
 """Values of a file, those that aliases repeat included: a few lines can stand for billions."""
-
-
-def _parse_integer(word: str) -> int:
-    if len(word) > _LONGEST_NUMBER:
-        raise ValueError("too many digits")
-    return int(word, 0) if word[:2] in {"0o", "0x"} else int(word)
-
-
-_SCALARS: dict[str, Callable[[str], object]] = {
-    _TAG + "str": str,
-    _TAG + "null": lambda _: None,
-    _TAG + "bool": lambda word: word[0] in "tT",
-    _TAG + "int": _parse_integer,
-    _TAG + "float": lambda word: float(re.sub(r"\.(?=[iInN])", "", word)),
-}
 
 
 class Document:
@@ -77,11 +36,22 @@ class Document:
         self.name = name
         self._source = source
         self._children: dict[int, dict[object, tuple[int, Node]]] = {}
+        self._root: Node | None = None
         with pause_collector():
-            root = _compose(name, source)
-            self.content = _Builder(name).build(root)
-        # Most documents are asked for no line, and the nodes take far more memory than the content.
-        self._root = root if keeps_lines else None
+            self.content = self._read_nodes() if keeps_lines else self._read_values()
+
+    def _read_values(self) -> object:
+        """Read the content alone: most documents are asked for no line."""
+        from recall_bench.core.plain_yaml import NotPlain, build_plain
+
+        try:
+            return build_plain(self._source)
+        except NotPlain:
+            return _Builder(self.name).build(_compose(self.name, self._source))
+
+    def _read_nodes(self) -> object:
+        self._root = _compose(self.name, self._source)
+        return _Builder(self.name).build(self._root)
 
     def find_line(self, *keys: Key) -> int:
         """Find the line of the part at these keys, or of the last part on the way that exists."""
@@ -155,8 +125,8 @@ def _make_loader() -> type:
     bare = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
     members = {"depth": 0, "descend_resolver": _descend, "ascend_resolver": _ascend}
     loader: type[yaml.resolver.BaseResolver] = type("CoreLoader", (bare,), members)
-    for tag, pattern in _PATTERNS.items():
-        loader.add_implicit_resolver(tag, pattern, _FIRST[tag])
+    for tag, pattern in PATTERNS.items():
+        loader.add_implicit_resolver(tag, pattern, FIRST[tag])
     return loader
 
 
@@ -254,23 +224,23 @@ class _Builder:
 
     def _build_collection(self, node: "Node") -> object:
         is_mapping = isinstance(node, self._mapping_node)
-        if node.tag != _TAG + ("map" if is_mapping else "seq"):
+        if node.tag != TAG + ("map" if is_mapping else "seq"):
             raise self._make_tag_error(node)
         if isinstance(node, self._mapping_node):
             return self._build_mapping(node)
         return [self._build_value(part) for part in node.value]
 
     def _build_scalar(self, node: "ScalarNode") -> object:
-        make = _SCALARS.get(node.tag)
+        make = SCALARS.get(node.tag)
         if make is None:
             raise self._make_tag_error(node)
-        pattern = _PATTERNS.get(node.tag)
+        pattern = PATTERNS.get(node.tag)
         try:
             if pattern is None or pattern.match(node.value):
                 return make(node.value)
         except ValueError:
             pass  # more digits than an int may have; said below like any other bad number
-        kind = node.tag.removeprefix(_TAG)
+        kind = node.tag.removeprefix(TAG)
         raise self._make_error(node, f"{node.value[:40]!r} cannot be read as {kind}; correct it")
 
     def _build_mapping(self, node: "MappingNode") -> dict[object, object]:
@@ -288,7 +258,7 @@ class _Builder:
         return value
 
     def _make_tag_error(self, node: "Node") -> Malformed:
-        tag = node.tag.replace(_TAG, "!!")
+        tag = node.tag.replace(TAG, "!!")
         return self._make_error(node, f"the tag {tag} is not supported here; remove it")
 
     def _make_error(self, node: "Node", problem: str) -> Malformed:
@@ -303,6 +273,6 @@ def _index_children(node: "Node") -> "dict[object, tuple[int, Node]]":
         found |= {place: (part.start_mark.line + 1, part) for place, part in enumerate(node.value)}
     if isinstance(node, MappingNode):
         for key_node, value_node in node.value:
-            key = _SCALARS[key_node.tag](key_node.value)
+            key = SCALARS[key_node.tag](key_node.value)
             found.setdefault(key, (key_node.start_mark.line + 1, value_node))
     return found
