@@ -24,7 +24,7 @@ from pathlib import Path
 import recall_bench
 from recall_bench.core.verdict import Exhibit
 from recall_bench.generate.worlds import list_shipped_personas
-from recall_bench.runs.sealed_file import CACHE, FIGURES
+from recall_bench.runs.sealed_file import CACHE, FIGURES, PAGE
 
 LIMIT_S, LIST_LIMIT_S = 8.0, 0.25
 
@@ -89,8 +89,8 @@ def main() -> None:
         print(f"journal decoded once: {events:,} events, {baseline:.1f} s (baseline)")
         report = Path(scratch) / "report"
         for source, unwanted in (
-            ("journal, after the run", (CACHE,)),
-            ("journal alone", (CACHE, FIGURES)),
+            ("journal, after the run", (CACHE, PAGE)),
+            ("journal alone", (CACHE, FIGURES, PAGE)),
             ("caches", ()),
         ):
             for name in unwanted:
@@ -98,7 +98,7 @@ def main() -> None:
             took = measure("report", str(run), "--into", str(report))
             share = f"{took / baseline:.1f} times the baseline; target {LIMIT_S} s"
             print(f"report from the {source}: {took:.1f} s, {share}")
-        for path in (*report.iterdir(), run / CACHE, run / FIGURES):
+        for path in (*report.iterdir(), run / CACHE, run / FIGURES, run / PAGE):
             print(f"  {path.name}: {path.stat().st_size / 1e6:.1f} MB")
         listing = min(measure("list") for _ in range(5))
         print(f"list: {listing:.2f} s; target {LIST_LIMIT_S} s")

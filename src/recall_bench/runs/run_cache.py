@@ -35,7 +35,7 @@ _TAIL = 4096
 """How much of the end of a journal identifies it: its last link covers all lines."""
 
 
-class _JournalState(msgspec.Struct, frozen=True):
+class JournalState(msgspec.Struct, frozen=True):
     """What a cache is of."""
 
     code: str
@@ -45,7 +45,7 @@ class _JournalState(msgspec.Struct, frozen=True):
 
 
 class _CacheContent(msgspec.Struct):
-    state: _JournalState
+    state: JournalState
     folder: msgspec.Raw
     trials: msgspec.Raw
 
@@ -107,7 +107,7 @@ def write_cache(folder: RunFolder, columns: TrialColumns) -> None:
     with suppress(OSError):
         content = msgspec.msgpack.encode(
             _CacheContent(
-                state=_describe_journal(folder.path),
+                state=describe_journal(folder.path),
                 folder=msgspec.Raw(msgspec.msgpack.encode(snapshot)),
                 trials=msgspec.Raw(msgspec.msgpack.encode(columns)),
             )
@@ -120,11 +120,12 @@ def _read_cache(path: Path) -> _CacheContent | None:
     if content is None:
         return None
     found = msgspec.msgpack.decode(content, type=_CacheContent)
-    return found if found.state == _describe_journal(path) else None
+    return found if found.state == describe_journal(path) else None
 
 
-def _describe_journal(path: Path) -> _JournalState:
+def describe_journal(path: Path) -> JournalState:
+    """Describe the journal of a run as it is; OSError if there is none."""
     with (path / JOURNAL).open("rb") as file:
         found = os.fstat(file.fileno())
         file.seek(max(0, found.st_size - _TAIL))
-        return _JournalState(digest_code(), found.st_size, found.st_mtime_ns, file.read())
+        return JournalState(digest_code(), found.st_size, found.st_mtime_ns, file.read())

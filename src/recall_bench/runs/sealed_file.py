@@ -16,7 +16,7 @@ from recall_bench.core.atomic_file import write_shared_file
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.foreign_file import read_regular_file
 
-CACHE, FIGURES = ".journal.cache", ".figures.cache"
+CACHE, FIGURES, PAGE = ".journal.cache", ".figures.cache", ".page.cache"
 
 MIN_BYTES = 4 << 20
 """A smaller journal is read in no noticeable time."""
@@ -67,11 +67,14 @@ def _load_key() -> bytes:
 
 
 @cache
-def digest_code() -> str:
-    """Digest the code that reads journals and computes figures: other code may find others."""
+def digest_code(*more: str) -> str:
+    """Digest the code that reads journals and computes figures: other code may find others.
+
+    `more` are folders of the package whose code counts as well.
+    """
     total = blake2b(sys.byteorder.encode(), digest_size=DIGEST_BYTES)
     package = Path(__file__).parents[1]
-    for name in ("core", "metrics", "runs"):
+    for name in ("core", "metrics", "runs", *more):
         for file in sorted((package / name).glob("*.py")):
             total.update(file.name.encode() + file.read_bytes())
     return total.hexdigest()

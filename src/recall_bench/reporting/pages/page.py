@@ -1,7 +1,6 @@
 """A report as one HTML file that opens from disk and loads nothing."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from recall_bench.core.atomic_file import AtomicFile
@@ -19,6 +18,7 @@ from recall_bench.reporting.pages.page_body import (
     strip_title,
 )
 from recall_bench.reporting.pages.page_data import collect_questions, encode_heatmap
+from recall_bench.reporting.pages.text_cache import render_texts
 from recall_bench.reporting.pages.trial_blocks import TrialBlocks
 from recall_bench.reporting.run_report import RunReport
 from recall_bench.runs.run_folder import RunFolder
@@ -43,10 +43,7 @@ def write_page(
     charts = build_charts(report)
     charting = load_vega_script()
     blocks = TrialBlocks(folder, table, collect_questions(table, report.categories), stories)
-    with ThreadPoolExecutor() as packers:
-        # Blocks are compressed in threads while the next are collected.
-        rest = [*packers.map(PageBlock.render, blocks.write_texts())]
-    rest.append(PageBlock("charting", charting.encode()).render())
+    rest = render_texts(blocks), PageBlock("charting", charting.encode()).render()
     first = blocks.build_index("page", _describe_page(report, charts), leaves)
     pieces = render_document(
         f"{report.header.system} · Recall Bench",

@@ -25,6 +25,21 @@ from recall_bench.runs.trials import TrialTable
 PLACES_BLOCK = "places"
 
 
+class TextPlaces(msgspec.Struct):
+    """Which block each text is in, and where."""
+
+    answers: list[int] = []
+    """The answer of each trial."""
+    answer_blocks: list[int] = []
+    """The first answer of each block."""
+    answer_count: int = 0
+    text_blocks: list[list[int]] = []
+    """For each persona, the first text of each block."""
+    detail_blocks: int = 0
+    block_of: list[int] = []
+    """The block of the details of each question."""
+
+
 @dataclass(slots=True)
 class TrialBlocks:
     """The questions and trials of a run as blocks of data, persona by persona."""
@@ -33,20 +48,15 @@ class TrialBlocks:
     table: TrialTable
     questions: PageQuestions
     stories: Mapping[str, Mapping[int, str]]
-    answers: list[int] = field(default_factory=list)
-    answer_blocks: list[int] = field(default_factory=list)
-    """The first answer of each block."""
-    answer_count: int = 0
-    text_blocks: list[list[int]] = field(default_factory=list)
-    """For each persona, the first text of each block."""
-    detail_blocks: int = 0
-    block_of: list[int] = field(default_factory=list)
-    """The block of the details of each question."""
+    places: TextPlaces = field(default_factory=TextPlaces)
+    """Empty until the texts are written."""
 
     def write_texts(self) -> Iterator[PageBlock]:
         """All texts; their positions are known after the last block."""
-        self.answers = [NO_PLACE] * len(self.table.rows)
-        self.block_of = [NO_PLACE] * len(self.questions.items)
+        self.places = TextPlaces(
+            answers=[NO_PLACE] * len(self.table.rows),
+            block_of=[NO_PLACE] * len(self.questions.items),
+        )
         rows = {row.trial: number for number, row in enumerate(self.table.rows)}
         for place, persona in enumerate(self.questions.personas):
             yield from self._write_persona(place, persona, rows)
@@ -91,12 +101,12 @@ class TrialBlocks:
         """What belongs to the index, the questions and the trials."""
         return {
             "page": {
-                "answers": self.answer_count,
-                "answerBlocks": self.answer_blocks,
-                "textBlocks": self.text_blocks,
+                "answers": self.places.answer_count,
+                "answerBlocks": self.places.answer_blocks,
+                "textBlocks": self.places.text_blocks,
             },
-            "questions": {"block": self.block_of},
-            "trials": {"answer": self.answers},
+            "questions": {"block": self.places.block_of},
+            "trials": {"answer": self.places.answers},
         }
 
     def _describe_trials(self) -> dict[str, object]:
@@ -123,20 +133,20 @@ class TrialBlocks:
         story = self.stories.get(persona, {})
         found = collect_details(self.folder, persona, story, places=places, rows=rows)
         for number, answer in found.answer_of.items():
-            self.answers[number] = self.answer_count + answer
+            self.places.answers[number] = self.places.answer_count + answer
         yield from self._write_answers(found.answers)
         yield from self._write_texts(place, found.texts)
         yield from self._write_details(found)
 
     def _write_answers(self, answers: list[str]) -> Iterator[PageBlock]:
         for part in split_chunks([len(answer) for answer in answers]):
-            yield encode_block(f"answers-{len(self.answer_blocks)}", answers[part])
-            self.answer_blocks.append(self.answer_count + part.start)
-        self.answer_count += len(answers)
+            yield encode_block(f"answers-{len(self.places.answer_blocks)}", answers[part])
+            self.places.answer_blocks.append(self.places.answer_count + part.start)
+        self.places.answer_count += len(answers)
 
     def _write_texts(self, place: int, texts: list[SourceText]) -> Iterator[PageBlock]:
         starts: list[int] = []
-        self.text_blocks.append(starts)
+        self.places.text_blocks.append(starts)
         for part in split_chunks([len(each.text) for each in texts]):
             columns = {
                 "text": [each.text for each in texts[part]],
@@ -154,7 +164,7 @@ class TrialBlocks:
         places = list(entries)
         for part in split_chunks([len(entry) for entry in entries.values()]):
             for place in places[part]:
-                self.block_of[place] = self.detail_blocks
+                self.places.block_of[place] = self.places.detail_blocks
             entry = b"{%s}" % b",".join(entries[place] for place in places[part])
-            yield PageBlock(f"details-{self.detail_blocks}", entry)
-            self.detail_blocks += 1
+            yield PageBlock(f"details-{self.places.detail_blocks}", entry)
+            self.places.detail_blocks += 1
