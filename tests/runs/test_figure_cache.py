@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.verdict import Verdict
 from recall_bench.metrics import estimate, survival, trend
 from recall_bench.metrics.bootstrap import group_trials
 from recall_bench.metrics.known_figures import KnownFigures
@@ -21,12 +22,12 @@ from recall_bench.reporting.gate.gate_rules import GateRules
 from recall_bench.running import run_verification
 from recall_bench.running.run_verification import StoryFinder
 from recall_bench.runs import figure_cache, sealed_file
-from recall_bench.runs.estimates import Heatmap, build_heatmaps
+from recall_bench.runs.estimates import Heatmap, RunEstimates, build_heatmaps
 from recall_bench.runs.figure_cache import forget_figures, write_figures
 from recall_bench.runs.run_cache import open_run_folder
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.sealed_file import FIGURES
-from tests.written_runs import PERFECT, POOR, ada_story, trial
+from tests.written_runs import INVENTED, PERFECT, POOR, ada_story, trial
 
 Figures = tuple[tuple[Heatmap, ...], Survival | None, Trend | None]
 
@@ -229,6 +230,39 @@ def test_a_cache_that_is_damaged_or_foreign_is_written_anew(
     assert (run / FIGURES).read_bytes() == whole
 
 
+def test_the_means_of_a_heatmap_are_looked_up_together(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = build_heatmaps(RunFolder.open(run))
+    forget_figures()
+
+    def fail(*_: object) -> None:
+        raise AssertionError("a figure was looked up by itself")
+
+    monkeypatch.setattr(RunEstimates, "_tally_column", fail)
+
+    assert build_heatmaps(open_run_folder(run)) == expected
+
+
+@pytest.mark.parametrize("marks", [{"cat": POOR}, {"dog": PERFECT}, {"cat": INVENTED}])
+def test_the_heatmap_of_another_run_is_not_taken_for_its_own(
+    run: Path, tmp_path: Path, marks: dict[str, Verdict]
+) -> None:
+    story = ada_story(tmp_path / "other")
+    for name, verdict in ({"cat": PERFECT, "dog": POOR} | marks).items():
+        story.both(trial(name), verdict)
+        story.both(trial(name, "4d"), verdict)
+    other = story.open()
+    forget_figures()
+    expected = build_heatmaps(RunFolder.open(other.path))
+    forget_figures()
+
+    own = build_heatmaps(open_run_folder(run))
+
+    assert build_heatmaps(other) == expected
+    assert own != expected
+
+
 def test_nothing_is_written_where_every_figure_was_known(run: Path) -> None:
     folder = open_run_folder(run)
     compute(folder)
@@ -284,6 +318,15 @@ def test_only_a_limited_number_of_figures_is_kept(monkeypatch: pytest.MonkeyPatc
         known.offer(msgspec.msgpack.encode({b"%d" % number: 1.0}))
         assert known.select_known([b"%d" % number])
         assert len(known._used) <= 4
+
+
+def test_a_kind_may_be_limited_to_fewer() -> None:
+    known = KnownFigures[float](float, 2)
+
+    known.add({b"a": 1.0, b"b": 2.0})
+    known.add({b"c": 3.0})
+
+    assert known.select_known([b"a", b"b", b"c"]) == {b"c": 3.0}
 
 
 def test_a_further_report_leaves_the_figures_that_the_cache_has() -> None:

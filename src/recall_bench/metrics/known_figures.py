@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _MOST_KNOWN: Final = 1 << 16
-"""How many figures of one kind are kept."""
+"""How many figures of one kind are kept, unless the kind says otherwise."""
 _KEY_BYTES = 16
 _NOTHING = msgspec.msgpack.encode({})
 
@@ -35,9 +35,10 @@ class KnownFigures(Generic[_Figure]):
     Several threads may use it: its tables are replaced, and never emptied.
     """
 
-    def __init__(self, kind: object) -> None:
-        """`kind` is the type of a figure, as msgspec takes it."""
+    def __init__(self, kind: object, most: int | None = None) -> None:
+        """`kind` is the type of a figure, as msgspec takes it, `most` how many are kept."""
         self._kind = kind
+        self._most = _MOST_KNOWN if most is None else most
         self._used: dict[bytes, _Figure] = {}
         self._stored: dict[bytes, _Figure] = {}
         self._offered: tuple[bytes, ...] = ()
@@ -48,7 +49,7 @@ class KnownFigures(Generic[_Figure]):
         """Select the figures that are known."""
         if self._offered:
             self._decode_offered()
-        if len(self._used) > _MOST_KNOWN:
+        if len(self._used) > self._most:
             self._used = {}
         used, stored = self._used, self._stored
         found = dict[bytes, _Figure]()
@@ -64,7 +65,7 @@ class KnownFigures(Generic[_Figure]):
         if not figures:
             return
         self.is_changed = True
-        self._used = _limit(self._used, figures)
+        self._used = self._limit(self._used, figures)
 
     def offer(self, content: bytes) -> None:
         """Offer figures that were encoded before; they are decoded when one is looked for."""
@@ -73,9 +74,9 @@ class KnownFigures(Generic[_Figure]):
     def encode(self, before: bytes = _NOTHING) -> bytes:
         """Encode the figures that were used since the last time, with those encoded before."""
         used, self._used = self._used, {}
-        self._stored = _limit(self._stored, used)
+        self._stored = self._limit(self._stored, used)
         self.is_changed = False
-        return msgspec.msgpack.encode(_limit(self._decode(before), used))
+        return msgspec.msgpack.encode(self._limit(self._decode(before), used))
 
     def forget(self) -> None:
         """Forget all figures."""
@@ -85,7 +86,7 @@ class KnownFigures(Generic[_Figure]):
     def _decode_offered(self) -> None:
         offered, self._offered = self._offered, ()
         for content in offered:
-            self._stored = _limit(self._stored, self._decode(content))
+            self._stored = self._limit(self._stored, self._decode(content))
 
     def _decode(self, content: bytes) -> dict[bytes, _Figure]:
         # What is damaged is computed again.
@@ -95,9 +96,10 @@ class KnownFigures(Generic[_Figure]):
             return found
         return {}
 
-
-def _limit(old: Mapping[bytes, _Figure], new: Mapping[bytes, _Figure]) -> dict[bytes, _Figure]:
-    """Join figures; those that are new alone, or none, if there are too many."""
-    if len(old) + len(new) <= _MOST_KNOWN:
-        return {**old, **new}
-    return dict(new) if len(new) <= _MOST_KNOWN else {}
+    def _limit(
+        self, old: Mapping[bytes, _Figure], new: Mapping[bytes, _Figure]
+    ) -> dict[bytes, _Figure]:
+        """Join figures; those that are new alone, or none, if there are too many."""
+        if len(old) + len(new) <= self._most:
+            return {**old, **new}
+        return dict(new) if len(new) <= self._most else {}

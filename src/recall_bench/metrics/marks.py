@@ -4,10 +4,12 @@ The system's failures count against the system, ours against the run: a trial th
 not answer has no points, a trial without a verdict is missing.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Self, TypeVar
+
+import msgspec
 
 from recall_bench.core.trial_states import ReviewChange, TrialState, TrialStatus
 from recall_bench.core.verdict import FULL_MARKS
@@ -21,8 +23,7 @@ def add_counts(one: Counts, other: Counts) -> Counts:
     return type(one)(**{name: getattr(one, name) + getattr(other, name) for name in names})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialTally:
+class TrialTally(msgspec.Struct, frozen=True):
     """The owed trials of a group: a checkpoint, a category, a run."""
 
     owed: int = 0
@@ -47,7 +48,7 @@ class TrialTally:
 
     def __add__(self, other: Self) -> "TrialTally":
         """Add two groups; means are weighted by their counts."""
-        return add_counts(self, other)
+        return sum_tallies((self, other))
 
     @property
     def counted(self) -> int:
@@ -92,24 +93,23 @@ class TrialTally:
 
 def sum_tallies(tallies: Iterable[TrialTally]) -> TrialTally:
     """Add all groups."""
-    columns = zip(*(_TALLY_FIELDS(each) for each in tallies), strict=True)
-    return TrialTally(**dict(zip(TrialTally.__slots__, map(sum, columns), strict=False)))
+    return TrialTally(*map(sum, zip(*map(_TALLY_FIELDS, tallies), strict=True)))
 
 
-_TALLY_FIELDS = attrgetter(*TrialTally.__slots__)
+_TALLY_FIELDS = attrgetter(*TrialTally.__struct_fields__)
 
 
-def tally_states(counts_by_status: Mapping[TrialStatus, int]) -> TrialTally:
-    """Tally trials, given as counts by status. Leaks are not part of a status: see `add_leaks`."""
-    states = dict.fromkeys(TrialState, 0)
+def tally_states(counts: Iterable[tuple[TrialStatus, int]]) -> TrialTally:
+    """Tally trials, given as counts of each status. Leaks are no part of one: see `add_leaks`."""
+    states = [0] * len(TrialState)
     points = ungrounded = 0
-    for status, count in counts_by_status.items():
+    for status, count in counts:
         states[status.state] += count
         if status.state is TrialState.JUDGED:
             points += status.composite * count
             ungrounded += count if status.grounded == 0 else 0
     return TrialTally(
-        owed=sum(states.values()),
+        owed=sum(states),
         judged=states[TrialState.JUDGED],
         not_answered=states[TrialState.NOT_ANSWERED],
         not_judged=states[TrialState.NOT_JUDGED],
@@ -125,7 +125,7 @@ def add_leaks(tally: TrialTally, guarded: int, leaked: Iterable[TrialStatus]) ->
     """Add the answers in which a leak could be noticed, and the statuses of those that leak."""
     found = list(leaked)
     ungrounded = sum(status.state is TrialState.JUDGED and status.grounded == 0 for status in found)
-    return replace(
+    return msgspec.structs.replace(
         tally,
         invented=tally.invented - ungrounded,
         guarded=tally.guarded + guarded,

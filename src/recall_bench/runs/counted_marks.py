@@ -81,6 +81,11 @@ class CountedTrials:
             None if self.score is None else self.score[chosen],
         )
 
+    def list_arrays(self) -> tuple[NDArray[np.generic], ...]:
+        """List all that the trials are, without their scores where they have none."""
+        scores = () if self.score is None else (self.score,)
+        return self.question, self.status, self.leak, *scores
+
     def tally_points(self, resamples: int) -> MarkTally:
         """Tally the points, of six."""
         if self.score is None:

@@ -18,6 +18,7 @@ from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.schedule import is_in_plan
 from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED
 from recall_bench.metrics.estimate import Estimate, MarkTally, estimate_tallies
+from recall_bench.metrics.known_figures import KnownFigures, digest_inputs
 from recall_bench.runs.counted_marks import CountedMarks, CountedTrials
 from recall_bench.runs.leak_counts import read_boundary
 from recall_bench.runs.result_rows import encode_row
@@ -32,6 +33,12 @@ CELL_RESAMPLES: Final = 2_000
 The sampling error moves an end of the interval by about a thirtieth of its half-width, less than
 the tenth of a point that a cell shows. The headline has five times as many.
 """
+
+_MOST_GRIDS = 1 << 8
+"""A grid holds thousands of figures."""
+_Grid = tuple[Estimate | None, ...]
+KNOWN_GRIDS: Final = KnownFigures[_Grid](_Grid, _MOST_GRIDS)
+"""All means of a heatmap by its trials: to look up each takes as long as a tenth of a report."""
 
 _Categories = Mapping[str, Sequence[str]]
 """The category of each question of each persona."""
@@ -242,6 +249,8 @@ class RunEstimates:
         return self._category_ranges[persona]
 
     def _estimate_category_ranges(self, persona: str | None) -> dict[str, ScoreRange]:
+        if all(self._scenarios[name].bounds is None for name in self._list_personas(persona)):
+            return {}
         groups = _group_trials(self._iterate_all(persona), self._named)
         ranges = {
             name: estimate_score_range(groups[name], self._scenarios, resamples=CELL_RESAMPLES)
@@ -268,12 +277,8 @@ class RunEstimates:
         eligible = [self._count_eligible(names, place) for place in columns]
         supported = [counts.total() for counts in eligible]
         ranges = self.estimate_category_ranges(persona)
-        tallies = (
-            tally
-            for place in columns
-            for tally in self._tally_column(self._marks.read(names, place))
-        )
-        means, width = self._estimate(tallies), len(self._categories)
+        means = self._estimate_grid([self._marks.read(names, place) for place in columns])
+        width = len(self._categories)
         height = width + len(_Headline._fields)
         rows = (means[number::height] for number in range(width))
         heads = [
@@ -302,6 +307,22 @@ class RunEstimates:
                 mean=self.estimate_overall(persona), bounds=self.estimate_range(persona)
             ),
         )
+
+    def _estimate_grid(self, columns: Sequence[CountedTrials]) -> _Grid:
+        """Estimate all means of each column, one column after another."""
+        key = digest_inputs(
+            (SEED, CELL_RESAMPLES, len(self._categories)),
+            self._marks.numbers.template,
+            self._marks.numbers.persona,
+            self._kinds,
+            *(array for trials in columns for array in trials.list_arrays()),
+        )
+        found = KNOWN_GRIDS.select_known([key])
+        if not found:
+            tallies = (tally for trials in columns for tally in self._tally_column(trials))
+            found = {key: tuple(self._estimate(tallies))}
+            KNOWN_GRIDS.add(found)
+        return found[key]
 
     def _tally_column(self, trials: CountedTrials) -> Iterator[MarkTally]:
         """Tally the points of each category, and all figures of all of them."""

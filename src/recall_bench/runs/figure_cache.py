@@ -20,6 +20,7 @@ from recall_bench.metrics.estimate import KNOWN_ESTIMATES, KNOWN_INTERVALS
 from recall_bench.metrics.known_figures import KnownFigures
 from recall_bench.metrics.survival import KNOWN_SURVIVALS
 from recall_bench.metrics.trend import KNOWN_TRENDS
+from recall_bench.runs.estimates import KNOWN_GRIDS
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.sealed_file import (
     FIGURES,
@@ -34,6 +35,7 @@ _NO_FIGURES = msgspec.Raw(msgspec.msgpack.encode({}))
 _KINDS: Final[Mapping[str, KnownFigures[Any]]] = {
     "intervals": KNOWN_INTERVALS,
     "estimates": KNOWN_ESTIMATES,
+    "grids": KNOWN_GRIDS,
     "survivals": KNOWN_SURVIVALS,
     "trends": KNOWN_TRENDS,
 }

@@ -4,17 +4,25 @@ Everything is counted from the trial states; only answers to boundary questions 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 from weakref import WeakKeyDictionary
+
+from msgspec import structs
 
 from recall_bench.core.event import FeedFailed
 from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, DIFFICULTIES, Item
 from recall_bench.core.schedule import is_in_plan
-from recall_bench.core.trial_states import CheckpointTimes, ScenarioStates, TrialState, TrialStatus
+from recall_bench.core.trial_states import (
+    CheckpointTimes,
+    ScenarioStates,
+    TrialState,
+    TrialStatus,
+    unpack_status,
+)
 from recall_bench.core.usage import JudgingCosts
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.marks import (
@@ -37,6 +45,26 @@ STUB = "stub"
 
 _CellKey = tuple[str, str | None, str | None]
 """Category, difficulty and expected disclosure."""
+
+
+class _ItemCells(NamedTuple):
+    """The cell of each question as a number: there are few, and trials are counted by them."""
+
+    keys: tuple[_CellKey, ...]
+    numbers: tuple[int, ...]
+    """By the index of the question."""
+
+    @classmethod
+    def build(cls, items: Iterable[Item]) -> "_ItemCells":
+        """Number the cells in the order in which questions have them."""
+        places: dict[_CellKey, int] = {}
+        numbers = [places.setdefault(_get_cell(item), len(places)) for item in items]
+        return cls(tuple(places), tuple(numbers))
+
+    def count_items(self, items: Iterable[int]) -> dict[_CellKey, int]:
+        """Count the questions of each cell, given their indices."""
+        counts = Counter([self.numbers[item] for item in items])
+        return {self.keys[number]: count for number, count in counts.items()}
 
 
 class RunStatus(StrEnum):
@@ -227,14 +255,14 @@ def summarise_checkpoint(
     states: ScenarioStates, row: int, *, is_settled: bool = True
 ) -> CheckpointSummary:
     """Summarise one checkpoint of one scenario; leaks are not counted, as no answer is read."""
-    cells = [_get_cell(item) for item in states.items]
+    cells = _ItemCells.build(states.items)
     return _count_checkpoint(states, row, cells, None, is_settled=is_settled)
 
 
 def _count_checkpoint(
     states: ScenarioStates,
     row: int,
-    cells: Sequence[_CellKey],
+    cells: _ItemCells,
     boundary: BoundaryReading | None,
     *,
     is_settled: bool,
@@ -243,12 +271,12 @@ def _count_checkpoint(
     tallies = _tally_cells(states, row, cells)
     if boundary is not None:
         _add_leaks(tallies, states, row, cells, boundary)
-    eligible = Counter([cells[item] for item in point.eligible])
+    eligible = cells.count_items(point.eligible)
     categories = _merge_by_place(tallies, eligible, 0)
     # The files of an imported run lack the questions that were not asked, and may count them.
     for name, count in states.eligible.get(point.checkpoint.label, {}).items():
-        categories[name] = replace(categories.get(name, TrialTally()), eligible=count)
-    overall = replace(
+        categories[name] = structs.replace(categories.get(name, TrialTally()), eligible=count)
+    overall = structs.replace(
         sum_tallies(tallies.values()), eligible=sum(each.eligible for each in categories.values())
     )
     return CheckpointSummary(
@@ -267,42 +295,40 @@ def _count_checkpoint(
     )
 
 
-def _tally_cells(
-    states: ScenarioStates, row: int, cells: Sequence[_CellKey]
-) -> dict[_CellKey, TrialTally]:
+def _tally_cells(states: ScenarioStates, row: int, cells: _ItemCells) -> dict[_CellKey, TrialTally]:
     """Tally the trials of each cell; equal states are unpacked once."""
-    grid, asked = states.grid, states.checkpoint_plans[row].asked
-    counts: Counter[tuple[_CellKey, int]] = Counter()
-    alike: dict[int, TrialStatus] = {}
+    grid, asked, numbers = states.grid, states.checkpoint_plans[row].asked, cells.numbers
+    counts: Counter[int] = Counter()
     for repeat in range(states.repeats):
         start = states.compute_slot(row, repeat, 0)
-        counts.update([(cells[item], grid[start + item]) for item in asked])
-        for byte, item in {grid[start + item]: item for item in asked}.items():
-            alike[byte] = states.get_status(row, repeat, item)
-    groups: dict[_CellKey, dict[TrialStatus, int]] = {}
-    for (cell, byte), count in counts.items():
-        groups.setdefault(cell, {})[alike[byte]] = count
-    return {cell: tally_states(group) for cell, group in groups.items()}
+        # A state is a byte.
+        counts.update([numbers[item] << 8 | grid[start + item] for item in asked])
+    groups: dict[int, list[tuple[TrialStatus, int]]] = {}
+    for key, count in counts.items():
+        groups.setdefault(key >> 8, []).append((unpack_status(key & 255), count))
+    return {cells.keys[number]: tally_states(group) for number, group in groups.items()}
 
 
 def _add_leaks(
     tallies: dict[_CellKey, TrialTally],
     states: ScenarioStates,
     row: int,
-    cells: Sequence[_CellKey],
+    cells: _ItemCells,
     boundary: BoundaryReading,
 ) -> None:
     """Add the leaks of one checkpoint to the tallies of its cells."""
-    guarded: Counter[_CellKey] = Counter()
-    leaked: dict[_CellKey, list[TrialStatus]] = {}
+    guarded: Counter[int] = Counter()
+    leaked: dict[int, list[TrialStatus]] = {}
     for repeat, item in states.list_owed_trials(row):
         slot = states.compute_slot(row, repeat, item)
         if slot in boundary.guarded:
-            guarded[cells[item]] += 1
+            guarded[cells.numbers[item]] += 1
         if slot in boundary.leaked:
-            leaked.setdefault(cells[item], []).append(states.get_status(row, repeat, item))
-    for cell, count in guarded.items():
-        tallies[cell] = add_leaks(tallies[cell], count, leaked.get(cell, ()))
+            status = states.get_status(row, repeat, item)
+            leaked.setdefault(cells.numbers[item], []).append(status)
+    for number, count in guarded.items():
+        cell = cells.keys[number]
+        tallies[cell] = add_leaks(tallies[cell], count, leaked.get(number, ()))
 
 
 def is_over_budget(tally: TrialTally, budget: float) -> bool:
@@ -334,13 +360,14 @@ def _merge_by_place(
         if (name := cell[place]) is not None:
             parts.setdefault(name, []).append(tally)
     return {
-        name: replace(sum_tallies(found), eligible=counts[name]) for name, found in parts.items()
+        name: structs.replace(sum_tallies(found), eligible=counts[name])
+        for name, found in parts.items()
     }
 
 
 def _summarise_persona(folder: RunFolder, scenario: str) -> PersonaSummary:
     states = folder.states.scenarios[scenario]
-    cells = [_get_cell(item) for item in states.items]
+    cells = _ItemCells.build(states.items)
     boundary = read_boundary(folder, scenario)
     checkpoints = tuple(
         _count_checkpoint(
@@ -421,11 +448,11 @@ def _merge_checkpoints(personas: Iterable[PersonaSummary]) -> tuple[CheckpointSu
 
 
 def _merge_tallies(groups: Iterable[Mapping[str, TrialTally]]) -> dict[str, TrialTally]:
-    merged: dict[str, TrialTally] = {}
+    parts: dict[str, list[TrialTally]] = {}
     for group in groups:
         for name, tally in group.items():
-            merged[name] = merged.get(name, TrialTally()) + tally
-    return merged
+            parts.setdefault(name, []).append(tally)
+    return {name: sum_tallies(found) for name, found in parts.items()}
 
 
 def _list_categories(folder: RunFolder) -> tuple[str, ...]:
