@@ -17,8 +17,14 @@ from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.schedule import is_in_plan
 from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED
-from recall_bench.metrics.estimate import Estimate, MarkTally, estimate_tallies
-from recall_bench.metrics.known_figures import KnownFigures, digest_inputs
+from recall_bench.metrics.estimate import (
+    KNOWN_GRIDS,
+    Estimate,
+    EstimateGrid,
+    MarkTally,
+    estimate_tallies,
+)
+from recall_bench.metrics.known_figures import digest_inputs
 from recall_bench.runs.counted_marks import CountedMarks, CountedTrials
 from recall_bench.runs.leak_counts import read_boundary
 from recall_bench.runs.result_rows import encode_row
@@ -33,12 +39,6 @@ CELL_RESAMPLES: Final = 2_000
 The sampling error moves an end of the interval by about a thirtieth of its half-width, less than
 the tenth of a point that a cell shows. The headline has five times as many.
 """
-
-_MOST_GRIDS = 1 << 8
-"""A grid holds thousands of figures."""
-_Grid = tuple[Estimate | None, ...]
-KNOWN_GRIDS: Final = KnownFigures[_Grid](_Grid, _MOST_GRIDS)
-"""All means of a heatmap by its trials: to look up each takes as long as a tenth of a report."""
 
 _Categories = Mapping[str, Sequence[str]]
 """The category of each question of each persona."""
@@ -308,7 +308,7 @@ class RunEstimates:
             ),
         )
 
-    def _estimate_grid(self, columns: Sequence[CountedTrials]) -> _Grid:
+    def _estimate_grid(self, columns: Sequence[CountedTrials]) -> EstimateGrid:
         """Estimate all means of each column, one column after another."""
         key = digest_inputs(
             (SEED, CELL_RESAMPLES, len(self._categories)),

@@ -16,11 +16,10 @@ from typing import Any, Final
 
 import msgspec
 
-from recall_bench.metrics.estimate import KNOWN_ESTIMATES, KNOWN_INTERVALS
+from recall_bench.metrics.estimate import KNOWN_ESTIMATES, KNOWN_GRIDS, KNOWN_INTERVALS
 from recall_bench.metrics.known_figures import KnownFigures
 from recall_bench.metrics.survival import KNOWN_SURVIVALS
 from recall_bench.metrics.trend import KNOWN_TRENDS
-from recall_bench.runs.estimates import KNOWN_GRIDS
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.sealed_file import (
     FIGURES,
