@@ -1,19 +1,32 @@
 """A full disk ends a command with 7 and a sentence; with more room the same command ends well.
 
-The disks are real: a small one is mounted for a process of its own, where the system allows that.
+The disks are real: small ones are mounted for a process of its own, where the system allows that.
 """
 
+import json
+import os
 import shlex
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from recall_bench.runs.run_folder import RunFolder
+from tests.cli.disk_commands import DiskCommand, write_commands
+from tests.gardener import write_persona
 
+ROOT = Path(__file__).parents[2]
 UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c")
-LARGE = "64m"
+SCRIPT = f"exec {shlex.quote(sys.executable)} -m tests.cli.disk_commands"
+RUN = "run --adapter bm25 --judge stub --no-heatmap-png --no-page".split()
+ADAPTER = """
+class Memory:
+    version = "1"
+    def ingest_day(self, day, text, meta): pass
+    def query(self, question, context): return "Bed 7."
+"""
 
 
 def can_mount(folder: Path) -> bool:
@@ -24,73 +37,87 @@ def can_mount(folder: Path) -> bool:
         return False
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Path:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if not can_mount(folder):
-        pytest.skip("no disk can be mounted here")
-    return folder
-
-
-def run_on(disk: Path, size: str, command: str, environ: str = "") -> list[tuple[int, str]]:
+@dataclass(frozen=True)
+class Outcome:
     """The exit code and stderr on the small disk, and again once it is large."""
-    whole = f"{environ} {sys.executable} -m recall_bench {command} >/dev/null"
-    script = (
-        f"mount -t tmpfs -o size={size} tmpfs {disk}; "
-        f"{whole} 2>first; echo $?; mount -o remount,size={LARGE} {disk}; "
-        f"{whole} 2>second; echo $?; cp -r {disk} kept"
+
+    disk: Path
+    full: tuple[int, str]
+    mended: tuple[int, str]
+    kept: Path
+    """What is on the disk in the end."""
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """All commands are forks of one process: to import everything takes longer than a run."""
+    place = tmp_path_factory.mktemp("disks")
+    write_persona(place / "data")
+    (place / "memory.py").write_text(ADAPTER)
+    disks = {name: place / name for name in ("journal", "views", "cache", "temporary")}
+    for disk in disks.values():
+        disk.mkdir()
+    if not can_mount(disks["journal"]):
+        pytest.skip("no disk can be mounted here")
+    data, long = ["--data", f"{place}/data"], ["--ranges", "5d,10d"]
+    short = ["--ranges", "5d"]
+    cache, temporary = str(disks["cache"]), str(disks["temporary"])
+    adapter = ["--adapter", f"{place}/memory.py"]
+    commands = {
+        "journal": ([*data, *long, "--into", f"{disks['journal']}/r"], "8k", {}),
+        "views": ([*data, *long, "--into", f"{disks['views']}/r"], "32k", {}),
+        "cache": (
+            ["--personas", "bakery-de", *short, "--into", "r"],
+            "100k",
+            {"RECALL_BENCH_CACHE": cache},
+        ),
+        "temporary": ([*data, *short, "--into", "q", *adapter], "8k", {"TMPDIR": temporary}),
+    }
+    write_commands(
+        place,
+        [
+            DiskCommand([*RUN, *words], str(disks[name]), size, environ)
+            for name, (words, size, environ) in commands.items()
+        ],
     )
-    place = disk.parent
-    done = subprocess.run(
-        [*UNSHARE, script], cwd=place, capture_output=True, text=True, check=False
-    )
-    codes = [int(line) for line in done.stdout.split()]
-    told = [(place / name).read_text() for name in ("first", "second")]
-    return list(zip(codes, told, strict=True))
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    script = f"{SCRIPT} {shlex.quote(str(place))}"
+    subprocess.run([*UNSHARE, script], env=environ, check=True)
+    found = json.loads((place / "outcomes.json").read_bytes())
+    return {
+        name: Outcome(disks[name], full, mended, disks[name].with_name(f"{name}-kept"))
+        for name, (full, mended) in zip(commands, found, strict=True)
+    }
 
 
-RUN = "run --adapter bm25 --judge stub --no-heatmap-png --no-page"
+@pytest.mark.parametrize("name", ["journal", "views"])
+def test_under_the_journal_and_its_views(outcomes: dict[str, Outcome], name: str) -> None:
+    found = outcomes[name]
 
-
-@pytest.mark.parametrize("size", ["8k", "32k"])
-def test_under_the_journal_and_its_views(disk: Path, data: Path, size: str) -> None:
-    full, mended = run_on(disk, size, f"{RUN} --data {data} --ranges 5d,10d --into {disk}/r")
-
-    assert full[0] == 7, full[1]
-    assert "free some" in full[1]
-    assert str(disk) in full[1]
-    assert "Traceback" not in full[1]
-    assert mended[0] == 0, mended[1]
-    folder = RunFolder.open(disk.parent / "kept" / "r")
+    assert found.full[0] == 7, found.full[1]
+    assert "free some" in found.full[1]
+    assert str(found.disk) in found.full[1]
+    assert "Traceback" not in found.full[1]
+    assert found.mended[0] == 0, found.mended[1]
+    folder = RunFolder.open(found.kept / "r")
     assert folder.is_finished
     assert not list(folder.path.glob(".*.part"))
 
 
-def test_under_the_cache(disk: Path) -> None:
-    words = f"{RUN} --personas er-physician --ranges 5d --into r"
+def test_under_the_cache(outcomes: dict[str, Outcome]) -> None:
+    found = outcomes["cache"]
 
-    full, mended = run_on(disk, "200k", words, f"RECALL_BENCH_CACHE={disk}")
+    assert found.full[0] == 7, found.full[1]
+    assert "bakery-de: no space left on the disk" in found.full[1]
+    assert found.mended[0] == 0, found.mended[1]
+    assert list(found.kept.iterdir())
+    assert not list(found.kept.rglob(".*.part"))
 
-    assert full[0] == 7, full[1]
-    assert "er-physician: no space left on the disk" in full[1]
-    assert mended[0] == 0, mended[1]
-    assert not list((disk.parent / "kept").rglob(".*.part"))
 
+def test_under_temporary_files(outcomes: dict[str, Outcome]) -> None:
+    found = outcomes["temporary"]
 
-def test_under_temporary_files(disk: Path, data: Path) -> None:
-    adapter = disk.parent / "memory.py"
-    adapter.write_text(
-        "class Memory:\n"
-        "    version = '1'\n"
-        "    def ingest_day(self, day, text, meta): pass\n"
-        "    def query(self, question, context): return 'Bed 7.'\n"
-    )
-    words = f"{RUN} --data {data} --ranges 5d --into r --adapter {adapter}"
-
-    full, mended = run_on(disk, "8k", words, f"TMPDIR={disk}")
-
-    assert full[0] == 7, full[1]
-    assert "no space left on the disk" in full[1]
-    assert "Traceback" not in full[1]
-    assert mended[0] == 0, mended[1]
+    assert found.full[0] == 7, found.full[1]
+    assert "no space left on the disk" in found.full[1]
+    assert "Traceback" not in found.full[1]
+    assert found.mended[0] == 0, found.mended[1]
