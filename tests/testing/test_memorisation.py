@@ -2,13 +2,13 @@
 
 import json
 from pathlib import Path
+from shutil import rmtree
 
+from recall_bench.library import load_persona
 from tests.commands import Invoke
 
 KNOWS_THE_RELEASE = '''
-from recall_bench.library import load_persona
-
-KNOWN = {item.text: item.truth.reference for item in load_persona("bakery-de").items}
+KNOWN = {known!r}
 
 
 class KnowsTheRelease:
@@ -28,21 +28,23 @@ class KnowsTheRelease:
     def teardown(self):
         pass
 '''
-WORDS = ("--memorisation", "-p", "bakery-de", "--fresh-seeds", 2, "--seed", 20)
+WORDS = ("--memorisation", "-p", "bakery-de", "--fresh-seeds", 2, "--seed", 20, "-o", "kept")
 
 
-def test_a_system_that_knows_the_released_answers_is_found_out(invoke: Invoke) -> None:
-    Path("cheat.py").write_text(KNOWS_THE_RELEASE)
+def test_only_a_system_that_knows_the_released_answers_is_found_out(invoke: Invoke) -> None:
+    """Both systems are compared with the same runs of the control, which are made once."""
+    known = {item.text: item.truth.reference for item in load_persona("bakery-de").items}
+    Path("cheat.py").write_text(KNOWS_THE_RELEASE.format(known=known))
 
     shown = invoke("doctor", "cheat.py", *WORDS)
 
     assert shown.code == 1
     assert "memorised: it scores higher on the released stories" in " ".join(shown.out.split())
 
-
-def test_an_honest_system_has_no_advantage_and_the_power_is_said(invoke: Invoke) -> None:
-    shown = invoke("doctor", "bm25", *WORDS, "-o", "kept")
-    again = invoke("doctor", "bm25", *WORDS, "-o", "kept", "--json")
+    for folder in Path("kept").glob("system-*"):
+        rmtree(folder)
+    shown = invoke("doctor", "bm25", *WORDS)
+    again = invoke("doctor", "bm25", *WORDS, "--json")
 
     told = " ".join(shown.out.split())
     assert shown.code == 0
