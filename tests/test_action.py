@@ -3,7 +3,7 @@
 import os
 import re
 import subprocess
-import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import yaml
 
 from recall_bench.cli.main import cli
 from tests.gardener import write_persona
+from tests.shell_command import write_command
 
 ROOT = Path(__file__).parents[1]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -73,10 +74,7 @@ class Workflow:
 
     def __post_init__(self) -> None:
         programs = self.folder / "bin"
-        programs.mkdir()
-        command = f"PYTHONPATH={ROOT / 'src'} exec {sys.executable} -m recall_bench"
         for name, text in {
-            "recall-bench": f'#!/bin/sh\n{command} "$@"\n',
             "python": '#!/bin/sh\necho "python $@" >> "$CALLS"\n',
             "gh": GH,
         }.items():
@@ -118,6 +116,7 @@ class Workflow:
                 **variables,
                 "PATH": f"{self.folder / 'bin'}:{os.defpath}",
                 "HOME": str(self.folder),
+                "RECALL_BENCH_CACHE": os.environ["RECALL_BENCH_CACHE"],
                 "GITHUB_ACTION_PATH": "/action",
                 "GITHUB_OUTPUT": str(output),
                 "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"),
@@ -155,10 +154,12 @@ def is_wanted(condition: str, values: dict[str, str], *, is_failed: bool) -> boo
 
 
 @pytest.fixture
-def workflow(tmp_path: Path) -> Workflow:
+def workflow(tmp_path: Path) -> Iterator[Workflow]:
     write_persona(tmp_path / "data")
     (tmp_path / "gate.yaml").write_text("minScore: 10\n")
-    return Workflow(tmp_path)
+    (tmp_path / "bin").mkdir()
+    with write_command(tmp_path / "bin" / "recall-bench"):
+        yield Workflow(tmp_path)
 
 
 @pytest.fixture
