@@ -114,11 +114,7 @@ def write_world(
     memories, qa = folder / f"memories-{suffix}", folder / f"qa-{suffix}"
     memories.mkdir(parents=True)
     qa.mkdir()
-    _write_text(folder / "persona.yaml", dump_yaml(build_persona_file(sources)))
-    _write_text(
-        folder / f"arcs-{suffix}.yaml",
-        dump_yaml(build_arcs_file(sources, simulation, options.days)),
-    )
+    write_outline(sources, simulation, options.days, folder)
     lexicon = LexiconWriter(simulation, sources)
     generator = LedgerQuestionGenerator(
         build_question_context(simulation, sources, options),
@@ -142,6 +138,13 @@ def write_world(
         for thread in active.values():
             facts.writelines(format_ledger_lines(thread))
     _write_text(qa / "lexicon.json", lexicon.render())
+
+
+def write_outline(sources: WorldSources, simulation: Simulation, days: int, folder: Path) -> None:
+    """Write the files of the persona and of its arcs, which do not depend on simulated days."""
+    _write_text(folder / "persona.yaml", dump_yaml(build_persona_file(sources)))
+    arcs = build_arcs_file(sources, simulation, days)
+    _write_text(folder / f"arcs-{days}d.yaml", dump_yaml(arcs))
 
 
 def build_question_context(

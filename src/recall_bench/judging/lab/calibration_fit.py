@@ -107,7 +107,9 @@ def _fit_newton(scaled: Floats, reached: Floats) -> Floats:
     for _ in range(STEPS):
         chance = 1 / (1 + np.exp(-(design @ found)))
         slope = design.T @ (chance - reached) + penalty * found
-        bend = (design * (chance * (1 - chance))[:, None]).T @ design + np.diag(penalty)
+        # A matrix times itself: half the products of two matrices.
+        rooted = design * np.sqrt(chance * (1 - chance))[:, None]
+        bend = rooted.T @ rooted + np.diag(penalty)
         step = np.linalg.solve(bend, slope)
         found -= step
         if float(np.abs(step).max()) < TOLERANCE:
