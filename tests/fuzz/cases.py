@@ -64,11 +64,13 @@ def run_cases(target: FuzzTarget, folder: Path, numbers: range, *, seed: int = S
     """Run the cases with these numbers; equal numbers and seeds make equal cases."""
     tally = Tally(target.name)
     opened = target.open(folder)
-    clean = {each: _read_clean(target, opened, each) for each in opened.seeds}
+    clean: dict[Seed, Reading] = {}
     for number in numbers:
         random = Random(f"{seed} {target.name} {number}")
         chosen = random.choice(opened.seeds)
         content = mutate(chosen.content, chosen.format, random)
+        if chosen not in clean:
+            clean[chosen] = _read_clean(target, opened, chosen)
         before = time.process_time()
         outcome, problem, trace = _run_case(target, opened, chosen, content, clean[chosen])
         spent = time.process_time() - before

@@ -204,7 +204,8 @@ def test_steps_of_a_profile_begin_with_a_day(tmp_path: Path, start: int) -> None
 
 def test_the_runner_of_make_fuzz_prints_its_table(tmp_path: Path) -> None:
     """Its processes must find what they are given to do."""
-    command = [sys.executable, "-m", "tests.fuzz", "--target", "verdict of a", "--cases", "5"]
+    command = [sys.executable, "-m", "tests.fuzz", "--target", "verdict of a"]
+    command += ["--cases", "5", "--processes", "1"]
 
     ended = subprocess.run(
         [*command, "--keep", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False
@@ -216,10 +217,10 @@ def test_the_runner_of_make_fuzz_prints_its_table(tmp_path: Path) -> None:
 
 
 def test_secrets_are_looked_for_in_a_long_word_at_once() -> None:
-    """Every letter could begin a scheme: 150,000 of them took 13 s."""
+    """Every letter could begin a scheme: 150,000 of them took 13 s. Then 600,000 took 6 s."""
     before = time.process_time()
 
-    found = list(find_secrets("x" * 300_000 + " http://me:pass-word-7@host/"))
+    found = list(find_secrets("x" * 600_000 + " http://me:pass-word-7@host/"))
 
     assert "pass-word-7" in found
     assert time.process_time() - before < 2

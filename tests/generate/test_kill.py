@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 AUTHOR = f"{ROOT}/tests/generate/scripted_author.py:author"
 DAYS = 14
 # Offline no reply can be lost, and each death costs a whole simulation.
-DEATHS = {"offline": choose_cases(range(3), 2), "model": choose_cases(range(14), 5)}
+DEATHS = {"offline": choose_cases(range(3), 2), "model": choose_cases(range(14), 3)}
 
 MADE = ["create-persona", "--prompt", "A programmer in a boatyard", "--days", str(DAYS)]
 COMMANDS = {

@@ -165,7 +165,7 @@ SETS = [
             id=f"written-{persona}",
             marks=pytest.mark.slow,
         )
-        for persona in choose_cases(list_shipped_personas(), 3)
+        for persona in choose_cases(list_shipped_personas(), 2)
     ),
 ]
 
