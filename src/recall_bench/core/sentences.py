@@ -6,8 +6,10 @@ crosses. A conversation is read turn by turn, with the speaker as the place.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
 
 from recall_bench.core.languages import get_language
 from recall_bench.core.scenario import Episode, Turn
@@ -40,8 +42,7 @@ _LONGEST_ABBREVIATION = len(" approx.")
 """With the character before it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
+class Sentence(msgspec.Struct, frozen=True, kw_only=True):
     """One sentence, verbatim, and its place in the episode."""
 
     text: str
@@ -57,6 +58,10 @@ class Sentence:
     def with_lead(self) -> str:
         """The sentence after its lead, so that it can stand alone."""
         return f"{self.lead} {self.text}" if self.lead else self.text
+
+    def cut(self, text: str) -> "Sentence":
+        """Take a part of its text, at the same place."""
+        return replace(self, text=text)
 
 
 def read_sentences(episode: Episode) -> tuple[Sentence, ...]:
@@ -153,6 +158,7 @@ class _MarkdownReader:
     def __init__(self) -> None:
         self._session: str | None = None
         self._headings: dict[int, str] = {}
+        self._heading = ""
         self._parents: list[tuple[int, str]] = []
         self._paragraph: list[str] = []
         self._indent = 0
@@ -165,40 +171,48 @@ class _MarkdownReader:
         """Whether no block has begun that a further line could belong to."""
         return not self._paragraph
 
-    def read_line(self, line: str) -> Iterator[Sentence]:
-        """Read a line; yield the sentences of the block it completes."""
+    def read_line(self, line: str) -> Sequence[Sentence]:
+        """Read a line; return the sentences of the block it completes."""
         bare = line.strip()
-        if bare.startswith(_FENCE):
-            yield from self.finish_block()
+        heading: re.Match[str] | None = None
+        if not bare.startswith(_FENCE) and not self._fenced and bare and not _RULE.match(bare):
+            heading = _HEADING.match(bare)
+            if heading is None:
+                return self._add_prose(line, bare)
+        found = self.finish_block()
+        if heading:
+            self._enter_heading(len(heading[1]), heading[2])
+        elif bare.startswith(_FENCE):
             self._fenced = not self._fenced
         elif self._fenced:
-            yield from self.finish_block()
             self._paragraph = [bare]
-        elif not bare or _RULE.match(bare):
-            yield from self.finish_block()
-        elif heading := _HEADING.match(bare):
-            yield from self.finish_block()
-            self._enter_heading(len(heading[1]), heading[2])
-        else:
-            yield from self._add_prose(line, bare)
+        return found
 
-    def finish_block(self) -> Iterator[Sentence]:
-        """Yield the sentences of the current block."""
+    def finish_block(self) -> Sequence[Sentence]:
+        """Return the sentences of the current block."""
+        if not self._paragraph:
+            return ()
         whole = " ".join(self._paragraph).strip()
         self._paragraph = []
         if not whole:
-            return
+            return ()
         while self._parents and self._parents[-1][0] >= self._indent:
             self._parents.pop()
-        lead = " ".join(text for _, text in self._parents)
-        heading = " — ".join(self._headings.values())
-        for text in [whole] if self._fenced else split_sentences(whole):
-            yield Sentence(
-                text=text, block=self._blocks, session=self._session, heading=heading, lead=lead
+        lead = " ".join(text for _, text in self._parents) if self._parents else ""
+        found = [
+            Sentence(
+                text=text,
+                block=self._blocks,
+                session=self._session,
+                heading=self._heading,
+                lead=lead,
             )
+            for text in ([whole] if self._fenced else split_sentences(whole))
+        ]
         self._blocks += 1
         if self._is_entry or whole.endswith(":"):
             self._parents.append((self._indent, whole))
+        return found
 
     def _enter_heading(self, level: int, title: str) -> None:
         self._headings = {rank: text for rank, text in self._headings.items() if rank < level}
@@ -207,15 +221,18 @@ class _MarkdownReader:
             self._session = session[1]
         else:
             self._headings[level] = title
+        self._heading = " — ".join(self._headings.values())
 
-    def _add_prose(self, line: str, bare: str) -> Iterator[Sentence]:
-        quoted = _QUOTE.match(bare)
+    def _add_prose(self, line: str, bare: str) -> Sequence[Sentence]:
+        found: Sequence[Sentence] = ()
+        mark = _QUOTE.match(bare)
         entry = _ENTRY.match(bare)
-        if quoted or entry or bare.startswith("|") or (self._is_entry and not line[:1].isspace()):
-            yield from self.finish_block()
+        if mark or entry or bare.startswith("|") or (self._is_entry and not line[:1].isspace()):
+            found = self.finish_block()
         if not self._paragraph:
             # An entry belongs below the line before it, so a plain line is one step further out.
             self._is_entry = entry is not None
             self._indent = len(line) - len(line.lstrip()) + (1 if entry else 0)
-        mark = quoted or entry
+        mark = mark or entry
         self._paragraph.append(bare[mark.end() :] if mark else bare)
+        return found

@@ -10,7 +10,7 @@ nothing after the third time, so that a sentence repeated every day does not tak
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from heapq import heapify, heappop, heappush
@@ -184,8 +184,8 @@ def _split_long(sentence: Sentence) -> Iterator[Sentence]:
     while len(sentence.text) > MOST_CHARACTERS:
         blank = sentence.text.rfind(" ", 1, MOST_CHARACTERS)
         end = blank if blank > 0 else MOST_CHARACTERS
-        yield replace(sentence, text=sentence.text[:end])
-        sentence = replace(sentence, text=sentence.text[end:].lstrip())
+        yield sentence.cut(sentence.text[:end])
+        sentence = sentence.cut(sentence.text[end:].lstrip())
     yield sentence
 
 

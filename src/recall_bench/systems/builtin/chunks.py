@@ -107,7 +107,7 @@ def _break_long_sentences(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
             yield sentence
         else:
             for piece in textwrap.wrap(sentence.text, PIECE_CHARS, break_on_hyphens=False):
-                yield replace(sentence, text=piece)
+                yield sentence.cut(piece)
 
 
 def _group_sentences(
