@@ -111,13 +111,13 @@ class Visit:
 Visiting = Callable[..., Visit]
 
 
-_VIEW = {"viewport": {"width": 1280, "height": 640}}
+_VIEW: dict[str, Any] = {"viewport": {"width": 1280, "height": 640}}
 
 
 @pytest.fixture(scope="package")
 def window(browser: "Browser") -> "BrowserContext":
     """Shared by visits without settings of their own: a new one takes longer than the visit."""
-    return browser.new_context(**_VIEW)  # type: ignore[arg-type]
+    return browser.new_context(**_VIEW)
 
 
 @pytest.fixture(scope="package")
@@ -133,7 +133,8 @@ def visit(browser: "Browser", window: "BrowserContext", shared_tab: "Page") -> I
     visits: list[Visit] = []
 
     def open_tab(settings: dict[str, Any]) -> "Page":
-        if not (settings or visits):
+        if settings.keys() <= {"viewport"} and not visits:
+            shared_tab.set_viewport_size(settings.get("viewport", _VIEW["viewport"]))
             return shared_tab
         context = browser.new_context(**(_VIEW | settings)) if settings else window
         page = context.new_page()

@@ -50,6 +50,7 @@ def page_without_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_renders_every_section_and_chart_and_says_nothing(page: Path, visit: Visiting) -> None:
+    """A chart is also a table."""
     seen = visit(page)
 
     assert seen.text("h1") == "scripted 1"
@@ -59,22 +60,14 @@ def test_it_renders_every_section_and_chart_and_says_nothing(page: Path, visit: 
         chart.scroll_into_view_if_needed()
         chart.locator("svg").wait_for()
     assert seen.page.locator("[data-chart]").count() > 3
+
+    details = seen.page.locator("details[data-table]").first
+    details.locator("summary").click()
+    details.locator("table tbody tr").first.wait_for()
     assert seen.heard == []
 
 
-def test_the_heatmap_tells_what_a_cell_stands_on(page: Path, visit: Visiting) -> None:
-    seen = visit(page)
-
-    seen.page.locator('[role="gridcell"].cell').first.hover()
-
-    seen.shows("#tooltip", "factual recall at 2d")
-    seen.shows("#tooltip", "100.0 of 100")
-    seen.shows("#tooltip", "A single question says nothing about others.")
-
-
-def test_a_cell_not_measured_says_so_and_an_empty_row_is_left_out(
-    page: Path, visit: Visiting
-) -> None:
+def test_the_heatmap_tells_what_a_cell_stands_on_and_lists_it(page: Path, visit: Visiting) -> None:
     """The fox was asked at four days and not judged; no question asks for a decision."""
     seen = visit(page)
     row = seen.page.locator(".grid .row")
@@ -85,11 +78,13 @@ def test_a_cell_not_measured_says_so_and_an_empty_row_is_left_out(
     assert row.filter(has_text="decision tracking").count() == 0
     assert row.filter(has_text="leaked").count() == 0
 
+    seen.page.locator('[role="gridcell"].cell').first.hover()
 
-def test_the_keyboard_walks_the_heatmap_and_lists_a_cell(page: Path, visit: Visiting) -> None:
-    seen = visit(page)
+    seen.shows("#tooltip", "factual recall at 2d")
+    seen.shows("#tooltip", "100.0 of 100")
+    seen.shows("#tooltip", "A single question says nothing about others.")
+
     seen.page.locator('.cell[tabindex="0"]').focus()
-
     seen.press("ArrowRight", "ArrowDown", "Enter")
 
     seen.shows(".count", "1 of 6 trials · 1 question")
@@ -103,8 +98,12 @@ def test_a_question_is_found_and_opened_without_a_mouse(page: Path, visit: Visit
 
     seen.press("/")
     seen.page.keyboard.type("PLUM")
+    seen.press("Escape")
+    # Whoever leaves the page now keeps the search.
+    assert seen.page.input_value("#filter-q") == "PLUM"
+    assert "q=PLUM" in str(seen.value("location.hash"))
     seen.shows(".count", "1 of 6 trials")
-    seen.press("Escape", "Enter")
+    seen.press("Enter")
     seen.open_trial()
 
     seen.shows("#detail-title", "What is told of the cat?")
@@ -116,17 +115,6 @@ def test_a_question_is_found_and_opened_without_a_mouse(page: Path, visit: Visit
     seen.wait_for_focus("trials-grid")
     seen.has_value("#filter-q", "PLUM")
     assert seen.heard == []
-
-
-def test_a_search_is_kept_if_the_page_is_left_at_once(page: Path, visit: Visiting) -> None:
-    seen = visit(page)
-
-    seen.press("/")
-    seen.page.keyboard.type("PLUM")
-    seen.press("Escape")
-
-    assert seen.page.input_value("#filter-q") == "PLUM"
-    assert "q=PLUM" in str(seen.value("location.hash"))
 
 
 @pytest.mark.slow
@@ -148,22 +136,16 @@ def test_one_of_several_personas_is_shown_and_listed_alone(tmp_path: Path, visit
     seen.has_value("#filter-persona", "bee")
     seen.wait_for_address("scope=bee")
     seen.wait_for_address("persona=bee")
-    again = visit(page, str(seen.value("location.hash")))
-    again.has_value("#heatmap-scope", "bee")
-    again.shows(".count", "1 of 18 trials")
+
+    seen.page.reload()
+    seen.has_value("#heatmap-scope", "bee")
+    seen.shows(".count", "1 of 18 trials")
 
 
-def test_a_search_reaches_questions_references_and_ids(page: Path, visit: Visiting) -> None:
+def test_every_search_and_filter_counts_what_it_should(page: Path, visit: Visiting) -> None:
+    """A search reaches questions, references and ids."""
     seen = visit(page)
     found = {"second day": "2 of 6", "told fox": "2 of 6", "ada": "6 trials", "xyzzy": "0 of 6"}
-
-    for words, count in found.items():
-        seen.page.fill("#filter-q", words)
-        seen.shows(".count", count)
-
-
-def test_every_filter_counts_what_it_should(page: Path, visit: Visiting) -> None:
-    seen = visit(page)
     counts = {
         ("category", "factual-recall"): 2,
         ("at", "2d"): 3,
@@ -174,6 +156,11 @@ def test_every_filter_counts_what_it_should(page: Path, visit: Visiting) -> None
         ("leaf", "infrastructure"): 1,
         ("leaf", "any"): 3,
     }
+
+    for words, count_text in found.items():
+        seen.page.fill("#filter-q", words)
+        seen.shows(".count", count_text)
+    seen.page.locator(".clear").click()
 
     for (choice, value), count in counts.items():
         seen.page.select_option(f"#filter-{choice}", value)
@@ -229,46 +216,32 @@ def test_an_address_that_leads_nowhere_shows_the_page(page: Path, visit: Visitin
     assert seen.heard == []
 
 
-def test_the_same_question_is_stepped_through_by_checkpoint(page: Path, visit: Visiting) -> None:
+def test_an_open_trial_shows_its_day_and_its_passages(page: Path, visit: Visiting) -> None:
+    """An owl in front of the sentence, which a browser counts as two letters, moves nothing."""
     seen = visit(page, "#questions?open=ada/cat@2d%230")
     seen.open_trial()
     seen.shows(".answer", "The cat is Fig.")
 
-    seen.press("ArrowRight")
-
-    seen.shows(".answer", "The cat is Plum.")
-    seen.shows(".step.is-here small", "4d")
-
-
-def test_the_telling_sentence_is_marked_in_its_day(page: Path, visit: Visiting) -> None:
-    """An owl in front of it, which a browser counts as two letters, moves nothing."""
-    seen = visit(page, "#questions?open=ada/cat@2d%230")
-    seen.open_trial()
-
     assert seen.text(".day mark") == SENTENCE
     assert "An owl came by" in seen.text(".day")
-
-
-def test_a_long_day_is_scrolled_to_what_it_tells(page: Path, visit: Visiting) -> None:
-    seen = visit(page, "#questions?open=ada/cat@2d%230")
-    seen.open_trial()
+    # The day is long, and scrolled to what it tells.
     box = seen.page.locator(".day").first.bounding_box()
     mark = seen.page.locator(".day mark").first.bounding_box()
-
     assert box is not None
     assert mark is not None
     assert box["y"] < mark["y"] < box["y"] + box["height"] - mark["height"]
-
-
-def test_passages_say_where_they_are_from(page: Path, visit: Visiting) -> None:
-    seen = visit(page, "#questions?open=ada/cat@2d%230")
-    seen.open_trial()
 
     assert seen.page.locator(".passage .meta").all_inner_texts() == [
         "day 1 · score 0.912 · notes/1\nevidence day",
         "day 2 · score 0.4",
     ]
     seen.shows("#detail", "1 of 1 evidence day among them")
+
+    # The same question at the next checkpoint.
+    seen.press("ArrowRight")
+
+    seen.shows(".answer", "The cat is Plum.")
+    seen.shows(".step.is-here small", "4d")
 
 
 def test_without_the_days_it_says_how_to_give_them(
@@ -295,7 +268,9 @@ def test_failures_and_reviews_are_reported(page: Path, visit: Visiting) -> None:
     seen.shows("#detail", "Not judged: UnreadableVerdict. no JSON in it")
 
 
-def test_a_leaf_lists_its_misses_and_an_example_opens(page: Path, visit: Visiting) -> None:
+def test_a_leaf_lists_its_misses_and_an_example_opens_until_back(
+    page: Path, visit: Visiting
+) -> None:
     seen = visit(page)
 
     seen.page.locator('[data-leaf="infrastructure"]').click()
@@ -304,12 +279,6 @@ def test_a_leaf_lists_its_misses_and_an_example_opens(page: Path, visit: Visitin
     seen.open_trial()
 
     seen.shows("#detail-title", "What is told of the dog?")
-
-
-def test_back_closes_what_was_opened(page: Path, visit: Visiting) -> None:
-    seen = visit(page)
-    seen.page.locator(".trial").first.click()
-    seen.open_trial()
 
     seen.page.go_back()
 
@@ -336,33 +305,19 @@ def test_theme_and_colours_are_chosen_and_charts_follow(page: Path, visit: Visit
     assert seen.heard == []
 
 
-def test_a_chart_is_also_a_table(page: Path, visit: Visiting) -> None:
-    seen = visit(page)
-    details = seen.page.locator("details[data-table]").first
-
-    details.locator("summary").click()
-
-    details.locator("table tbody tr").first.wait_for()
-
-
-def test_the_page_rounds_as_the_terminal_does(page: Path, visit: Visiting) -> None:
+def test_the_page_rounds_as_the_terminal_does(tmp_path: Path, visit: Visiting) -> None:
+    (tmp_path / "empty.html").write_text("<!doctype html>")
     script = (STATIC / "dom.js").read_text(encoding="utf-8")
     halves = [(n / 8, digits) for n in range(-800, 800) for digits in (0, 1, 2)]
     means = [(100 * marks / (6 * n), 1) for n in range(1, 40) for marks in range(6 * n)]
 
-    shown = visit(page).page.evaluate(
+    shown = visit(tmp_path / "empty.html", is_ready=False).page.evaluate(
         f"(all) => {{ {script}; return all.map(([number, digits]) => fixed(number, digits)); }}",
         [*halves, *means],
     )
 
     assert shown == [format_number(*each) for each in (*halves, *means)]
     assert format_number(12.5, 0) in shown
-
-
-def test_a_narrow_screen_scrolls_nothing_sideways(page: Path, visit: Visiting) -> None:
-    seen = visit(page, viewport={"width": 400, "height": 860})
-
-    assert seen.value("document.documentElement.scrollWidth") == 400
 
 
 _CLIPPED = """() => [...document.querySelectorAll("[data-chart] svg")].flatMap((drawing) => {
@@ -411,12 +366,13 @@ def test_without_scripts_the_figures_are_there_in_words(page: Path, visit: Visit
 
 
 def test_a_browser_that_cannot_unpack_gets_a_message(
-    page: Path, browser: object, visit: Visiting
+    page: Path, tmp_path: Path, visit: Visiting
 ) -> None:
+    (tmp_path / "empty.html").write_text("<!doctype html>")
     # A tab of its own, as for all visits with settings: it keeps the script.
-    seen = visit(page, is_ready=False, locale="en-GB")
+    seen = visit(tmp_path / "empty.html", is_ready=False, locale="en-GB")
     seen.page.add_init_script("delete window.DecompressionStream")
 
-    seen.page.reload()
+    seen.page.goto(page.as_uri())
 
     seen.shows("#script-error", "too old to unpack the page")

@@ -1,4 +1,4 @@
-"""Ten thousand trials are as easy to walk as fifty: few of them are in the document at a time."""
+"""Thousands of trials are as easy to walk as fifty: few of them are in the document at a time."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.written_runs import INVENTED, PERFECT, Story, plan_of, question, tria
 
 pytestmark = pytest.mark.slow
 
-QUESTIONS, CHECKPOINTS = choose_number(200, 1000), 50
+QUESTIONS, CHECKPOINTS = choose_number(100, 1000), 50
 TRIALS = QUESTIONS * CHECKPOINTS
 INVENTED_TRIALS = TRIALS // 100
 
