@@ -9,6 +9,8 @@ import sys
 
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+# Start the workers that a run asks for, and no more.
+os.environ["RAY_prestart_worker_first_driver"] = "0"  # noqa: SIM112 - that is its name
 
 
 def main() -> None:
