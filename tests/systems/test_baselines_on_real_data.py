@@ -3,11 +3,13 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from recall_bench.core.scenario import Episode, Question, compute_story_date
 from recall_bench.models.static_embedding import compute_similarity, embed
@@ -70,12 +72,9 @@ def test_locomo_turns_are_found_as_often_as_published() -> None:
     assert found["hybrid"] > found["bm25"]
 
 
-@pytest.mark.anyio
-@pytest.mark.parametrize("name", FACTORIES)
-async def test_forked_and_fresh_agree_on_a_real_log(name: str) -> None:
-    import yaml
-
-    folder = shared_data("recall-ea/executive-assistant")
+@cache
+def read_real_log(folder: Path) -> tuple[list[Episode], list[Question]]:
+    """Twelve days, and fifteen questions on the last: reading them takes longer than a test."""
     asked = yaml.safe_load((folder / "qa-180d" / "questions.yaml").read_text("utf-8"))[:15]
     days = [
         Episode(
@@ -90,6 +89,13 @@ async def test_forked_and_fresh_agree_on_a_real_log(name: str) -> None:
         Question(id=raw["id"], text=raw["question"], asked_at=days[-1].at, scenario="diary")
         for raw in asked
     ]
+    return days, questions
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", FACTORIES)
+async def test_forked_and_fresh_agree_on_a_real_log(name: str) -> None:
+    days, questions = read_real_log(shared_data("recall-ea/executive-assistant"))
     system = system_of(name)
     assert system.snapshots is not None
     growing = await system.open("diary")

@@ -97,6 +97,7 @@ def measured(folder: Path, half_life: float, seed: int) -> Degradation:
         ranges="every:10",
         into=folder / f"run-{half_life}-{seed}",
         heatmap_png=False,
+        in_process=True,
     )
     table = read_trials(RunFolder.open(folder / f"run-{half_life}-{seed}"))
     return measure_degradation(table, seed=1, resamples=500)

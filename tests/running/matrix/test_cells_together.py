@@ -26,7 +26,7 @@ def shared(path: Path, into: Path, **flags: object) -> MatrixResult:
 def test_together_they_come_to_the_same_as_one_after_another(
     write: Write, broken: Path, tmp_path: Path
 ) -> None:
-    path = write(f"systems: [bm25, {broken.name}, hybrid]")
+    path = write(f"systems: [bm25, {broken.name}, none]")
 
     together, alone = shared(path, tmp_path / "together"), done(path, into=tmp_path / "alone")
 
@@ -38,11 +38,11 @@ def test_together_they_come_to_the_same_as_one_after_another(
 
 def test_what_is_finished_is_left_alone_and_the_rest_goes_on(write: Write, tmp_path: Path) -> None:
     judge = "models: {judge: stub}\n"
-    shared(write(f"{judge}systems: [bm25]"), tmp_path / "runs")
-    journal = tmp_path / "runs/default/42/bm25/journal.jsonl"
+    shared(write(f"{judge}systems: [none]"), tmp_path / "runs")
+    journal = tmp_path / "runs/default/42/none/journal.jsonl"
     before = journal.read_bytes()
 
-    found = shared(write(f"{judge}systems: [bm25, hybrid]"), tmp_path / "runs")
+    found = shared(write(f"{judge}systems: [none, random]"), tmp_path / "runs")
 
     assert [each.was_finished for each in found.outcomes] == [True, False]
     assert journal.read_bytes() == before
@@ -51,7 +51,7 @@ def test_what_is_finished_is_left_alone_and_the_rest_goes_on(write: Write, tmp_p
 def test_money_is_one_limit_while_they_run_side_by_side(write: Write, tmp_path: Path) -> None:
     """Forty-five verdicts at a quarter each; each worker may have one verdict under way."""
     (tmp_path / "judge.py").write_text(JUDGE)
-    path = write("models: {judge: judge.py}\nsystems: [bm25, hybrid, recency]")
+    path = write("models: {judge: judge.py}\nsystems: [none, random, recency]")
 
     found = shared(path, tmp_path / "runs", max_cost_usd=3.0)
 

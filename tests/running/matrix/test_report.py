@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -28,11 +29,21 @@ def reported(path: Path) -> MatrixReport:
     return report_matrix(matrix, cells, resamples=500)
 
 
+@pytest.fixture(scope="module")
+def finished_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the runs of the first test that needs them are kept for the others."""
+    return tmp_path_factory.mktemp("three") / "runs"
+
+
 @pytest.fixture
-def three(write: Write, invoke: Invoke) -> Path:
+def three(write: Write, invoke: Invoke, finished_runs: Path, tmp_path: Path) -> Path:
     """Three systems of which two differ, run."""
     path = write("systems: [bm25, hybrid, none]")
-    assert invoke("matrix", path).code == 0
+    if finished_runs.exists():
+        shutil.copytree(finished_runs, tmp_path / "runs")
+    else:
+        assert invoke("matrix", path).code == 0
+        shutil.copytree(tmp_path / "runs", finished_runs)
     return path
 
 

@@ -69,7 +69,7 @@ class Adapter:
         return max(lines, key=lambda line: len(wanted & set(line.lower().strip(".").split())))
 '''
 
-GARDEN: dict[str, Any] = {"adapter": "bm25", "ranges": ("3d", "5d", "8d", "10d")}
+GARDEN: dict[str, Any] = {"adapter": "bm25", "ranges": ("3d", "5d", "10d")}
 
 
 @pytest.fixture(scope="module")

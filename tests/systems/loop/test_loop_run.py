@@ -65,7 +65,7 @@ def test_a_loop_resumes_from_any_event(
     whole = tmp_path / "whole"
     recall_bench.run(into=whole, **given)
     lines = (whole / JOURNAL).read_bytes().splitlines(keepends=True)
-    for cut in choose_cases(range(0, len(lines), step), 6):
+    for cut in choose_cases(range(0, len(lines), step), 4):
         folder = tmp_path / f"cut-{cut}"
         folder.mkdir()
         torn = lines[cut][: len(lines[cut]) // 2] if cut % 2 else b""
