@@ -180,7 +180,7 @@ def test_it_reads_no_dataset_no_cache_and_no_run(
     """Neither itself nor by a program nor by a link; its own file it reads."""
     folder = tmp_path / "cheat"
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(folder / "cache"))
-    cheats = {}
+    cheats: dict[str, str] = {}
     for place in ("data", "cache", "run"):
         kept = folder / place
         kept.mkdir(parents=True)
