@@ -2,15 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.commands import Invoke, Shown
+from tests.commands import Invoke
 from tests.conftest import shared_data
 from tests.gardener import PLANTS
 from tests.judging.lab.orchard import RECORD, written
@@ -168,7 +166,9 @@ def by_the_answer(asked: dict[str, Any]) -> Response:
 def test_a_language_model_is_measured_over_http(
     tmp_path: Path, data: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """First as people start it, then in this process, from the same cache."""
+    """Once with an empty cache, then with what that left there."""
+    for name in [name for name in os.environ if name.startswith("OPENAI")]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-in-the-lab")
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
     wrong = {"correctness": 0, "completeness": 0, "hallucination": 0}
@@ -180,7 +180,7 @@ def test_a_language_model_is_measured_over_http(
         judge = f"openai:lab;{server.base_url};price=1/2"
         words = ["agreement", "--judged", path, "--judge", judge, "--parallelism", "3"]
         words += ["--corpus", data / "gardener", "--judge-shows", "full"]
-        shown = in_a_process(tmp_path, *words, "--json")
+        shown = invoke("judge-lab", *words, "--json")
         paid = len(server.requests)
         again = invoke("judge-lab", *words)
 
@@ -198,24 +198,6 @@ def test_a_language_model_is_measured_over_http(
     assert len(server.requests) == paid + 3
     assert "12 verdicts on record" in again.out
     assert "sk-planted" not in shown.out + shown.err + again.out + again.err
-
-
-def in_a_process(folder: Path, *words: object) -> Shown:
-    """The lab as people start it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "recall_bench", "judge-lab", *map(str, words)],
-        cwd=folder,
-        env={
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("OPENAI") or name == "OPENAI_API_KEY"
-        },
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return Shown(done.returncode, done.stdout, done.stderr)
 
 
 def test_money_runs_out_cleanly(tmp_path: Path, judge: Path, invoke: Invoke) -> None:
@@ -502,17 +484,17 @@ def test_help_lists_the_commands_without_importing_the_lab(invoke: Invoke) -> No
 def test_the_published_verdicts_are_measured(invoke: Invoke, tmp_path: Path) -> None:
     lines = shared_data("judged/dev.jsonl").read_text(encoding="utf-8").splitlines()
     judged = tmp_path / "judged.jsonl"
-    judged.write_text("\n".join(lines[::6]), encoding="utf-8")
+    judged.write_text("\n".join(lines[::18]), encoding="utf-8")
     corpus = shared_data("recall-ea/executive-assistant/memories-180d")
 
     shown = invoke("judge-lab", "agreement", "--judged", judged, "--corpus", corpus, "--json")
 
     found = json.loads(shown.out)
     assert found["counts"] == {
-        "answers": 363,
-        "questions": 128,
-        "judged": 363,
-        "learned_from": 128,
+        "answers": 131,
+        "questions": 81,
+        "judged": 131,
+        "learned_from": 81,
     }
     assert next(iter(found["categories"])) == "factual-recall"
     assert found["marks"]["correctness"]["auc"] > 0.85
