@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.charting import copy_vega_script
+
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "soak_kills.py"
 SEEDS = ("0", "4242")
 CELLS = ("ablate", "matrix")
@@ -23,6 +25,7 @@ CELLS = ("ablate", "matrix")
 def test_every_writing_command_gives_the_same_bytes(tmp_path: Path) -> None:
     found = {}
     for seed in SEEDS:
+        copy_vega_script(tmp_path / seed / "cache")
         words = [str(SCRIPT), "--work", str(tmp_path / seed), "--base", str(tmp_path / "base")]
         done = subprocess.run(
             [sys.executable, *words, "--kills", "0", "--without", *CELLS],

@@ -14,8 +14,7 @@ from zipfile import ZipFile
 import pytest
 import yaml
 
-from recall_bench.core.cache_folder import find_cache_folder
-from recall_bench.reporting.pages.document import load_vega_script
+from tests.charting import copy_vega_script
 from tests.dockerfile import ScratchBuild, list_context, read_dockerfile
 
 ROOT = Path(__file__).parents[1]
@@ -104,9 +103,8 @@ def test_the_image_installs_a_whole_wheel_that_runs(
 
     work = tmp_path / "work"
     work.mkdir()
-    # The script of the page is no part of the wheel, and takes seconds to put together.
-    load_vega_script.__wrapped__()
-    shutil.copytree(find_cache_folder() / "charting", tmp_path / "cache" / "charting")
+    # The script of the page is no part of the wheel.
+    copy_vega_script(tmp_path / "cache")
     command("init")
     shown = command("run", "-p", "bakery-de", "-r", "7d", "-o", "run", "--no-heatmap-png")
     assert (work / "run" / "report" / "report.html").stat().st_size > 500_000
