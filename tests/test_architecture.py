@@ -3,9 +3,12 @@
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import TypeAlias
 
 import recall_bench
 
@@ -29,23 +32,77 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in FILES}
 
 
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass
+class SourceFacts:
+    """What the tests ask about a file. Its tree is a thousand times as large."""
+
+    lines: int
+    imports: set[str] = field(default_factory=set)
+    """Modules, and names with their modules, imported anywhere, lazily and for types too."""
+    names: set[str] = field(default_factory=set)
+    """Those imported from modules, without the modules."""
+    classes: list[str] = field(default_factory=list)
+    long_functions: list[str] = field(default_factory=list)
+    has_memory: bool = False
+    """Whether it has a class that is asked."""
+    sees_truth: bool = False
+    """Whether it has such a class, and reads an attribute `truth`."""
+
+
 @cache
-def parse(path: Path) -> tuple[ast.AST, ...]:
-    """Every node of a file."""
-    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+def read_facts(path: Path) -> SourceFacts:
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    facts = SourceFacts(len(text.splitlines()))
+    for node in iterate_statements(tree):
+        if isinstance(node, ast.Import):
+            facts.imports |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            facts.names |= {alias.name for alias in node.names}
+            if node.module:
+                facts.imports |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.ClassDef):
+            facts.classes.append(node.name)
+            facts.has_memory |= is_memory(node)
+        elif isinstance(node, Function) and is_long(node):
+            facts.long_functions.append(node.name)
+    facts.sees_truth = facts.has_memory and any(
+        isinstance(node, ast.Attribute) and node.attr == "truth" for node in ast.walk(tree)
+    )
+    return facts
+
+
+def iterate_statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every statement: expressions, nine tenths of a tree, hold none."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            pending += getattr(node, name, ())
+
+
+def is_memory(node: ast.ClassDef) -> bool:
+    """Whether this is a class that is asked."""
+    return any(isinstance(each, Function) and each.name == "answer" for each in node.body)
+
+
+def is_long(node: Function) -> bool:
+    # The options of a command are its documentation, not its logic.
+    first = node.body[0].lineno if node.name.endswith("_command") else node.lineno
+    return (node.end_lineno or 0) - first > 60 or len(node.args.args) > 6
 
 
 @cache
 def find_imports(path: Path) -> set[str]:
-    """Modules of the package that a file imports anywhere, lazily and for types too."""
-    names: set[str] = set()
-    for node in parse(path):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    """Modules of the package that a file imports."""
     inside = {
-        name.removeprefix("recall_bench.") for name in names if name.startswith("recall_bench.")
+        name.removeprefix("recall_bench.")
+        for name in read_facts(path).imports
+        if name.startswith("recall_bench.")
     }
     return {name if name in MODULES else name.rpartition(".")[0] for name in inside} - {""}
 
@@ -82,9 +139,7 @@ def test_no_files_import_each_other() -> None:
 def test_systems_cannot_see_the_truth() -> None:
     seen: dict[str, set[str]] = defaultdict(set)
     for path in (ROOT / "systems").rglob("*.py"):
-        for node in parse(path):
-            if isinstance(node, ast.ImportFrom):
-                seen[path.name] |= {alias.name for alias in node.names}
+        seen[path.name] |= read_facts(path).names
 
     forbidden = {"Truth", "Item", "Scenario", "Exhibit"}
     assert {name: found & forbidden for name, found in seen.items() if found & forbidden} == {}
@@ -93,23 +148,10 @@ def test_systems_cannot_see_the_truth() -> None:
 def test_no_other_memory_sees_the_truth_than_the_two_that_are_named() -> None:
     """One looks through a listing for it, the other is a fake for tests of adapters."""
     named = {"running.stored_answers", "testing.fakes"}
-    found = {
-        module
-        for module, path in MODULES.items()
-        if any(isinstance(node, ast.Attribute) and node.attr == "truth" for node in parse(path))
-        and any(is_memory(node) for node in parse(path))
-    }
+    found = {module for module, path in MODULES.items() if read_facts(path).sees_truth}
 
     assert found == named
     assert "stored_answers.py" in PAGE.read_text(encoding="utf-8")
-
-
-def is_memory(node: ast.AST) -> bool:
-    """Whether this is a class that is asked."""
-    functions = ast.FunctionDef | ast.AsyncFunctionDef
-    return isinstance(node, ast.ClassDef) and any(
-        isinstance(each, functions) and each.name == "answer" for each in node.body
-    )
 
 
 def test_the_simulator_and_its_verification_share_nothing() -> None:
@@ -132,15 +174,10 @@ def test_the_simulator_and_its_verification_share_nothing() -> None:
 def test_files_and_functions_stay_readable() -> None:
     long: list[str] = []
     for path in FILES:
-        text = path.read_text(encoding="utf-8")
-        if len(text.splitlines()) > 700:
-            long.append(f"{path.name}: {len(text.splitlines())} lines")
-        for node in parse(path):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                # The options of a command are its documentation, not its logic.
-                first = node.body[0].lineno if node.name.endswith("_command") else node.lineno
-                if (node.end_lineno or 0) - first > 60 or len(node.args.args) > 6:
-                    long.append(f"{path.name}: {node.name}")
+        facts = read_facts(path)
+        if facts.lines > 700:
+            long.append(f"{path.name}: {facts.lines} lines")
+        long += [f"{path.name}: {name}" for name in facts.long_functions]
 
     assert long == []
 
@@ -148,9 +185,8 @@ def test_files_and_functions_stay_readable() -> None:
 def test_class_names_are_unique() -> None:
     places = defaultdict(list)
     for path in FILES:
-        for node in parse(path):
-            if isinstance(node, ast.ClassDef):
-                places[node.name.lstrip("_")].append(module_name(path))
+        for name in read_facts(path).classes:
+            places[name.lstrip("_")].append(module_name(path))
 
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
