@@ -24,13 +24,20 @@ _TEMPLATE = (sys.executable, "-m", "tests.command_template")
 
 
 class WarmCommand:
-    """A copy of the template. It is handled like a `subprocess.Popen`; it prints to memory."""
+    """A copy of the template. It is handled like a `subprocess.Popen`; it prints to memory.
 
-    def __init__(self, server: WarmForkServer, request: str) -> None:
+    Unless it is given a descriptor to print to.
+    """
+
+    def __init__(
+        self, server: WarmForkServer, request: str, stdout: int | None, stderr: int | None
+    ) -> None:
         self._server = server
         self._outputs = [os.memfd_create(name) for name in ("stdout", "stderr")]
+        used = zip((stdout, stderr), self._outputs, strict=True)
         with Path(os.devnull).open("rb") as nothing:
-            self.pid = server.start(request, [nothing.fileno(), *self._outputs])
+            descriptors = [own if given is None else given for given, own in used]
+            self.pid = server.start(request, [nothing.fileno(), *descriptors])
         self._end = os.pidfd_open(self.pid)
         self.returncode: int | None = None
         self._printed = (b"", b"")
@@ -81,10 +88,13 @@ def start_command(
     environ: Mapping[str, str] | None = None,
     events: int | None = None,
     kind: str | None = None,
+    stdout: int | None = None,
+    stderr: int | None = None,
 ) -> StartedCommand:
     """Start `recall-bench` with these words.
 
-    It is killed after this many events, or this many of one kind, if a number is given.
+    It is killed after this many events, or this many of one kind, if a number is given. What it
+    prints is kept, or written to a descriptor.
     """
     request = json.dumps(
         {
@@ -97,9 +107,10 @@ def start_command(
     )
     template_environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), *sys.path])}
     if can_fork():
-        return WarmCommand(find_server("commands", _TEMPLATE, template_environ), request)
-    pipe = subprocess.PIPE
-    return subprocess.Popen((*_TEMPLATE, request), env=template_environ, stdout=pipe, stderr=pipe)
+        server = find_server("commands", _TEMPLATE, template_environ)
+        return WarmCommand(server, request, stdout, stderr)
+    out, err = (subprocess.PIPE if given is None else given for given in (stdout, stderr))
+    return subprocess.Popen((*_TEMPLATE, request), env=template_environ, stdout=out, stderr=err)
 
 
 def run_command(

@@ -1,13 +1,16 @@
 """A reader that has enough, such as `head`, ends a command as it ends other programs."""
 
 import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from recall_bench.runs.run_folder import RunFolder
+from tests.warm_commands import start_command
 
 
 def run_unread(*words: str | Path) -> tuple[int, str]:
@@ -15,16 +18,11 @@ def run_unread(*words: str | Path) -> tuple[int, str]:
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "recall_bench", *words],
-            stdout=writing,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        command = start_command(words, stdout=writing)
+        _, err = command.communicate()
     finally:
         os.close(writing)
-    return done.returncode, done.stderr
+    return command.wait(), err.decode()
 
 
 @pytest.mark.parametrize("words", [("--help",), ("ranges",), ("run", "--help")])
@@ -42,31 +40,45 @@ def test_a_run_is_finished_all_the_same(data: Path) -> None:
     assert (into / "report" / "report.html").exists()
 
 
-def run_into_shell(words: str, data: Path) -> tuple[int, str]:
-    """The exit code and stdout of a run with these redirections."""
-    run = "run --ranges 5d --adapter none --judge stub --no-heatmap-png --no-page --into r"
-    command = f"{sys.executable} -m recall_bench {run} --data {data} {words}"
+RUN = (
+    *("run", "--ranges", "5d", "--adapter", "none", "--judge", "stub"),
+    *("--no-heatmap-png", "--no-page", "--into", "r"),
+)
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-", ">&-"])
+def test_closed_streams_stop_nothing(data: Path, closed: str) -> None:
+    """In a new process: Python has no objects for streams that are closed when it starts."""
+    words = shlex.join([sys.executable, "-m", "recall_bench", *RUN, "--data", str(data)])
     done = subprocess.run(
-        ["/bin/sh", "-c", command], capture_output=True, text=True, check=False, cwd=data.parent
+        ["/bin/sh", "-c", f"{words} {closed}"], capture_output=True, check=False, cwd=data.parent
     )
-    return done.returncode, done.stdout
+
+    assert done.returncode == 0
+    assert bool(done.stdout) is (closed != ">&-")
+    assert RunFolder.open(data.parent / "r").is_finished
 
 
-@pytest.mark.parametrize("words", ["2>&-", "2>/dev/full", "<&- 2>&-"])
-def test_progress_that_cannot_be_shown_stops_nothing(data: Path, words: str) -> None:
-    code, out = run_into_shell(words, data)
+@pytest.fixture
+def full() -> Iterator[int]:
+    """A descriptor of a file that cannot be written to."""
+    with Path("/dev/full").open("wb") as file:
+        yield file.fileno()
 
-    assert code == 0
+
+def test_progress_that_cannot_be_shown_stops_nothing(data: Path, full: int) -> None:
+    command = start_command([*RUN, "--data", data], cwd=data.parent, stderr=full)
+    out, _ = command.communicate()
+
+    assert command.returncode == 0
     assert out
     assert RunFolder.open(data.parent / "r").is_finished
 
 
-def test_a_closed_output_stops_nothing(data: Path) -> None:
-    assert run_into_shell(">&-", data) == (0, "")
-    assert RunFolder.open(data.parent / "r").is_finished
+def test_a_full_output_is_said_after_the_run(data: Path, full: int) -> None:
+    command = start_command([*RUN, "--data", data], cwd=data.parent, stdout=full)
+    _, err = command.communicate()
 
-
-def test_a_full_output_is_said_after_the_run(data: Path) -> None:
-    assert run_into_shell(">/dev/full 2>err", data) == (1, "")
+    assert command.returncode == 1
     assert RunFolder.open(data.parent / "r").is_finished
-    assert "no space left to print the output" in (data.parent / "err").read_text()
+    assert b"no space left to print the output" in err
