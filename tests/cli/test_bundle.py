@@ -75,7 +75,7 @@ def write_tar(bundle: Path, members: Iterator[tuple[tarfile.TarInfo, bytes]]) ->
     # tarfile pads to whole records; a bundle ends after two empty blocks.
     content = plain.getvalue().rstrip(b"\0")
     content += bytes(-len(content) % tarfile.BLOCKSIZE + 2 * tarfile.BLOCKSIZE)
-    bundle.write_bytes(lzma.compress(content))
+    bundle.write_bytes(lzma.compress(content, preset=0))
 
 
 def write_members(bundle: Path, members: Members) -> None:
@@ -244,7 +244,7 @@ def expand(bundle: Path) -> None:
     header.size = len(content)
     big = tarfile.TarInfo(JOURNAL)
     big.size = 1 << 30
-    packer = lzma.LZMACompressor()
+    packer = lzma.LZMACompressor(preset=0)
     pieces = [
         packer.compress(header.tobuf(tarfile.USTAR_FORMAT) + content),
         packer.compress(bytes(-len(content) % 512) + big.tobuf(tarfile.USTAR_FORMAT)),
