@@ -1,9 +1,10 @@
-"""Word search: BM25 by bm25s, and closeness of single words by their vectors.
+"""Word search: BM25 as bm25s computes it, and closeness of single words by their vectors.
 
 bm25s cannot add to an index, and rebuilding one walks over every passage in Python: ten seconds
 for a thousand days, at each of up to 143 checkpoints. So passages are counted when they are
-ingested, new counts are merged into the old as arrays, and the score matrix of bm25s is computed
-from them in one expression. A test holds it equal to the one that bm25s builds.
+ingested, new counts are merged into the old as arrays, and the scores of bm25s are computed from
+them in one expression. A test holds them equal to those of bm25s. The package is not imported: it
+imports scipy, half a second and 28 MB in every process.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.foreign_text import split_foreign_terms
 from recall_bench.models.static_embedding import DIMENSIONS, embed
 
@@ -46,9 +50,14 @@ def split_passage(text: str) -> list[str]:
 @cache
 def list_stop_words() -> frozenset[str]:
     """Words that carry no content in a question."""
-    from bm25s.stopwords import STOPWORDS_EN_PLUS
-
-    return _QUESTION_WORDS.union(STOPWORDS_EN_PLUS)
+    package = find_spec("bm25s")
+    place = Path(package.origin or "").parent / "stopwords.py" if package else Path()
+    file = spec_from_file_location("bm25s.stopwords", place)
+    if file is None or file.loader is None or not place.is_file():
+        raise UsageError("the stop words of the bm25s package are missing; reinstall it")
+    words = module_from_spec(file)
+    file.loader.exec_module(words)
+    return _QUESTION_WORDS.union(words.STOPWORDS_EN_PLUS)
 
 
 def split_question(text: str) -> list[str]:
@@ -110,48 +119,42 @@ class TermQuery:
     """How many words the vocabulary does not contain."""
 
 
-VocabularyState = tuple[dict[str, int], dict[str, int], dict[str, str]]
-"""The numbers of words, the numbers of stems, and the stem of each word."""
+VocabularyState = tuple[dict[str, int], dict[str, int]]
+"""The numbers of words, which are those of their stems, and the numbers of stems."""
 
 
 class Vocabulary:
     """Stems and their numbers. It only grows, so a memory and its copies may share it."""
 
     def __init__(self) -> None:
-        from bm25s.tokenization import Tokenizer
-
-        stemmer = _load_stemmer()
-        self._tokenizer = Tokenizer(splitter=split_passage, stopwords=None, stemmer=stemmer)
+        self._stem = _load_stemmer().stemWord
+        self._words: dict[str, int] = {}
+        """The number of the stem of each word."""
+        self._stems: dict[str, int] = {}
         self._lock = Lock()
 
     @property
     def nbytes(self) -> int:
         """The size of all words, stems and their numbers."""
-        known = self._tokenizer
-        numbered = len(known.word_to_id) + len(known.stem_to_sid)
-        texts = count_bytes(known.word_to_id) + count_bytes(known.stem_to_sid)
-        return texts + _NUMBER_BYTES * numbered
+        numbered = len(self._words) + len(self._stems)
+        return count_bytes(self._words) + count_bytes(self._stems) + _NUMBER_BYTES * numbered
 
     @property
     def state(self) -> VocabularyState:
         """Everything it holds, for `restore`."""
-        known = self._tokenizer
-        return dict(known.word_to_id), dict(known.stem_to_sid), dict(known.word_to_stem)
+        return dict(self._words), dict(self._stems)
 
     def restore(self, learnt: VocabularyState) -> None:
         """Take over the state of another, and number new words as that one would."""
-        words, stems, stem_of = learnt
-        known = self._tokenizer
-        known.word_to_id, known.stem_to_sid = dict(words), dict(stems)
-        known.word_to_stem = dict(stem_of)
+        words, stems = learnt
+        self._words, self._stems = dict(words), dict(stems)
 
     def count(self, texts: Sequence[str]) -> TermCounts:
         """Count the terms of some passages, numbering the new ones."""
         import numpy as np
 
-        stream = self._tokenizer.streaming_tokenize(texts, update_vocab=True, allow_empty=False)
         with self._lock:
-            bags = list(stream)
+            bags = [self._number_words(split_passage(text.lower())) for text in texts]
         lengths = np.fromiter((len(bag) for bag in bags), np.int32, len(bags))
         flat = np.fromiter((term for bag in bags for term in bag), np.int64, int(lengths.sum()))
         places = np.repeat(np.arange(len(bags)), lengths)
@@ -163,10 +166,17 @@ class Vocabulary:
             lengths=lengths,
         )
 
+    def _number_words(self, words: Sequence[str]) -> list[int]:
+        known, stems = self._words, self._stems
+        for word in words:
+            if word not in known:
+                known[word] = stems.setdefault(self._stem(word), len(stems))
+        return [known[word] for word in words]
+
     def parse_query(self, question: str) -> TermQuery:
         """The terms of a question; the vocabulary does not change."""
         stems = _stem_question(question)
-        numbers = [self._tokenizer.stem_to_sid.get(stem) for stem in stems]
+        numbers = [self._stems.get(stem) for stem in stems]
         known = tuple(number for number in numbers if number is not None)
         return TermQuery(known=known, unknown=len(stems) - len(known))
 
@@ -231,21 +241,21 @@ class Postings:
             if term + 1 < len(self.starts) and self.starts[term] < self.starts[term + 1]
         ]
 
+    def get_range(self, term: int) -> slice:
+        """Where the passages of the term stand."""
+        return slice(self.starts[term], self.starts[term + 1])
+
     def get_passages(self, term: int) -> NDArray[np.int32]:
         """The passages that contain the term, in order."""
-        return self.passages[self.starts[term] : self.starts[term + 1]]
+        return self.passages[self.get_range(term)]
 
 
 class Bm25Index:
     """BM25 over the passages of some postings."""
 
     def __init__(self, postings: Postings, formula: Bm25) -> None:
-        import logging
-
-        import bm25s
         import numpy as np
 
-        logging.getLogger("bm25s").setLevel(logging.WARNING)
         self._postings = postings
         lengths = postings.lengths
         spread = np.diff(postings.starts)
@@ -255,20 +265,13 @@ class Bm25Index:
         k1, b = formula.k1, formula.b
         damping = (k1 * (1 - b + b * lengths / mean)).astype(np.float32)
         saturation = postings.counts / (postings.counts + damping[postings.passages])
-        self._engine: Any = bm25s.BM25(k1=k1, b=b, method="lucene")
-        self._engine.nonoccurrence_array = None
-        self._engine.scores = {
-            "data": np.repeat(self._idf, spread) * saturation,
-            "indices": postings.passages,
-            "indptr": postings.starts,
-            "num_docs": len(lengths),
-        }
+        self._scores: NDArray[np.float32] = np.repeat(self._idf, spread) * saturation
+        """What each term adds to the score of each of its passages."""
 
     @property
     def nbytes(self) -> int:
         """Its size without the postings."""
-        scores: NDArray[np.float32] = self._engine.scores["data"]
-        return self._idf.nbytes + scores.nbytes
+        return self._idf.nbytes + self._scores.nbytes
 
     def score(self, query: TermQuery) -> NDArray[np.float32]:
         """Each passage's BM25 score, as a share of the highest attainable score.
@@ -279,11 +282,14 @@ class Bm25Index:
         import numpy as np
 
         present = self._postings.select_present(query)
+        found = np.zeros(len(self._postings.lengths), np.float32)
         if not present:
-            return np.zeros(len(self._postings.lengths), np.float32)
+            return found
         unseen = len(query.known) - len(present) + query.unknown
         attainable = float(self._idf[present].sum()) + unseen * self._idf_unseen
-        found: NDArray[np.float32] = self._engine.get_scores_from_ids(present)
+        ranges = [self._postings.get_range(term) for term in present]
+        added = np.concatenate([self._scores[each] for each in ranges])
+        np.add.at(found, np.concatenate([self._postings.passages[each] for each in ranges]), added)
         return found / np.float32(attainable)
 
 
