@@ -13,7 +13,10 @@ DIRECTION = ROWS[0]
 
 def measure(version: IndexVersion, rows: int, block: int = 16) -> list[float]:
     blocks = [ROWS[start : min(start + block, rows)] for start in range(0, rows, block)]
-    return [float(each) for each in version.measure_likeness(blocks, "Which?", DIRECTION)]
+    return [
+        float(each)
+        for each in version.measure_likeness(blocks, "Which?", DIRECTION, is_exact=True).values
+    ]
 
 
 def expect(rows: int) -> list[float]:
@@ -60,7 +63,7 @@ def test_two_indexes_that_grew_from_one_share_its_passages_and_no_others() -> No
     measure(one, 30)
     swapped = [ROWS[:10], ROWS[40:60]]
 
-    found = other.measure_likeness(swapped, "Which?", DIRECTION)
+    found = other.measure_likeness(swapped, "Which?", DIRECTION, is_exact=True).values
 
     assert found.tolist() == compute_similarity(np.concatenate(swapped), DIRECTION).tolist()
 
@@ -108,7 +111,26 @@ def test_what_another_index_kept_makes_room(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_is_kept_cannot_be_changed() -> None:
-    found = IndexVersion(None).measure_likeness([ROWS], "Which?", DIRECTION)
+    found = IndexVersion(None).measure_likeness([ROWS], "Which?", DIRECTION, is_exact=True).values
 
     with pytest.raises(ValueError, match="read-only"):
         found += 1
+
+
+def test_rounded_similarities_are_as_near_as_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = ROWS / np.linalg.norm(ROWS, axis=1, keepdims=True)
+    exact = compute_similarity(rows, rows[0])
+    counted = count_rows(monkeypatch)
+    first = IndexVersion(None)
+    second = IndexVersion(first)
+
+    first.measure_likeness([rows[:16], rows[16:20]], "Which?", rows[0], is_exact=False)
+    found = second.measure_likeness(
+        [rows[:16], rows[16:32], rows[32:]], "Which?", rows[0], is_exact=False
+    )
+
+    assert sum(counted) == len(rows)
+    assert 0 < float(abs(found.values - exact).max()) <= found.error
+    assert (found.low, found.high) == (exact.min(), exact.max())
+    some = np.array([3, 15, 16, 17, 40, 59])
+    assert found.measure(some).tolist() == exact[some].tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from recall_bench.models.static_embedding import embed
 from recall_bench.systems.builtin.date_spans import DateSpan, find_date_spans
 from recall_bench.systems.builtin.dialogue_context import score_context, select_spread
 from recall_bench.systems.builtin.exact_words import find_exact_words
-from recall_bench.systems.builtin.likeness import IndexVersion
+from recall_bench.systems.builtin.likeness import IndexVersion, Likeness
 from recall_bench.systems.builtin.passage_index import (
     IndexedPassage,
     PassageIndex,
@@ -57,6 +57,34 @@ RERANK_CANDIDATES = 50
 
 _GROUPED = 64
 """Scores of which the best is looked at first."""
+
+
+LAST_DIGITS = 1e-5
+"""More than the rounding of floats changes a score."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreParts:
+    """What the scores of passages are made of, one entry per passage."""
+
+    words: NDArray[np.float32]
+    top: np.float32
+    """The highest score by words of any passage."""
+    meaning: Likeness
+    added: tuple[NDArray[np.float32], ...]
+    """What dates and exact words add."""
+    mask: NDArray[np.float32] | None
+    """0 for each passage that must not be found; None if all may be."""
+
+    def select(self, numbers: NDArray[np.int64]) -> ScoreParts:
+        """The parts of some passages, with their exact similarity."""
+        return ScoreParts(
+            words=self.words[numbers],
+            top=self.top,
+            meaning=replace(self.meaning, values=self.meaning.measure(numbers), error=0.0),
+            added=tuple(each[numbers] for each in self.added),
+            mask=None if self.mask is None else self.mask[numbers],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,28 +149,61 @@ class PassageSearch:
         """The k best passages; of equals, the later one is better."""
         if not len(index):
             return SearchHits((), (), 0.0)
-        words = self._score_words(index, question)
-        meaning = self._score_meaning(index, question)
-        scores = self._fuse(words, meaning)
-        if self.temporal_boost and (spans := _find_spans(question)):
-            scores = scores + self.temporal_boost * score_dates(index, spans)
-        if self.lexical_boost:
-            scores = scores + self.lexical_boost * score_exact_words(index, question.text)
-        scores = self._add_context(index, scores)
-        if self.respects_sessions and question.session != PRINCIPAL:
-            scores = scores * mask_session(index, question.session)
+        parts = self._collect_parts(index, question)
+        scores = self._combine(index, parts)
+        near: NDArray[np.int64] | None = None
+        if parts.meaning.error:
+            near = select_near(scores, self.k, 2 * self._measure_error(parts.meaning))
+            parts = parts.select(near)
+            scores = self._combine(index, parts)
         if self.lexicon is not None or self.score_passages is not None:
             scores = self._rerank(index, question, scores)
-        numbers = select_best(scores, self.k)
+        best = select_best(scores, self.k)
         if index.dialogue is not None and self.spread:
-            numbers = select_spread(scores, numbers, index.dialogue, self.spread)
+            best = select_spread(scores, best, index.dialogue, self.spread)
         weight = 1.0 if self.supports_by_words else self.weight
-        fit = weight * words[numbers] + (1 - weight) * meaning[numbers]
+        fit = weight * parts.words[best] + (1 - weight) * parts.meaning.values[best]
         return SearchHits(
-            numbers=tuple(numbers.tolist()),
-            scores=tuple(round(score, 6) for score in scores[numbers].tolist()),
+            numbers=tuple((best if near is None else near[best]).tolist()),
+            scores=tuple(round(score, 6) for score in scores[best].tolist()),
             support=float(fit.max(initial=0.0)),
         )
+
+    def _collect_parts(self, index: PassageIndex, question: Question) -> ScoreParts:
+        """All that the score of a passage is made of."""
+        words = self._score_words(index, question)
+        added: list[NDArray[np.float32]] = []
+        if self.temporal_boost and (spans := _find_spans(question)):
+            added.append(self.temporal_boost * score_dates(index, spans))
+        if self.lexical_boost:
+            added.append(self.lexical_boost * score_exact_words(index, question.text))
+        is_limited = self.respects_sessions and question.session != PRINCIPAL
+        return ScoreParts(
+            words=words,
+            top=words.max(),
+            meaning=self._score_meaning(index, question),
+            added=tuple(added),
+            mask=mask_session(index, question.session) if is_limited else None,
+        )
+
+    def _combine(self, index: PassageIndex, parts: ScoreParts) -> NDArray[np.float32]:
+        scores = self._fuse(parts)
+        for each in parts.added:
+            scores = scores + each
+        scores = self._add_context(index, scores)
+        return scores if parts.mask is None else scores * parts.mask
+
+    def _measure_error(self, meaning: Likeness) -> float:
+        """The most that rounded similarities change a score."""
+        if self.weight == 0:
+            return meaning.error + LAST_DIGITS
+        span = float(meaning.high - meaning.low)
+        return ((1 - self.weight) * meaning.error / span if span > 0 else 0.0) + LAST_DIGITS
+
+    def _ranks_all(self, index: PassageIndex) -> bool:
+        """Whether a passage may be found by its rank, or by the score of another."""
+        is_ranked_again = self.lexicon is not None or self.score_passages is not None
+        return is_ranked_again or index.dialogue is not None or self.fusion == "rank"
 
     def _add_context(self, index: PassageIndex, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         if index.dialogue is None or not (self.turn_boost or self.session_boost):
@@ -208,25 +269,28 @@ class PassageSearch:
             return np.zeros(len(index), np.float32)
         return index.words.score(self.vocabulary.parse_query(question.text))
 
-    def _score_meaning(self, index: PassageIndex, question: Question) -> NDArray[np.float32]:
+    def _score_meaning(self, index: PassageIndex, question: Question) -> Likeness:
         import numpy as np
 
         if not index.vectors:
-            return np.zeros(len(index), np.float32)
+            nothing = np.zeros(len(index), np.float32)
+            return Likeness(nothing, nothing[0], nothing[0], 0.0, (), nothing)
         version = index.version or IndexVersion(None)
         direction = (self.embed_question or _embed_question)(question.text)
-        return version.measure_likeness(index.vectors, question.text, direction)
+        return version.measure_likeness(
+            index.vectors, question.text, direction, is_exact=self._ranks_all(index)
+        )
 
-    def _fuse(
-        self, words: NDArray[np.float32], meaning: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
+    def _fuse(self, parts: ScoreParts) -> NDArray[np.float32]:
         if self.weight == 1:
-            return words
+            return parts.words
         if self.weight == 0:
-            return meaning
+            return parts.meaning.values
+        words, meaning = parts.words, parts.meaning
         if self.fusion == "rank":
-            return fuse_by_rank(words, meaning)
-        return fuse_by_weight(words, meaning, self.weight)
+            return fuse_by_rank(words, meaning.values)
+        span = parts.top, meaning.low, meaning.high
+        return fuse_by_weight(words, meaning.values, self.weight, span)
 
 
 @lru_cache(maxsize=4096)
@@ -237,13 +301,18 @@ def _embed_question(text: str) -> NDArray[np.float32]:
 
 
 def fuse_by_weight(
-    words: NDArray[np.float32], meaning: NDArray[np.float32], weight: float
+    words: NDArray[np.float32],
+    meaning: NDArray[np.float32],
+    weight: float,
+    span: tuple[np.float32, np.float32, np.float32] | None = None,
 ) -> NDArray[np.float32]:
     """The weighted mean of both scores, each scaled to a maximum of 1 for this question.
 
-    The zero of words is no common word; the zero of meaning is the least similar passage.
+    The zero of words is no common word; the zero of meaning is the least similar passage. Where
+    these are not all passages, `span` has the highest of all by words, and the least and the
+    highest by meaning.
     """
-    top, low, high = words.max(), meaning.min(), meaning.max()
+    top, low, high = span or (words.max(), meaning.min(), meaning.max())
     return weight * (words / top if top > 0 else words) + (1 - weight) * (
         (meaning - low) / (high - low) if high > low else meaning * 0
     )
@@ -258,6 +327,19 @@ def fuse_by_rank(words: NDArray[np.float32], meaning: NDArray[np.float32]) -> ND
         ranked = select_best(scores, len(scores))
         fused[ranked] += (RANK_OFFSET + 1) / 2 / (RANK_OFFSET + 1 + np.arange(len(ranked)))
     return fused
+
+
+def select_near(scores: NDArray[np.float32], k: int, distance: float) -> NDArray[np.int64]:
+    """Positions, which rise, of the scores that are at most this far below the k-th highest."""
+    import numpy as np
+
+    if len(scores) <= k:
+        return np.arange(len(scores))
+    floor = _find_low_floor(scores, k)
+    near = np.flatnonzero(scores >= floor - distance) if floor > 0 else np.arange(len(scores))
+    least = np.partition(scores[near], -k)[-k]
+    found: NDArray[np.int64] = near[scores[near] >= least - distance]
+    return found
 
 
 def select_best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
