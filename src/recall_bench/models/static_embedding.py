@@ -87,4 +87,6 @@ def _load_model() -> _StaticModel:
         ) from missing
     tokenizer.no_padding()
     tokenizer.no_truncation()
+    # It would keep the tokens of 10,000 texts, 3 kB each, and hardly any text comes twice.
+    tokenizer.model._resize_cache(0)  # noqa: SLF001  a tokenizer from a file has no other way
     return _StaticModel(tokenizer, weights)
