@@ -266,7 +266,7 @@ class _Reading:
     def _list_relevant(self) -> list[ReadSentence]:
         """The sentences of passages that hold a name of the question; all of a few passages."""
         anchors = collect_stems(" ".join(self.asked.anchors))
-        about = [each for each in self.sentences if anchors & each.context]
+        about = [each for each in self.sentences if not anchors.isdisjoint(each.context)]
         is_trusted = len({each.passage for each in self.sentences}) < SEARCHED
         return about or (list(self.sentences) if is_trusted else [])
 
@@ -401,7 +401,8 @@ def supersedes(later: ReadSentence, earlier: ReadSentence) -> bool:
     old = {value.unit: value.number for value in find_amounts(earlier.text)}
     if not any(new[unit] != old[unit] for unit in new.keys() & old.keys()):
         return False
-    alike = len(later.stems & earlier.stems) / len(later.stems | earlier.stems)
+    shared = len(frozenset(later.stems).intersection(earlier.stems))
+    alike = shared / (len(later.stems) + len(earlier.stems) - shared)
     return alike >= ALIKE
 
 

@@ -56,9 +56,10 @@ class ReadSentence(Struct, frozen=True, eq=False, kw_only=True):
     session: str | None = None
     speaker: str = ""
     heading: str = ""
-    stems: frozenset[str] = frozenset()
-    """Of the sentence and its speaker."""
-    context: frozenset[str] = frozenset()
+    stems: tuple[str, ...] = ()
+    """Of the sentence and its speaker, each once. Thousands are kept; a set takes five times the
+    memory."""
+    context: tuple[str, ...] = ()
     """Of the whole passage, with its heading."""
     folded: str = ""
     """The sentence after its speaker, normalised, in lower case."""
@@ -102,7 +103,7 @@ def _read_passage(text: str) -> tuple[ReadSentence, ...]:
     while len(lines) > 1 and _is_heading(lines[0], lines[1]):
         headings.append(lines.pop(0).strip("#* "))
     heading = " — ".join(headings)
-    context = _find_stems(f"{session or ''} {body}")
+    context = tuple(_find_stems(f"{session or ''} {body}"))
     folded_place = normalise(f"{heading} {session or ''}").lower()
     return tuple(
         ReadSentence(
@@ -115,7 +116,7 @@ def _read_passage(text: str) -> tuple[ReadSentence, ...]:
             session=session,
             speaker=speaker,
             heading=heading,
-            stems=_find_stems(f"{speaker} {said}"),
+            stems=tuple(_find_stems(f"{speaker} {said}")),
             context=context,
             folded=normalise(f"{speaker}: {said}" if speaker else said).lower(),
             folded_place=folded_place,

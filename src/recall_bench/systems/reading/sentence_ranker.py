@@ -187,20 +187,21 @@ def _measure_plain(
     anchors = [
         (
             anchor in own,
-            anchor in own or anchor in place or collect_stems(anchor) <= sentence.context,
+            anchor in own or anchor in place or collect_stems(anchor).issubset(sentence.context),
         )
         for anchor in asked.anchors
     ]
     count = len(anchors) or 1
+    shared = len(topic.intersection(sentence.stems))
     return [
-        len(topic & sentence.stems) / (len(topic) or 1),
-        len(topic & sentence.context) / (len(topic) or 1),
+        shared / (len(topic) or 1),
+        len(topic.intersection(sentence.context)) / (len(topic) or 1),
         sum(held for held, _ in anchors) / count,
         sum(near for _, near in anchors) / count,
         fits(asked, sentence, known),
         fits_noun(asked, sentence),
         float(is_on_day(asked, sentence)),
-        min(len(sentence.stems - topic), 6) / 6,
+        min(len(sentence.stems) - shared, 6) / 6,
         float(sentence.text.rstrip().endswith("?")),
         float(is_other_speaker(asked, sentence)),
         fits_measure(asked, sentence),
