@@ -201,9 +201,9 @@ class AnswerContents(msgspec.Struct, frozen=True):
         return AnswerContents(line.text, sentences, whole, passages, (), (line,))
 
 
-TEXT_CACHE = 4096
-"""Other texts kept in memory: questions, and parts of truths."""
-LINE_CACHE = 16384
+TEXT_CACHE = 512
+"""Other texts kept in memory: questions, and parts of truths. Most come again at once."""
+LINE_CACHE = 1024
 """Lines of answers kept in memory."""
 
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice
 from math import log
 from typing import Generic, Protocol, TypeVar
@@ -157,8 +157,8 @@ class HistoryIndex:
         self._days = [episode.day for episode in scenario.episodes]
         self._dates = [episode.at.date() for episode in scenario.episodes]
         self._stems = Stems(load_lexicon().forms)
-        self._normalise = cache(normalise)
-        """Several indexes read the same lines, each once."""
+        self._normalise = lru_cache(maxsize=4096)(normalise)
+        """Several indexes read the same lines, each once and soon after another."""
         self._sessions: dict[str, _Mentions] = {}
         self._retold = _Mentions(self._normalise, self._stems)
         self._first_lines: dict[str, int] = {}

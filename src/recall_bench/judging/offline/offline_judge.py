@@ -130,8 +130,9 @@ COMPLETE_DENIAL = COMPLETENESS_BARS[-1]
 FULL_RECALL = 0.95
 """From this share on, an answer states all of the reference."""
 
-GRADE_CACHE = 1024
-"""Grades of one scenario kept in memory, and as many answers with what was read in them."""
+GRADE_CACHE = 64
+"""Grades of one scenario kept in memory, and as many answers with what was read in them: what comes
+again later has its verdict."""
 VERDICT_CACHE = 4096
 """Verdicts of one scenario kept in memory: one for each of its questions, and some more."""
 SHARED_SCENARIOS = 8

@@ -301,7 +301,7 @@ def _is_pair_stated(word: str, stated: frozenset[str]) -> bool:
     return verb in stated or not load_lexicon().find_alike(verb).isdisjoint(stated)
 
 
-PHRASE_CACHE = 16384
+PHRASE_CACHE = 2048
 """Texts kept in memory."""
 
 
