@@ -63,7 +63,7 @@ def label(item: Item, scenario: Scenario, sentences: list[ReadSentence]) -> list
     if spans:
         return [any(each.text in span or span in each.text for span in spans) for each in sentences]
     wanted = collect_stems(item.truth.reference) - collect_stems(item.text)
-    shares = [len(wanted & each.stems) / (len(wanted) or 1) for each in sentences]
+    shares = [len(wanted.intersection(each.stems)) / (len(wanted) or 1) for each in sentences]
     is_known = item.truth.expects is Expects.ANSWER and max(shares) >= 0.5
     return [is_known and share == max(shares) for share in shares]
 
