@@ -49,7 +49,7 @@ _EXACT = float(1 << 53)
 """Whole numbers below this are exact, and so are their sums."""
 _EXACT_SINGLE = float(1 << 24)
 """The same in single precision, which takes half the time."""
-_KEPT_CELLS = 1 << 23
+_KEPT_CELLS = 1 << 24
 """Up to this size draws are cached, a byte each: a report uses the same ones thousands of times."""
 _KEPT_BYTES = 1 << 25
 """The size of all draws that are cached."""

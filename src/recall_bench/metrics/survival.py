@@ -11,6 +11,7 @@ followed was lost, the band also allows for the share of others that could have 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -273,17 +274,22 @@ class _AgeIntervals:
         back = within.T.tocsr()
         asked = self.known.T @ kept
         mass = np.repeat(np.diff(self.edges)[:, np.newaxis], len(counts), axis=1)
-        shares = np.ones_like(mass)
+        shares, rate = np.ones_like(mass), np.empty_like(mass)
         for _ in range(_ROUNDS):
-            each = _divide_or_zero(lost, within @ mass)
-            losses = mass * (back @ each)
+            losses = back @ _divide_or_zero(lost, within @ mass)
+            losses *= mass
             # Facts that are lost later, or asked later, are at risk now.
-            risks = losses[::-1].cumsum(axis=0)[::-1] + asked
-            rate = _divide_or_zero(losses, risks)
-            before, shares = shares, np.cumprod(1 - np.minimum(rate, 1.0), axis=0)
-            if np.abs(before - shares).max() < close:
+            risks = losses.copy()
+            _accumulate(np.add, risks[::-1])
+            risks += asked
+            _divide_or_zero(losses, risks, out=rate)
+            np.minimum(rate, 1.0, out=rate)
+            before, shares = shares, 1 - rate
+            _accumulate(np.multiply, shares)
+            if np.abs(np.subtract(before, shares, out=rate), out=rate).max() < close:
                 break
-            mass = -np.diff(shares, axis=0, prepend=1.0)
+            np.subtract(1.0, shares[0], out=mass[0])
+            np.subtract(shares[:-1], shares[1:], out=mass[1:])
         return shares.T, risks.T
 
     def _build_within(self) -> "csr_array":
@@ -299,12 +305,20 @@ class _AgeIntervals:
         )
 
 
-def _divide_or_zero(parts: Floats, wholes: Floats) -> Floats:
+def _accumulate(operation: np.ufunc, rows: Floats) -> None:
+    """Accumulate rows in place; numpy goes through columns, which takes many times as long."""
+    for before, row in pairwise(rows):
+        operation(before, row, out=row)
+
+
+def _divide_or_zero(parts: Floats, wholes: Floats, out: Floats | None = None) -> Floats:
     """Divide by what is greater than 0; 0 elsewhere."""
+    found = np.empty_like(wholes) if out is None else out
     if wholes.min(initial=1.0) > 0:
         # Without a mask this takes a third of the time.
-        return parts / wholes
-    return np.divide(parts, wholes, out=np.zeros_like(wholes), where=wholes > 0)
+        return np.divide(parts, wholes, out=found)
+    found[...] = 0.0
+    return np.divide(parts, wholes, out=found, where=wholes > 0)
 
 
 def _build_intervals(facts: Sequence[FactLifetime]) -> _AgeIntervals:

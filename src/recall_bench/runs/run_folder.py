@@ -463,6 +463,8 @@ class RunFolder:
     def _read_others(
         self, file: BinaryIO, index: _TrialIndex, slot: int
     ) -> tuple[OtherVerdict | None, ...]:
+        if not index.others:
+            return ()
         events = [self._read_event(file, offsets[slot]) for offsets in index.others]
         return tuple(each if isinstance(each, OtherVerdict) else None for each in events)
 

@@ -143,36 +143,33 @@ class PersonaDetails:
     """The details of each question and its trials, by its index."""
 
 
-_PassageKey = tuple[str | TextSpan | None, int | None, str | None]
-"""The text of a passage or where it is, its day and its source."""
-
-
 @dataclass(slots=True)
 class _TextPool:
     folder: RunFolder
     story: Mapping[int, str]
     pool: dict[tuple[str, int | None, str | None], SourceText] = field(default_factory=dict)
-    passages: dict[_PassageKey, SourceText] = field(default_factory=dict)
-    """The same texts by the passages that were collected: most are references to a few texts."""
+    passages: dict[str | TextSpan | None, SourceText] = field(default_factory=dict)
+    """The last of these texts for each text of a passage, or for where that is: most passages are
+    references to a few texts."""
 
     def collect_passages(self, result: StoredResult) -> list[SourceText]:
         """The texts of the passages of an answer, in their order."""
         if result.answered is None:
             return []
-        found = list[SourceText]()
+        known, found = self.passages, list[SourceText]()
         for each in result.answered.answer.passages:
             place = each.text_at if each.text is None else each.text
-            key = (place, each.day, each.source or each.id)
-            text = self.passages.get(key)
-            if text is None:
-                text = self.passages[key] = self._add_passage(key, result.offset)
+            source = each.source or each.id
+            text = known.get(place)
+            if text is None or text.day != each.day or text.source != source:
+                whole = (
+                    self.folder.read_text(each.text_at, result.offset)
+                    if each.text is None
+                    else each.text
+                )
+                text = known[place] = self._add_text(truncate_text(whole), each.day, source)
             found.append(text)
         return found
-
-    def _add_passage(self, key: _PassageKey, offset: int) -> SourceText:
-        text, day, source = key
-        whole = text if isinstance(text, str) else self.folder.read_text(text, offset)
-        return self._add_text(truncate_text(whole), day, source)
 
     def collect_days(self, item: Item) -> dict[int, SourceText]:
         cited = sorted({each.day for each in item.truth.evidence})
