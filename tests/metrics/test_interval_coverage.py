@@ -8,8 +8,10 @@ from types import ModuleType
 import pytest
 from numpy.random import default_rng
 
+from tests.thoroughness import choose_number
+
 PATH = Path(__file__).parents[2] / "benchmarks/interval_coverage.py"
-ROUNDS = 150
+ROUNDS = choose_number(90, 150)
 
 
 @pytest.fixture(scope="module")
