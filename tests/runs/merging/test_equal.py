@@ -27,6 +27,7 @@ from recall_bench.testing import ScriptedSystem
 from tests.conftest import EPOCH, card_of, episode
 from tests.running.many import FAIL, PASS, Ruled
 from tests.runs.merging.apart import begun, fold_states, go_on, resumed, source
+from tests.thoroughness import choose_number
 
 MOST_DAYS = 6
 
@@ -109,7 +110,9 @@ def stands(plan: Plan, journal: list[Event]) -> object:
 
 
 @pytest.mark.parametrize("reviewed", [False, True])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=choose_number(25, 60), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(st.data())
 def test_parts_that_are_merged_equal_one_run(reviewed: bool, data: st.DataObject) -> None:
     told = data.draw(scenarios())
@@ -134,7 +137,9 @@ def test_parts_that_are_merged_equal_one_run(reviewed: bool, data: st.DataObject
     assert outcomes(whole) == outcomes(one)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=choose_number(20, 40), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(st.data())
 def test_parts_that_are_missing_are_done_by_the_merged_run(data: st.DataObject) -> None:
     told = data.draw(scenarios())
@@ -165,7 +170,9 @@ def test_parts_that_are_missing_are_done_by_the_merged_run(data: st.DataObject) 
     assert asked[0] == asked[1]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=choose_number(20, 40), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(st.data())
 def test_a_merged_journal_begins_once_and_keeps_every_code(data: st.DataObject) -> None:
     told = data.draw(scenarios())
