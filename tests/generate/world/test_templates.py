@@ -105,9 +105,7 @@ def test_a_place_stays_right_behind_a_changed_article() -> None:
 def test_every_hole_is_known_wherever_it_stands() -> None:
     holes = [
         hole.name
-        for hole in parse_template(
-            "{a} [x {b.was}|{@c} [{n:1-9}|]] {t:07:00-08:00}"
-        ).list_placeholders()
+        for hole in parse_template("{a} [x {b.was}|{@c} [{n:1-9}|]] {t:07:00-08:00}").placeholders
     ]
 
     assert holes == ["a", "b", "@c", "n:1-9", "t:07:00-08:00"]

@@ -57,7 +57,7 @@ def cut_arc(arc: RawArc, length: int) -> RawArc:
     names = {
         hole.name
         for step in kept
-        for hole in parse_template(step["text"]).list_placeholders()
+        for hole in parse_template(step["text"]).placeholders
         if hole.form in _VALUE_FORMS
     }
     facts = {

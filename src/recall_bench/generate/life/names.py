@@ -1,6 +1,6 @@
 """What a placeholder of a life edition may name, and how many texts a template can give."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 
 from recall_bench.generate.life.sources import (
@@ -140,9 +140,9 @@ def flatten(variants: Variants) -> list[str]:
     return [variants] if isinstance(variants, str) else list(variants)
 
 
-def list_placeholders(source: str) -> Iterator[Placeholder]:
+def list_placeholders(source: str) -> tuple[Placeholder, ...]:
     """Every placeholder of a template."""
-    return get_life_template(source).list_placeholders()
+    return get_life_template(source).placeholders
 
 
 def holds(source: str, name: str) -> bool:

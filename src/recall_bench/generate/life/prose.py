@@ -133,6 +133,8 @@ class FreshWriter:
         """The sentences so far, word for word."""
         self._skeletons: dict[str, list[str]] = {}
         """The masked sentences of each text drawn so far: three of four draws repeat a text."""
+        self._long: dict[str, list[str]] = {}
+        """Its long sentences as they are."""
 
     def draw_word(self, name: str) -> PlaceholderValue:
         """A word of a list; all are used before one repeats."""
@@ -154,10 +156,11 @@ class FreshWriter:
         if not variants:
             return LifeText("")
         met = frozenset(scope.names.met)
+        place = "\0".join(variants)
         drawn: list[tuple[int, FilledText, list[str], set[str]]] = []
         for _ in range(_DRAWS):
             scope.names.met = set(met)
-            index = self._picker.pick_index("\0".join(variants), -1, len(variants))
+            index = self._picker.pick_index(place, -1, len(variants))
             filled = self._picker.render(get_life_template(variants[index]), scope)
             skeletons = self._mask(filled.text)
             repeated = sum(each in self._seen for each in skeletons)
@@ -165,7 +168,7 @@ class FreshWriter:
             if not repeated:
                 break
         _, filled, skeletons, now_met = min(drawn, key=lambda each: each[0])
-        sentences = _list_long(filled.text)
+        sentences = self._long[filled.text]
         if may_skip and not self._told.isdisjoint(sentences):
             scope.names.met = set(met)
             return LifeText("")
@@ -176,7 +179,8 @@ class FreshWriter:
 
     def _mask(self, text: str) -> list[str]:
         if text not in self._skeletons:
-            self._skeletons[text] = [mask_sentence(each, frozenset()) for each in _list_long(text)]
+            found = self._long[text] = _list_long(text)
+            self._skeletons[text] = [mask_sentence(each, frozenset()) for each in found]
         return self._skeletons[text]
 
     def pick_index(self, name: str, size: int) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.sentences import split_sentences
@@ -252,7 +253,13 @@ def _join_short(topics: list[DayTopic]) -> list[DayTopic]:
 
 
 def _count_sentences(topics: list[DayTopic]) -> int:
-    return sum(len(split_sentences(each.text.text)) for each in topics)
+    return sum(_count_in(each.text.text) for each in topics)
+
+
+@lru_cache(maxsize=1024)
+def _count_in(text: str) -> int:
+    """The topics of a day are counted again with each that joins them."""
+    return len(split_sentences(text))
 
 
 def _count_words(topics: list[DayTopic]) -> int:

@@ -90,9 +90,7 @@ def _expand(template: str, phrases: Phrases) -> Iterator[str]:
     """Texts of a template; every phrase of a value stands in one of them."""
     nodes = get_life_template(template).nodes
     yield from islice(_fill(nodes, {}), _MOST_TEXTS)
-    for name in dict.fromkeys(
-        each.name for each in get_life_template(template).list_placeholders()
-    ):
+    for name in dict.fromkeys(each.name for each in get_life_template(template).placeholders):
         for phrase in phrases.get(name, ()):
             yield next(_fill(nodes, {name: phrase}), "")
 

@@ -60,7 +60,7 @@ class RandomStream:
         """A copy in random order."""
         order = list(items)
         for i in range(len(order) - 1, 0, -1):
-            j = self.draw_below(i + 1)
+            j = self.draw_bits() * (i + 1) >> 64
             order[i], order[j] = order[j], order[i]
         return order
 

@@ -14,6 +14,7 @@ from recall_bench.generate.world.random_stream import RandomStream, ShuffleBag
 _PLACEHOLDER = re.compile(
     r"\{(@?[A-Za-z][\w:–-]*)(?:\.([\w-]+(?:\.\w+)?))?\}|\{([nt]:[\d:.-]+|date:\d+)\}"
 )
+_TEXT = re.compile(r"[^\[\]{|]+")
 _STARTS_SENTENCE = re.compile(r"(?:^|[.!?][\"”’)]*\s+|\n(?:[->] )?[\"“]?)$")
 _LOOK_BACK = 8
 _ARTICLES = ("a ", "A ")
@@ -47,10 +48,8 @@ class TextTemplate:
 
     source: str
     nodes: tuple[Node, ...]
-
-    def list_placeholders(self) -> Iterator[Placeholder]:
-        """Every placeholder, nested ones included."""
-        return _iterate_placeholders(self.nodes)
+    placeholders: tuple[Placeholder, ...]
+    """Every placeholder, nested ones included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,8 @@ class FilledText:
 
 def parse_template(source: str) -> TextTemplate:
     """Parse a template; nothing is malformed: what is no placeholder is text."""
-    return TextTemplate(source, _TemplateParser(source).parse_all())
+    nodes = _TemplateParser(source).parse_all()
+    return TextTemplate(source, nodes, tuple(_iterate_placeholders(nodes)))
 
 
 class AlternativePicker:
@@ -199,8 +199,10 @@ class _TemplateParser:
                 nodes.append(Placeholder(match[1] or match[3], match[2] or ""))
                 self._at = match.end()
             else:
-                nodes.append(char)
-                self._at += 1
+                run = _TEXT.match(self._source, self._at)
+                end = run.end() if run else self._at + 1
+                nodes.append(self._source[self._at : end])
+                self._at = end
         return nodes
 
     def _parse_bracket(self) -> list[Node]:

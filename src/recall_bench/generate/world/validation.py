@@ -94,7 +94,7 @@ class _SourceChecker:
         yield from self._check_slots(process.slots, told_in)
         yield from self._check_tallies(process)
         for way in _flatten_variants([process.called, process.name]):
-            for placeholder in get_template(way).list_placeholders():
+            for placeholder in get_template(way).placeholders:
                 if placeholder.name in process.slots and process.slots[placeholder.name].ask:
                     yield f"`{way}` gives away {placeholder.name}, which is asked about"
 
@@ -160,7 +160,7 @@ class _SourceChecker:
         self, label: str, heading: Variants, slots: dict[str, FactSlot]
     ) -> Iterator[str]:
         for way in _flatten_variants([heading]):
-            for placeholder in get_template(way).list_placeholders():
+            for placeholder in get_template(way).placeholders:
                 if (
                     placeholder.name in slots
                     and slots[placeholder.name].ask
@@ -175,7 +175,7 @@ class _SourceChecker:
         for text in texts:
             yield from self._check_placeholders(label, text, slots)
             for sentence in _split_sentences(text):
-                for placeholder in get_template(sentence).list_placeholders():
+                for placeholder in get_template(sentence).placeholders:
                     slot = slots.get(placeholder.name)
                     if slot is None or not slot.cue or _is_form(placeholder):
                         continue
@@ -188,7 +188,7 @@ class _SourceChecker:
     def _check_placeholders(
         self, label: str, text: str, slots: dict[str, FactSlot]
     ) -> Iterator[str]:
-        for placeholder in get_template(text).list_placeholders():
+        for placeholder in get_template(text).placeholders:
             name = placeholder.name
             if name in slots or name in _BUILT_IN or name.startswith(("n:", "t:", "date:")):
                 continue
@@ -209,7 +209,7 @@ class _SourceChecker:
             if slot.with_ and slot.with_ not in slots:
                 yield f"{name} goes with {slot.with_}, which is not there"
             for way in (*slot.ask, *slot.then, *slot.both):
-                for placeholder in get_template(way).list_placeholders():
+                for placeholder in get_template(way).placeholders:
                     known = placeholder.name in slots or placeholder.name in {
                         "it",
                         "date",
@@ -298,7 +298,7 @@ def _find_stated_slots(texts: Iterable[str], slots: dict[str, FactSlot]) -> set[
     return {
         placeholder.name
         for text in texts
-        for placeholder in get_template(text).list_placeholders()
+        for placeholder in get_template(text).placeholders
         if placeholder.name in slots and slots[placeholder.name].ask and not _is_form(placeholder)
     }
 
