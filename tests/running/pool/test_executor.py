@@ -47,19 +47,26 @@ def test_without_ray_it_says_what_to_install_and_writes_nothing(tmp_path: Path) 
     assert not (tmp_path / "run" / "journal.jsonl").exists()
 
 
-@pytest.mark.parametrize("executor", ["local", "processes"])
-def test_nothing_else_imports_ray(tmp_path: Path, executor: str) -> None:
+def test_nothing_else_imports_ray(tmp_path: Path) -> None:
+    """One process runs the command here, and then with a worker."""
     write_persona(tmp_path / "data")
+    words = ["run", "--data", str(tmp_path / "data"), "--adapter", "bm25", "--ranges", "3d"]
+    words += ["--no-heatmap-png", "--no-page"]
     without = "assert not any(name.split('.')[0] == 'ray' for name in sys.modules)"
+    alone = ["recall-bench", *words, "--executor", "local", "--into", str(tmp_path / "alone")]
 
     code, err = run_in_child(
-        "import recall_bench.running.executor",
-        *("run", "--data", tmp_path / "data", "--adapter", "bm25", "--executor", executor),
-        *("--workers", 1, "--ranges", "3d", "--no-heatmap-png", "--into", tmp_path / "run"),
+        "import recall_bench.running.executor\n"
+        f"from recall_bench.cli.main import main\nlast, sys.argv = sys.argv, {alone!r}\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert ended.code == 0, ended.code\n"
+        f"{without}\nsys.argv = last",
+        *(*words, "--executor", "processes", "--workers", 1, "--into", tmp_path / "run"),
         after=without,
     )
 
     assert code == 0, err
+    assert (tmp_path / "alone" / "result.json").is_file()
+    assert (tmp_path / "run" / "result.json").is_file()
 
 
 def test_an_object_of_this_process_cannot_be_sent_to_others(tmp_path: Path) -> None:
