@@ -17,6 +17,7 @@ from recall_bench.systems.grpc import grpc_channel
 from recall_bench.systems.grpc.grpc_system import build_grpc_system
 from tests.systems.asking import answered
 from tests.systems.grpc_server import Diary, failing, serving, started
+from tests.thoroughness import choose_number
 
 pytestmark = pytest.mark.anyio
 
@@ -229,7 +230,7 @@ async def test_no_day_is_counted_as_taken_by_a_server_that_does_not_have_it() ->
         listener = await asyncio.start_server(relay.accept, "127.0.0.1", 0)
         system = build_grpc_system(f"grpc://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
 
-        for _ in range(300):
+        for _ in range(choose_number(80, 300)):
             relay.target = first
             memory = await system.open("ada")
             taken = await fed_until_cut(memory, relay, second, pauses.random() / 100)

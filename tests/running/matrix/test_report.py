@@ -216,8 +216,13 @@ def test_without_a_baseline_nothing_is_compared_with_it(
     assert "the baseline broken has no valid run under default" in " ".join(shown.out.split())
 
 
+@pytest.mark.usefixtures("real_pictures")
 def test_the_report_is_written_whole(three: Path, tmp_path: Path, invoke: Invoke) -> None:
     runs = tmp_path / "runs"
+    for path in runs.glob("matrix.*"):
+        path.unlink()
+
+    assert invoke("matrix", three).code == 0
 
     report = msgspec.json.decode((runs / "matrix.json").read_bytes(), type=MatrixReport)
 
