@@ -4,11 +4,16 @@ import json
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import pytest
+
 from tests.reporting.explorer.conftest import Explorer, list_foreign, wait_until_ready
 from tests.reporting.pages.sample_pages import HOSTILE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+# Beside the other modules with a browser, so that one is started for all of them.
+pytestmark = pytest.mark.slow
 
 
 def test_runs_are_listed_chosen_and_compared_by_keyboard(

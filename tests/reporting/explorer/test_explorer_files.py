@@ -26,6 +26,9 @@ from tests.reporting.pages.sample_pages import SENTENCE, STORIES
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+# Beside the other modules with a browser, so that one is started for all of them.
+pytestmark = pytest.mark.slow
+
 IDS = dict[str, str]
 
 
