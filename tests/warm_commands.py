@@ -20,7 +20,6 @@ from tests.warm_server import WarmForkServer, find_server
 TIMEOUT_S = 120.0
 
 _ROOT = Path(__file__).parents[1]
-_TEMPLATE = (sys.executable, "-m", "tests.command_template")
 
 
 class WarmCommand:
@@ -105,12 +104,19 @@ def start_command(
             "kind": kind,
         }
     )
-    template_environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), *sys.path])}
+    return start_copy("tests.command_template", request, stdout=stdout, stderr=stderr)
+
+
+def start_copy(
+    template: str, request: str, *, stdout: int | None = None, stderr: int | None = None
+) -> StartedCommand:
+    """Start a copy of this module's process; the module itself where processes cannot be copied."""
+    program = (sys.executable, "-m", template)
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), *sys.path])}
     if can_fork():
-        server = find_server("commands", _TEMPLATE, template_environ)
-        return WarmCommand(server, request, stdout, stderr)
+        return WarmCommand(find_server(template, program, environ), request, stdout, stderr)
     out, err = (subprocess.PIPE if given is None else given for given in (stdout, stderr))
-    return subprocess.Popen((*_TEMPLATE, request), env=template_environ, stdout=out, stderr=err)
+    return subprocess.Popen((*program, request), env=environ, stdout=out, stderr=err)
 
 
 def run_command(

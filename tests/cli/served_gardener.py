@@ -1,9 +1,9 @@
 """A server of the public protocol in a process of its own, for runs over gRPC.
 
-    python -m tests.cli.served_gardener PORT [METHOD:CALL:ACTION]
+    python -m tests.cli.served_gardener "PORT [METHOD:CALL:ACTION]"
 
 ACTION is a status code to fail with, or `die` to be killed.
-A call of 0 means every call.
+A call of 0 means every call. Without arguments it copies itself for each request.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import Any
 
 import grpc
 
+from recall_bench.core.fork_server import serve_forks
 from recall_bench.systems.grpc.grpc_messages import load_messages
 from tests.systems.grpc_server import Diary, started
 
@@ -56,4 +57,6 @@ async def serve(port: int, fault: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1]), "".join(sys.argv[2:])))
+    request = sys.argv[1] if len(sys.argv) > 1 else serve_forks()
+    number, _, wanted = request.partition(" ")
+    asyncio.run(serve(int(number), wanted))

@@ -1,8 +1,7 @@
 """A run over gRPC tells a server's failures from its absence, and never feeds one that forgot."""
 
 import json
-import subprocess
-import sys
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,24 +9,24 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Invoke, Shown
+from tests.warm_commands import start_copy
 
 pytest.importorskip("grpc")
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
 def served(fault: str = "", port: int = 0) -> Iterator[int]:
     """The port of a gardener in another process, ended by its handle."""
-    command = [sys.executable, "-m", "tests.cli.served_gardener", str(port), fault]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True)
+    reading, writing = os.pipe()
+    child = start_copy("tests.cli.served_gardener", f"{port} {fault}", stdout=writing)
+    os.close(writing)
     try:
-        assert child.stdout is not None
-        yield int(child.stdout.readline())
+        with os.fdopen(reading) as told:
+            yield int(told.readline())
     finally:
         child.kill()
-        child.communicate()
+        child.wait()
 
 
 Run = Callable[[int], Shown]
