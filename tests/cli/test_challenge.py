@@ -12,7 +12,8 @@ from recall_bench.runs.run_folder import RunFolder
 from tests.commands import Invoke, Shown
 
 PERSONA = "bakery-de"
-RUN = ("-a", "none", "-r", "30d", "--no-heatmap-png")
+JUDGED = ("-a", "none", "-r", "10d", "--no-heatmap-png")
+RUN = (*JUDGED, "--judge", "stub")
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_a_fresh_seed_is_recorded_and_continued(invoke: Invoke) -> None:
 def test_a_drawn_run_is_verified_where_it_was_not_drawn(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert invoke("run", *RUN, "-p", PERSONA, "--world-seed", "77", "-o", "r").code == 0
+    assert invoke("run", *JUDGED, "-p", PERSONA, "--world-seed", "77", "-o", "r").code == 0
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "third-cache"))
 
     shown = invoke("verify", "r", "--json")
@@ -101,7 +102,7 @@ def test_everyone_can_verify_a_revealed_challenge(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    assert invoke("challenge", "run", challenge, *RUN, "-o", "r").code == 0
+    assert invoke("challenge", "run", challenge, *JUDGED, "-o", "r").code == 0
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "other-cache"))
     early = invoke("challenge", "verify", challenge, "r")
     unknown = json.loads(invoke("verify", "r", "--json").out)["checks"]
