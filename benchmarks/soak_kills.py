@@ -2,7 +2,8 @@
 
     PYTHONHASHSEED=1 python benchmarks/soak_kills.py --work FOLDER --kills 30 --seed 7
 
-Commands run in forks of one warm process, so that a kill costs tenths of a second. The bytes of a
+Commands run in forks of one warm process, so that a kill costs tenths of a second; without kills
+they run in this process, one after another. The bytes of a
 command whose input is fixed are those of an undisturbed one, under every hash seed; of runs, which
 hold wall times, the answers, verdicts and figures are. `benchmarks/soak.py` runs this too.
 """
@@ -18,7 +19,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -134,7 +135,7 @@ class KillReport:
     violations: list[str] = field(default_factory=list)
 
 
-def prepare_inputs(base: Path) -> None:
+def prepare_inputs(base: Path, run_command: "CommandRunner") -> None:
     """Write what the commands read, once."""
     base.mkdir(parents=True)
     (base / "memory.py").write_text(ADAPTER)
@@ -145,8 +146,8 @@ def prepare_inputs(base: Path) -> None:
         ("p1", ("--lifecycle", "fresh", "--shard", "1/2")),
         ("p2", ("--lifecycle", "fresh", "--shard", "2/2")),
     ):
-        _require(run_fork([*run, *more, "--into", str(base / name)], base), name)
-    _require(run_fork(["bundle", str(base / "run")], base), "bundle")
+        _require(run_command([*run, *more, "--into", str(base / name)], base), name)
+    _require(run_command(["bundle", str(base / "run")], base), "bundle")
 
 
 def _require(code: int | None, name: str) -> None:
@@ -155,7 +156,13 @@ def _require(code: int | None, name: str) -> None:
 
 
 def kill_commands(
-    base: Path, work: Path, *, kills: int, chance: random.Random, names: tuple[str, ...]
+    base: Path,
+    work: Path,
+    run_command: "CommandRunner",
+    *,
+    kills: int,
+    chance: random.Random,
+    names: tuple[str, ...],
 ) -> KillReport:
     """Kill each of these commands at random, repeat it, and compare with an undisturbed one."""
     report = KillReport()
@@ -167,7 +174,7 @@ def kill_commands(
         # The same path each time: some files name it.
         out = place / "out"
         began = time.monotonic()
-        code = run_fork(command.fill(base, out), place)
+        code = run_command(command.fill(base, out), place)
         took_s = time.monotonic() - began
         if code != 0:
             report.violations.append(f"{command.name}: exit {code} undisturbed")
@@ -256,6 +263,18 @@ def run_fork(words: list[str], place: Path, *, kill_after_s: float | None = None
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return None
+
+
+def run_here(words: list[str], place: Path) -> int:
+    """Run a command in this process; its exit code."""
+    os.chdir(place)
+    code, errors = run_words(words)
+    if code:
+        (place / "errors").write_text(errors)
+    return code
+
+
+CommandRunner = Callable[[list[str], Path], int | None]
 
 
 def _run_command(words: list[str], place: Path) -> None:
@@ -374,26 +393,33 @@ def warm_up() -> None:
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
+def _read_path(word: str) -> Path:
+    """Commands run in folders of their own."""
+    return Path(word).resolve()
+
+
 def main() -> None:
     """Print the report as one line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--base", type=Path, help="inputs of an earlier call")
+    parser.add_argument("--work", type=_read_path, required=True)
+    parser.add_argument("--base", type=_read_path, help="inputs of an earlier call")
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--without", nargs="*", default=[])
     given = parser.parse_args()
-    warm_up()
+    if given.kills:
+        warm_up()
     use_own_cache(given.work)
     base = given.base or given.work / "base"
+    run_command = run_fork if given.kills else run_here
     if not base.exists():
-        prepare_inputs(base)
+        prepare_inputs(base, run_command)
     place = given.work / f"seed-{os.environ.get('PYTHONHASHSEED', 'random')}"
     names = [each.name for each in COMMANDS if not given.only or each.name in given.only]
     chosen = tuple(name for name in names if name not in given.without)
     chance = random.Random(given.seed)
-    report = kill_commands(base, place, kills=given.kills, chance=chance, names=chosen)
+    report = kill_commands(base, place, run_command, kills=given.kills, chance=chance, names=chosen)
     print(json.dumps({"kills": report.kills, "digests": report.digests,
                       "violations": report.violations}))  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Every writing command writes the same bytes under every hash seed.
 
 Python orders sets by it: floats that are summed over a set differ in their last digits. One process
-for each seed forks the commands. `make soak` kills them at random besides.
+for each seed runs the commands. `make soak` kills them at random besides.
 """
 
 import json
