@@ -3,6 +3,7 @@
 import json
 import tempfile
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -17,15 +18,23 @@ RUN = ("-p", "bakery-de", "-r", "30d", "--no-heatmap-png", "--world-seed", f"0x{
 
 
 @pytest.fixture
-def submissions(invoke: Invoke) -> Path:
-    """Two bundles, each in a folder of its own."""
+def submissions(invoke: Invoke, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two bundles, each in a folder of its own, made by the first test that needs them."""
+    made = tmp_path_factory.getbasetemp() / "leaderboard-submissions"
+    if not made.exists():
+        make_submissions(invoke)
+        copytree(Path(), made)
+    copytree(made, Path(), dirs_exist_ok=True)
+    return Path("submissions")
+
+
+def make_submissions(invoke: Invoke) -> None:
     for system in ("bm25", "recency"):
         assert invoke("run", "-a", system, *RUN, "-o", f"runs/{system}").code == 0
         bundle = f"submissions/{system}/{system}.bundle"
         Path(bundle).parent.mkdir(parents=True)
         assert invoke("bundle", f"runs/{system}", "-o", bundle).code == 0
     Path("submissions/bm25/submission.yaml").write_text("name: Words\nadapter: bm25\n")
-    return Path("submissions")
 
 
 def read_badges(site: Path) -> dict[str, list[str]]:

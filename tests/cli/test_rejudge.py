@@ -85,7 +85,8 @@ def test_the_sample_persona_judged_again_by_the_same_judge_has_the_same_marks(
     invoke: Invoke,
 ) -> None:
     """No folder is given: the persona comes with the package."""
-    invoke("run", "--ranges", "10d,30d", "--into", "old", "--no-heatmap-png")
+    words = ("--adapter", "bm25", "--ranges", "10d,20d", "--no-heatmap-png")
+    invoke("run", *words, "--into", "old")
 
     shown = invoke("rejudge", "old", "--judge", "offline", "--into", "new")
 
@@ -580,7 +581,7 @@ def test_a_folder_in_use_is_left_alone(recorded: Run, again: Run) -> None:
 
 @pytest.mark.slow
 def test_a_shipped_story_is_found_again_though_it_is_not_the_usual_one(invoke: Invoke) -> None:
-    words = ("--personas", "executive-assistant", "--arcs", "arcs-180d.yaml", "--ranges", "30d")
+    words = ("--personas", "executive-assistant", "--arcs", "arcs-180d.yaml", "--ranges", "15d")
     invoke("run", *words, "--adapter", "none", "--into", "old", "--no-heatmap-png")
 
     shown = invoke("rejudge", "old", "--judge", "stub", "--into", "new", "--no-heatmap-png")

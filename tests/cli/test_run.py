@@ -34,9 +34,11 @@ def count(folder: Path, kind: str) -> int:
 def test_with_no_arguments_it_runs_the_written_editions(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A profile keeps it short: few questions, and the answers are not read."""
+    """A profile keeps it short: few questions, no memory, and the answers are not read."""
     monkeypatch.setattr(shipped_personas, "DEMO", ("er-physician", shipped_personas.SAMPLE))
-    (tmp_path / "recall-bench.yaml").write_text("models: {judge: stub}\nrun: {sample: 2}\n")
+    (tmp_path / "recall-bench.yaml").write_text(
+        "harness: {adapter: none}\nmodels: {judge: stub}\nrun: {sample: 2}\n"
+    )
 
     shown = invoke("run", "-v")
 
