@@ -73,8 +73,9 @@ def test_every_process_gives_the_same_bytes(tmp_path: Path) -> None:
             check=True,
             text=True,
         ).stdout
-        for number in choose_cases(("1", "2", "3", "4"), 2)
+        for number in choose_cases(("1", "2", "3", "4"), 1)
     }
+    digests.add(f"{digest_folder(build_life_folder(read_life(copied), tmp_path / 'here'))}\n")
 
     assert len(digests) == 1
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from hashlib import sha256
 
 import pytest
 
@@ -15,7 +16,8 @@ from recall_bench.judging.lab.audit.audit import build_audit_set, find_missing_c
 from recall_bench.judging.lab.audit.audit_case import CLASS_LABELS, AuditItem
 from recall_bench.judging.lab.audit.audit_report import AuditClass
 from recall_bench.library import load_persona
-from tests.judging.lab.audit.stories import select_items
+from tests.judging.lab.audit.stories import SHORT, select_items
+from tests.thoroughness import choose_cases
 
 NAMES = r"\b(?:Maribeth|Osgood|Ulrika|Prentiss|Fenella|Thaddeus|Ottoline|Casimir) [A-Z][a-z]+"
 
@@ -29,31 +31,29 @@ def test_the_same_seed_writes_the_same_answers(scenario: Scenario) -> None:
     }
 
 
-_DIGESTS = """
-from hashlib import sha256
-from recall_bench.judging.lab.audit.audit import build_audit_set
-from recall_bench.library import load_persona
-from tests.judging.lab.audit.stories import SHORT
-name, arcs = SHORT
-items = build_audit_set(load_persona(name, arcs=arcs), seed=3, per_class=12)
-print(sha256("".join(item.digest for item in items).encode()).hexdigest())
-"""
+def digest_set() -> str:
+    """The digest of a set, written from what is read anew."""
+    name, arcs = SHORT
+    items = build_audit_set(load_persona(name, arcs=arcs), seed=3, per_class=12)
+    return sha256("".join(item.digest for item in items).encode()).hexdigest()
 
 
 @pytest.mark.slow
 def test_no_answer_depends_on_the_order_of_sets() -> None:
     """Every process hashes strings its own way."""
+    code = f"from {__name__} import digest_set; print(digest_set())"
     found = {
         subprocess.run(
-            [sys.executable, "-c", _DIGESTS],
+            [sys.executable, "-c", code],
             capture_output=True,
             text=True,
             check=True,
             env={**os.environ, "PYTHONHASHSEED": seed},
-        ).stdout
-        for seed in ("1", "2")
+        ).stdout.strip()
+        for seed in choose_cases(("1", "2"), 1)
     }
 
+    assert {*found, digest_set()} == found
     assert len(found) == 1
 
 
