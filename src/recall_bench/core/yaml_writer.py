@@ -1,47 +1,50 @@
 """Write YAML that is the same on every machine: JSON scalars in block style."""
 
 import json
-from collections.abc import Iterator
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def dump_yaml(content: object) -> str:
     """The document as text; keys without a value are left out."""
-    return "".join(f"{line}\n" for line in _render_lines(content))
+    lines: list[str] = []
+    _add_lines(lines, content, "", "")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def format_scalar(value: object) -> str:
     """A value on one line, as JSON writes it."""
-    return json.dumps(value, ensure_ascii=False)
+    return _encode(value)
 
 
-def _render_lines(content: object) -> Iterator[str]:
+def _add_lines(lines: list[str], content: object, first: str, rest: str) -> None:
+    """Add the lines of a value: `first` stands before the first of them, `rest` before others."""
     if isinstance(content, dict):
-        for key, value in content.items():
-            yield from _render_entry(f"{key}:", value)
+        _add_entries(lines, content, first, rest)
     elif isinstance(content, list | tuple):
         for value in content:
-            yield from _render_item(value)
+            before = len(lines)
+            if not isinstance(value, dict | list | tuple) or _is_flat(value):
+                lines.append(f"{first}- {_encode(value)}")
+            else:
+                _add_lines(lines, value, f"{first}- ", f"{rest}  ")
+            if len(lines) > before:
+                first = rest
     else:
-        yield format_scalar(content)
+        lines.append(f"{first}{_encode(content)}")
 
 
-def _render_entry(head: str, value: object) -> Iterator[str]:
-    if value is None:
-        return
-    if isinstance(value, dict | list | tuple) and value and not _is_flat(value):
-        yield head
-        for line in _render_lines(value):
-            yield f"  {line}"
-    else:
-        yield f"{head} {format_scalar(value)}"
-
-
-def _render_item(value: object) -> Iterator[str]:
-    if not isinstance(value, dict | list | tuple) or _is_flat(value):
-        yield f"- {format_scalar(value)}"
-        return
-    for number, line in enumerate(_render_lines(value)):
-        yield f"- {line}" if number == 0 else f"  {line}"
+def _add_entries(lines: list[str], content: dict[object, object], first: str, rest: str) -> None:
+    within = f"{rest}  "
+    for key, value in content.items():
+        if value is None:
+            continue
+        if isinstance(value, dict | list | tuple) and value and not _is_flat(value):
+            lines.append(f"{first}{key}:")
+            _add_lines(lines, value, within, within)
+        else:
+            lines.append(f"{first}{key}: {_encode(value)}")
+        first = rest
 
 
 def _is_flat(value: object) -> bool:
