@@ -23,6 +23,7 @@ from recall_bench.models.model import Finish, Model, Prompt, Reply
 from tests.commands import Invoke
 from tests.generate import made_personas
 from tests.generate.made_personas import Scripted, said
+from tests.thoroughness import choose_number
 
 DAYS = 30
 PERSONA, STORY = made_personas.PERSONA, made_personas.story(DAYS)
@@ -465,7 +466,7 @@ def test_killed_at_any_moment_it_ends_in_the_same_folder(tmp_path: Path, overwri
     whole = tmp_path / "whole" / "boats"
     create(whole, Author())
     earlier = 2 if overwrite else 0
-    for moment in range(0, 100, 3 if overwrite else 1):
+    for moment in range(0, 100, choose_number(5, 3) if overwrite else choose_number(3, 1)):
         folder = tmp_path / str(moment) / "boats"
         if overwrite:
             create(folder, Scripted({**PERSONA, "name": "Wick"}, STORY), prompt="A lamp")
