@@ -1,19 +1,16 @@
 """A shipped persona is played once, kept in the cache, and used only if its bytes are right."""
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import copytree
-from typing import TYPE_CHECKING
 
 import pytest
 
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import CorpusMismatch, UsageError
-from recall_bench.core.fork_server import can_fork
 from recall_bench.core.plan import DrawnStory
 from recall_bench.generate import shipped_personas
 from recall_bench.generate.shipped_personas import (
@@ -27,10 +24,8 @@ from recall_bench.generate.shipped_personas import (
 from recall_bench.generate.world.build import build_folder
 from recall_bench.generate.world.sources import WorldOptions, read_sources
 from recall_bench.generate.world_seeds import WorldSeed
+from tests.forked_processes import PROCESSES
 from tests.generate.world.built_bakery import BAKERY
-
-if TYPE_CHECKING:
-    from multiprocessing.context import ForkContext, SpawnContext
 
 
 class Plays:
@@ -117,11 +112,6 @@ def test_a_play_that_is_not_the_released_one_is_refused(plays: Plays) -> None:
 def test_a_story_that_does_not_exist_is_named(plays: Plays) -> None:
     with pytest.raises(UsageError, match=r"no arcs-9d\.yaml; it has arcs-12d\.yaml"):
         materialise("bakery", "arcs-9d.yaml", plays)
-
-
-PROCESSES: "ForkContext | SpawnContext" = (
-    multiprocessing.get_context("fork") if can_fork() else multiprocessing.get_context("spawn")
-)
 
 
 def _materialise(sources: Path, marks: Path, die_on_day: int | None = None) -> None:

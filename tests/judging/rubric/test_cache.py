@@ -1,7 +1,6 @@
 """A verdict that was paid for is found again, whole, or not at all."""
 
 import json
-import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -12,6 +11,7 @@ from recall_bench.core.errors import JudgeGone, UsageError
 from recall_bench.core.verdict import JudgeCard, RubricCard, Verdict
 from recall_bench.judging.verdicts import VerdictCache, make_cache_key
 from recall_bench.models.model import Prompt
+from tests.forked_processes import PROCESSES
 
 KEY = "ab" + "0" * 62
 VERDICT = Verdict.of(2, 1, 1, "a slip")
@@ -82,8 +82,7 @@ def _keep_often(folder: Path, first: int) -> None:
 
 
 def test_several_processes_may_write_the_same_entry(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_keep_often, args=(tmp_path, 100 * n)) for n in range(3)]
+    writers = [PROCESSES.Process(target=_keep_often, args=(tmp_path, 100 * n)) for n in range(3)]
     for writer in writers:
         writer.start()
     for writer in writers:
@@ -106,8 +105,7 @@ def _share(folder: Path, first: int) -> None:
 def test_processes_that_share_a_folder_find_each_other_s_verdicts_and_no_wrong_one(
     tmp_path: Path,
 ) -> None:
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_share, args=(tmp_path, 20 * n)) for n in range(4)]
+    workers = [PROCESSES.Process(target=_share, args=(tmp_path, 20 * n)) for n in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -136,9 +134,7 @@ def test_a_process_killed_while_it_writes_leaves_the_old_verdict_or_none(tmp_pat
     for before in (None, VERDICT):
         if before is not None:
             cache.keep(KEY, before)
-        worker = multiprocessing.get_context("spawn").Process(
-            target=_die_while_writing, args=(tmp_path,)
-        )
+        worker = PROCESSES.Process(target=_die_while_writing, args=(tmp_path,))
         worker.start()
         worker.join()
 
