@@ -4,7 +4,9 @@ It does not matter how the history came in, who was asked before, which copy is 
 which process.
 """
 
+import asyncio
 import hashlib
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -351,4 +353,10 @@ def spoken(hash_seed: str) -> str:
 
 
 def test_another_process_says_the_same_offline_and_prints_nothing() -> None:
-    assert spoken("1") == spoken("2")
+    async def ask_all() -> list[str]:
+        return [str(await replies(await lived(system_of(name), 12), 12)) for name in FACTORIES]
+
+    said = hashlib.sha256("\n".join(asyncio.run(ask_all())).encode()).hexdigest()
+
+    # The order of sets is another one there.
+    assert spoken("2" if os.environ.get("PYTHONHASHSEED") == "1" else "1") == said

@@ -81,9 +81,10 @@ def typescript_server(folder: Path) -> Iterator[str]:
         pytest.skip("needs node and npm")
     for name in ("server.ts", "package.json"):
         shutil.copy(EXAMPLES / "typescript" / name, folder)
-    called("npm", "install", "--silent", "--no-audit", "--no-fund", cwd=folder)
+    quiet = ("--silent", "--no-audit", "--no-fund", "--prefer-offline")
+    called("npm", "install", *quiet, cwd=folder)
     types = "--noEmit --strict --module nodenext --target es2022 --skipLibCheck server.ts"
-    called("npx", "tsc", *types.split(), cwd=folder)
+    called(folder / "node_modules" / ".bin" / "tsc", *types.split(), cwd=folder)
     address = f"127.0.0.1:{free_port()}"
     with running(["node", "--import", "tsx", "server.ts", str(PROTO), address], folder):
         yield address
