@@ -14,8 +14,9 @@ from tempfile import TemporaryDirectory
 
 from recall_bench.cli.main import main
 from recall_bench.core.event import Event
-from recall_bench.core.fork_server import serve_forks
+from recall_bench.core.fork_server import can_fork, serve_forks
 from recall_bench.runs.journal import Journal
+from tests.copied_workers import copy_workers
 from tests.flushing import skip_flushes
 from tests.gardener import write_persona
 
@@ -76,6 +77,8 @@ def run_request() -> None:
     os.chdir(request["folder"])
     if request["events"] is not None:
         kill_after(request["events"], request["kind"])
+    if can_fork() and "processes" in request["words"]:
+        copy_workers()
     sys.argv = ["recall-bench", *request["words"]]
     main()
 
