@@ -4,7 +4,7 @@ The system's failures count against the system, ours against the run: a trial th
 not answer has no points, a trial without a verdict is missing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Self, TypeVar
@@ -99,11 +99,11 @@ def sum_tallies(tallies: Iterable[TrialTally]) -> TrialTally:
 _TALLY_FIELDS = attrgetter(*TrialTally.__struct_fields__)
 
 
-def tally_states(counts: Iterable[tuple[TrialStatus, int]]) -> TrialTally:
-    """Tally trials, given as counts of each status. Leaks are no part of one: see `add_leaks`."""
+def tally_states(counts_by_status: Mapping[TrialStatus, int]) -> TrialTally:
+    """Tally trials, given as counts by status. Leaks are not part of a status: see `add_leaks`."""
     states = [0] * len(TrialState)
     points = ungrounded = 0
-    for status, count in counts:
+    for status, count in counts_by_status.items():
         states[status.state] += count
         if status.state is TrialState.JUDGED:
             points += status.composite * count

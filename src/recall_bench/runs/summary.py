@@ -303,9 +303,9 @@ def _tally_cells(states: ScenarioStates, row: int, cells: _ItemCells) -> dict[_C
         start = states.compute_slot(row, repeat, 0)
         # A state is a byte.
         counts.update([numbers[item] << 8 | grid[start + item] for item in asked])
-    groups: dict[int, list[tuple[TrialStatus, int]]] = {}
+    groups: dict[int, dict[TrialStatus, int]] = {}
     for key, count in counts.items():
-        groups.setdefault(key >> 8, []).append((unpack_status(key & 255), count))
+        groups.setdefault(key >> 8, {})[unpack_status(key & 255)] = count
     return {cells.keys[number]: tally_states(group) for number, group in groups.items()}
 
 
