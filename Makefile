@@ -50,13 +50,14 @@ demo: $(VENV)/.base
 # Four processes on two cores: a test that waits leaves its core to the others. While one core
 # lints, the other compiles the tests, which each of the four would do in a fresh clone.
 # What fails beside the others is run once more alone and by name: a test that depends on the load of
-# the machine is worth an entry in the log, not a refused change. What is broken fails twice.
+# the machine is worth an entry in the log, not a refused change. What is broken fails twice: the
+# hash seed is fixed, so that a failure which depends on the order of a set repeats.
 test: $(VENV)/.dev browser
 	@$(BIN)/python -m pytest --collect-only -qqq >/dev/null 2>&1 & \
 	$(MAKE) --no-print-directory lint; code=$$?; wait; exit $$code
-	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal || { [ $$? = 1 ] && \
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses 4 --dist worksteal || { [ $$? = 1 ] && \
 	  echo 'The tests that failed, once more and alone: those that pass now depend on the load.' && \
-	  $(BIN)/python -m pytest -v --maxfail 10 --last-failed --last-failed-no-failures none; }
+	  PYTHONHASHSEED=0 $(BIN)/python -m pytest -v --maxfail 10 --last-failed --last-failed-no-failures none; }
 
 test-exhaustive:
 	RECALL_BENCH_EXHAUSTIVE=1 $(MAKE) test
