@@ -22,11 +22,11 @@ def served(fault: str = "", port: int = 0) -> Iterator[int]:
     child = start_copy("tests.cli.served_gardener", f"{port} {fault}", stdout=writing)
     os.close(writing)
     try:
-        with os.fdopen(reading) as told:
-            yield int(told.readline())
+        with os.fdopen(reading) as output:
+            yield int(output.readline())
     finally:
         child.kill()
-        child.wait()
+        child.communicate()
 
 
 Run = Callable[[int], Shown]
