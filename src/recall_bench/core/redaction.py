@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import re
-import shlex
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -299,15 +298,40 @@ def _find_text_secrets(text: str) -> Iterator[str]:
         yield from _find_flag_secrets(_split_words(text))
 
 
+_SHELL_PART = re.compile(
+    r"""
+    (?P<plain>[^ \t\r\n'"\\]++)
+    | \\(?P<escaped>.)
+    | '(?P<single>[^']*+)'
+    | "(?P<double>[^"\\]*+(?:\\.[^"\\]*+)*)"
+    | [ \t\r\n]++
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+"""A part of a word, or the blanks between two words."""
+
+
 def _split_words(text: str) -> list[str]:
-    """Split a command as a shell does."""
-    if not re.search(r"['\"\\]", text):
-        # The same words, without time that grows with the square of their length.
-        return re.findall(r"[^ \t\r\n]+", text)
-    try:
-        return shlex.split(text)
-    except ValueError:
+    """Split a command as a shell does; at blanks alone where a quote or an escape has no end.
+
+    The same as `shlex.split`, whose time grows with the square of the length of a word.
+    """
+    words: list[str] = []
+    parts: list[str] = []
+    end = 0
+    for found in _SHELL_PART.finditer(text):
+        if found.start() != end:
+            break
+        end, kind = found.end(), found.lastgroup
+        if kind is not None:
+            part = found[kind]
+            parts.append(re.sub(r'\\(["\\])', r"\1", part) if kind == "double" else part)
+        elif parts:
+            words.append("".join(parts))
+            parts = []
+    if end != len(text):
         return text.split()
+    return [*words, "".join(parts)] if parts else words
 
 
 def _find_url_secrets(url: str) -> Iterator[str]:
