@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -88,5 +89,7 @@ def _load_model() -> _StaticModel:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     # It would keep the tokens of 10,000 texts, 3 kB each, and hardly any text comes twice.
-    tokenizer.model._resize_cache(0)  # noqa: SLF001  a tokenizer from a file has no other way
+    # A tokenizer from a file has no public way to say so: other versions may lack this one.
+    with suppress(AttributeError):
+        tokenizer.model._resize_cache(0)  # noqa: SLF001
     return _StaticModel(tokenizer, weights)
