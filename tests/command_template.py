@@ -19,6 +19,7 @@ from recall_bench.runs.journal import Journal
 from tests.copied_workers import copy_workers
 from tests.flushing import skip_flushes
 from tests.gardener import write_persona
+from tests.thoroughness import IS_EXHAUSTIVE
 
 _COMMANDS = ("eval", "matrix", "rejudge")
 
@@ -77,7 +78,7 @@ def run_request() -> None:
     os.chdir(request["folder"])
     if request["events"] is not None:
         kill_after(request["events"], request["kind"])
-    if can_fork() and "processes" in request["words"]:
+    if can_fork() and not IS_EXHAUSTIVE and "processes" in request["words"]:
         copy_workers()
     sys.argv = ["recall-bench", *request["words"]]
     main()

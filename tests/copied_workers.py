@@ -1,6 +1,7 @@
 """Workers of a command that are copies of the command: their own server would import for a second.
 
-How the product starts that server is tested in `tests/running/pool/test_worker_start.py`.
+How the product starts that server is tested in `tests/running/pool/test_worker_start.py`, and by
+all commands in the exhaustive tests.
 """
 
 import os
