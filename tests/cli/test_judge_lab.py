@@ -13,6 +13,7 @@ from tests.conftest import shared_data
 from tests.gardener import PLANTS
 from tests.judging.lab.orchard import RECORD, written
 from tests.models.openai_server import OpenAIServer, Response, ok
+from tests.thoroughness import choose_number
 
 JUDGE = '''
 from recall_bench.core.usage import Usage
@@ -484,17 +485,22 @@ def test_help_lists_the_commands_without_importing_the_lab(invoke: Invoke) -> No
 def test_the_published_verdicts_are_measured(invoke: Invoke, tmp_path: Path) -> None:
     lines = shared_data("judged/dev.jsonl").read_text(encoding="utf-8").splitlines()
     judged = tmp_path / "judged.jsonl"
-    judged.write_text("\n".join(lines[::18]), encoding="utf-8")
+    stride, answers, questions = (
+        choose_number(18, 6),
+        choose_number(131, 363),
+        choose_number(81, 128),
+    )
+    judged.write_text("\n".join(lines[::stride]), encoding="utf-8")
     corpus = shared_data("recall-ea/executive-assistant/memories-180d")
 
     shown = invoke("judge-lab", "agreement", "--judged", judged, "--corpus", corpus, "--json")
 
     found = json.loads(shown.out)
     assert found["counts"] == {
-        "answers": 131,
-        "questions": 81,
-        "judged": 131,
-        "learned_from": 81,
+        "answers": answers,
+        "questions": questions,
+        "judged": answers,
+        "learned_from": questions,
     }
     assert next(iter(found["categories"])) == "factual-recall"
     assert found["marks"]["correctness"]["auc"] > 0.85

@@ -20,6 +20,7 @@ from tests.running.pool.command_process import (
 )
 from tests.running.pool.pool_runs import asked_again, outcome, run_alone
 from tests.running.result_views import done_twice
+from tests.thoroughness import choose_number
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, as POSIX systems do")
 
@@ -208,11 +209,12 @@ def test_a_driver_interrupted_while_its_workers_start_is_as_quiet(
     assert "Traceback" not in err
 
 
-LOUD_AND_LONG = """
+LONG = choose_number(2_000_000, 10_000_000)
+LOUD_AND_LONG = f"""
 print("I am thinking about", question, flush=True)
 os.write(1, b"\\xff\\xff\\xff\\xff")
 if "squash" in question:
-    return "x" * 2_000_000
+    return "x" * {LONG}
 """
 
 
@@ -227,7 +229,7 @@ def test_what_a_system_prints_disturbs_nothing_and_a_huge_answer_arrives(
     assert "I am thinking about" in err
     events = [e for e in read_events(tmp_path / "run" / "journal.jsonl") if isinstance(e, Answered)]
     assert len(events) == TRIALS
-    assert [len(e.answer.text) for e in events if e.trial.item.endswith("7")] == [2_000_000] * 2
+    assert [len(e.answer.text) for e in events if e.trial.item.endswith("7")] == [LONG] * 2
 
 
 @pytest.mark.parametrize(
