@@ -1,11 +1,22 @@
 """Word search scores as bm25s scores, whether passages come all at once or day by day."""
 
 import logging
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from recall_bench.systems.builtin.word_index import Bm25, Bm25Index, Postings, Vocabulary
+from recall_bench.core.errors import UsageError
+from recall_bench.systems.builtin import word_index
+from recall_bench.systems.builtin.word_index import (
+    Bm25,
+    Bm25Index,
+    Postings,
+    Vocabulary,
+    list_stop_words,
+)
 
 TEXTS = [
     "The boiler was set to 14 degrees",
@@ -53,6 +64,28 @@ def test_scores_are_those_of_bm25s(formula: Bm25) -> None:
     ratio = expected[0] / found[0]
     assert expected.max() > 0
     np.testing.assert_allclose(found * ratio, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.fixture
+def _no_stop_words() -> Iterator[None]:
+    """Stop words are read once in a process: here they are read anew."""
+    list_stop_words.cache_clear()
+    yield
+    list_stop_words.cache_clear()
+
+
+@pytest.mark.usefixtures("_no_stop_words")
+@pytest.mark.parametrize("package", [None, ModuleSpec("bm25s", None)])
+def test_stop_words_come_from_the_package_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: ModuleSpec | None
+) -> None:
+    """A package without a file of its own must not make the current folder's code run."""
+    (tmp_path / "stopwords.py").write_text("STOPWORDS_EN_PLUS = ['planted']\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(word_index, "find_spec", lambda _name: package)
+
+    with pytest.raises(UsageError, match="stop words of the bm25s package are missing"):
+        list_stop_words()
 
 
 def test_passages_added_in_any_steps_score_the_same_to_the_last_digit() -> None:

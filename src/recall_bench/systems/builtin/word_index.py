@@ -51,9 +51,11 @@ def split_passage(text: str) -> list[str]:
 def list_stop_words() -> frozenset[str]:
     """Words that carry no content in a question."""
     package = find_spec("bm25s")
-    place = Path(package.origin or "").parent / "stopwords.py" if package else Path()
+    # A folder of that name has no origin: its words would be read from the current folder.
+    origin = None if package is None else package.origin
+    place = Path(origin or "").parent / "stopwords.py"
     file = spec_from_file_location("bm25s.stopwords", place)
-    if file is None or file.loader is None or not place.is_file():
+    if origin is None or file is None or file.loader is None or not place.is_file():
         raise UsageError("the stop words of the bm25s package are missing; reinstall it")
     words = module_from_spec(file)
     file.loader.exec_module(words)
