@@ -14,6 +14,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.verdict import Verdict
 from recall_bench.metrics import estimate, survival, trend
 from recall_bench.metrics.bootstrap import group_trials
+from recall_bench.metrics.estimate import KNOWN_GRIDS
 from recall_bench.metrics.known_figures import KnownFigures
 from recall_bench.metrics.survival import FactLifetime, Survival, estimate_survival
 from recall_bench.metrics.trend import Trend, estimate_grouped_trend
@@ -301,9 +302,8 @@ def test_a_folder_that_cannot_be_written_to_has_no_cache(
     assert compute(folder) == expected
 
 
-def test_only_a_limited_number_of_figures_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_bench.metrics.known_figures._MOST_KNOWN", 3)
-    known = KnownFigures[float](float)
+def test_only_a_limited_number_of_figures_is_kept() -> None:
+    known = KnownFigures[float](float, max_figures=3)
 
     known.add({b"a": 1.0, b"b": 2.0})
     known.add({b"c": 3.0, b"d": 4.0})
@@ -320,13 +320,30 @@ def test_only_a_limited_number_of_figures_is_kept(monkeypatch: pytest.MonkeyPatc
         assert len(known._used) <= 4
 
 
-def test_a_kind_may_be_limited_to_fewer() -> None:
-    known = KnownFigures[float](float, 2)
+def test_a_grid_counts_as_many_figures_as_it_holds() -> None:
+    known = KnownFigures[tuple[float, ...]](tuple[float, ...], max_figures=5, count=len)
+    few, many = (1.0, 2.0), (3.0, 4.0, 5.0)
 
-    known.add({b"a": 1.0, b"b": 2.0})
-    known.add({b"c": 3.0})
+    known.add({b"few": few})
+    known.add({b"many": many})
+    assert known.select_known([b"few", b"many"]) == {b"few": few, b"many": many}
 
-    assert known.select_known([b"a", b"b", b"c"]) == {b"c": 3.0}
+    known.add({b"one": (6.0,)})
+    assert known.select_known([b"few", b"many", b"one"]) == {b"one": (6.0,)}
+    known.offer(msgspec.msgpack.encode({b"too many": 2 * many}))
+    assert known.select_known([b"too many"]) == {}
+
+
+def test_the_figures_of_heatmaps_are_limited_like_others() -> None:
+    """A grid has a figure for each category at each checkpoint: thousands in a long run."""
+    grid = (None,) * 40_000
+    forget_figures()
+
+    KNOWN_GRIDS.add({b"first": grid})
+    KNOWN_GRIDS.add({b"second": grid})
+
+    assert KNOWN_GRIDS.select_known([b"first", b"second"]) == {b"second": grid}
+    forget_figures()
 
 
 def test_a_further_report_leaves_the_figures_that_the_cache_has() -> None:

@@ -102,9 +102,7 @@ KNOWN_ESTIMATES: Final = KnownFigures[Estimate](Estimate)
 """By the marks of a tally."""
 EstimateGrid = tuple[Estimate | None, ...]
 """All means of a heatmap."""
-_MOST_GRIDS = 1 << 8
-"""A grid holds thousands of figures."""
-KNOWN_GRIDS: Final = KnownFigures[EstimateGrid](EstimateGrid, _MOST_GRIDS)
+KNOWN_GRIDS: Final = KnownFigures[EstimateGrid](EstimateGrid, count=len)
 """By the trials of a heatmap: to look up its means one by one takes a tenth of a report."""
 
 

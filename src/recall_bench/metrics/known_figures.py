@@ -3,7 +3,7 @@
 Resampling is most of what a report takes, and the same trials give the same figure each time.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Final, Generic, TypeVar
@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-_MOST_KNOWN: Final = 1 << 16
-"""How many figures of one kind are kept, unless the kind says otherwise."""
+_MAX_FIGURES: Final = 1 << 16
+"""How many figures of one kind are kept."""
 _KEY_BYTES = 16
 _NOTHING = msgspec.msgpack.encode({})
 
@@ -35,10 +35,20 @@ class KnownFigures(Generic[_Figure]):
     Several threads may use it: its tables are replaced, and never emptied.
     """
 
-    def __init__(self, kind: object, most: int | None = None) -> None:
-        """`kind` is the type of a figure, as msgspec takes it, `most` how many are kept."""
+    def __init__(
+        self,
+        kind: object,
+        *,
+        max_figures: int = _MAX_FIGURES,
+        count: Callable[[_Figure], int] | None = None,
+    ) -> None:
+        """`kind` is the type of a figure, as msgspec takes it, `max_figures` how many are kept.
+
+        `count` counts the figures in one that holds several.
+        """
         self._kind = kind
-        self._most = _MOST_KNOWN if most is None else most
+        self._max_figures = max_figures
+        self._count = count
         self._used: dict[bytes, _Figure] = {}
         self._stored: dict[bytes, _Figure] = {}
         self._offered: tuple[bytes, ...] = ()
@@ -49,7 +59,7 @@ class KnownFigures(Generic[_Figure]):
         """Select the figures that are known."""
         if self._offered:
             self._decode_offered()
-        if len(self._used) > self._most:
+        if self._count_all(self._used) > self._max_figures:
             self._used = {}
         used, stored = self._used, self._stored
         found = dict[bytes, _Figure]()
@@ -100,6 +110,10 @@ class KnownFigures(Generic[_Figure]):
         self, old: Mapping[bytes, _Figure], new: Mapping[bytes, _Figure]
     ) -> dict[bytes, _Figure]:
         """Join figures; those that are new alone, or none, if there are too many."""
-        if len(old) + len(new) <= self._most:
+        added = self._count_all(new)
+        if self._count_all(old) + added <= self._max_figures:
             return {**old, **new}
-        return dict(new) if len(new) <= self._most else {}
+        return dict(new) if added <= self._max_figures else {}
+
+    def _count_all(self, figures: Mapping[bytes, _Figure]) -> int:
+        return len(figures) if self._count is None else sum(map(self._count, figures.values()))
