@@ -173,7 +173,7 @@ def _die_after(patch: pytest.MonkeyPatch, steps: int) -> None:
 
 def _deaths(folder: Path, patch: pytest.MonkeyPatch, **asked: Any) -> Iterator[int]:
     """Dies at one step after the other, until the command comes through."""
-    for steps in range(0, 40, choose_number(2, 1)):
+    for steps in range(0, 40, choose_number(3, 1)):
         with patch.context() as patched:
             _die_after(patched, steps)
             try:
@@ -206,7 +206,7 @@ def test_a_death_at_any_step_is_made_good(
         assert digest_folder(folder) == digest_folder(made)
         shutil.rmtree(folder)
 
-    assert steps > 8
+    assert steps >= 12
 
 
 @pytest.mark.usefixtures("quickly")
