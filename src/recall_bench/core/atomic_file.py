@@ -101,8 +101,8 @@ def open_cache(folder: Path, what: str) -> Path:
     return folder
 
 
-def write_shared_file(path: Path, content: bytes) -> None:
-    """Write a small file atomically to a folder that several machines may write to.
+def write_shared_file(path: Path, *parts: bytes) -> None:
+    """Write the parts as one file, atomically, to a folder that several machines may write to.
 
     Raises OSError. The file is not synced: a lost cache entry is made again.
     """
@@ -110,7 +110,8 @@ def write_shared_file(path: Path, content: bytes) -> None:
     sweep_once(path.parent)
     beside = name_beside(path)
     try:
-        beside.write_bytes(content)
+        with beside.open("wb") as file:
+            file.writelines(parts)
         beside.replace(path)
     except BaseException:
         with suppress(OSError):

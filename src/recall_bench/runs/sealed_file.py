@@ -39,7 +39,7 @@ def read_sealed_file(path: Path, magic: bytes) -> memoryview | None:
 
 def write_sealed_file(path: Path, magic: bytes, content: bytes) -> None:
     """Write a file with a seal of its content; OSError if that fails."""
-    write_shared_file(path, magic + _seal(content) + content)
+    write_shared_file(path, magic + _seal(content), content)
 
 
 def _seal(content: bytes | memoryview) -> bytes:

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from recall_bench.reporting.pages import text_cache
+from recall_bench.reporting.pages.page_data import collect_questions
 from recall_bench.reporting.pages.trial_blocks import TrialBlocks
 from recall_bench.runs import sealed_file
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.sealed_file import PAGE
+from recall_bench.runs.trials import read_trials
 from tests.reporting.pages.sample_pages import STORIES, ada_run, page_of
 from tests.written_runs import POOR, trial
 
@@ -96,7 +98,7 @@ def truncate(path: Path) -> None:
 
 
 def change_text(path: Path) -> None:
-    """Change a cache without its seal, as somebody who has no key would."""
+    """Change a cache without its seal, as a program without the key would."""
     path.write_bytes(path.read_bytes().replace(b"data-block", b"data-black", 1))
 
 
@@ -144,6 +146,18 @@ def test_a_small_run_has_no_cache(
     page_of(RunFolder.open(run), tmp_path / "second.html")
 
     assert not (run / PAGE).exists()
+
+
+def test_the_view_of_another_judge_has_no_cache(run: Path) -> None:
+    """Its texts are in the same folder, and have other verdicts."""
+    folder = RunFolder.open(run)
+    table = read_trials(folder)
+    blocks = TrialBlocks(folder, table, collect_questions(table, ()), STORIES)
+    assert text_cache._describe_source(blocks) is not None
+
+    folder.other_judge = 0
+
+    assert text_cache._describe_source(blocks) is None
 
 
 def test_a_folder_that_cannot_be_written_to_has_no_cache(

@@ -1,6 +1,7 @@
 """A report as one HTML file that opens from disk and loads nothing."""
 
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
 from recall_bench.core.atomic_file import AtomicFile
@@ -43,7 +44,7 @@ def write_page(
     charts = build_charts(report)
     charting = load_vega_script()
     blocks = TrialBlocks(folder, table, collect_questions(table, report.categories), stories)
-    rest = render_texts(blocks), PageBlock("charting", charting.encode()).render()
+    rest = chain(render_texts(blocks), [PageBlock("charting", charting.encode()).render()])
     first = blocks.build_index("page", _describe_page(report, charts), leaves)
     pieces = render_document(
         f"{report.header.system} · Recall Bench",

@@ -1,12 +1,12 @@
-"""The rendered texts of a page beside a large journal, so that they are not read and packed again.
+"""A cache of the rendered texts of a page, so that a second report does not pack them again.
 
-They are of the journal, of the days of the stories and of the code that renders them. A cache of
-others, or one that is not whole, is passed over and written anew, and a folder that cannot be
-written to has none. It may be deleted at any time.
+It lies beside a large journal. It is used only if the journal, the days of the stories and the code
+are those that it was written from. A cache that is damaged or out of date is replaced. A folder
+that cannot be written to gets no cache. It may be deleted at any time.
 """
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import blake2b
@@ -31,47 +31,46 @@ class _TextSource(msgspec.Struct, frozen=True):
     """What rendered texts depend on."""
 
     journal: JournalState
-    judge: int | None
-    """The judge that the folder is a view of, as in `RunFolder`."""
-    trials: int
     code: str
-    stories: bytes
+    stories_digest: bytes
 
 
 class _CachedTexts(msgspec.Struct):
     source: _TextSource
     places: TextPlaces
-    markup: str
+    pieces: Sequence[str]
 
 
-def render_texts(blocks: TrialBlocks) -> Markup:
-    """Render all texts of a page; those of a large run come from its cache, if it has one."""
+def render_texts(blocks: TrialBlocks) -> Iterable[Markup]:
+    """Render all texts of a page, piece by piece; their places are known when it returns.
+
+    Those of a large run come from its cache, if it has one.
+    """
     source = _describe_source(blocks)
     found = None if source is None else _read_texts(blocks, source)
     if found is not None:
         blocks.places = found.places
-        return Markup(found.markup)
+        return map(Markup, found.pieces)
     with ThreadPoolExecutor() as packers:
         # Blocks are compressed in threads while the next are collected.
-        markup = "".join(packers.map(PageBlock.render, blocks.write_texts()))
+        pieces = list(packers.map(PageBlock.render, blocks.write_texts()))
     if source is not None:
-        content = msgspec.msgpack.encode(_CachedTexts(source, blocks.places, markup))
+        found = _CachedTexts(source, blocks.places, pieces)
+        content = msgspec.msgpack.encode(found, enc_hook=str)
         with suppress(OSError):
             write_sealed_file(blocks.folder.path / PAGE, _MAGIC, content)
-    return Markup(markup)
+    return pieces
 
 
 def _describe_source(blocks: TrialBlocks) -> _TextSource | None:
     """Describe what the texts depend on; None for a run that gets no cache."""
-    if not is_worth_caching(blocks.folder):
+    if blocks.folder.other_judge is not None or not is_worth_caching(blocks.folder):
         return None
     with suppress(OSError):
         return _TextSource(
             journal=describe_journal(blocks.folder.path),
-            judge=blocks.folder.other_judge,
-            trials=len(blocks.table.rows),
             code=f"{digest_code('reporting/pages')} {zlib.ZLIB_RUNTIME_VERSION}",
-            stories=_digest_stories(blocks.stories),
+            stories_digest=_digest_stories(blocks.stories),
         )
     return None
 
