@@ -123,6 +123,7 @@ def test_values_do_not_depend_on_whether_lines_are_kept(source: str) -> None:
     ("source", "is_plain"),
     [
         ("a: [1, {b: c}]\n", True),
+        ("a: [1, {b: [c]}, 2]\nd: {e: {}}\nf: 3\n", True),
         ("a: &x 1\n", False),
         ("a: !!str 1\n", False),
         ("a: 1\na: 2\n", False),

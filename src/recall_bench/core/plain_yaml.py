@@ -44,13 +44,13 @@ def build_plain(source: str) -> object:
 def _build_document(parse: Callable[[], Any]) -> object:
     """Build the value of the next document, in one loop: calls would take a third of the time."""
     scalar, first, no_key = yaml.ScalarEvent, _FIRST, _NO_KEY
-    around: list[tuple[Any, object]] = []
+    around: list[Any] = []
     document: list[object] = []
     values: Any = document
     key = no_key
     while (kind := type(event := parse())) is not yaml.DocumentEndEvent:
         if kind in _ENDS:
-            values, key = around.pop()
+            values = around.pop()
             continue
         if event.anchor is not None or event.tag is not None:
             raise NotPlain
@@ -70,7 +70,7 @@ def _build_document(parse: Callable[[], Any]) -> object:
         else:
             raise NotPlain
         if kind is not scalar:
-            around.append((values, key))
+            around.append(values)
             values = value
             if len(around) > MAX_DEPTH:
                 raise NotPlain
