@@ -10,13 +10,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import traceback
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NoReturn
 
-from recall_bench.cli.main import main
 from tests.command_template import warm_up
+from tests.forking import end_with
 
 LARGE = "64m"
 
@@ -53,28 +51,12 @@ def _run(command: DiskCommand, log: Path) -> tuple[int, str]:
     """The exit code and standard error of a fork that is the command."""
     child = os.fork()
     if child == 0:
-        _become(command, log)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status), log.read_text()
-
-
-def _become(command: DiskCommand, log: Path) -> NoReturn:
-    code: object = 99
-    try:
         os.environ |= command.environ
         tempfile.tempdir = None
         os.chdir(log.parent)
-        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT), 2)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.argv = ["recall-bench", *command.words]
-        main()
-    except SystemExit as ended:
-        code = ended.code
-    except BaseException:  # noqa: BLE001 - a fork must not go on as its parent
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(code if isinstance(code, int) else 98)
+        end_with(command.words, log)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), log.read_text()
 
 
 def write_commands(place: Path, commands: list[DiskCommand]) -> None:
