@@ -99,7 +99,7 @@ def test_a_question_is_found_and_opened_without_a_mouse(page: Path, visit: Visit
     seen.press("/")
     seen.page.keyboard.type("PLUM")
     seen.press("Escape")
-    # Whoever leaves the page now keeps the search.
+    # The search is kept, also for a reader who leaves the page now.
     assert seen.page.input_value("#filter-q") == "PLUM"
     assert "q=PLUM" in str(seen.value("location.hash"))
     seen.shows(".count", "1 of 6 trials")

@@ -133,7 +133,7 @@ class FreshWriter:
         """The sentences so far, word for word."""
         self._skeletons: dict[str, list[str]] = {}
         """The masked sentences of each text drawn so far: three of four draws repeat a text."""
-        self._long: dict[str, list[str]] = {}
+        self._long_sentences: dict[str, list[str]] = {}
         """Its long sentences as they are."""
 
     def draw_word(self, name: str) -> PlaceholderValue:
@@ -168,7 +168,7 @@ class FreshWriter:
             if not repeated:
                 break
         _, filled, skeletons, now_met = min(drawn, key=lambda each: each[0])
-        sentences = self._long[filled.text]
+        sentences = self._long_sentences[filled.text]
         if may_skip and not self._told.isdisjoint(sentences):
             scope.names.met = set(met)
             return LifeText("")
@@ -179,7 +179,7 @@ class FreshWriter:
 
     def _mask(self, text: str) -> list[str]:
         if text not in self._skeletons:
-            found = self._long[text] = _list_long(text)
+            found = self._long_sentences[text] = _list_long(text)
             self._skeletons[text] = [mask_sentence(each, frozenset()) for each in found]
         return self._skeletons[text]
 

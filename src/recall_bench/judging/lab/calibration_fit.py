@@ -108,8 +108,8 @@ def _fit_newton(scaled: Floats, reached: Floats) -> Floats:
         chance = 1 / (1 + np.exp(-(design @ found)))
         slope = design.T @ (chance - reached) + penalty * found
         # A matrix times itself: half the products of two matrices.
-        rooted = design * np.sqrt(chance * (1 - chance))[:, None]
-        bend = rooted.T @ rooted + np.diag(penalty)
+        weighted_design = design * np.sqrt(chance * (1 - chance))[:, None]
+        bend = weighted_design.T @ weighted_design + np.diag(penalty)
         step = np.linalg.solve(bend, slope)
         found -= step
         if float(np.abs(step).max()) < TOLERANCE:
