@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from recall_bench.systems.grpc.single_connection import FIRST_BYTES, SingleConnection
+from recall_bench.systems.grpc.single_connection import FIRST_BYTES, SingleConnection, _RelayEnd
 
 pytestmark = pytest.mark.anyio
 
@@ -113,3 +113,23 @@ async def test_what_the_server_says_first_is_kept_and_no_more() -> None:
         await reader.readexactly(100)
 
         assert connection.first_bytes == (b"hello" + b"." * 100)[:FIRST_BYTES]
+
+
+class CountingTransport(asyncio.Transport):
+    """Counts how often it is closed."""
+
+    closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+async def test_an_end_is_closed_once() -> None:
+    """Python 3.11.2 cannot abort a TLS transport that was closed twice."""
+    end, transport = _RelayEnd(), CountingTransport()
+    end.connection_made(transport)
+
+    end.close()
+    end.close()
+
+    assert transport.closed == 1

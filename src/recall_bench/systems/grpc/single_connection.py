@@ -193,9 +193,12 @@ class _RelayEnd(asyncio.Protocol):
         self.other.close()
 
     def close(self) -> None:
-        """Close once everything was sent."""
-        self.is_closed = True
-        if self._transport is not None:
+        """Close once everything was sent.
+
+        Only once: early releases of Python 3.11 cannot abort a TLS transport that was closed twice.
+        """
+        was_closed, self.is_closed = self.is_closed, True
+        if self._transport is not None and not was_closed:
             self._transport.close()
 
     async def drop(self) -> None:
