@@ -1,5 +1,6 @@
 """The processes of an isolated adapter leave nothing behind, however they end."""
 
+import errno
 import os
 import tempfile
 from collections import Counter
@@ -10,7 +11,7 @@ import anyio.lowlevel
 import pytest
 
 from recall_bench.core.errors import BenchError, SystemFault, SystemGone
-from recall_bench.core.fork_server import can_fork
+from recall_bench.core.fork_server import ForkServer, can_fork
 from recall_bench.core.settings import Settings
 from recall_bench.systems.python.isolated_system import IsolatedSystem, load_isolated_system
 from tests.thoroughness import choose_cases, choose_number
@@ -155,6 +156,27 @@ def test_what_is_just_being_started_ends_with_the_system(
     assert all(isinstance(error, SystemGone) for error in ended)
     assert not processes.count()
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(errno.ENOSPC, OSError), (errno.EMFILE, SystemGone)], ids=["disk", "other"]
+)
+def test_a_full_disk_is_ours_and_not_the_adapters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, kind: type[Exception]
+) -> None:
+    """A full disk ends the command with 7; what an adapter lacks, with 4."""
+    system = load(tmp_path)
+
+    async def fail(*_: object, **__: object) -> None:
+        raise OSError(number, "refused")
+
+    async def run() -> None:
+        with pytest.raises(kind):
+            await system.open("ada")
+        await system.close()
+
+    monkeypatch.setattr(ForkServer, "fork", fail)
+    anyio.run(run)
 
 
 HOSTILE = """

@@ -190,7 +190,7 @@ class AdapterProcess:
         os.rename(source, place, src_dir_fd=self._exchange_descriptor)
 
     async def start(self) -> None:
-        """Start it; SystemGone if that fails."""
+        """Start it; SystemGone if that fails, and OSError if our disk is full."""
         place, name = self._private / "spec.json", self._launch.name
         if self.is_closed:
             raise SystemGone(f"{name} was ended before it was started")
@@ -206,6 +206,8 @@ class AdapterProcess:
             else:
                 child = await self._server.fork(str(place))
         except OSError as error:
+            if find_full_disk(error) is not None:
+                raise
             raise SystemGone(
                 f"{name} cannot be started ({error.strerror}); {RETRY_HINT}"
             ) from error
