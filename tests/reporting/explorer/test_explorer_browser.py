@@ -36,7 +36,7 @@ def test_every_section_is_a_key_and_a_tab_stop_away(explorer: Explorer, browser:
     seen = explorer.open(browser, "runs")
     for key, section in (("t", "travel"), ("l", "label"), ("c", "compare"), ("r", "runs")):
         seen.press(key)
-        seen.page.wait_for_function(f"location.hash.startsWith('#{section}')")
+        seen.page.wait_for_function(f"() => location.hash.startsWith('#{section}')")
         wait_until_ready(seen)
 
     seen.page.reload()
@@ -71,7 +71,7 @@ def test_questions_are_filtered_and_one_is_shown_side_by_side(
     )
     rows = seen.page.locator(".pair-row")
     seen.shows(".count", "2 trials")
-    seen.page.wait_for_function("document.querySelectorAll('.pair-row').length === 2")
+    seen.page.wait_for_function("() => document.querySelectorAll('.pair-row').length === 2")
 
     for filtered, count in (("worse", 0), ("both-wrong", 0), ("only-second", 1), ("different", 2)):
         seen.page.locator("#pair-show").select_option(filtered)
@@ -182,7 +182,9 @@ def test_the_life_of_a_question_is_a_strip(explorer: Explorer, browser: "Browser
     seen.shows(".asked-here h3", "Asked at 4d, after 4 days")
     seen.wait_for_address("day=4")
     seen.page.locator("#life").select_option("lost")
-    seen.page.wait_for_function("document.querySelectorAll('.asked-here .pair-row').length === 1")
+    seen.page.wait_for_function(
+        "() => document.querySelectorAll('.asked-here .pair-row').length === 1"
+    )
     seen.shows(".asked-here .pair-row", "cat")
     seen.press("j", "Enter")
     seen.open_trial()
@@ -199,7 +201,7 @@ def test_an_answer_is_labelled_by_keyboard_and_taken_back(
     seen.shows("#label-status", "Say who labels first.")
     seen.page.locator("#labeller").fill("ann")
     seen.press("Tab")
-    seen.page.wait_for_function("location.hash.includes('who=ann')")
+    seen.page.wait_for_function("() => location.hash.includes('who=ann')")
     wait_until_ready(seen)
     seen.page.locator("#view").focus()
     first = seen.page.locator(".label-card").get_attribute("data-trial")
