@@ -10,6 +10,7 @@ import sys
 import threading
 from contextlib import redirect_stderr
 from pathlib import Path
+from pkgutil import walk_packages
 from tempfile import TemporaryDirectory
 
 from recall_bench.cli.main import main
@@ -19,9 +20,12 @@ from recall_bench.runs.journal import Journal
 from tests.copied_workers import copy_workers
 from tests.flushing import skip_flushes
 from tests.gardener import write_persona
+from tests.generate.killed_commands import die_at
 from tests.thoroughness import IS_EXHAUSTIVE
 
 _COMMANDS = ("eval", "matrix", "rejudge")
+_PACKAGES = ("generate",)
+"""Packages whose modules are all imported: the commands of generation import them late."""
 
 
 def warm_up() -> None:
@@ -29,6 +33,10 @@ def warm_up() -> None:
     skip_flushes()
     for module in _COMMANDS:
         importlib.import_module(f"recall_bench.cli.{module}")
+    for name in _PACKAGES:
+        package = importlib.import_module(f"recall_bench.{name}")
+        for found in walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(found.name)
     with TemporaryDirectory() as folder, redirect_stderr(io.StringIO()):
         write_persona(Path(folder, "data"), days=2)
         words = ["run", "--data", f"{folder}/data", "--into", f"{folder}/run", "--adapter", "bm25"]
@@ -78,6 +86,8 @@ def run_request() -> None:
     os.chdir(request["folder"])
     if request["events"] is not None:
         kill_after(request["events"], request["kind"])
+    if request["moment"] is not None:
+        die_at(request["moment"])
     if can_fork() and not IS_EXHAUSTIVE and "processes" in request["words"]:
         copy_workers()
     sys.argv = ["recall-bench", *request["words"]]

@@ -87,13 +87,14 @@ def start_command(
     environ: Mapping[str, str] | None = None,
     events: int | None = None,
     kind: str | None = None,
+    moment: int | None = None,
     stdout: int | None = None,
     stderr: int | None = None,
 ) -> StartedCommand:
     """Start `recall-bench` with these words.
 
-    It is killed after this many events, or this many of one kind, if a number is given. What it
-    prints is kept, or written to a descriptor.
+    It is killed after this many events, or this many of one kind, or at a moment of writing, if a
+    number is given. What it prints is kept, or written to a descriptor.
     """
     request = json.dumps(
         {
@@ -102,6 +103,7 @@ def start_command(
             "environ": dict(os.environ if environ is None else environ),
             "events": events,
             "kind": kind,
+            "moment": moment,
         }
     )
     return start_copy("tests.command_template", request, stdout=stdout, stderr=stderr)
@@ -126,9 +128,12 @@ def run_command(
     environ: Mapping[str, str] | None = None,
     events: int | None = None,
     kind: str | None = None,
+    moment: int | None = None,
 ) -> int:
     """Start a command and wait for its end; its exit code, -9 if it was killed."""
-    command = start_command(words, cwd=cwd, environ=environ, events=events, kind=kind)
+    command = start_command(
+        words, cwd=cwd, environ=environ, events=events, kind=kind, moment=moment
+    )
     command.communicate(timeout=TIMEOUT_S)
     assert command.returncode is not None
     return command.returncode

@@ -1,42 +1,31 @@
-"""A command in a child process that is killed just before or after it puts something on disk.
+"""A command in a process of its own that is killed just before or after it puts something on disk.
 
-Forked from one warm process, so that hundreds of deaths take seconds.
+A copy of a process that has imported everything, so that hundreds of deaths take seconds. It is no
+fork of the test process: that may have threads of gRPC, which a fork waits for without end.
 """
 
 import os
 import signal
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
 
 from recall_bench.core.append_log import AppendLog
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.generate.call_log import FOLDER
-from tests.forking import end_with
-
-for _package in ("cli", "generate", "models", "datasets"):
-    _found = import_module(f"recall_bench.{_package}")
-    for _module in walk_packages(_found.__path__, f"{_found.__name__}."):
-        import_module(_module.name)
-import_module("anyio._backends._asyncio")
+from tests.warm_commands import run_command
 
 
 def in_child(words: list[str], moment: int | None = None) -> int | None:
-    """Run the command in a fork; kill -9 at the so many-th moment. Its exit code, None if killed.
+    """Run the command; kill -9 at the moment with this number. Its exit code, None if killed.
 
     Moments are those around every line and every file that is written.
     """
-    child = os.fork()
-    if child == 0:
-        if moment is not None:
-            _die_at(moment)
-        end_with(words)
-    status = os.waitpid(child, 0)[1]
-    return None if os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
+    code = run_command(words, moment=moment)
+    return None if code == -signal.SIGKILL else code
 
 
-def _die_at(moment: int) -> None:
+def die_at(moment: int) -> None:
+    """Kill this process at the moment with this number."""
     left = [moment]
 
     def passes() -> None:

@@ -1,7 +1,6 @@
 """Every pass with a model whose replies come as files: command by command, killed and continued."""
 
 import json
-import os
 import signal
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from tests.generate.killed_commands import contents, in_child
 from tests.generate.scripted_author import author
 from tests.generate.test_kill import AUTHOR, COMMANDS, DAYS
 from tests.models.served_folder import Writer, serve_batch, serve_folder
+from tests.warm_commands import start_command
 
 WAITING = ReplyPending.exit_code
 PASSES = {name: words for name, words in COMMANDS.items() if name != "tool-calls"}
@@ -136,20 +136,13 @@ def test_two_commands_share_a_folder(tmp_path: Path) -> None:
         [*COMMANDS["create"], "--persona", str(path), "--model", f"folder:{folder};wait=60"]
         for path in personas
     ]
-    children = []
-    for words in commands:
-        child = os.fork()
-        if child == 0:
-            os._exit(in_child(words) or 0)
-        children.append(child)
-    left, total = set(children), 0
+    left = {start_command(words) for words in commands}
     while left:
-        total += serve_folder(folder, author)
-        for child in list(left):
-            ended, status = os.waitpid(child, os.WNOHANG)
-            if ended:
-                left.discard(child)
-                assert os.waitstatus_to_exitcode(status) == 0
+        serve_folder(folder, author)
+        for command in list(left):
+            if command.poll() is not None:
+                left.discard(command)
+                assert command.returncode == 0
     assert contents(personas[0]) == contents(personas[1])
 
 
@@ -157,15 +150,11 @@ def test_two_commands_share_a_folder(tmp_path: Path) -> None:
 def test_a_signal_ends_the_waiting(tmp_path: Path, number: signal.Signals) -> None:
     persona, folder = tmp_path / "yard", tmp_path / "w"
     words = [*COMMANDS["create"], "--persona", str(persona), "--model", f"folder:{folder};wait=600"]
-    child = os.fork()
-    if child == 0:
-        from tests.forking import end_with
-
-        end_with(words)
+    command = start_command(words)
     while not list(folder.glob("requests/*.json")):
-        assert os.waitpid(child, os.WNOHANG)[0] == 0
-    os.kill(child, number)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 128 + number
+        assert command.poll() is None
+    command.send_signal(number)
+    assert command.wait() == 128 + number
     assert finish([*words[:-1], f"folder:{folder}"], folder) == 3
 
 
