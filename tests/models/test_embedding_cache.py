@@ -2,7 +2,6 @@
 
 import logging
 import multiprocessing
-import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -25,6 +24,7 @@ from recall_bench.models.embedding_cache import (
     make_cache_key,
 )
 from recall_bench.systems.endpoint.model_endpoint import build_endpoint
+from tests.half_written import die_half_way
 from tests.models.openai_server import OpenAIServer, Response, json_reply
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -251,14 +251,7 @@ def test_processes_share_a_folder_and_every_vector_is_right(tmp_path: Path) -> N
 
 
 def _die_while_writing(folder: str) -> None:
-    def half(path: Path, content: bytes) -> int:
-        with path.open("wb") as file:
-            file.write(content[: len(content) // 2])
-            file.flush()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return 0
-
-    Path.write_bytes = half  # type: ignore[method-assign,assignment]
+    die_half_way()
     CachedEmbedder(Counting(), EmbeddingCache(Path(folder))).embed(["a"])
 
 

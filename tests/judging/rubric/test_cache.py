@@ -1,7 +1,6 @@
 """A verdict that was paid for is found again, whole, or not at all."""
 
 import json
-import os
 import signal
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from recall_bench.core.verdict import JudgeCard, RubricCard, Verdict
 from recall_bench.judging.verdicts import VerdictCache, make_cache_key
 from recall_bench.models.model import Prompt
 from tests.forked_processes import PROCESSES
+from tests.half_written import die_half_way
 
 KEY = "ab" + "0" * 62
 VERDICT = Verdict.of(2, 1, 1, "a slip")
@@ -118,14 +118,7 @@ def test_processes_that_share_a_folder_find_each_other_s_verdicts_and_no_wrong_o
 
 
 def _die_while_writing(folder: Path) -> None:
-    def half(path: Path, content: bytes) -> int:
-        with path.open("wb") as file:
-            file.write(content[: len(content) // 2])
-            file.flush()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return 0
-
-    Path.write_bytes = half  # type: ignore[method-assign,assignment]
+    die_half_way()
     VerdictCache(folder).keep(KEY, VERDICT)
 
 
