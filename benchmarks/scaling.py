@@ -1,6 +1,6 @@
 """Simulate how long a whole sweep takes with 10 to 10,000 workers, and what limits it.
 
-    python benchmarks/scaling.py [--answer S] [--feed S] [--judge S] [--max-calls N] ...
+    python benchmarks/scaling.py [--answer S] [--feed S] [--judge S] [--copies N] ...
     python benchmarks/scaling.py --measure
     python benchmarks/scaling.py --validate
 
@@ -29,7 +29,7 @@ from msgspec import structs
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
 from recall_bench.core.settings import Settings
-from recall_bench.core.work_unit import WorkUnit, list_work_units, weigh_unit
+from recall_bench.core.work_unit import WorkUnit, list_asked, list_work_units, weigh_unit
 from recall_bench.running.forecast import dry_plan
 
 PERSONAS = (
@@ -75,6 +75,7 @@ class SimulatedUnit:
     day: int
     """The day whose snapshot it needs; 0 if it feeds a memory of its own."""
     repeat: int = 0
+    copy: int = 0
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,13 @@ class SimulatedRun:
     driver_busy: float
 
 
-def plan_units(settings: Settings, lifecycles: Sequence[str]) -> Iterator[list[SimulatedUnit]]:
-    """The work units of a plan by each lifecycle, heaviest first, as the executors do."""
+def plan_units(
+    settings: Settings, lifecycles: Sequence[str], copies: int = 1
+) -> Iterator[list[SimulatedUnit]]:
+    """The work units of a plan by each lifecycle, heaviest first, as the executors do.
+
+    Only a forked memory has copies.
+    """
     with dry_plan(settings) as job:
         schedules = {
             card.id: plan_checkpoints(job.components.load(card.id).items, card.last_day, job.plan)
@@ -95,7 +101,10 @@ def plan_units(settings: Settings, lifecycles: Sequence[str]) -> Iterator[list[S
         }
         plan = job.plan
     for lifecycle in lifecycles:
-        variant = structs.replace(plan, lifecycle=Lifecycle(lifecycle))
+        is_copied = lifecycle == Lifecycle.FORKED
+        variant = structs.replace(
+            plan, lifecycle=Lifecycle(lifecycle), copies=copies if is_copied else 1
+        )
         weighed = [
             (weigh_unit(unit, schedule, variant), build_unit(unit, schedule, variant))
             for scenario, schedule in schedules.items()
@@ -112,7 +121,8 @@ def build_unit(unit: WorkUnit, schedule: Sequence[CheckpointPlan], plan: Plan) -
     (checkpoint,) = (each for each in schedule if each.checkpoint.label == unit.checkpoint)
     is_copy = plan.lifecycle is Lifecycle.FORKED
     days, day = (0, checkpoint.cutoff) if is_copy else (checkpoint.cutoff, 0)
-    return SimulatedUnit(unit.scenario, days, len(checkpoint.asked), day, unit.repeat or 0)
+    asked = len(list_asked(unit, checkpoint, plan))
+    return SimulatedUnit(unit.scenario, days, asked, day, unit.repeat or 0, unit.copy or 0)
 
 
 def simulate_run(
@@ -184,10 +194,13 @@ def find_limit(plan: Sequence[SimulatedUnit], at_once: int, workers: int, costs:
     )[1]
 
 
-def print_tables(costs: Costs, worker_counts: Sequence[int], lifecycles: Sequence[str]) -> None:
+def print_tables(
+    costs: Costs, worker_counts: Sequence[int], lifecycles: Sequence[str], copies: int
+) -> None:
     """Print a table for each lifecycle, a row for each number of workers."""
     settings = Settings(adapter="none", personas=PERSONAS, edition=1, ranges=("every:7",))
-    for lifecycle, plan in zip(lifecycles, plan_units(settings, lifecycles), strict=True):
+    plans = plan_units(settings, lifecycles, copies)
+    for lifecycle, plan in zip(lifecycles, plans, strict=True):
         questions = sum(unit.questions for unit in plan)
         alone = simulate_run(plan, 1, costs).hours
         print(
@@ -280,6 +293,7 @@ def main() -> None:
         help_text = f"seconds [{getattr(Costs, name):g}]"
         parser.add_argument(f"--{name}", type=float, default=getattr(Costs, name), help=help_text)
     parser.add_argument("--max-calls", type=int)
+    parser.add_argument("--copies", type=int, default=1, help="of a forked memory [1]")
     parser.add_argument("--workers", type=int, nargs="+", default=[10, 30, 100, 300, 1000, 10_000])
     parser.add_argument("--lifecycle", nargs="+", default=["fresh", "forked", "growing"])
     parser.add_argument("--measure", action="store_true")
@@ -299,7 +313,7 @@ def main() -> None:
         **{name: getattr(options, name) for name in ("answer", "feed", "judge", "driver", "start")},
         max_calls=options.max_calls,
     )
-    print_tables(costs, options.workers, options.lifecycle)
+    print_tables(costs, options.workers, options.lifecycle, options.copies)
 
 
 if __name__ == "__main__":

@@ -165,6 +165,11 @@ OPTIONS = {
     "a profile that is not there": (("--profile", "none.yaml"), "none.yaml"),
     "resuming nothing": (("--resume", "nowhere"), "--resume"),
     "catch-up skipped where it cannot be": (("--skip-catchup-ingest",), "--lifecycle growing"),
+    "copies of no copy": (
+        ("--copies", "2", "--lifecycle", "growing"),
+        "--copies: with --lifecycle growing no memory is copied",
+    ),
+    "no copies at all": (("--copies", "0"), "--copies"),
     "a wrong address": (("--adapter", "ftp://h"), "no system is reached by ftp://"),
     "a list of nothing": (("--personas", "--seed", "3"), "--personas"),
     "ranges of no word": (("--ranges",), "--ranges"),

@@ -59,7 +59,13 @@ FORKED = ("--lifecycle", "forked", "--adapter", "bm25", "--repeats", 2, "--execu
 
 @pytest.mark.parametrize(
     ("flags", "shards"),
-    [((), 4), (("--max-calls", 2), 4), (("--max-calls", 1), 1), (("--executor", "local"), 1)],
+    [
+        ((), 4),
+        (("--copies", 3), 12),
+        (("--max-calls", 2), 4),
+        (("--max-calls", 1), 1),
+        (("--executor", "local"), 1),
+    ],
 )
 def test_a_forked_run_is_divided_as_executors_divide_it(
     invoke: Invoke, data: Path, flags: tuple[object, ...], shards: int

@@ -10,6 +10,7 @@ from recall_bench.core.work_unit import (
     WorkUnit,
     collect_shard_units,
     distribute_units,
+    list_asked,
     list_work_units,
     weigh_unit,
 )
@@ -62,3 +63,22 @@ def test_parts_never_share_a_memory_that_grows(plan: Plan, scenario: Scenario) -
         ]
 
         assert parts == [{"ada": (WorkUnit(scenario="ada"),)}, {}, {}]
+
+
+def test_a_copy_of_a_forked_memory_is_a_unit_and_each_question_is_in_one(
+    plan: Plan, scenario: Scenario
+) -> None:
+    items = tuple(scenario.items[0].replace(id=f"q{number}") for number in range(7))
+    plan = plan.replace(lifecycle=Lifecycle.FORKED, copies=3)
+    point = plan_checkpoints(items, 3, plan)[0]
+
+    units = list_work_units("ada", [point], plan, portable=True)
+
+    assert [str(unit) for unit in units] == ["ada@2d#0.0", "ada@2d#0.1", "ada@2d#0.2"]
+    parts = [list_asked(unit, point, plan) for unit in units]
+    assert [len(part) for part in parts] == [3, 2, 2]
+    assert sorted(number for part in parts for number in part) == list(range(7))
+    assert [weigh_unit(unit, [point], plan) for unit in units] == [5, 4, 4]
+    # No unit without a question, and one for all of it where snapshots cannot be exchanged.
+    assert len(list_work_units("ada", [point], plan.replace(copies=99), portable=True)) == 7
+    assert list_work_units("ada", [point], plan) == (WorkUnit(scenario="ada"),)

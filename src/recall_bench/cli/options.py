@@ -37,7 +37,16 @@ SYSTEM = (
 AGENT = ("agent_model", "max_steps", "agent_tokens")
 """Settings of our agent, for a memory that is under it."""
 QUESTIONS = (
-    *("reader", "top_k", "max_context_tokens", "seed", "repeats", "lifecycle", "parallelism"),
+    *(
+        "reader",
+        "top_k",
+        "max_context_tokens",
+        "seed",
+        "repeats",
+        "lifecycle",
+        "copies",
+        "parallelism",
+    ),
     *("max_calls", "shard", "error_budget"),
 )
 """Settings of how questions are asked and answered."""

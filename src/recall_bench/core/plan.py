@@ -224,6 +224,8 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     review: ReviewMode = ReviewMode.BALANCED
     """Which verdicts the appellate judge reviews, if there is one."""
     lifecycle: Lifecycle = Lifecycle.FRESH
+    copies: int = 1
+    """How many copies of a forked memory share the questions of a checkpoint and repeat."""
     repeats: int = 1
     seed: int = 42
     sample: int | None = None

@@ -314,6 +314,14 @@ class Settings:
         Lifecycle | None,
         Help("How a memory reaches a checkpoint", "forked if the system has snapshots, else fresh"),
     ] = None
+    copies: Annotated[
+        int,
+        Help(
+            "Copies of a forked memory that share the questions of a checkpoint",
+            minimum=1,
+            maximum=1000,
+        ),
+    ] = 1
     calendar: Annotated[Calendar, Help("Where the date of a day comes from")] = Calendar.METADATA
     ingest: Annotated[Ingest, Help("The form in which the system is fed the days")] = Ingest.DAYS
     allow_gaps: Annotated[bool, Help("Accept stories with missing days")] = False

@@ -256,12 +256,16 @@ class ScenarioStates:
         before = self.checkpoint_plans[row - 1].cutoff if row else 0
         return sum(before < day <= self.checkpoint_plans[row].cutoff for day in self.days)
 
-    def list_open_items(self, row: int, repeat: int) -> list[int]:
-        """List the items of the checkpoint that this repeat has not asked yet, in asked order."""
+    def list_open_items(self, row: int, repeat: int, part: slice | None = None) -> list[int]:
+        """List the items of the checkpoint that this repeat has not asked yet, in asked order.
+
+        `part` is a part of all items that are asked there; None for all of them.
+        """
         grid, start = self.grid, self.compute_slot(row, repeat, 0)
+        asked = self.checkpoint_plans[row].asked
         return [
             item
-            for item in self.checkpoint_plans[row].asked
+            for item in (asked if part is None else asked[part])
             if grid[start + item] == TrialState.OPEN
         ]
 

@@ -3,16 +3,16 @@
 Their size depends on the lifecycle alone:
 
 * `fresh` gives every checkpoint and repeat its own memory, so each is a unit.
-* `forked` grows one memory, and a copy of it answers at each checkpoint and repeat. If its
-  snapshots are portable, each is a unit that waits for one pass of feeding; otherwise the scenario
-  is the unit.
+* `forked` grows one memory, and copies of it answer at each checkpoint and repeat. If its
+  snapshots are portable, each copy is a unit that waits for one pass of feeding; otherwise the
+  scenario is the unit.
 * `growing` asks one memory throughout: the scenario is the unit.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from recall_bench.core.plan import Lifecycle, Plan, Shard, Trial
+from recall_bench.core.plan import Lifecycle, Plan, Shard
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item
 from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
@@ -27,18 +27,13 @@ class WorkUnit(Record, frozen=True, kw_only=True, omit_defaults=True):
     """None for every checkpoint, in story order."""
     repeat: int | None = None
     """None for every repeat."""
+    copy: int | None = None
+    """The copy of the memory that is asked; None where one is asked everything."""
 
     def __str__(self) -> str:
         place = "" if self.checkpoint is None else f"@{self.checkpoint}"
-        return f"{self.scenario}{place}" + ("" if self.repeat is None else f"#{self.repeat}")
-
-    def contains(self, trial: Trial) -> bool:
-        """Whether the trial belongs to it."""
-        return (
-            trial.scenario == self.scenario
-            and self.checkpoint in (None, trial.checkpoint)
-            and self.repeat in (None, trial.repeat)
-        )
+        place += "" if self.repeat is None else f"#{self.repeat}"
+        return f"{self.scenario}{place}" + ("" if self.copy is None else f".{self.copy}")
 
 
 def is_divisible(plan: Plan, *, portable: bool) -> bool:
@@ -55,16 +50,31 @@ def list_work_units(
     scenario: str, checkpoint_plans: Sequence[CheckpointPlan], plan: Plan, *, portable: bool = False
 ) -> tuple[WorkUnit, ...]:
     """List the units of one scenario that ask anything; every owed trial is in exactly one."""
-    asking = [each.checkpoint.label for each in checkpoint_plans if each.asked]
+    asking = [each for each in checkpoint_plans if each.asked]
     if not asking:
         return ()
     if not is_divisible(plan, portable=portable):
         return (WorkUnit(scenario=scenario),)
     return tuple(
-        WorkUnit(scenario=scenario, checkpoint=label, repeat=repeat)
-        for label in asking
+        WorkUnit(scenario=scenario, checkpoint=each.checkpoint.label, repeat=repeat, copy=copy)
+        for each in asking
         for repeat in range(plan.repeats)
+        for copy in _list_copies(len(each.asked), plan)
     )
+
+
+def _list_copies(asked: int, plan: Plan) -> Iterable[int | None]:
+    """List the copies that have a question to answer."""
+    return [None] if plan.copies == 1 else range(min(plan.copies, asked))
+
+
+def select_part(copy: int, copies: int) -> slice:
+    """Return which of a checkpoint's questions a copy is asked.
+
+    They take turns, so that each copy gets about as many. Which one is asked a question does not
+    depend on the workers, nor on what was asked before.
+    """
+    return slice(copy, None, copies)
 
 
 def weigh_unit(unit: WorkUnit, checkpoint_plans: Sequence[CheckpointPlan], plan: Plan) -> int:
@@ -73,7 +83,12 @@ def weigh_unit(unit: WorkUnit, checkpoint_plans: Sequence[CheckpointPlan], plan:
         asked = plan.repeats * sum(len(each.asked) for each in checkpoint_plans)
         return asked + max(each.cutoff for each in checkpoint_plans)
     (asked_at,) = (each for each in checkpoint_plans if each.checkpoint.label == unit.checkpoint)
-    return len(asked_at.asked) + asked_at.cutoff
+    return len(list_asked(unit, asked_at, plan)) + asked_at.cutoff
+
+
+def list_asked(unit: WorkUnit, point: CheckpointPlan, plan: Plan) -> tuple[int, ...]:
+    """List the questions of its checkpoint that a unit asks."""
+    return point.asked if unit.copy is None else point.asked[select_part(unit.copy, plan.copies)]
 
 
 def distribute_units(weighed: Iterable[tuple[WorkUnit, int]], part: Shard) -> Iterator[WorkUnit]:

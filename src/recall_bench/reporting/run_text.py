@@ -359,7 +359,9 @@ def _describe_sampling(plan: Plan) -> str:
 
 
 def _describe_lifecycle(plan: Plan) -> str:
-    words = f"{plan.lifecycle.value} · seed {plan.seed} · calendar from {plan.calendar.value}"
+    words = plan.lifecycle.value
+    words += f" · {plan.copies} copies share the questions" if plan.copies > 1 else ""
+    words += f" · seed {plan.seed} · calendar from {plan.calendar.value}"
     return words if plan.ingest is Ingest.DAYS else f"{words} · fed {plan.ingest.value}"
 
 

@@ -228,6 +228,7 @@ def build_plan(
         top_k=settings.top_k,
         max_context_tokens=settings.max_context_tokens,
         lifecycle=lifecycle,
+        copies=settings.copies if lifecycle is Lifecycle.FORKED else 1,
         repeats=settings.repeats,
         seed=settings.seed,
         sample=settings.sample,
@@ -274,9 +275,16 @@ def choose_lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecyc
         return Lifecycle.FRESH
     if wanted is Lifecycle.FORKED and system.snapshots is None:
         raise UsageError(f"{system.card.name} cannot be copied; use --lifecycle fresh or growing")
-    if wanted is not None:
-        return wanted
-    return Lifecycle.FORKED if system.snapshots is not None else Lifecycle.FRESH
+    usual = Lifecycle.FORKED if system.snapshots is not None else Lifecycle.FRESH
+    chosen = usual if wanted is None else wanted
+    if settings.copies > 1 and chosen is not Lifecycle.FORKED:
+        reason = (
+            f"with --lifecycle {chosen.value} no memory is copied"
+            if system.snapshots is not None
+            else f"{system.card.name} cannot be copied"
+        )
+        raise UsageError(f"--copies: {reason}; leave it out")
+    return chosen
 
 
 def _parse_checkpoints(

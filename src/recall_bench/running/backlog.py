@@ -102,10 +102,9 @@ class Backlog:
         self, scenario: str, checkpoint: str | None = None, repeat: int | None = None
     ) -> list[OpenTrials]:
         """List what this run still has to ask of the scenario, or of one checkpoint or repeat."""
-        found, units = (
-            list_open_trials(self._states.scenarios[scenario], checkpoint, repeat),
-            self._list_units(scenario),
-        )
+        trials, copies = self._states.scenarios[scenario], self._plan.copies
+        found = list_open_trials(trials, checkpoint, repeat, copies=copies)
+        units = self._list_units(scenario)
         if units is None:
             return list(found)
         places = {(unit.checkpoint, unit.repeat) for unit in units}

@@ -48,12 +48,13 @@ class MemorySlot:
 
 @dataclass(frozen=True, slots=True)
 class OpenTrials:
-    """The trials of one checkpoint and repeat that were not asked yet."""
+    """The trials of one checkpoint, repeat and copy of the memory that were not asked yet."""
 
     point: CheckpointPlan
     repeat: int
     items: list[int]
     """Indexes into the scenario's items, in the order they are asked."""
+    copy: int = 0
 
 
 async def ask_checkpoint(run: ScenarioRun, trials: OpenTrials, slot: MemorySlot) -> None:

@@ -306,7 +306,8 @@ def _choose_lifecycle(
     With many checkpoints a system that cannot be copied is asked in place, as upstream does: a
     memory of its own for each would be fed the same sessions again and again.
     """
-    if settings.lifecycle is None and checkpoints == 1 and settings.repeats == 1:
+    is_asked_once = checkpoints == settings.repeats == settings.copies == 1
+    if settings.lifecycle is None and is_asked_once:
         return Lifecycle.FRESH
     chosen = choose_lifecycle(settings, system)
     if settings.lifecycle is None and checkpoints > 1 and chosen is Lifecycle.FRESH:

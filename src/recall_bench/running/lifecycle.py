@@ -19,6 +19,7 @@ from recall_bench.core.memory import AttestingMemory, Memory, PortableSnapshots,
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.core.trial_states import ScenarioStates
+from recall_bench.core.work_unit import select_part
 from recall_bench.running.checkpoint import MemorySlot, OpenTrials, ask_checkpoint
 from recall_bench.running.fed_memory import (
     FedMemory,
@@ -61,17 +62,23 @@ def _raise_pending(run: ScenarioRun) -> None:
 
 
 def list_open_trials(
-    trials: ScenarioStates, checkpoint: str | None = None, repeat: int | None = None
+    trials: ScenarioStates,
+    checkpoint: str | None = None,
+    repeat: int | None = None,
+    *,
+    copies: int = 1,
 ) -> Iterator[OpenTrials]:
     """List what was not asked yet, in story order, the repeats of a checkpoint together.
 
-    Only that of the checkpoint and of the repeat, if they are given.
+    Only that of the checkpoint and of the repeat, if they are given. With several copies, the
+    questions of each are listed by themselves.
     """
     rows = range(len(trials.checkpoint_plans)) if checkpoint is None else [trials.row[checkpoint]]
     repeats = range(trials.repeats) if repeat is None else [repeat]
-    for row, number in product(rows, repeats):
-        if items := trials.list_open_items(row, number):
-            yield OpenTrials(trials.checkpoint_plans[row], number, items)
+    for row, number, copy in product(rows, repeats, range(copies)):
+        part = None if copies == 1 else select_part(copy, copies)
+        if items := trials.list_open_items(row, number, part):
+            yield OpenTrials(trials.checkpoint_plans[row], number, items, copy)
 
 
 async def _run_fresh(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:

@@ -10,7 +10,7 @@ from recall_bench.core.event import Declared
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.scenario import Item
 from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
-from recall_bench.core.work_unit import WorkUnit, is_divisible, list_work_units
+from recall_bench.core.work_unit import WorkUnit, is_divisible, list_asked, list_work_units
 from recall_bench.running.measured_runs import ASK, FEED, JUDGE, READ, SETTLE, MeasuredRun
 from recall_bench.running.step_timings import StepPace, make_fixed_pace
 
@@ -223,7 +223,9 @@ def _list_forked_tasks(
     at = {point.checkpoint.label: point for point in story.points}
     for shard in shards:
         label = str(shard.checkpoint)
-        asking, judging, calls = _estimate_asking(model, at[label])
+        point = at[label]
+        part = replace(point, asked=list_asked(shard, point, model.plan))
+        asking, judging, calls = _estimate_asking(model, part)
         yield PlannedTask(
             name=str(shard),
             seconds=max(asking, judging),

@@ -273,11 +273,10 @@ class AskDispatcher:
     async def _ask_checkpoint(
         self, scenario: str, ready: SnapshotReady, queue: AnswerQueue
     ) -> None:
-        """Have every repeat of a checkpoint asked, then discard its snapshot."""
-        units = [
-            WorkUnit(scenario=scenario, checkpoint=ready.checkpoint, repeat=repeat)
-            for repeat in range(self._scheduler.plan.repeats)
-        ]
+        """Have every repeat and copy of a checkpoint asked, then discard its snapshot."""
+        states, plan = self._scheduler.states.scenarios[scenario], self._scheduler.plan
+        point = states.checkpoint_plans[states.row[ready.checkpoint]]
+        units = list_work_units(scenario, [point], plan, portable=True)
         place = Path(ready.place)
         try:
             await self._run_units(partial(self._ask_unit, queue, snapshot=ready.place), units)
@@ -333,6 +332,7 @@ class AskDispatcher:
             for each in self._scheduler.backlog.list_open_trials(
                 unit.scenario, unit.checkpoint, unit.repeat
             )
+            if unit.copy in (None, each.copy)
         )
 
     def _take_event(

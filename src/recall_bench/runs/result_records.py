@@ -104,6 +104,7 @@ def build_metadata(folder: RunFolder, summary: Summary) -> Fields:
         **_build_service(folder.service),
         "errorBudget": plan.error_budget,
         "lifecycle": plan.lifecycle,
+        **({"copies": plan.copies} if plan.copies > 1 else {}),
         "repeats": plan.repeats,
         "seed": plan.seed,
         "dryRun": plan.dry_run,

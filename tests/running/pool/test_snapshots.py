@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.event import Answered
 from recall_bench.core.plan import Lifecycle
+from recall_bench.core.settings import Executor
+from recall_bench.running.assembly import assemble
 from recall_bench.running.worker_messages import (
     AskTask,
     FeedTask,
@@ -15,14 +18,18 @@ from recall_bench.running.worker_messages import (
     Task,
     TaskLimits,
 )
+from recall_bench.runs.journal import read_events
 from tests.gardener import write_persona
 from tests.running.pool.pool_runs import (
     Beside,
     Frail,
     StartedWorkers,
+    alone,
+    frail,
     outcome,
     run_alone,
     run_spread,
+    settings,
 )
 from tests.running.result_views import done_twice
 
@@ -163,3 +170,69 @@ def test_a_link_in_place_of_the_exchange_is_not_followed(
     assert ended.exit_code == 0
     assert len(list(kept.iterdir())) == 3
     assert not (tmp_path / "pool" / ".exchange").is_symlink()
+
+
+COUNTS = """
+class Adapter:
+    name, version, can_snapshot = "counts", "1", True
+
+    def setup(self):
+        self.asked = 0
+
+    def ingest_day(self, day, content, metadata):
+        pass
+
+    def query(self, question):
+        self.asked += 1
+        return f"question {self.asked}"
+"""
+
+
+def count_asked(folder: Path) -> dict[tuple[str, str, int], list[str]]:
+    """What a memory said it was asked, by persona, checkpoint and repeat, in the asked order."""
+    found: dict[tuple[str, str, int], list[str]] = {}
+    for event in read_events(folder / "journal.jsonl"):
+        if isinstance(event, Answered):
+            trial = event.trial
+            place = trial.scenario, trial.checkpoint, trial.repeat
+            found.setdefault(place, []).append(event.answer.text)
+    return {place: sorted(texts) for place, texts in found.items()}
+
+
+def test_copies_share_the_questions_of_a_checkpoint_alike_with_every_executor(
+    tmp_path: Path, given: dict[str, Any]
+) -> None:
+    """Each copy counts what it is asked: another share of the questions would be another answer."""
+    (tmp_path / "counts.py").write_text(COUNTS)
+    given |= {
+        "adapter": str(tmp_path / "counts.py"),
+        "ranges": ("3d", "10d"),
+        "repeats": 2,
+        "copies": 3,
+    }
+
+    assert run_alone(tmp_path / "one", **given).exit_code == 0
+    assert run_spread(tmp_path / "pool", 3, **given).exit_code == 0
+    job = assemble(settings(tmp_path / "two", executor=Executor.PROCESSES, workers=2, **given))
+    assert alone(job).exit_code == 0
+
+    for place, texts in count_asked(tmp_path / "one").items():
+        rounds = -(-len(texts) // 3)
+        numbers = [number + 1 for number in range(rounds) for _ in range(3)][: len(texts)]
+        assert texts == sorted(f"question {number}" for number in numbers), place
+    for name in ("pool", "two"):
+        assert outcome(tmp_path / name) == outcome(tmp_path / "one"), name
+        assert done_twice(tmp_path / name) == [], name
+
+
+def test_a_worker_that_dies_with_a_copy_leaves_its_questions_to_others(
+    tmp_path: Path, given: dict[str, Any]
+) -> None:
+    given |= {"ranges": ("5d", "10d"), "copies": 4}
+    run_alone(tmp_path / "one", **given)
+
+    ended = run_spread(tmp_path / "pool", 3, frail(seed=1, deaths=3), **given)
+
+    assert ended.exit_code == 0
+    assert outcome(tmp_path / "pool") == outcome(tmp_path / "one")
+    assert done_twice(tmp_path / "pool") == []

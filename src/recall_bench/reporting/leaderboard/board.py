@@ -388,6 +388,7 @@ def describe_command(plan: Plan, submission: BoardSubmission) -> str:
     given = {
         "--sample": (plan.sample, usual.sample),
         "--repeats": (plan.repeats, usual.repeats),
+        "--copies": (plan.copies, usual.copies),
         "--seed": (plan.seed, usual.seed),
         "--top-k": (plan.top_k, usual.top_k),
         "--max-context-tokens": (plan.max_context_tokens, usual.max_context_tokens),
