@@ -18,7 +18,9 @@ def main() -> None:
     from ray.cluster_utils import Cluster
 
     place = {"node_ip_address": "127.0.0.1", "num_cpus": 2, "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args=place)
+    # Nobody reads the logs, and no machine is added: the processes for that start for nothing.
+    spared = {"include_log_monitor": False, "no_monitor": True}
+    cluster = Cluster(initialize_head=True, head_node_args=place | spared)
     second = cluster.add_node(node_ip_address="127.0.0.1", num_cpus=2)
     sys.stdout.write(f"{cluster.address}\n")
     sys.stdout.flush()
