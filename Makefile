@@ -48,12 +48,16 @@ demo: $(VENV)/.base
 	$(BIN)/recall-bench run --personas executive-assistant er-physician --groups-enabled --into recall-runs/demo
 
 # Four processes on two cores: a test that waits leaves its core to the others. While one core
-# lints, the other compiles the tests, which each of the four would do in a fresh clone.
+# lints, the other compiles the sources, for Python and once more for pytest, and has Hypothesis
+# write its tables of characters: in a fresh clone each of the four, and each program that their
+# tests start, would do it at the same time.
 # What fails beside the others is run once more alone and by name: a test that depends on the load of
 # the machine is worth an entry in the log, not a refused change. What is broken fails twice: the
 # hash seed is fixed, so that a failure which depends on the order of a set repeats.
 test: $(VENV)/.dev browser
-	@$(BIN)/python -m pytest --collect-only -qqq >/dev/null 2>&1 & \
+	@{ $(BIN)/python -m compileall -q src tests; \
+	  $(BIN)/python -c 'from hypothesis.strategies import text; text().validate()'; \
+	  $(BIN)/python -m pytest --collect-only -qqq; } >/dev/null 2>&1 & \
 	$(MAKE) --no-print-directory lint; code=$$?; wait; exit $$code
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses 4 --dist worksteal || { [ $$? = 1 ] && \
 	  echo 'The tests that failed, once more and alone: those that pass now depend on the load.' && \
