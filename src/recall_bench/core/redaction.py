@@ -14,7 +14,7 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from traceback import format_exception
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -211,8 +211,11 @@ def _has_run(text: bytes) -> bool:
 def _replace_shapes(text: str, shapes: Iterable[re.Pattern[str]]) -> str:
     lowered = text.lower()
     for shape in shapes:
-        if any(hint in lowered for hint in _HINTS[shape]):
-            text = shape.sub(rf"\g<keep>{REDACTED}", text)
+        # No generator: starting one takes longer than to look for the hints of a shape.
+        for hint in _HINTS[shape]:
+            if hint in lowered:
+                text = shape.sub(rf"\g<keep>{REDACTED}", text)
+                break
     return text
 
 
@@ -245,6 +248,7 @@ def _list_forms(secret: str) -> set[str]:
     return {secret, quote(plain, safe=""), json.dumps(secret)[1:-1], b64encode(plain).decode()}
 
 
+@lru_cache(maxsize=1024)
 def is_secret_name(name: str) -> bool:
     """Whether a setting, a flag or a query parameter of this name holds a secret."""
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip("-"))
@@ -269,10 +273,14 @@ def list_environment_secrets(
     return tuple(
         value
         for name, value in environ.items()
-        if _SECRET_VARIABLE.search(name)
-        and not _PLACE_VARIABLE.search(name)
-        and len(value) >= shortest
+        if len(value) >= shortest and _is_secret_variable(name)
     )
+
+
+@lru_cache(maxsize=1024)
+def _is_secret_variable(name: str) -> bool:
+    """Whether the name marks a variable as secret; the same names are read again and again."""
+    return bool(_SECRET_VARIABLE.search(name)) and not _PLACE_VARIABLE.search(name)
 
 
 def find_secrets(value: object, name: str = "") -> Iterator[str]:

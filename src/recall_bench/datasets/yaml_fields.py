@@ -7,6 +7,7 @@ A method that finds a fault adds it to the problems and returns an empty value o
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
+from functools import cache
 from typing import TypeVar, cast
 
 import msgspec
@@ -186,7 +187,7 @@ class Fields:
                 field.name: special[field.name](self)
                 if field.name in special
                 else _READERS[field.type](self, field.encode_name)
-                for field in msgspec.structs.fields(shape)
+                for field in _list_fields(shape)
             }
         )
 
@@ -205,6 +206,12 @@ class Fields:
             return cast("list[object]", value or [])
         self.note(f"{key} of {self.subject} is {describe_value(value)}; write a list", key)
         return []
+
+
+@cache
+def _list_fields(shape: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """The fields of a record; to find their types takes longer than to read them."""
+    return msgspec.structs.fields(shape)
 
 
 _READERS: dict[object, Callable[[Fields, str], object]] = {

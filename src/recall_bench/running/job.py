@@ -65,6 +65,8 @@ class Job:
     """Computes the floor and ceiling of each scenario before it is run; None for none."""
     own_runner: PlanRunner | None = None
     """Does the work of this job in this process; None feeds, asks and judges."""
+    _kept: Scenario | None = field(default=None, init=False, repr=False)
+    """The scenario whose bounds were computed last, until another is loaded."""
 
     @cached_property
     def _planned(self) -> Mapping[str, ScenarioCard]:
@@ -249,9 +251,15 @@ class Job:
             return
         for name, trials in states.scenarios.items():
             if trials.bounds is None:
-                record(await self.bounds.compute(self._load(name), trials))
+                loaded = self._load(name)
+                record(await self.bounds.compute(loaded, trials))
+                self._kept = loaded
 
     def _load(self, scenario: str) -> Scenario:
+        """Load a scenario, unless its bounds were computed last: most runs have only one."""
+        kept, self._kept = self._kept, None
+        if kept is not None and kept.id == scenario:
+            return kept
         return self.components.load_planned(self._planned[scenario])
 
     def _list_answers(
