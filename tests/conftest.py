@@ -114,8 +114,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Nor is it looked through again, which took a seventh of the time of a test in memory."""
-    gc.collect()
+    """Nor is it looked through again, which took a seventh of the time of a test in memory.
+
+    What is rubbish already stays with it: to look for that takes half a second.
+    """
     gc.freeze()
     # Lists of thousands of rows are no reason to look either: a tenth of the time of such a test.
     gc.set_threshold(10_000, 10, 10)

@@ -12,9 +12,11 @@ import pytest
 from recall_bench.cli.main import COMMANDS
 from recall_bench.core import errors
 from recall_bench.generate.world_seeds import WorldSeed
+from recall_bench.testing import recall_checks
 from tests.commands import Invoke
 from tests.gardener import ADAPTER, write_persona
 from tests.running.evaluation.eval_datasets import write_locomo
+from tests.thoroughness import choose_number
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -111,9 +113,11 @@ def test_every_command_in_the_readme_and_the_tutorial_runs(
     """Run in order in one empty folder, with the files their words take for granted.
 
     The demo is cut to the first days of half a year, and the matrix to two cells: longer stories
-    run the same code. The doctor examines on a story that other tests draw too.
+    run the same code. The doctor examines on a story that other tests draw too, and its large day
+    is a tenth as large.
     """
     monkeypatch.setattr(WorldSeed, "draw", lambda: WorldSeed(7))
+    monkeypatch.setattr(recall_checks, "LARGE_BYTES", choose_number(100_000, 1_000_000))
     Path("my_adapter.py").write_text(ADAPTER)
     write_persona(Path("my-personas"))
     write_locomo(Path("locomo10.json"))

@@ -141,7 +141,7 @@ PLANTS = {
         ("--adapter", "in/adapter.py", "--config", f"api_key={KEY}"), command="plan", is_run=False
     ),
     "doctor": Plant(
-        ("in/adapter.py", "--seed", "42"), {"GARDEN_API_KEY": KEY}, command="doctor", is_run=False
+        ("in/adapter.py", "--seed", "7"), {"GARDEN_API_KEY": KEY}, command="doctor", is_run=False
     ),
     "profile": Plant(
         ("--profile", "in/profile.yaml"),
