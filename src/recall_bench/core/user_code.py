@@ -6,19 +6,21 @@ import inspect
 import itertools
 import sys
 from functools import cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import AmbiguousPlugin, UnknownPlugin, UsageError
 from recall_bench.core.file_digest import digest_file
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
+
 PLUGIN_KINDS = ("systems", "judges")
 
 
-def list_plugins(kind: str) -> list[EntryPoint]:
+def list_plugins(kind: str) -> "list[EntryPoint]":
     """List the installed plugins, built-ins included, without importing them."""
     return sorted(read_entry_points(f"recall_bench.{kind}"), key=lambda entry: entry.name)
 
@@ -28,7 +30,7 @@ def describe_plugins(kind: str) -> list[tuple[str, str]]:
     return [(entry.name, _describe_plugin(entry)) for entry in list_plugins(kind)]
 
 
-def _describe_plugin(entry: EntryPoint) -> str:
+def _describe_plugin(entry: "EntryPoint") -> str:
     try:
         found = inspect.getdoc(entry.load()) or ""
     except ImportError as error:
@@ -37,8 +39,11 @@ def _describe_plugin(entry: EntryPoint) -> str:
 
 
 @cache
-def read_entry_points(group: str) -> EntryPoints:
+def read_entry_points(group: str) -> "EntryPoints":
     """Read what is installed, once a process: reading takes longer than an answer."""
+    # The process of an adapter has no plugins, and this takes a seventh of its start to import.
+    from importlib.metadata import entry_points
+
     return entry_points(group=group)
 
 
