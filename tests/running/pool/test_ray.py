@@ -160,7 +160,9 @@ def test_an_interrupted_driver_leaves_the_cluster_as_it_was(
 
     assert code == 143, err
     assert "Traceback" not in err
-    until(lambda: len(lines(place / "system" / "closed")) >= 2)
+    # On a busy machine one worker answers all five before the other has opened anything.
+    opened, closed = (place / "system" / name for name in ("opened", "closed"))
+    until(lambda: sorted(lines(closed)) == sorted(lines(opened)) != [])
 
 
 def test_two_nodes_give_what_one_process_gives_though_one_leaves(
