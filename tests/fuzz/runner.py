@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.forked_processes import PROCESSES
 from tests.fuzz.cases import SEED, Tally, run_cases
 from tests.fuzz.registry import list_targets
 
@@ -67,7 +67,7 @@ def _parse_words() -> argparse.Namespace:
 
 
 def _run_parts(parts: Sequence[tuple[str, int, range]], processes: int) -> Iterator[Tally]:
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(processes, mp_context=PROCESSES) as pool:
         try:
             yield from pool.map(_run_part, parts)
         except BrokenProcessPool as error:

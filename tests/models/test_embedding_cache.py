@@ -1,7 +1,6 @@
 """A vector that was made is found again to the bit, by every process, or made anew."""
 
 import logging
-import multiprocessing
 import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,10 +23,10 @@ from recall_bench.models.embedding_cache import (
     make_cache_key,
 )
 from recall_bench.systems.endpoint.model_endpoint import build_endpoint
+from tests.forked_processes import PROCESSES
 from tests.half_written import die_half_way
 from tests.models.openai_server import OpenAIServer, Response, json_reply
 
-SPAWN = multiprocessing.get_context("spawn")
 KEY = make_cache_key("e", "text")
 KEPT = CachedVector(np.asarray([1.5, -2.25, 1e-40], np.float32), 7, Usage(cost_usd=0.1, unpriced=1))
 
@@ -230,7 +229,7 @@ def _embed_often(url: str, folder: str, first: int) -> None:
 def test_processes_share_a_folder_and_every_vector_is_right(tmp_path: Path) -> None:
     with OpenAIServer(embeddings) as server:
         workers = [
-            SPAWN.Process(target=_embed_often, args=(server.base_url, str(tmp_path), 7 * n))
+            PROCESSES.Process(target=_embed_often, args=(server.base_url, str(tmp_path), 7 * n))
             for n in range(2)
         ]
         for worker in workers:
@@ -256,7 +255,7 @@ def _die_while_writing(folder: str) -> None:
 
 
 def test_a_process_killed_while_it_writes_leaves_nothing_broken(tmp_path: Path) -> None:
-    worker = SPAWN.Process(target=_die_while_writing, args=(str(tmp_path),))
+    worker = PROCESSES.Process(target=_die_while_writing, args=(str(tmp_path),))
     worker.start()
     worker.join()
     assert worker.exitcode == -signal.SIGKILL
