@@ -313,13 +313,12 @@ def _check_balance(corpus: LintCorpus) -> Iterator[Remark]:
     "Where the answer is no, no sentence of the relevant days says that it happened.",
 )
 def _check_statements(corpus: LintCorpus) -> Iterator[Remark]:
-    known: dict[str, frozenset[str]] = {}
     for question in corpus.questions:
         opening = list_words(question.item.text)[:1]
         if not question.denies or len(question.stems) < _ENOUGH or not _WHETHER.issuperset(opening):
             continue
         for day in question.days:
-            if found := _find_statement(question, corpus.by_number[day], known):
+            if found := _find_statement(question, corpus.by_number[day], corpus.known_stems):
                 yield corpus.note_question(
                     question,
                     f"the answer is no, but day {day} says “{found}”; check which is right",

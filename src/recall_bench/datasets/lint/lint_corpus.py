@@ -102,7 +102,10 @@ class Lint:
         )
 
 
-_OF_THE_DAYS = ("by_number", "calendar", "text_dates", "participants", "isolated", "index")
+_OF_THE_DAYS = (
+    *("by_number", "calendar", "text_dates", "participants", "isolated", "index"),
+    "known_stems",
+)
 """Properties that do not depend on the questions, if everything is indexed."""
 
 
@@ -139,6 +142,11 @@ class LintCorpus:
             return None
         own = [find_text_date(day.text) for day in self.days]
         return audit_calendar([day.number for day in self.days], self.epoch, own)
+
+    @cached_property
+    def known_stems(self) -> dict[str, frozenset[str]]:
+        """The stems of the sentences read so far: questions are checked one by one."""
+        return {}
 
     @property
     def epoch(self) -> date:

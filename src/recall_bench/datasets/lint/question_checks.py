@@ -161,12 +161,7 @@ def _describe_benchmark_word(corpus: LintCorpus, question: LintQuestion) -> str 
 
 def _is_written(corpus: LintCorpus, question: LintQuestion, pattern: str) -> bool:
     """Whether the text of a relevant day contains it, apart from session headings."""
-    compiled = re.compile(pattern, re.IGNORECASE)
-    return any(
-        compiled.search(part)
-        for day in question.days
-        for _, part in corpus.by_number[day].split_sessions()
-    )
+    return any(corpus.by_number[day].has_pattern(pattern) for day in question.days)
 
 
 _ALIKE = 0.8

@@ -173,10 +173,27 @@ class DayLog:
 
     def split_sessions(self) -> Iterator[tuple[str, str]]:
         """Yield each session with its text; `NO_SESSION` is the text before the first heading."""
+        yield from self._parts
+
+    @cached_property
+    def _parts(self) -> tuple[tuple[str, str], ...]:
         before, *rest = _SESSION.split(self.body)
-        if before.strip():
-            yield NO_SESSION, before
-        yield from zip(rest[::2], rest[1::2], strict=True)
+        first = [(NO_SESSION, before)] if before.strip() else []
+        return (*first, *zip(rest[::2], rest[1::2], strict=True))
+
+    def has_pattern(self, pattern: str) -> bool:
+        """Whether its text matches, in any case, apart from session headings."""
+        found = self._patterns.get(pattern)
+        if found is None:
+            compiled = re.compile(pattern, re.IGNORECASE)
+            found = any(compiled.search(part) for _, part in self._parts)
+            self._patterns[pattern] = found
+        return found
+
+    @cached_property
+    def _patterns(self) -> dict[str, bool]:
+        """The patterns looked for so far: many questions about a day have the same words."""
+        return {}
 
 
 Spot = tuple[int, str]
