@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from recall_bench.core import yaml12
+from recall_bench.core import plain_yaml, yaml12
 from recall_bench.core.errors import Malformed
 from recall_bench.core.plain_yaml import NotPlain, build_plain
 from recall_bench.core.yaml12 import Document, load_yaml, read_document
@@ -222,3 +222,38 @@ def test_dates_given_as_answers_stay_text() -> None:
     answers = {question["id"][-4:]: question["answer"] for question in content}
     assert {type(answers["q181"]), type(answers["q265"])} == {str}
     assert {type(answer) for answer in answers.values()} == {str}
+
+
+def test_a_document_that_is_read_again_has_values_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Contents are kept: what one reader does with them, another must not see."""
+    source = "".join(f"- {{name: 'entry {number}', size: {number}.5}}\n" for number in range(100))
+    first = build_plain(source)
+    assert isinstance(first, list)
+    wanted = repr(first)
+    first[0]["name"] = "changed"
+    monkeypatch.setattr(plain_yaml, "_parse", lambda _: pytest.fail("it was read already"))
+
+    second = build_plain(source)
+    assert isinstance(second, list)
+    second.clear()
+
+    assert repr(build_plain(source)) == wanted
+
+
+def test_no_more_contents_are_kept_than_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = plain_yaml._KeptContents()
+    monkeypatch.setattr(kept, "_MOST", 50_000)
+    asked = []
+
+    def parse(source: str) -> object:
+        asked.append(source)
+        return [source]
+
+    sources = [f"{number}".zfill(2_000) for number in range(40)]
+    for source in (*sources, *sources[-5:], sources[0], "x" * 20_000, "x" * 20_000):
+        assert kept.read(source, parse) == [source]
+
+    assert asked == [*sources, sources[0], "x" * 20_000, "x" * 20_000]
+    assert sum(map(len, kept._packed.values())) == kept._size <= 50_000
