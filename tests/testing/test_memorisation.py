@@ -4,7 +4,10 @@ import json
 from pathlib import Path
 from shutil import rmtree
 
+import pytest
+
 from recall_bench.library import load_persona
+from recall_bench.running import assembly
 from tests.commands import Invoke
 
 KNOWS_THE_RELEASE = '''
@@ -31,8 +34,12 @@ class KnowsTheRelease:
 WORDS = ("--memorisation", "-p", "bakery-de", "--fresh-seeds", 2, "--seed", 20, "-o", "kept")
 
 
-def test_only_a_system_that_knows_the_released_answers_is_found_out(invoke: Invoke) -> None:
+def test_only_a_system_that_knows_the_released_answers_is_found_out(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Both systems are compared with the same runs of the control, which are made once."""
+    # No bound of a run is part of the comparison, and three stories take a while to read.
+    monkeypatch.setattr(assembly, "plan_bounds", lambda *_: None)
     known = {item.text: item.truth.reference for item in load_persona("bakery-de").items}
     Path("cheat.py").write_text(KNOWS_THE_RELEASE.format(known=known))
 

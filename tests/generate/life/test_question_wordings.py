@@ -17,7 +17,6 @@ from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.life.wording_replies import (
     iterate_wording_requests,
     list_wording_faults,
-    render_templates,
 )
 from recall_bench.generate.verification.verifier import verify_world
 from recall_bench.generate.written.rendering import RenderedEdition
@@ -35,7 +34,8 @@ def sources(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def edition() -> RenderedEdition:
-    return render_templates(read_life(SOURCES))
+    """Nobody has worded a question of the library: all have the words of the templates."""
+    return play_library().rendered
 
 
 @pytest.fixture(scope="module")
