@@ -21,10 +21,11 @@ from recall_bench.judging.lab.labelled_verdicts import (
 from recall_bench.judging.offline.calibration import ModelWeights, load_calibration
 from recall_bench.judging.offline.offline_judge import OfflineJudge
 from tests.conftest import shared_data
+from tests.thoroughness import choose_number
 
 pytestmark = pytest.mark.slow
 
-FOLDS = 3
+FOLDS = choose_number(2, 3)
 
 
 @pytest.fixture(scope="module")
@@ -82,22 +83,27 @@ def weights(sums: ModelWeights) -> list[float]:
     return [w for curve in sums.curves for row in curve.weights for w in row]
 
 
-def test_hardly_any_real_answer_is_called_an_invention_of_values(
-    judge: OfflineJudge, material: TrainingAnswers
-) -> None:
+@pytest.fixture(scope="module")
+def reasons(judge: OfflineJudge, material: TrainingAnswers) -> list[str]:
+    """What the rules say of each answer."""
+    return [judge.score_by_rules(exhibit).reason for exhibit in material.exhibits]
+
+
+def test_hardly_any_real_answer_is_called_an_invention_of_values(reasons: list[str]) -> None:
     """The systems quoted a real history: an index that missed much of it would show here."""
-    reasons = [judge.score_by_rules(exhibit).reason for exhibit in material.exhibits]
     assert sum("nobody had told" in reason for reason in reasons) < 0.015 * len(reasons)
 
 
 def test_no_plain_non_answer_to_an_answerable_question_passes(
-    judge: OfflineJudge, material: TrainingAnswers
+    judge: OfflineJudge, material: TrainingAnswers, reasons: list[str]
 ) -> None:
     """The judge whose verdicts these are passed about a fifth of them."""
     non_answers = [
         (exhibit, answer)
-        for exhibit, answer in zip(material.exhibits, material.answers, strict=True)
-        if "left unanswered" in judge.score_by_rules(exhibit).reason
+        for exhibit, answer, reason in zip(
+            material.exhibits, material.answers, reasons, strict=True
+        )
+        if "left unanswered" in reason
     ]
     assert len(non_answers) > 50
     assert any(answer.labels["correctness"] >= 2 for _, answer in non_answers)
