@@ -4,13 +4,13 @@ import pytest
 
 from recall_bench.core.scenario import Scenario
 from recall_bench.judging.lab.audit.audit_case import AuditItem
-from tests.judging.lab.audit.stories import SHORT, load_story
+from tests.judging.lab.audit.stories import SHORT, load_scenario, load_story
 
 
 @pytest.fixture
 def scenario() -> Scenario:
     """Half a year of an assistant's log, as it ships."""
-    return load_story(*SHORT).scenario
+    return load_scenario(*SHORT)
 
 
 @pytest.fixture

@@ -30,11 +30,17 @@ class Story:
 
 
 @cache
+def load_scenario(name: str | Path, arcs: str | None) -> Scenario:
+    """Load the story alone; many tests write a few answers of their own."""
+    is_shipped = isinstance(name, str)
+    return load_persona(name, arcs=arcs, edition=1 if is_shipped else None)
+
+
+@cache
 def load_story(
     name: str | Path, arcs: str | None, seed: int = 1, per_class: int = PER_CLASS
 ) -> Story:
-    is_shipped = isinstance(name, str)
-    scenario = load_persona(name, arcs=arcs, edition=1 if is_shipped else None)
+    scenario = load_scenario(name, arcs)
     items = build_audit_set(scenario, seed=seed, per_class=per_class)
     return Story(scenario, items, per_class)
 

@@ -22,13 +22,10 @@ from tests.judging.lab.audit.stories import SHORT, select_items
 NAMES = r"\b(?:Maribeth|Osgood|Ulrika|Prentiss|Fenella|Thaddeus|Ottoline|Casimir) [A-Z][a-z]+"
 
 
-def test_the_same_seed_writes_the_same_answers(scenario: Scenario) -> None:
-    one = build_audit_set(scenario, seed=3, per_class=12)
+def test_another_seed_writes_other_answers(scenario: Scenario) -> None:
+    one, other = (build_audit_set(scenario, seed=seed, per_class=12) for seed in (3, 4))
 
-    assert one == build_audit_set(scenario, seed=3, per_class=12)
-    assert {item.answer for item in one} != {
-        item.answer for item in build_audit_set(scenario, seed=4, per_class=12)
-    }
+    assert {item.answer for item in one} != {item.answer for item in other}
 
 
 def digest_set() -> str:
@@ -39,8 +36,8 @@ def digest_set() -> str:
 
 
 @pytest.mark.slow
-def test_no_answer_depends_on_the_order_of_sets() -> None:
-    """Every process hashes strings its own way."""
+def test_the_same_seed_writes_the_same_answers_in_every_process() -> None:
+    """Every process hashes strings its own way, and orders sets by it."""
     code = f"from {__name__} import digest_set; print(digest_set())"
     found = {
         subprocess.run(
