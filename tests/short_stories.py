@@ -20,12 +20,13 @@ T = TypeVar("T")
 
 def share_short_stories(folder: Path) -> None:
     """Let stories and backgrounds be looked for in this folder first, and left there if drawn."""
-    vars(worlds)["draw_short_story"] = _share(folder / "stories", worlds.draw_short_story)
-    shared = staticmethod(_share(folder / "backgrounds", Background.draw))
+    vars(worlds)["draw_short_story"] = share_draws(folder / "stories", worlds.draw_short_story)
+    shared = staticmethod(share_draws(folder / "backgrounds", Background.draw))
     Background.draw = shared  # type: ignore[assignment]
 
 
-def _share(folder: Path, draw: Callable[..., T]) -> Callable[..., T]:
+def share_draws(folder: Path, draw: Callable[..., T]) -> Callable[..., T]:
+    """Draw for each seed once, in the first process that asks for it."""
     folder.mkdir(parents=True, exist_ok=True)
 
     def find_or_draw(seed: WorldSeed | int) -> T:

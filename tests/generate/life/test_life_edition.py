@@ -17,8 +17,8 @@ from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.shipped_personas import digest_folder
 from recall_bench.generate.verification.verifier import verify_world
 from recall_bench.generate.written.sources import KINDS
-from tests.generate.life.played_library import play_library
-from tests.generate.world.built_bakery import LIBRARY, build_library
+from tests.generate.life.played_library import build_library, play_library
+from tests.generate.world.built_bakery import LIBRARY
 from tests.hash_seeds import list_other_hash_seeds
 from tests.thoroughness import choose_cases
 

@@ -11,7 +11,7 @@ import pytest
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.generate.verification.verifier import verify_world
-from tests.generate.world.built_bakery import build_library
+from tests.generate.life.played_library import build_library
 
 ARCS = "arcs-200d.yaml"
 

@@ -11,8 +11,6 @@ from filelock import FileLock
 
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.datasets.persona_files import DEFAULT_ARCS
-from recall_bench.generate.life.build import build_life_folder
-from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.world.build import build_folder
 from recall_bench.generate.world.sources import WorldOptions, read_sources
@@ -36,13 +34,6 @@ def build_short(factory: pytest.TempPathFactory, name: str) -> Path:
     return _build_world(factory, SOURCES / name, DEFAULT_ARCS, WorldOptions(days=120, seed=7))
 
 
-def build_library(factory: pytest.TempPathFactory) -> Path:
-    """Build 200 days of the library of tools, not to be changed."""
-    return build_once(
-        factory, LIBRARY.parent.name, lambda out: build_life_folder(read_life(LIBRARY), out)
-    )
-
-
 def _build_world(
     factory: pytest.TempPathFactory, sources: Path, arcs: str, options: WorldOptions
 ) -> Path:
@@ -54,12 +45,15 @@ def _build_world(
     )
 
 
+def find_shared_folder(factory: pytest.TempPathFactory) -> Path:
+    """The folder that all workers of a test run have in common."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
 def build_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], Path]) -> Path:
     """Build into a folder of this name, or return what another worker or test built there."""
-    base = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent
-    out = base / "worlds" / name
+    out = find_shared_folder(factory) / "worlds" / name
     out.mkdir(parents=True, exist_ok=True)
     note = out / "built"
     with FileLock(out / "lock"):
