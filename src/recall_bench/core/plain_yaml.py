@@ -51,7 +51,7 @@ class _KeptContents:
         packed = self._packed.get(name)
         if packed is not None:
             return marshal.loads(packed)  # noqa: S302 - packed below, by this process
-        content = parse(source)
+        content: Any = parse(source)
         self._keep(name, marshal.dumps(content))
         return content
 
