@@ -90,7 +90,9 @@ def guess_language(text: str) -> str:
             return "ar"
         if not _LETTERS.search(foreign) and (len(text) > _LONG or _is_plain(text, foreign)):
             return "en"
-    words = set(map(str.lower, set(_WORD.findall(_CITED.sub(" ", text)))))
+    # Most words of a long text occur again, and no blank is inside one.
+    pieces = set((_CITED.sub(" ", text) if "On " in text else text).split())
+    words = set(map(str.lower, set(_WORD.findall(" ".join(pieces)))))
     best, most = "en", 0
     for code, marks in _MARKS.items():
         english = len(words & _ENGLISH - _SHARED[code])

@@ -107,19 +107,21 @@ _normalise_short = lru_cache(maxsize=4096)(_normalise_anew)
 
 def split_sentences(text: str) -> list[str]:
     """The sentences and list entries of a normalised text, in order, none of them blank."""
+    ends = [match.span() for match in _SENTENCE_END.finditer(text)]
+    if not ends:
+        stripped = text.strip()
+        return [stripped] if stripped else []
     found: list[str] = []
-    start = 0
-    ends = [
-        (match.start() + (match[0][0] != "\n"), match.end())
-        for match in _SENTENCE_END.finditer(text)
-    ]
-    for end, following in (*ends, (len(text), 0)):
-        stripped = text[start:end].strip()
+    start, last = 0, ""
+    for first, following in (*ends, (len(text), 0)):
+        # A sentence keeps its last sign, other than a line break, which is stripped.
+        stripped = text[start : first + 1].strip()
         start = following
-        if found and found[-1][-1] == "." and _ABBREVIATION.search(found[-1][-_LONGEST_END:]):
-            found[-1] = f"{found[-1]} {stripped}"
+        if last[-1:] == "." and _ABBREVIATION.search(last[-_LONGEST_END:]):
+            found[-1] = last = f"{last} {stripped}"
         elif stripped:
             found.append(stripped)
+            last = stripped
     return found
 
 

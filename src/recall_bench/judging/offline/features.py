@@ -429,7 +429,9 @@ def _measure_support(sample: AnswerSample, window: EvidenceWindow) -> dict[str, 
         "unheard_share": _divide(len(unknown), len(own)),
         "values_unheard": len(values) - found_count,
         "values_heard": _divide(found_count, len(values)),
-        "names_unheard": len(named - sample.reference.contents.words - window.words),
+        "names_unheard": sum(
+            not window.holds_word(name) for name in named - sample.reference.contents.words
+        ),
         "evidence_days": len(sample.case.item.truth.evidence),
         "window_sentences": log1p(len(window.sentences)),
         **_measure_quotations(sample, window),

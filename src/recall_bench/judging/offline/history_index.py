@@ -415,7 +415,6 @@ class EvidenceDay:
 
     sentences: tuple[Tokens, ...]
     text: str
-    words: frozenset[str]
     date: str
 
 
@@ -426,14 +425,10 @@ class EvidenceWindow:
     sentences: tuple[Tokens, ...]
     postings: dict[str, list[int]]
     """The sentences that each token occurs in."""
-    weights: dict[str, float]
-    """The weight of each token: the fewer sentences hold it, the more."""
-    unknown_weight: float
-    """The weight of a token that does not occur."""
+    weights: tuple[float, ...]
+    """The weight of a token by the number of sentences that hold it: the fewer, the more."""
     text: str
-    """The whole text, levelled, to find quotations."""
-    words: frozenset[str]
-    """Every word of the text."""
+    """The whole text, levelled, to find quotations and words."""
     dates: frozenset[str]
     """The month and day of each day."""
 
@@ -446,16 +441,19 @@ class EvidenceWindow:
         for number, sentence in enumerate(sentences):
             for token in sentence:
                 postings[token].append(number)
+        postings.default_factory = None
         size = len(sentences) + 1
         return cls(
             sentences=sentences,
-            postings=dict(postings),
-            weights={token: log(size / (len(found) + 0.5)) for token, found in postings.items()},
-            unknown_weight=log(size / 0.5),
+            postings=postings,
+            weights=tuple(log(size / (count + 0.5)) for count in range(size)),
             text="".join(day.text for day in days),
-            words=frozenset[str]().union(*(day.words for day in days)),
             dates=frozenset(day.date for day in days),
         )
+
+    def holds_word(self, word: str) -> bool:
+        """Whether the lower-case word occurs here."""
+        return f" {word} " in self.text
 
     def is_quote(self, words: str) -> bool:
         """Whether the levelled words occur here in this order."""
@@ -463,30 +461,32 @@ class EvidenceWindow:
 
     def sum_weights(self, found: Iterable[str]) -> float:
         """The total weight of some tokens."""
-        weights, unknown_weight = self.weights, self.unknown_weight
+        weights, get_places = self.weights, self.postings.get
         # Sorted: a float sum depends on its order, and a set's order on the hash seed.
-        return sum([weights.get(token, unknown_weight) for token in sorted(found)])
+        return sum([weights[len(get_places(token, ()))] for token in sorted(found)])
 
     def measure_support(self, claim: Tokens) -> float:
         """How far the nearest sentence supports a claim, from 0 to 1."""
-        postings, weights = self.postings, self.weights
-        total, scores = 0.0, defaultdict[int, float](float)
+        weights, get_places = self.weights, self.postings.get
+        total = 0.0
+        scores: dict[int, float] = {}
+        get_score = scores.get
         for token in sorted(claim):
-            weight = weights.get(token)
-            if weight is None:
-                total += self.unknown_weight
-            elif len(found := postings[token]) <= COMMON:
+            found = get_places(token, ())
+            if len(found) <= COMMON:
+                weight = weights[len(found)]
                 total += weight
                 for number in found:
-                    scores[number] += weight
+                    scores[number] = get_score(number, 0.0) + weight
         return max(scores.values()) / total if scores and total > 0 else 0.0
 
     def find_nearest(self, claim: Tokens, count: int) -> Tokens:
         """The tokens of the `count` sentences that share most with a text."""
         scores = defaultdict[int, float](float)
         for token in sorted(claim):
-            for number in self.postings.get(token, ()):
-                scores[number] += self.weights[token]
+            found = self.postings.get(token, ())
+            for number in found:
+                scores[number] += self.weights[len(found)]
         chosen = sorted(scores, key=lambda number: (-scores[number], number))[:count]
         return frozenset[str]().union(*(self.sentences[number] for number in chosen))
 
@@ -531,10 +531,8 @@ class EvidenceIndex:
     def _read_day(self, day: int) -> EvidenceDay:
         episode = self._episodes[day]
         text = normalise(episode.text)
-        levelled = level_lines(text)
         return EvidenceDay(
             sentences=tuple(dict.fromkeys(map(self._tokens, split_sentences(text)))),
-            text=levelled,
-            words=frozenset(levelled.split()),
+            text=level_lines(text),
             date=f"{episode.at:%m-%d}",
         )

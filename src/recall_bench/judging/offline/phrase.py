@@ -51,8 +51,10 @@ LONGEST_LINE = 2000
 
 def level_lines(text: str) -> str:
     """The same as `level_text`, for a log: an index of its history reads the same lines."""
-    lines = map(str.strip, map(level_line, text.split("\n")))
-    return f" {' '.join(filter(None, lines))} "
+    lines = text.split("\n")
+    is_kept = max(map(len, lines)) <= LONGEST_LINE
+    levelled = map(str.strip, map(_level_line if is_kept else level_line, lines))
+    return f" {' '.join(filter(None, levelled))} "
 
 
 def level_line(line: str) -> str:
