@@ -26,9 +26,10 @@ class CuedPattern:
     def has_cue(self, text: str) -> bool:
         """Whether a text may match."""
         # Outside ASCII, a pattern that ignores case takes some signs for ASCII letters.
-        if not text.isascii():
-            return True
-        lower = text.lower()
+        return not text.isascii() or self.has_cue_in(text.lower())
+
+    def has_cue_in(self, lower: str) -> bool:
+        """The same for a text that is ASCII in lower case."""
         for cue in self._cues:  # noqa: SIM110 - twice as fast as any()
             if cue in lower:
                 return True

@@ -187,6 +187,32 @@ _REWRITES = (
         "in favor",
     ),
 )
+_REWRITE_CUES = (
+    *("'", "-", "one", "&", "cannot", "without", "the moment", "the minute", "the instant"),
+    *("as soon as", "for it"),
+)
+"""A text that holds none of these stays as it is."""
+
+
+def _rewrite(text: str) -> str:
+    """A text with its contractions and some phrases in one form."""
+    if not text.isascii():
+        for pattern, instead in _REWRITES:
+            text = pattern.sub(instead, text)
+        return text
+    lower = text.lower()
+    for cue in _REWRITE_CUES:
+        if cue in lower:
+            break
+    else:
+        return text
+    for pattern, instead in _REWRITES:
+        if pattern.has_cue_in(lower):
+            text = pattern.pattern.sub(instead, text)
+            lower = text.lower()
+    return text
+
+
 _SPELLINGS = (
     (re.compile(r"(?<=[a-z]{2})our(?=s|ed|ing|ite|able|less|$)"), "or"),
     (re.compile(r"(?<=[a-z]{3})is(?=e|ed|es|er|ing|ation)"), "iz"),
@@ -199,6 +225,7 @@ _SPELLINGS = (
     (re.compile(r"^till$"), "until"),
 )
 NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "none", "neither", "nor"})
+_NO_CONTENT = STOPWORDS | NEGATIONS
 
 
 _DENIAL_WORDS = 4
@@ -312,50 +339,38 @@ class PhraseReader:
 
     def __init__(self, stems: Stems) -> None:
         self._stems = stems
-        self._known: dict[str, str] = {}
+        self._known = WordCache(self._reduce, most=32768)
         self.read = lru_cache(maxsize=PHRASE_CACHE)(self._read)
         self.locate_tokens = lru_cache(maxsize=PHRASE_CACHE)(self._locate_tokens)
 
     def _read(self, text: str) -> Phrase:
         """The phrase of a normalised text."""
-        for pattern, instead in _REWRITES:
-            text = pattern.sub(instead, text)
+        text = _rewrite(text)
+        reduce = self._known.__getitem__
         row: list[str] = []
         end = 0
         for atom, start, past in locate_values(text):
-            self._add(text[end:start], row)
+            if start > end:
+                row += map(reduce, split_words(text[end:start]))
             row.append(f"={atom.measure or atom.core}")
             end = past
-        self._add(text[end:], row)
-        figures = [word for word in row if word.startswith("=")]
-        pairs = [pair for pair in _pair_verbs(row) if pair in load_lexicon()]
-        verbs = {pair.partition(" ")[0] for pair in pairs}
-        content = [
-            word
-            for word in (*row, *pairs)
-            if word not in STOPWORDS and word not in NEGATIONS and word not in verbs
-        ]
-        return Phrase(tuple(row), frozenset(figures), frozenset(content), frozenset((*row, *pairs)))
+        row += map(reduce, split_words(text[end:]))
+        tokens = frozenset(row)
+        content = tokens - _NO_CONTENT
+        if not tokens.isdisjoint(PARTICLES):
+            pairs = [pair for pair in _pair_verbs(row) if pair in load_lexicon()]
+            tokens = tokens.union(pairs)
+            content = content.union(pairs).difference(pair.partition(" ")[0] for pair in pairs)
+        figures = frozenset([word for word in content if word[0] == "="])
+        return Phrase(tuple(row), figures, content, tokens)
 
     def _locate_tokens(self, text: str) -> list[tuple[str, int, int]]:
         """Each word of a normalised text in its reduced form, with its start and end."""
         known = self._known
-        found = []
-        for match in WORD.finditer(text.lower()):
-            word = match[0].removesuffix("'s")
-            reduced = known.get(word)
-            if reduced is None:
-                known[word] = reduced = self._reduce(word)
-            found.append((reduced, match.start(), match.end()))
-        return found
-
-    def _add(self, text: str, row: list[str]) -> None:
-        known = self._known
-        for word in split_words(text):
-            reduced = known.get(word)
-            if reduced is None:
-                known[word] = reduced = self._reduce(word)
-            row.append(reduced)
+        return [
+            (known[match[0].removesuffix("'s")], match.start(), match.end())
+            for match in WORD.finditer(text.lower())
+        ]
 
     def _reduce(self, word: str) -> str:
         if word in STOPWORDS or word in NEGATIONS:
