@@ -48,7 +48,7 @@ _MARKED = CuedPattern(
 )
 
 
-class AnswerSentence(msgspec.Struct, frozen=True):
+class AnswerSentence(msgspec.Struct, frozen=True, gc=False):
     """One sentence of an answer, compared with the question."""
 
     text: str
@@ -74,11 +74,11 @@ def weigh_sentences(
     account: AnswerContents, question: frozenset[str], truth: frozenset[str]
 ) -> list[AnswerSentence]:
     """The sentences of an answer; `question` and `truth` are stems."""
-    own = question | truth
     found = []
     dates = [line.dated for line in account.lines for _ in line.sentences]
     for place, (text, contents) in enumerate(zip(account.sentences, account.passages, strict=True)):
-        foreign = {stem for stem in contents.stems - own - FRAME if "'" not in stem}
+        strange = contents.stems - question - truth - FRAME
+        foreign = [stem for stem in strange if "'" not in stem] if strange else []
         marked = _MARKED.search(text)
         shared = len(contents.stems & question)
         is_direct = marked is not None or len(foreign) <= max(FOREIGN_ALLOWED, shared)
@@ -134,7 +134,7 @@ def select_deciding(
     return [*stated, *(sentence for sentence in rival if sentence.relevance >= bar)]
 
 
-class SentenceHit(msgspec.Struct, frozen=True):
+class SentenceHit(msgspec.Struct, frozen=True, gc=False):
     """A sentence that states the part or another value in its place."""
 
     sentence: AnswerSentence

@@ -52,13 +52,17 @@ def remove_denied_names(text: str) -> str:
     return text
 
 
+FEW_BLANKS = 3
+"""A text with fewer may be nothing but a name."""
+
+
 def find_names(text: str) -> Iterator[str]:
     """The words of proper names in a normalised text, lower case, in order, repeats included.
 
     A capital makes a word a name. At the start of a sentence it must also be part of a row of
     capitalised words, have a possessive, or be the whole text.
     """
-    is_alone = text.count(" ") < 3 and text.strip(" .!?").istitle()
+    is_alone = text.count(" ") < FEW_BLANKS and text.strip(" .!?").istitle()
     for match in _CAPITALISED.finditer(text):
         word = match[0].lower()
         if word in _NOT_NAMES or len(word) < 2:
@@ -98,9 +102,12 @@ _CITATION = CuedPattern(
     | [(\[]\s?(?:(?:{_CITED_DATE}|day[\s-]\d+)(?:\.md)?[\s,;]{{0,3}}){{1,20}}[)\]]
     | (?<![\w-])(?:{_ISO}|day-\d+)\.md\b
     """,
-    *("source", "(see", "(from", "(cf", "[see", "[from", "[cf", *"0123456789"),
+    *("source", "(see", "(from", "(cf", "[see", "[from", "[cf"),
     flags=re.VERBOSE | re.MULTILINE,
 )
+_DIGIT = re.compile(r"\d")
+_CITATION_SIGN = re.compile(r"[:(\[]|\.md", re.IGNORECASE)
+"""A citation that holds no cue holds a digit and one of these."""
 _NOTE_CITATION = CuedPattern(
     rf"""\b(?:
       {_NOTE}\s(?:dated|of|from|for|on)\s(?:the\s)?{_NOTED_DATE}
@@ -133,14 +140,19 @@ def split_citations(text: str) -> tuple[str, str]:
 
     if _NAMES_A_MARK.search(text):
         text = _SELF_GRADE.sub(" ", text)
-    body = _NOTE_CITATION.sub(remove, _CITATION.sub(remove, _OFFER.sub(" ", text)))
+    body = _OFFER.sub(" ", text)
+    has_digit = _DIGIT.search(body) is not None
+    if _CITATION.has_cue(body) or (has_digit and _CITATION_SIGN.search(body)):
+        body = _CITATION.pattern.sub(remove, body)
+    if has_digit:
+        body = _NOTE_CITATION.sub(remove, body)
     return body, " ; ".join(cited)
 
 
 _QUOTED = re.compile(r'"([^"\n]{3,200})"')
 
 
-class TextContents(msgspec.Struct, frozen=True):
+class TextContents(msgspec.Struct, frozen=True, gc=False):
     """The comparable parts of one text."""
 
     values: tuple[ValueAtom, ...]
@@ -160,7 +172,7 @@ class TextContents(msgspec.Struct, frozen=True):
         return False
 
 
-class LineContents(msgspec.Struct, frozen=True):
+class LineContents(msgspec.Struct, frozen=True, gc=False):
     """One line of an answer."""
 
     text: str
@@ -172,7 +184,7 @@ class LineContents(msgspec.Struct, frozen=True):
     cited: tuple[ValueAtom, ...]
 
 
-class AnswerContents(msgspec.Struct, frozen=True):
+class AnswerContents(msgspec.Struct, frozen=True, gc=False):
     """An answer, as a whole and sentence by sentence."""
 
     text: str
@@ -230,12 +242,11 @@ class ContentReader:
         read = [self._read_line(line) for line in lines]
         passages = tuple(passage for line in read for passage in line.passages)
         whole = join_contents(passages)
-        body = "\n".join(line.text for line in read)
-        names = (
-            frozenset[str]().union(*(line.names for line in read))
-            if len(read) > 1
-            else frozenset(find_names(remove_denied_names(body)))
-        )
+        body = "\n".join([line.text for line in read])
+        if len(read) == 1 and body.count(" ") < FEW_BLANKS:
+            names = frozenset(find_names(remove_denied_names(body)))
+        else:
+            names = frozenset[str]().union(*(line.names for line in read))
         return AnswerContents(
             text=body,
             sentences=tuple(sentence for line in read for sentence in line.sentences),

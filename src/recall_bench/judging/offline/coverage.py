@@ -90,7 +90,7 @@ class Reference:
         )
 
 
-class Coverage(msgspec.Struct, frozen=True):
+class Coverage(msgspec.Struct, frozen=True, gc=False):
     """An answer compared with one reference."""
 
     recall: float
@@ -171,7 +171,7 @@ AS_RELEVANT = 0.5
 """A rival's sentence must share this part of the question words that the right one's shares."""
 
 
-class RivalValues(msgspec.Struct, frozen=True):
+class RivalValues(msgspec.Struct, frozen=True, gc=False):
     """The rival values in one answer."""
 
     contradicting: tuple[ValueAtom, ...]

@@ -109,7 +109,7 @@ _STEM = 5
 """Letters by which the forms of a word are the same."""
 
 
-class ExactCoverage(msgspec.Struct, frozen=True):
+class ExactCoverage(msgspec.Struct, frozen=True, gc=False):
     """How an answer compares with the required parts."""
 
     share: float
@@ -161,7 +161,9 @@ class ExactTruth:
     asked_relation: Relation | None
     """and what the question does."""
     texts: tuple[str, str]
-    """The question and the reference, normalised."""
+    """The question and the reference, normalised,"""
+    known_words: frozenset[str]
+    """and their words with content."""
     choice: OpposedChoice | None
     """A word and its opposite that the question offers."""
     distinct: tuple[frozenset[str], ...] = ()
@@ -176,13 +178,17 @@ class ExactTruth:
             return ExactCoverage(0.0, missing, is_recital=True)
         if len(committed) < len(sentences):
             account = account.select([sentence.place for sentence in committed])
+            sentences = weigh_sentences(account, self.question.stems, self.stems)
         relation = self._compare_time(account) or self._compare_choice(account)
         if relation is not None:
             return self._check_decision(relation, account)
         if self.is_order:
             return self._check_decision(self._compare_order(account), account)
-        found = self._compare_parts(account)
-        return replace(found, conflict=self._find_conflict(account)) if found.share else found
+        found = self._compare_parts(account, sentences)
+        if not found.share:
+            return found
+        conflict = self._find_conflict(account, sentences)
+        return found if conflict is None else replace(found, conflict=conflict)
 
     def _check_decision(self, found: ExactCoverage, account: AnswerContents) -> ExactCoverage:
         is_open = found.share and self._is_list_of_candidates(account)
@@ -209,13 +215,15 @@ class ExactTruth:
         missing = () if is_right else (self.required[0].text,)
         return ExactCoverage(float(is_right), missing, is_disordered=not is_right)
 
-    def _find_conflict(self, account: AnswerContents) -> str | None:
+    def _find_conflict(
+        self, account: AnswerContents, sentences: list[AnswerSentence]
+    ) -> str | None:
         """How an answer puts the parts together wrongly, in words; None if it does not."""
         question, reference = self.texts
         parts, reader = self.required, self.reader
-        if self._is_undecided(account):
+        if self._is_undecided(account, sentences):
             return UNDECIDED
-        wrong = self._find_wrong_part(account)
+        wrong = self._find_wrong_part(account, sentences)
         # Relations are shown by the word order and the prepositions of English.
         if wrong is not None or guess_language(reference) != "en":
             return wrong
@@ -278,10 +286,12 @@ class ExactTruth:
         is_exchanged = is_origin_exchanged(reference, part, text, reader)
         return "from instead of to" if is_exchanged else None
 
-    def _find_wrong_part(self, account: AnswerContents) -> str | None:
+    def _find_wrong_part(
+        self, account: AnswerContents, sentences: list[AnswerSentence]
+    ) -> str | None:
         """An entry too many, a part in another's place, or another person, in words."""
         parts, reader = self.required, self.reader
-        extra = find_extra_entry(parts, account, self._known_words, reader)
+        extra = find_extra_entry(parts, account, self.known_words, reader)
         if extra is not None:
             return f"{extra} too many"
         swap = self.labels.find_swap(parts, account, reader) if self.labels else None
@@ -291,9 +301,11 @@ class ExactTruth:
             return swap
         if len(parts) != 1:
             return None
-        return self._find_other_person(parts[0], account)
+        return self._find_other_person(parts[0], account, sentences)
 
-    def _find_other_person(self, part: RequiredPart, account: AnswerContents) -> str | None:
+    def _find_other_person(
+        self, part: RequiredPart, account: AnswerContents, sentences: list[AnswerSentence]
+    ) -> str | None:
         """Another person in the place of the one that a question asks for, in words."""
         question, reader = self.texts[0], self.reader
         if is_giver_told(question, part, account, reader):
@@ -306,36 +318,27 @@ class ExactTruth:
         if successor is not None:
             return successor
         speaker = find_other_speaker(question, part, account.text, reader)
-        if speaker is not None or self._is_direct(part, account):
+        if speaker is not None or any(
+            each.is_direct and part.is_in(each, reader) for each in sentences
+        ):
             return speaker
         return find_other_actor(question, part, account, reader)
 
-    def _is_direct(self, part: RequiredPart, account: AnswerContents) -> bool:
-        sentences = weigh_sentences(account, self.question.stems, self.stems)
-        return any(each.is_direct and part.is_in(each, self.reader) for each in sentences)
-
-    @cached_property
-    def _known_words(self) -> frozenset[str]:
-        return frozenset().union(*(self.reader.read_phrase(text).content for text in self.texts))
-
-    def _is_undecided(self, account: AnswerContents) -> bool:
+    def _is_undecided(self, account: AnswerContents, sentences: list[AnswerSentence]) -> bool:
         """Whether an answer leaves open which of several candidates is right."""
         if self._is_offered(account) or self._is_list_of_candidates(account):
             return True
         is_open = len(self.required) == 1 and " or " not in self.texts[1]
         if is_open and _TWO_SIDED.search(account.text):
             return True
-        if not _UNDECIDED.search(account.text):
-            return False
-        sentences = weigh_sentences(account, self.question.stems, self.stems)
-        return any(
+        return _UNDECIDED.search(account.text) is not None and any(
             other.is_in(sentence, self.reader)
             for other in (*self.stale, *self.distractors)
             for sentence in sentences
         )
 
     def _is_list_of_candidates(self, account: AnswerContents) -> bool:
-        known = self._known_words
+        known = self.known_words
         return is_list_of_candidates(
             self.required,
             account.text,
@@ -361,7 +364,7 @@ class ExactTruth:
             for span in find_mentions(part, text, reader)
         ):
             return True
-        known = self._known_words
+        known = self.known_words
         return not _ASKS_PLACE.search(self.texts[0]) and any(
             is_listed_among_others(
                 part,
@@ -372,8 +375,9 @@ class ExactTruth:
             for text in holding
         )
 
-    def _compare_parts(self, account: AnswerContents) -> ExactCoverage:
-        sentences = weigh_sentences(account, self.question.stems, self.stems)
+    def _compare_parts(
+        self, account: AnswerContents, sentences: list[AnswerSentence]
+    ) -> ExactCoverage:
         matches = [self._find(one, sentences, account.cited) for one in self.required]
         found = [one for one, find in zip(self.required, matches, strict=True) if find.is_stated]
         missing = [
@@ -632,7 +636,7 @@ _TIME_WORD = re.compile(
 _WORD_BETWEEN = re.compile(r"\b(?!(?:the|an?|and)\b)[^\W\d_]|[>(]", re.IGNORECASE)
 
 
-class _PartMatch(msgspec.Struct, frozen=True):
+class _PartMatch(msgspec.Struct, frozen=True, gc=False):
     is_stated: bool
     rivals: tuple[str, ...]
     is_stale: bool

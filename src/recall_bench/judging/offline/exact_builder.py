@@ -184,6 +184,7 @@ def make_exact_truth(
         relation=Relation.build(reference, reader),
         asked_relation=Relation.build(asked[:1].lower() + asked[1:], reader),
         texts=(asked, reference),
+        known_words=reader.read_phrase(asked).content | reader.read_phrase(reference).content,
         choice=OpposedChoice.build(asked, things[0].text) if len(things) == 1 else None,
         distinct=_find_distinct_words(things, reference, asked, reader) if is_order else (),
     )

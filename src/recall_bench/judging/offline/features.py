@@ -143,7 +143,7 @@ class CaseFeatures:
         )
 
 
-class EvidenceSupport(msgspec.Struct, frozen=True):
+class EvidenceSupport(msgspec.Struct, frozen=True, gc=False):
     """How the evidence supports a reference."""
 
     support: float
@@ -152,7 +152,7 @@ class EvidenceSupport(msgspec.Struct, frozen=True):
     """The tokens of its nearest sentences."""
 
 
-class AnswerSample(msgspec.Struct, frozen=True):
+class AnswerSample(msgspec.Struct, frozen=True, gc=False):
     """One answer, with everything that was read from it."""
 
     case: GradingCase

@@ -91,7 +91,7 @@ PARTLY = 0.55
 """The most completeness for a part of several required parts: never a pass."""
 
 
-class RuleGrade(msgspec.Struct, frozen=True):
+class RuleGrade(msgspec.Struct, frozen=True, gc=False):
     """Correctness and completeness from 0 to 1, and why."""
 
     correctness: float
@@ -194,7 +194,7 @@ def _explain_exact(found: ExactCoverage, required: int) -> str:
     return "; ".join(parts)
 
 
-class ReferenceMatch(msgspec.Struct, frozen=True):
+class ReferenceMatch(msgspec.Struct, frozen=True, gc=False):
     """An answer against the reference wording it matches best."""
 
     reference: Reference
@@ -359,7 +359,7 @@ def _grade_side(case: GradingCase, account: AnswerContents, reading: StanceReadi
     )
 
 
-class _SideDetails(msgspec.Struct, frozen=True):
+class _SideDetails(msgspec.Struct, frozen=True, gc=False):
     """What an answer states besides its side."""
 
     share: float
@@ -438,7 +438,7 @@ MOST_EXTRA_VALUES = 5
 DOUBT_OF_CONTRADICTION = 0.3
 
 
-class ExtraClaims(msgspec.Struct, frozen=True):
+class ExtraClaims(msgspec.Struct, frozen=True, gc=False):
     """What an answer claims beyond the question and the reference."""
 
     invented: tuple[str, ...]

@@ -232,7 +232,7 @@ _DENIAL_WORDS = 4
 """A negation denies a word that follows within this many."""
 
 
-class Phrase(msgspec.Struct, frozen=True):
+class Phrase(msgspec.Struct, frozen=True, gc=False):
     """A row of comparable words."""
 
     row: tuple[str, ...]

@@ -39,7 +39,7 @@ class Polarity(StrEnum):
     NO = "no"
 
 
-class StanceReading(msgspec.Struct, frozen=True):
+class StanceReading(msgspec.Struct, frozen=True, gc=False):
     """How one text responds to its question."""
 
     stance: Stance
