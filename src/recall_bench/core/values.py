@@ -287,8 +287,12 @@ def locate_values(text: str) -> tuple[LocatedValue, ...]:
 
 
 def _locate_anew(text: str) -> tuple[LocatedValue, ...]:
+    pieces = text.split(" ")
+    starts = list(map(_STARTS.__getitem__, pieces))
+    if not any(starts):
+        return ()
     found: list[LocatedValue] = []
-    for atom, start, end in _find_atoms(text):
+    for atom, start, end in _find_atoms(text, pieces, starts):
         if found and atom.measure and found[-1][0].measure:
             held, first, last = found[-1]
             whole = _join_durations(held, atom)
@@ -353,12 +357,13 @@ _AFTER_ARTICLE = frozenset(
 """The first letters of what makes a value of "a", "an" or "one" before it."""
 
 
-def _find_atoms(text: str) -> Iterator[LocatedValue]:
-    """The values, each unit by itself; looked for only where one can start."""
-    pieces = text.split(" ")
-    found = list(map(_STARTS.__getitem__, pieces))
-    if not any(found):
-        return
+def _find_atoms(
+    text: str, pieces: list[str], found: list[tuple[tuple[int, str], ...]]
+) -> Iterator[LocatedValue]:
+    """The values, each unit by itself; looked for only where one can start.
+
+    The pieces are the text between two blanks, each with the places where one can.
+    """
     end = 0
     lengths = list(accumulate(map(len, pieces), initial=0))
     for blanks, starts in compress(enumerate(found), found):
@@ -492,10 +497,13 @@ def split_values(text: str) -> tuple[list[ValueAtom], str]:
 
     A denied value, as in "not $40 but $50", is not claimed.
     """
+    located = locate_values(text)
+    if not located:
+        return [], text
     claimed: list[ValueAtom] = []
     rest: list[str] = []
     end = 0
-    for atom, start, past in locate_values(text):
+    for atom, start, past in located:
         rest.append(text[end:start])
         end = past
         if not is_denied_before(text, start):
@@ -506,7 +514,7 @@ def split_values(text: str) -> tuple[list[ValueAtom], str]:
 
 def _parse_match(match: re.Match[str]) -> ValueAtom:
     reader = str(match.lastgroup)
-    return _read_groups(reader, match.groups()[_GROUPS[reader]])
+    return _read_groups(reader, match.group(0, *_GROUPS[reader])[1:])
 
 
 @lru_cache(maxsize=8192)
@@ -672,5 +680,5 @@ _READERS: dict[str, Callable[[_Groups], ValueAtom]] = {
     "spelled": lambda g: _make_quantity(parse_number_words(g[0]) + (0.5 if g[1] else 0.0), g[2]),
 }
 _NAMED = [*_VALUES.groupindex.items(), ("", _VALUES.groups + 1)]
-_GROUPS = {name: slice(start, end - 1) for (name, start), (_, end) in pairwise(_NAMED)}
+_GROUPS = {name: range(start + 1, end) for (name, start), (_, end) in pairwise(_NAMED)}
 """The groups within each form of a value, which are all that it is made from."""

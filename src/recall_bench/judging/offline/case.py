@@ -123,6 +123,11 @@ class GradingCase:
         """Texts whose values need no support in the history."""
         return (self.question, *(reference.contents for reference in self.references))
 
+    @cached_property
+    def known_words(self) -> frozenset[str]:
+        """The words of these texts."""
+        return frozenset[str]().union(*(text.words for text in self.known))
+
 
 def prepare_case(item: Item, reader: ContentReader) -> GradingCase:
     """Prepare the question, its reference and its aliases."""

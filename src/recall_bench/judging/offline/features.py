@@ -375,7 +375,6 @@ def _measure_shape(sample: AnswerSample) -> dict[str, float]:
         return sum(not any(text.holds(value) for text in known) for value in found)
 
     asked = [value for value in sample.case.question.values if value.kind == DATE]
-    sentence_tokens = frozenset[str]().union(*(text.words for text in known))
     return {
         "words": log1p(count),
         "reference_words": log1p(ground.reference_words),
@@ -389,7 +388,7 @@ def _measure_shape(sample: AnswerSample) -> dict[str, float]:
         "question_dated": bool(asked),
         "question_date_told": any(map(account.contents.holds, asked)),
         "cited": len(account.cited),
-        "extra_names": len(account.contents.names - sentence_tokens),
+        "extra_names": len(account.contents.names - sample.case.known_words),
         "quotes": len(_QUOTED.findall(sample.answer)),
         "entries": len(_ENTRY.findall(sample.answer)),
         "reference_joints": ground.joints,

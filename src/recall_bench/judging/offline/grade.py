@@ -481,7 +481,7 @@ def find_extra_claims(
         for value in invented
         if value.kind != QUANTITY or abs(float(value.core)) not in computed
     ]
-    known_words = frozenset[str]().union(*(text.words for text in known))
+    known_words = case.known_words
     names = {
         name
         for name in answer.names - known_words

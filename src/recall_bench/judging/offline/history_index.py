@@ -103,8 +103,9 @@ class _Mentions:
 
     def __init__(self, prepare: Callable[[str], str], stems: Stems) -> None:
         self._lines = _DatedLines(prepare)
-        self._words = _FirstDays(self._lines, split_words)
-        self._stems = _FirstDays(self._words, lambda word: stems.stem([word]))
+        self.words = _FirstDays(self._lines, split_words)
+        """Each lower-case word with its first day."""
+        self._stems = _FirstDays(self.words, lambda word: stems.stem([word]))
         self._values = _FirstDays(self._lines, _read_values)
 
     def add_line(self, line: str, day: int) -> None:
@@ -113,7 +114,7 @@ class _Mentions:
 
     def is_word_known(self, word: str, days: int) -> bool:
         """Whether the lower-case word occurs by then."""
-        return self._words.is_known(word, days)
+        return self.words.is_known(word, days)
 
     def is_stem_known(self, stem: str, days: int) -> bool:
         """Whether a word with the stem occurs by then."""
@@ -185,6 +186,7 @@ class HistoryIndex:
         self._sentences = _FirstDays(_DatedLines(self._normalise, dated), _read_sentences)
         self._relative_dates = _FirstDays(_DatedLines(str, dated), self._read_relative_dates)
         self._all = (*self._sessions.values(), self._retold)
+        self._words = [mentions.words for mentions in self._all]
 
     def _split_sessions(self, date: str) -> dict[str, str]:
         """The normalised text of each session of one day."""
@@ -249,7 +251,10 @@ class HistoryIndex:
 
     def is_word_known(self, word: str, days: int) -> bool:
         """Whether the lower-case word occurs in the first `days` days."""
-        return any(mentions.is_word_known(word, days) for mentions in self._all)
+        for words in self._words:  # noqa: SIM110 - twice as fast as any()
+            if words.is_known(word, days):
+                return True
+        return False
 
     def is_stem_known(self, word: str, days: int) -> bool:
         """Whether the lower-case word occurs by then in any inflection."""
@@ -300,10 +305,14 @@ class HistoryAsOf:
     up again before a grade is used for a later day.
     """
 
+    __slots__ = ("_days", "_history", "_open", "_unknown")
+
     def __init__(self, history: HistoryIndex, days: int) -> None:
         self._history = history
         self._days = days
-        self._open: dict[tuple[Callable[..., object], tuple[object, ...]], object] = {}
+        self._open: list[tuple[Callable[..., object], tuple[object, ...], object]] = []
+        self._unknown: dict[str, list[object]] = {}
+        """What was not known, by the name of the function that looks it up."""
 
     @property
     def is_empty(self) -> bool:
@@ -314,12 +323,16 @@ class HistoryAsOf:
         """Whether every lookup so far has the same result on another day."""
         if days <= self._days:
             return days == self._days
-        return all(look_up(*keys, days) == found for (look_up, keys), found in self._open.items())
+        for name, keys in self._unknown.items():
+            is_known = getattr(self._history, name)
+            if any(is_known(key, days) for key in keys):
+                return False
+        return all(look_up(*keys, days) == found for look_up, keys, found in self._open)
 
     def look_up(self, function: Callable[[K, int], T], key: K) -> T:
         """What a function finds on this day; it may find more on a later one."""
         found = function(key, self._days)
-        self._open[function, (key,)] = found
+        self._open.append((function, (key,), found))
         return found
 
     def is_recitation(self, text: str) -> bool:
@@ -328,25 +341,26 @@ class HistoryAsOf:
 
     def is_value_known(self, atom: ValueAtom) -> bool:
         """Whether the value was mentioned, or is the date of a day that has passed."""
-        return self._check(self._history.is_value_known, atom)
+        return self._history.is_value_known(atom, self._days) or self._note("is_value_known", atom)
 
     def is_word_known(self, word: str) -> bool:
         """Whether the lower-case word occurred."""
-        return self._check(self._history.is_word_known, word)
+        return self._history.is_word_known(word, self._days) or self._note("is_word_known", word)
 
     def is_stem_known(self, word: str) -> bool:
         """Whether the lower-case word occurred in any inflection."""
-        return self._check(self._history.is_stem_known, word)
+        return self._history.is_stem_known(word, self._days) or self._note("is_stem_known", word)
 
     def is_sentence_known(self, sentence: str) -> bool:
         """Whether a sentence, or each part of it, occurred."""
-        return self._check(self._history.is_sentence_known, sentence)
+        is_known = self._history.is_sentence_known(sentence, self._days)
+        return is_known or self._note("is_sentence_known", sentence)
 
     def find_quoted_sessions(self, date: str, sentences: tuple[str, ...]) -> frozenset[str] | None:
         """The sessions that some sentences are quoted from; None if one is not of that date."""
         found = self._history.find_quoted_sessions(date, sentences, self._days)
         if found is None:
-            self._open[self._history.find_quoted_sessions, (date, sentences)] = None
+            self._open.append((self._history.find_quoted_sessions, (date, sentences), None))
         return found
 
     def find_value_sessions(self, atom: ValueAtom) -> set[str]:
@@ -357,11 +371,12 @@ class HistoryAsOf:
         """The sessions that had used the word."""
         return self.look_up(self._history.find_word_sessions, word)
 
-    def _check(self, is_known: Callable[[K, int], bool], key: K) -> bool:
-        found = is_known(key, self._days)
-        if not found:
-            self._open[is_known, (key,)] = False
-        return found
+    def _note(self, name: str, key: object) -> bool:
+        """Record what was not known."""
+        keys = self._unknown.setdefault(name, [])
+        if key not in keys:
+            keys.append(key)
+        return False
 
 
 def _split_parts(sentences: Iterable[str]) -> list[str]:

@@ -9,8 +9,10 @@ The answer cannot influence its grade by talking about it: that text is not read
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
+
+import msgspec
+from msgspec.structs import replace
 
 from recall_bench.core.errors import JudgeFault, UsageError
 from recall_bench.core.relative_dates import expand_relative_dates
@@ -60,8 +62,7 @@ LEAST_CHANCE = 0.01
 """No probability is closer to 0 or 1 than this."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleScores:
+class RuleScores(msgspec.Struct, frozen=True, gc=False):
     """Scores from 0 to 1 by the rules, and why."""
 
     correctness: float
@@ -75,13 +76,11 @@ class RuleScores:
     @property
     def verdict(self) -> Verdict:
         """The marks for these scores."""
-        marks = {name: _count_points(self._get_score(name), SCORE_BARS[name]) for name in SCALES}
+        marked = {name: _mark_score(name, getattr(self, name)) for name in SCALES}
         return Verdict(
-            marks=marks,
+            marks={name: points for name, (points, _) in marked.items()},
             reason=self.reason,
-            probabilities={
-                name: clip_chance(_compute_chance(name, self._get_score(name))) for name in SCALES
-            },
+            probabilities={name: chance for name, (_, chance) in marked.items()},
             findings=self.findings,
         )
 
@@ -95,9 +94,6 @@ class RuleScores:
             correctness=scale_odds(self.correctness, factor),
             completeness=scale_odds(self.completeness, factor),
         )
-
-    def _get_score(self, mark: str) -> float:
-        return float(getattr(self, mark))
 
 
 def clip_chance(chance: float) -> float:
@@ -113,8 +109,11 @@ def _compute_chance(mark: str, score: float) -> float:
     return 0.5 + 0.5 * (score - bar) / (1.0 - bar)
 
 
-def _count_points(score: float, bars: tuple[float, ...]) -> int:
-    return sum(score >= bar for bar in bars)
+@lru_cache(maxsize=1024)
+def _mark_score(mark: str, score: float) -> tuple[int, float]:
+    """The points and the chance of a score: most answers have one of a few."""
+    points = sum(score >= bar for bar in SCORE_BARS[mark])
+    return points, clip_chance(_compute_chance(mark, score))
 
 
 MAX_DOUBTED = 0.45
@@ -250,13 +249,14 @@ class StudiedScenario:
         self._verdicts: dict[_VerdictKey, tuple[Verdict, HistoryAsOf]] = {}
         self._grade = lru_cache(maxsize=GRADE_CACHE)(self._grade_text)
         self._readings = lru_cache(maxsize=GRADE_CACHE)(self._read_answer)
+        self._dates = lru_cache(maxsize=GRADE_CACHE)(self._resolve_dates)
         self._measures = lru_cache(maxsize=GRADE_CACHE)(self._measure_answer)
 
     def judge(self, exhibit: Exhibit, manner: Strictness | None = None) -> Verdict:
         """The marks for one answer, with reasons."""
         key = self.prepare(exhibit)
         item, text, asked_at, days = key
-        dates = self._resolve_dates(self._cases[item], text, asked_at)
+        dates = self._dates(item, text, asked_at)
         known = self._verdicts.get((item, text, dates, manner))
         if known is not None and known[1].holds_on(days):
             return known[0]
@@ -267,12 +267,12 @@ class StudiedScenario:
         self._verdicts[item, text, dates, manner] = verdict, history
         return verdict
 
-    def _resolve_dates(self, case: GradingCase, text: str, asked_at: StoryTime) -> str | None:
+    def _resolve_dates(self, item: _CaseKey, text: str, asked_at: StoryTime) -> str | None:
         """The answer as it was meant when it was asked; None if no date in it is relative.
 
         Nothing else in a verdict rests on the time of asking.
         """
-        if not case.wants_a_date:
+        if not self._cases[item].wants_a_date:
             return None
         given = normalise(text[:MAX_ANSWER_CHARACTERS])
         resolved = expand_relative_dates(given, asked_at.date())
@@ -315,7 +315,7 @@ class StudiedScenario:
         if len(answer) > MAX_ANSWER_CHARACTERS and self.history.is_recitation(answer):
             return RuleScores(0.0, 0.0, 1.0, "recites the history", is_exact=case.is_exact)
         given = normalise(answer[:MAX_ANSWER_CHARACTERS])
-        text = self._resolve_dates(case, answer, asked_at) or given
+        text = self._dates(item, answer, asked_at) or given
         if case.wants_times:
             text = _ONCE.sub(lambda found: _TIMES[found[0].lower()], text)
         if case.forms is not None:
@@ -388,8 +388,7 @@ def share_reader() -> ContentReader:
     return ContentReader()
 
 
-@dataclass(frozen=True, slots=True)
-class _RuleReading:
+class _RuleReading(msgspec.Struct, frozen=True, gc=False):
     """An answer as the rules read it."""
 
     case: GradingCase
