@@ -41,7 +41,7 @@ _ASCII_WORDS = str.maketrans(
     {sign: " " for sign in map(chr, range(128)) if not sign.isalnum() and sign != "'"}
 )
 """Makes blanks of all signs that no word holds."""
-_ACCENT = re.compile(r"[\u0300-\u036f]+")
+_ACCENT = re.compile(r"[\u0300-\u036f]")
 _SENTENCE_END = re.compile(
     r"[.!?。\n](?:(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[¿¡]*[A-Z0-9$\u0621-\u064a])|(?<=。)\s*|(?<=\n)\n*)"
 )
@@ -99,7 +99,11 @@ def _normalise_anew(text: str) -> str:
         text = text.replace(sign, _LEVEL[sign])
     if text.isascii():
         return text
-    return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFKD", text)))
+    text = unicodedata.normalize("NFKD", text)
+    # A text has few different accents, and a search for one is faster than a pattern.
+    for accent in set(_ACCENT.findall(pick_foreign_signs(text))):
+        text = text.replace(accent, "")
+    return unicodedata.normalize("NFC", text)
 
 
 _normalise_short = lru_cache(maxsize=4096)(_normalise_anew)

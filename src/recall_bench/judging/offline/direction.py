@@ -117,7 +117,7 @@ def _list_words(text: str, reader: ContentReader) -> frozenset[str]:
 
 def find_bases(word: str) -> Iterator[str]:
     """The base form of a comparative, as far as it is a word."""
-    match = _COMPARATIVE.search(word)
+    match = _COMPARATIVE.search(word) if word.endswith("er") else None
     if match is None:
         return
     stem = word[: match.start()] + (match[1] or "")
@@ -187,6 +187,8 @@ def is_comparison_reversed(
     """Whether an answer says the opposite of what is asked for: "more expensive" for "cheaper"."""
     phrase = reader.read_phrase(question)
     asked = frozenset(base for word in phrase.content for base in find_bases(word))
+    if not asked:
+        return False
     asked = asked.union(*map(load_lexicon().find_same, asked))
     find_opposites = load_lexicon().find_opposites
     opposites = frozenset[str]().union(*map(find_opposites, asked)) - phrase.tokens - asked

@@ -176,7 +176,11 @@ class AnswerSample(msgspec.Struct, frozen=True, gc=False):
     answer: str
     """As given, with its markup."""
     sentence_tokens: tuple[Tokens, ...]
-    """The tokens of each sentence."""
+    """The tokens of each sentence,"""
+    whole: Tokens
+    """and of all."""
+    quotes: list[str]
+    """The longer passages in quotes."""
     sentences: tuple[str, ...]
     phrase: Phrase
     """The whole text as a phrase."""
@@ -184,11 +188,6 @@ class AnswerSample(msgspec.Struct, frozen=True, gc=False):
     """The number of passages in bold, in quotes or in code,"""
     emphasised: Tokens
     """and their tokens."""
-
-    @property
-    def whole(self) -> Tokens:
-        """The tokens of all sentences."""
-        return frozenset[str]().union(*self.sentence_tokens)
 
 
 def collect_bigrams(phrase: Phrase) -> frozenset[tuple[str, str]]:
@@ -218,8 +217,10 @@ def compute_features(sample: AnswerSample) -> dict[str, float]:
         _measure_emphasis,
         _measure_meaning,
     ):
-        numbers |= part(sample)
-    return numbers | (_measure_support(sample, sample.window) if sample.window is not None else {})
+        numbers.update(part(sample))
+    if sample.window is not None:
+        numbers.update(_measure_support(sample, sample.window))
+    return numbers
 
 
 def _divide(part: int, whole: int) -> float:
@@ -251,31 +252,32 @@ def _measure_overlap(sample: AnswerSample) -> dict[str, float]:
     ground, sentence_tokens, whole = sample.ground, sample.sentence_tokens, sample.whole
     own, news = whole - ground.question, ground.news
     clauses = [len(clause & whole) / len(clause) for clause in ground.clauses]
-    opening = sentence_tokens[0] if sentence_tokens else frozenset[str]()
-    hits = [number for number, claim in enumerate(sentence_tokens) if claim & news]
+    opening = sentence_tokens[0] if sentence_tokens else NO_TOKENS
+    opening_own = opening - ground.question
+    hits = [number for number, claim in enumerate(sentence_tokens) if not claim.isdisjoint(news)]
+    told = news & whole
+    untold, thin = clauses.count(0.0), sum([share < 0.5 for share in clauses])
+    right = len(own & ground.reference)
     return {
         "stem_recall": _divide(len(ground.reference & whole), len(ground.reference)),
-        "stem_news": _divide(len(news & whole), len(news)),
+        "stem_news": _divide(len(told), len(news)),
         "news_asked": len(news),
-        "news_missing": len(news - whole),
-        "letters_news": _divide(_count_letters(news & whole), _count_letters(news)),
-        "precision": _divide(len(whole & (ground.reference | ground.question)), len(whole)),
-        "precision_own": _divide(len(own & ground.reference), len(own)),
-        "extra": log1p(len(own - ground.reference)),
+        "news_missing": len(news) - len(told),
+        "letters_news": _divide(_count_letters(told), _count_letters(news)),
+        # What is not the answer's own is the question's.
+        "precision": _divide(len(whole) - len(own) + right, len(whole)),
+        "precision_own": _divide(right, len(own)),
+        "extra": log1p(len(own) - right),
         "clauses": len(clauses),
         "clause_least": min(clauses, default=NO_FEATURE),
         "clause_mean": sum(clauses) / len(clauses) if clauses else NO_FEATURE,
-        "clauses_untold": sum(share == 0 for share in clauses),
-        "list_untold": _divide(sum(share == 0 for share in clauses), len(clauses))
-        if ground.is_list
-        else NO_FEATURE,
-        "clauses_thin": _divide(sum(share < 0.5 for share in clauses), len(clauses)),
+        "clauses_untold": untold,
+        "list_untold": _divide(untold, len(clauses)) if ground.is_list else NO_FEATURE,
+        "clauses_thin": _divide(thin, len(clauses)),
         "opening_recall": _divide(len(opening & news), len(news)),
-        "opening_precision": _divide(
-            len((opening - ground.question) & ground.reference), len(opening - ground.question)
-        ),
+        "opening_precision": _divide(len(opening_own & ground.reference), len(opening_own)),
         "first_hit": hits[0] if hits else len(sentence_tokens),
-        "idle": _divide(sum(not claim & news for claim in sentence_tokens), len(sentence_tokens)),
+        "idle": _divide(len(sentence_tokens) - len(hits), len(sentence_tokens)),
     }
 
 
@@ -299,7 +301,7 @@ def _measure_meaning(sample: AnswerSample) -> dict[str, float]:
 
 
 def _count_letters(found: Iterable[str]) -> int:
-    return sum(map(len, found))
+    return len("".join(found))
 
 
 @lru_cache(maxsize=SENTENCE_CACHE)
@@ -352,13 +354,14 @@ def _measure_stance(sample: AnswerSample) -> dict[str, float]:
 
 def _count_negation_matches(sample: AnswerSample) -> tuple[int, int]:
     """Sentences that differ only by a negation, and those that agree in it."""
-    sentence_tokens = list(zip(sample.sentence_tokens, sample.sentences, strict=True))
     conflicts = agreements = 0
     for wanted, is_negated in sample.ground.sentences:
-        if not wanted or not sentence_tokens:
+        if not wanted or not sample.sentences:
             continue
-        best, text = max(sentence_tokens, key=lambda pair: len(pair[0] & wanted))
-        if len(best & wanted) >= MATCH_SHARE * len(wanted):
+        shared = [len(tokens & wanted) for tokens in sample.sentence_tokens]
+        most = max(shared)
+        if most >= MATCH_SHARE * len(wanted):
+            text = sample.sentences[shared.index(most)]
             agrees = (count_negations(text) > 0) == is_negated
             conflicts, agreements = conflicts + (not agrees), agreements + agrees
     return conflicts, agreements
@@ -389,7 +392,7 @@ def _measure_shape(sample: AnswerSample) -> dict[str, float]:
         "question_date_told": any(map(account.contents.holds, asked)),
         "cited": len(account.cited),
         "extra_names": len(account.contents.names - sample.case.known_words),
-        "quotes": len(_QUOTED.findall(sample.answer)),
+        "quotes": len(sample.quotes),
         "entries": len(_ENTRY.findall(sample.answer)),
         "reference_joints": ground.joints,
     }
@@ -410,7 +413,8 @@ def _measure_emphasis(sample: AnswerSample) -> dict[str, float]:
 
 def _measure_support(sample: AnswerSample, window: EvidenceWindow) -> dict[str, float]:
     ground, sentence_tokens, whole = sample.ground, sample.sentence_tokens, sample.whole
-    own, beyond = whole - ground.question, whole - ground.question - ground.reference
+    own = whole - ground.question
+    beyond = own - ground.reference
     near = sample.near.tokens
     unknown = [token for token in own if token not in window.postings]
     values = [v for v in sample.account.contents.values if v.kind != DATE]
@@ -439,7 +443,7 @@ def _measure_support(sample: AnswerSample, window: EvidenceWindow) -> dict[str, 
 
 
 def _measure_quotations(sample: AnswerSample, window: EvidenceWindow) -> dict[str, float]:
-    found = [level_text(normalise(quoted)) for quoted in _QUOTED.findall(sample.answer)]
+    found = [level_text(normalise(quoted)) for quoted in sample.quotes]
     found_count = sum(map(window.is_quote, found))
     return {
         "quotes_heard": _divide(found_count, len(found)),
@@ -528,6 +532,8 @@ class FeatureExtractor:
                 near=self._find_support(window, ground),
                 answer=text,
                 sentence_tokens=sentence_tokens,
+                whole=NO_TOKENS.union(*sentence_tokens),
+                quotes=_QUOTED.findall(text),
                 sentences=account.sentences,
                 phrase=self._reader.read_phrase(account.text),
                 emphases=len(marked),

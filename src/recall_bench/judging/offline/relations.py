@@ -404,20 +404,24 @@ def find_other_actor(
 
 def find_opposite(reference: str, question: str, text: str, reader: ContentReader) -> str | None:
     """A word of a text that is the opposite of one of the reference's, which it does not have."""
+    if _NEGATED.search(text) or _NEGATED.search(reference):
+        return None
     wanted = reader.read_phrase(reference)
     stated = reader.read_phrase(text)
     asked = reader.read_phrase(question).tokens
-    if _NEGATED.search(text) or _NEGATED.search(reference):
-        return None
+    news = stated.tokens - asked
     lexicon = load_lexicon()
     for word in sorted(wanted.tokens - asked):
         if word.startswith("=") or (word in STOPWORDS and word not in _DIRECTIONS):
             continue
-        if word in stated.tokens or not lexicon.find_alike(word).isdisjoint(stated.tokens):
+        opposites = lexicon.find_opposites(word) & news
+        if not opposites or word in stated.tokens:
+            continue
+        if not lexicon.find_alike(word).isdisjoint(stated.tokens):
             continue
         found = {
             each
-            for each in lexicon.find_opposites(word) & stated.tokens - asked
+            for each in opposites
             if (each not in STOPWORDS or each in _DIRECTIONS)
             and lexicon.find_alike(each).isdisjoint(wanted.tokens)
         }

@@ -179,13 +179,19 @@ class RequiredPart:
         Words of the question need no repetition, unless there are no others.
         """
         target = reader.read_phrase(sentence.text)
-        if _is_excluded(self.words, sentence.text):
+        if not phrase.figures <= target.figures:
             return False
         if phrase.content - target.tokens:
             target = phrase.undo_denials(target)
-        is_other = _is_on_other_side(phrase, target) or not phrase.figures <= target.figures
-        if is_other or not phrase.is_denied_as_in(target):
-            return False
+        # What takes longest comes last: most sentences lack the words.
+        return (
+            self._holds_words(phrase, target, sentence)
+            and not _is_on_other_side(phrase, target)
+            and not _is_excluded(self.words, sentence.text)
+            and phrase.is_denied_as_in(target)
+        )
+
+    def _holds_words(self, phrase: Phrase, target: Phrase, sentence: AnswerSentence) -> bool:
         given = self.given if phrase.content - self.given else frozenset[str]()
         # In a long sentence about other things, a synonym means something else.
         is_short = len(sentence.contents.stems) <= SHORT_SENTENCE + 2 * len(self.stems)

@@ -208,14 +208,14 @@ def read_stance(text: str) -> StanceReading:
     stance = _find_stance(first)
     if polarity is Polarity.YES:
         stance = Stance.ANSWERS
-    elif (stance is Stance.IGNORANT and any(map(_ABSENCE.search, others))) or (
+    elif (stance is Stance.IGNORANT and any(map(_finds_nothing, others))) or (
         stance is Stance.REFUSES and _CANNOT_TELL.search(first) and _ABSENCE.search(text)
     ):
         stance = Stance.ABSENT
     return StanceReading(
         stance,
         polarity,
-        is_negated=_NEGATION.search(first) is not None,
+        is_negated=count_negations(first) > 0,
         denies_existence=_NON_EXISTENCE.search(first) is not None,
     )
 
@@ -281,19 +281,30 @@ def count_negations(text: str) -> int:
     return _NEGATION.count(text)
 
 
-@lru_cache(maxsize=SENTENCE_CACHE)
 def is_unknowing(sentence: str) -> bool:
     """Whether a sentence says that something is not known or not on record."""
-    return _ABSENCE.search(sentence) is not None or _IGNORANCE.search(sentence) is not None
+    return _finds_nothing(sentence) or _knows_nothing(sentence)
+
+
+@lru_cache(maxsize=SENTENCE_CACHE)
+def _finds_nothing(sentence: str) -> bool:
+    """Whether a sentence says that something is not on record: two rules ask for it."""
+    return _ABSENCE.search(sentence) is not None
+
+
+@lru_cache(maxsize=SENTENCE_CACHE)
+def _knows_nothing(sentence: str) -> bool:
+    """Whether a sentence says that something is not known."""
+    return _IGNORANCE.search(sentence) is not None
 
 
 @lru_cache(maxsize=SENTENCE_CACHE)
 def _find_stance(sentence: str) -> Stance:
     if _REFUSAL.search(sentence):
         return Stance.REFUSES
-    if _ABSENCE.search(sentence):
+    if _finds_nothing(sentence):
         return Stance.ABSENT
-    if _IGNORANCE.search(sentence):
+    if _knows_nothing(sentence):
         return Stance.IGNORANT
     return Stance.ANSWERS
 
