@@ -452,7 +452,7 @@ class EvidenceWindow:
         """The window of these days; a repeated sentence counts once."""
         days = tuple(days)
         sentences = tuple(dict.fromkeys(sentence for day in days for sentence in day.sentences))
-        postings: dict[str, list[int]] = defaultdict(list)
+        postings = defaultdict[str, list[int]](list)
         for number, sentence in enumerate(sentences):
             for token in sentence:
                 postings[token].append(number)
