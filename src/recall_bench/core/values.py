@@ -272,7 +272,7 @@ def find_values(text: str) -> Iterator[ValueAtom]:
 
 LONGEST_KEPT_TEXT = 400
 """The characters of a text whose values are kept: a sentence or a line, not a day."""
-TEXT_CACHE = 2048
+TEXT_CACHE = 16384
 """Texts kept with their values."""
 
 LocatedValue = tuple[ValueAtom, int, int]
