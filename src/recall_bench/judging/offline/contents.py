@@ -102,12 +102,12 @@ _CITATION = CuedPattern(
     | [(\[]\s?(?:(?:{_CITED_DATE}|day[\s-]\d+)(?:\.md)?[\s,;]{{0,3}}){{1,20}}[)\]]
     | (?<![\w-])(?:{_ISO}|day-\d+)\.md\b
     """,
-    *("source", "(see", "(from", "(cf", "[see", "[from", "[cf"),
+    *("source", ":", "(", "[", ".md"),
     flags=re.VERBOSE | re.MULTILINE,
 )
 _DIGIT = re.compile(r"\d")
-_CITATION_SIGN = re.compile(r"[:(\[]|\.md", re.IGNORECASE)
-"""A citation that holds no cue holds a digit and one of these."""
+_UNDATED = CuedPattern(r"source|[(\[](?:see|from|cf)", "source", "(", "[")
+"""A citation without a digit holds this."""
 _NOTE_CITATION = CuedPattern(
     rf"""\b(?:
       {_NOTE}\s(?:dated|of|from|for|on)\s(?:the\s)?{_NOTED_DATE}
@@ -142,8 +142,8 @@ def split_citations(text: str) -> tuple[str, str]:
         text = _SELF_GRADE.sub(" ", text)
     body = _OFFER.sub(" ", text)
     has_digit = _DIGIT.search(body) is not None
-    if _CITATION.has_cue(body) or (has_digit and _CITATION_SIGN.search(body)):
-        body = _CITATION.pattern.sub(remove, body)
+    if has_digit or _UNDATED.search(body):
+        body = _CITATION.sub(remove, body)
     if has_digit:
         body = _NOTE_CITATION.sub(remove, body)
     return body, " ; ".join(cited)
