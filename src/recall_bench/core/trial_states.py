@@ -106,6 +106,8 @@ _FAILING_BYTES = frozenset(
 
 
 _UNFINISHED_BYTES = bytes(byte for byte in range(256) if byte & 7 < TrialState.NOT_ANSWERED)
+WHOLE = slice(None)
+"""All questions of a checkpoint."""
 _WITHOUT_ANSWER = (TrialState.OPEN, TrialState.NOT_ANSWERED)
 JUDGEABLE = frozenset({TrialState.NOT_JUDGED, TrialState.JUDGED, TrialState.MEASURED})
 """The states of a trial that other judges may judge: the first one has done its part."""
@@ -256,16 +258,15 @@ class ScenarioStates:
         before = self.checkpoint_plans[row - 1].cutoff if row else 0
         return sum(before < day <= self.checkpoint_plans[row].cutoff for day in self.days)
 
-    def list_open_items(self, row: int, repeat: int, part: slice | None = None) -> list[int]:
+    def list_open_items(self, row: int, repeat: int, part: slice = WHOLE) -> list[int]:
         """List the items of the checkpoint that this repeat has not asked yet, in asked order.
 
-        `part` is a part of all items that are asked there; None for all of them.
+        Only those of a part of all that are asked there, if it is given.
         """
         grid, start = self.grid, self.compute_slot(row, repeat, 0)
-        asked = self.checkpoint_plans[row].asked
         return [
             item
-            for item in (asked if part is None else asked[part])
+            for item in self.checkpoint_plans[row].asked[part]
             if grid[start + item] == TrialState.OPEN
         ]
 

@@ -1,6 +1,6 @@
 """A plan divided into work units that can be asked independently. Deterministic.
 
-Their size depends on the lifecycle alone:
+Their size depends on the lifecycle and its copies alone:
 
 * `fresh` gives every checkpoint and repeat its own memory, so each is a unit.
 * `forked` grows one memory, and copies of it answer at each checkpoint and repeat. If its
@@ -92,7 +92,7 @@ def list_asked(unit: WorkUnit, point: CheckpointPlan, plan: Plan) -> tuple[int, 
 
 
 def distribute_units(weighed: Iterable[tuple[WorkUnit, int]], part: Shard) -> Iterator[WorkUnit]:
-    """Yield the units of one unit; every unit is in one unit, all about equally heavy."""
+    """Yield the units of one shard; every unit is in one shard, all about equally heavy."""
     heaviest_first = sorted(weighed, key=lambda each: (-each[1], str(each[0])))
     loads = [(0, number) for number in range(1, part.of + 1)]
     heapify(loads)
@@ -106,7 +106,7 @@ def distribute_units(weighed: Iterable[tuple[WorkUnit, int]], part: Shard) -> It
 def collect_shard_units(
     plan: Plan, items: Mapping[str, Sequence[Item]], part: Shard
 ) -> dict[str, tuple[WorkUnit, ...]]:
-    """Collect the units of one unit by scenario; a scenario without any is left out.
+    """Collect the units of one shard by scenario; a scenario without any is left out.
 
     Shards are independent, so no snapshot is carried from one to another.
     """

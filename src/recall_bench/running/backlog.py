@@ -99,11 +99,15 @@ class Backlog:
             self.budget.refuse_if_spent()
 
     def list_open_trials(
-        self, scenario: str, checkpoint: str | None = None, repeat: int | None = None
+        self,
+        scenario: str,
+        checkpoint: str | None = None,
+        repeat: int | None = None,
+        copy: int | None = None,
     ) -> list[OpenTrials]:
-        """List what this run still has to ask of the scenario, or of one checkpoint or repeat."""
+        """List what this run still has to ask of the scenario, or of one part of it."""
         trials, copies = self._states.scenarios[scenario], self._plan.copies
-        found = list_open_trials(trials, checkpoint, repeat, copies=copies)
+        found = list_open_trials(trials, checkpoint, repeat, copy, copies=copies)
         units = self._list_units(scenario)
         if units is None:
             return list(found)

@@ -54,7 +54,6 @@ class OpenTrials:
     repeat: int
     items: list[int]
     """Indexes into the scenario's items, in the order they are asked."""
-    copy: int = 0
 
 
 async def ask_checkpoint(run: ScenarioRun, trials: OpenTrials, slot: MemorySlot) -> None:

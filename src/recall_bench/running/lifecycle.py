@@ -65,20 +65,21 @@ def list_open_trials(
     trials: ScenarioStates,
     checkpoint: str | None = None,
     repeat: int | None = None,
+    copy: int | None = None,
     *,
     copies: int = 1,
 ) -> Iterator[OpenTrials]:
     """List what was not asked yet, in story order, the repeats of a checkpoint together.
 
-    Only that of the checkpoint and of the repeat, if they are given. With several copies, the
-    questions of each are listed by themselves.
+    Only that of the checkpoint, of the repeat and of the copy, if they are given. With several
+    copies, the questions of each are listed by themselves.
     """
     rows = range(len(trials.checkpoint_plans)) if checkpoint is None else [trials.row[checkpoint]]
     repeats = range(trials.repeats) if repeat is None else [repeat]
-    for row, number, copy in product(rows, repeats, range(copies)):
-        part = None if copies == 1 else select_part(copy, copies)
-        if items := trials.list_open_items(row, number, part):
-            yield OpenTrials(trials.checkpoint_plans[row], number, items, copy)
+    places = range(copies) if copy is None else [copy]
+    for row, number, place in product(rows, repeats, places):
+        if items := trials.list_open_items(row, number, select_part(place, copies)):
+            yield OpenTrials(trials.checkpoint_plans[row], number, items)
 
 
 async def _run_fresh(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:

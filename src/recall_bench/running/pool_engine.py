@@ -330,9 +330,8 @@ class AskDispatcher:
                 checkpoint=each.point.checkpoint.label, repeat=each.repeat, items=tuple(each.items)
             )
             for each in self._scheduler.backlog.list_open_trials(
-                unit.scenario, unit.checkpoint, unit.repeat
+                unit.scenario, unit.checkpoint, unit.repeat, unit.copy
             )
-            if unit.copy in (None, each.copy)
         )
 
     def _take_event(
