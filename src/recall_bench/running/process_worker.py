@@ -251,9 +251,10 @@ class _FrameReader:
     async def read(self) -> bytes:
         """Read the content of the next frame."""
         await self._fill(HEADER_BYTES)
-        content = self._start + HEADER_BYTES
-        length = decode_length(self._buffer[self._start : content])
+        length = decode_length(self._buffer[self._start : self._start + HEADER_BYTES])
+        # This may move the frame to the front of the buffer.
         await self._fill(HEADER_BYTES + length)
+        content = self._start + HEADER_BYTES
         self._start = content + length
         return bytes(self._buffer[content : self._start])
 
