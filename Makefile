@@ -48,18 +48,28 @@ demo: $(VENV)/.base
 	$(BIN)/recall-bench run --personas executive-assistant er-physician --groups-enabled --into recall-runs/demo
 
 # Four processes on two cores: a test that waits leaves its core to the others. While one core
-# lints, the other compiles the sources, for Python and once more for pytest, and has Hypothesis
-# write its tables of characters: in a fresh clone each of the four, and each program that their
-# tests start, would do it at the same time.
-# What fails beside the others is run once more alone and by name: a test that depends on the load of
-# the machine is worth an entry in the log, not a refused change. What is broken fails twice: the
-# hash seed is fixed, so that a failure which depends on the order of a set repeats.
+# lints, the other compiles the sources, for Python and once more for pytest, has Hypothesis write
+# its tables of characters and builds the shipped stories: in a fresh clone each of the four, and
+# each program that their tests start, would do it at the same time or wait for it.
+# Tests write eighty thousand files: into memory where there is enough of it, for a disk may take a
+# third of a millisecond for each. Nothing of an earlier run is found there, and nothing is left.
+# What fails beside the others is run once more alone and by name, and leaves its files: a test that
+# depends on the load of the machine is worth an entry in the log, not a refused change. What is
+# broken fails twice: the hash seed is fixed, so that a failure which depends on the order of a set
+# repeats.
+MEMORY_KB := 4000000
 test: $(VENV)/.dev browser
-	@{ $(BIN)/python -m compileall -q src tests; \
+	@free=$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $$4}'); \
+	if [ "$${free:-0}" -ge $(MEMORY_KB) ] && [ -w /dev/shm ]; then base=/dev/shm; else base=$${TMPDIR:-/tmp}; fi; \
+	scratch=$$(mktemp -d $$base/rb-XXXXXX) || exit 1; trap 'rm -rf "$$scratch"' EXIT; \
+	{ $(BIN)/python -m compileall -q src tests; \
 	  $(BIN)/python -c 'from hypothesis.strategies import text; text().validate()'; \
-	  $(BIN)/python -m pytest --collect-only -qqq; } >/dev/null 2>&1 & \
-	$(MAKE) --no-print-directory lint; code=$$?; wait; exit $$code
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses 4 --dist worksteal || { [ $$? = 1 ] && \
+	  $(BIN)/python -m pytest --collect-only -qqq; \
+	  TMPDIR=$$scratch $(BIN)/python -m tests.shipped_stories; } >/dev/null 2>&1 & \
+	$(MAKE) --no-print-directory lint; code=$$?; wait; [ $$code = 0 ] || exit $$code; \
+	echo 'pytest --numprocesses 4 --dist worksteal'; \
+	TMPDIR=$$scratch PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses 4 --dist worksteal || { \
+	  [ $$? = 1 ] && \
 	  echo 'The tests that failed, once more and alone: those that pass now depend on the load.' && \
 	  PYTHONHASHSEED=0 $(BIN)/python -m pytest -v --maxfail 10 --last-failed --last-failed-no-failures none; }
 

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from pathlib import Path
+from tempfile import gettempdir
 
 # On a machine with one test a core, threads of a product of matrices only wait for each other, and
 # use the core up as they do.
@@ -11,3 +13,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # on each run, and each of hundreds of child processes compiles the package.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Shipped personas are played once for all tests, and not into the cache of whoever runs them.
+os.environ.setdefault("RECALL_BENCH_CACHE", str(Path(gettempdir(), "recall-bench-tests")))

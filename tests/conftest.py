@@ -10,7 +10,6 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from datetime import date
 from functools import cache
 from pathlib import Path
-from tempfile import gettempdir
 from traceback import extract_tb
 from typing import Any
 
@@ -38,9 +37,6 @@ from tests.thoroughness import choose_number
 from tests.warm_server import find_warm_server, find_warm_workers
 
 EPOCH = date(2024, 1, 1)
-
-# Shipped personas are played once for all tests, and not into the cache of whoever runs them.
-os.environ.setdefault("RECALL_BENCH_CACHE", str(Path(gettempdir(), "recall-bench-tests")))
 
 # Tests that name no persona are about something else: thirty days of one do for them.
 shipped_personas.DEMO = (shipped_personas.SAMPLE,)
