@@ -12,10 +12,11 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from pkgutil import walk_packages
 from tempfile import TemporaryDirectory
+from typing import cast
 
 from recall_bench.cli.main import main
 from recall_bench.core.event import Event
-from recall_bench.core.fork_server import can_fork, serve_forks
+from recall_bench.core.fork_server import can_fork, end_copy, serve_forks
 from recall_bench.runs.journal import Journal
 from tests.copied_workers import copy_workers
 from tests.flushing import skip_flushes
@@ -91,7 +92,10 @@ def run_request() -> None:
     if can_fork() and not IS_EXHAUSTIVE and "processes" in request["words"]:
         copy_workers()
     sys.argv = ["recall-bench", *request["words"]]
-    main()
+    try:
+        main()
+    except SystemExit as ended:
+        end_copy(cast("int", ended.code))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,11 @@ all commands in the exhaustive tests.
 
 import os
 import socket
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 
-from recall_bench.core.fork_server import ForkServer, serve_forks
+from recall_bench.core.fork_server import ForkServer, end_copy, serve_forks
 from recall_bench.running import process_worker, worker_process
 
 
@@ -38,7 +37,7 @@ def copy_workers() -> None:
         theirs.close()
         os.chdir(serve_forks())
         worker_process.main()
-        sys.exit(0)
+        end_copy(0)
     theirs.close()
 
     def find_server(

@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import suppress
 
-from recall_bench.core.fork_server import serve_forks
+from recall_bench.core.fork_server import end_copy, serve_forks
 
 
 def main() -> None:
@@ -21,6 +21,7 @@ def main() -> None:
     gc.freeze()
     os.chdir(serve_forks())
     worker_process.main()
+    end_copy(0)
 
 
 if __name__ == "__main__":
