@@ -27,6 +27,7 @@ from recall_bench.reporting import trial_scores
 from recall_bench.runs import trials
 from recall_bench.runs.run_folder import RunFolder
 from tests.commands import Invoke
+from tests.sketched_pictures import sketch_matrix
 from tests.thoroughness import choose_number
 from tests.written_runs import Story, plan_of, question, trial
 
@@ -203,7 +204,8 @@ def test_compare(matrix: WrittenMatrix, invoke: Invoke) -> None:
     )
 
 
-def test_matrix(matrix: WrittenMatrix, invoke: Invoke) -> None:
+def test_matrix(matrix: WrittenMatrix, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    sketch_matrix(monkeypatch)
     found = call(invoke, "matrix", matrix.file, "--report", "--into", matrix.file.parent / "cells")
 
     [setting] = found["settings"]
