@@ -4,9 +4,13 @@ The chart is built as ever, and files of the same names are written.
 """
 
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.settings import Settings
+from recall_bench.reporting import matrix_picture
 from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
 from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec
 from recall_bench.running import execution, experiment
@@ -27,6 +31,17 @@ def write_sketches(settings: Settings, folder: RunFolder, summary: Summary) -> N
         spec = build_heatmap_spec(build_run_heatmap(folder, summary))
         for name in PICTURES:
             replace_file(folder.path / name, str(spec["description"]).encode())
+
+
+def write_sketch(spec: object, *paths: Path, title: str, summary: str) -> None:
+    """Write the words of a picture in its place."""
+    for path in paths:
+        path.write_text(f"{title}\n{summary}", encoding="utf-8")
+
+
+def sketch_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build the picture of a matrix, and do not draw it, while a test lasts."""
+    monkeypatch.setattr(matrix_picture, "write_picture", write_sketch)
 
 
 def sketch_pictures() -> None:

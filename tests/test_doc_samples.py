@@ -9,6 +9,7 @@ import pytest
 
 from recall_bench.judging.judges import resolve_judge
 from tests.commands import Invoke
+from tests.sketched_pictures import sketch_matrix
 from tests.test_docs import PAGES, ROOT, blocks, shell_lines
 
 CHECKED = ("compare", "gate", "matrix")
@@ -40,6 +41,7 @@ def test_samples_are_what_the_commands_print(
 ) -> None:
     # Whether the doctor ever examined the built-ins on this machine is no part of the samples.
     monkeypatch.setattr("recall_bench.running.job.load_diagnosis", lambda _: None)
+    sketch_matrix(monkeypatch)
     page = ROOT / f"docs/how-to/{name}.md"
     Path("docs/examples").mkdir(parents=True)
     shutil.copy(ROOT / "docs/examples/matrix.yaml", "docs/examples")

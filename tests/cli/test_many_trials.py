@@ -1,8 +1,9 @@
-"""Every command that reads runs gives the right figures on 16,000 trials of six personas.
+"""Every command that reads runs gives the right figures on 8,000 trials of six personas.
 
 The runs are written, not run. What a command prints is compared with figures that are computed
 from the lines of the journals in plain Python, without any code of the package. Questions are
-asked twice at each checkpoint, and six times, in 50,000 trials, by `make test-exhaustive`.
+asked twice at each checkpoint. `make test-exhaustive` has twice as many and asks them six times, in
+50,000 trials.
 Each journal is read once for all commands: `RunFolder` and its table do not change.
 """
 
@@ -26,13 +27,14 @@ from recall_bench.reporting import trial_scores
 from recall_bench.runs import trials
 from recall_bench.runs.run_folder import RunFolder
 from tests.commands import Invoke
+from tests.sketched_pictures import sketch_matrix
 from tests.thoroughness import choose_number
 from tests.written_runs import Story, plan_of, question, trial
 
 PERSONAS = tuple(f"persona-{number}" for number in range(6))
 CATEGORIES = ("factual-recall", "synthesis", "temporal-reasoning", "boundary")
 CHECKPOINTS = tuple(Checkpoint(label=f"{days}d", days=days) for days in range(85, 1021, 85))
-QUESTIONS = 116
+QUESTIONS = choose_number(58, 116)
 REPEATS = choose_number(2, 6)
 TRIALS = len(PERSONAS) * len(CHECKPOINTS) * QUESTIONS * REPEATS
 SYSTEMS = ("bm25", "hybrid")
@@ -149,7 +151,7 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> WrittenMatrix:
     (folder / "matrix.yaml").write_text("into: cells\nsystems: [bm25, hybrid]\n")
     runs = {name: write_run(folder / "cells/default/42" / name, name) for name in SYSTEMS}
     figures = {name: recount(path / "journal.jsonl") for name, path in runs.items()}
-    assert len(figures["bm25"].points) == TRIALS > 16_000
+    assert len(figures["bm25"].points) == TRIALS > 8_000
     return WrittenMatrix(folder / "matrix.yaml", runs, figures)
 
 
@@ -202,7 +204,8 @@ def test_compare(matrix: WrittenMatrix, invoke: Invoke) -> None:
     )
 
 
-def test_matrix(matrix: WrittenMatrix, invoke: Invoke) -> None:
+def test_matrix(matrix: WrittenMatrix, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    sketch_matrix(monkeypatch)
     found = call(invoke, "matrix", matrix.file, "--report", "--into", matrix.file.parent / "cells")
 
     [setting] = found["settings"]

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core import redaction
+from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.reporting.pages import document
 from tests.commands import Invoke
 
 MARK = "qzhidden"
@@ -159,6 +161,7 @@ def planted(
     invoke: Invoke, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Plant], str]:
     """Run the command of a plant, and all that reads its folder; return what was printed."""
+    shared = find_cache_folder()
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("GARDEN_API_KEY", raising=False)
     # What another test planted must not be known here.
@@ -187,6 +190,8 @@ def planted(
             )
             shown.append(again)
         if plant.is_read:
+            # To put the script of pages together takes seconds, and holds nothing of a run.
+            monkeypatch.setattr(document, "find_cache_folder", lambda: shared)
             reading = [
                 invoke("report", "r", "--into", "page"),
                 invoke("verify", "r", "--data", data, "--json"),

@@ -16,6 +16,7 @@ from recall_bench.core.errors import SystemStuck
 from recall_bench.core.memory import Memory
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.python.system import build_python_system
+from recall_bench.systems.python.worker_thread import WorkerThread
 from tests.systems.asking import answered
 
 pytestmark = pytest.mark.anyio
@@ -308,6 +309,46 @@ async def test_every_stage_can_be_given_up(stage: str) -> None:
 
     await system.close()
     assert left == [stage]
+
+
+class Opened(Trap):
+    def setup(self) -> Any:
+        self.begun.set()
+
+    def teardown(self) -> None:
+        self.ended.append("teardown")
+
+
+class OpenedAsync(Opened):
+    async def setup(self) -> None:
+        await asyncio.sleep(0)
+        self.begun.set()
+
+
+@pytest.mark.parametrize("kind", [Opened, OpenedAsync])
+async def test_what_was_set_up_before_it_was_given_up_is_torn_down(
+    kind: type[Trap], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trap, finished = kind(), threading.Event()
+    system = build_python_system(lambda: trap)
+    finish = WorkerThread._finish_job
+
+    def note_finish(self: WorkerThread, *what: Any) -> None:
+        finish(self, *what)
+        finished.set()
+
+    monkeypatch.setattr(WorkerThread, "_finish_job", note_finish)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(system.open, "ada")
+        await anyio.lowlevel.checkpoint()
+        # This blocks our loop: it hears of the end when it has been told to give up.
+        finished.wait()
+        group.cancel_scope.cancel()
+
+    assert trap.begun.is_set()
+    assert trap.ended == ["teardown"]
+    await system.close()
 
 
 async def test_giving_up_at_any_moment_leaves_the_worker_sound() -> None:

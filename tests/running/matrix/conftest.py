@@ -5,25 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.reporting import matrix_picture
 from tests.gardener import ADAPTER, write_persona
+from tests.sketched_pictures import sketch_matrix
 
 Write = Callable[[str], Path]
 
 RUN = "run:\n  data: data\n  ranges: [5d, 10d]\n"
 
 
-def write_sketch(spec: object, *paths: Path, title: str, summary: str) -> None:
-    """Write the words of a picture in its place."""
-    for path in paths:
-        path.write_text(f"{title}\n{summary}", encoding="utf-8")
-
-
 @pytest.fixture(autouse=True)
 def _sketched_matrix(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Build the picture of a matrix, but draw it only where a test asks for `real_pictures`."""
     if "real_pictures" not in request.fixturenames:
-        monkeypatch.setattr(matrix_picture, "write_picture", write_sketch)
+        sketch_matrix(monkeypatch)
 
 
 @pytest.fixture

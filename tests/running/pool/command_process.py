@@ -41,7 +41,12 @@ class Adapter:
     max_shards = {max_shards}
 
     def setup(self):
-        log("opened", str(os.getpid()))
+        try:
+            log("opened", str(os.getpid()))
+        except BaseException:
+            # Interrupted after it was written: what is opened in part is closed here.
+            self.teardown()
+            raise
         self.lines, self.days, self.asked = [], 0, 0
 
     def ingest_day(self, day, content, metadata):

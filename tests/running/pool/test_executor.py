@@ -10,9 +10,11 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.settings import Executor, Settings
+from recall_bench.running import ray_worker
 from recall_bench.running.assembly import assemble
 from recall_bench.running.executor import choose_runner, collect_environment
 from recall_bench.testing import ScriptedSystem
+from tests.commands import Invoke
 from tests.gardener import write_persona
 from tests.running.pool.pool_runs import settings
 
@@ -32,18 +34,20 @@ def run_in_child(before: str, *words: object, after: str = "") -> tuple[int, str
     return done.returncode, done.stderr
 
 
-def test_without_ray_it_says_what_to_install_and_writes_nothing(tmp_path: Path) -> None:
+def test_without_ray_it_says_what_to_install_and_writes_nothing(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_persona(tmp_path / "data")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setattr(ray_worker, "_CALM", {})  # variables that would outlast the test
 
-    code, err = run_in_child(
-        "sys.modules['ray'] = None",
+    shown = invoke(
         *("run", "--data", tmp_path / "data", "--adapter", "bm25", "--executor", "ray"),
         *("--into", tmp_path / "run"),
     )
 
-    assert code == 2, err
-    assert "Traceback" not in err
-    assert "--executor ray: needs Ray; pip install -e '.[ray]' in the checkout" in err
+    assert shown.code == 2, shown.err
+    assert "--executor ray: needs Ray; pip install -e '.[ray]' in the checkout" in shown.err
     assert not (tmp_path / "run" / "journal.jsonl").exists()
 
 

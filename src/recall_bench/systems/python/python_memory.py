@@ -3,7 +3,8 @@
 import inspect
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TypeVar
 import anyio
 import msgspec
 
-from recall_bench.core.errors import SystemFault, UsageError
+from recall_bench.core.errors import SystemFault, SystemGone, UsageError
 from recall_bench.core.folders import KeptFolders, TemporaryFolders
 from recall_bench.core.memory import (
     UNDECLARED,
@@ -52,6 +53,7 @@ from recall_bench.systems.python.worker_thread import (
 T = TypeVar("T")
 
 _USUAL_NAMES = ("factory", "create", "Adapter", "adapter")
+_CLOSE_TIMEOUT_S = 10.0
 _FORMS = "write path/to/file.py, path/to/file.py:factory or package.module:factory"
 
 
@@ -206,14 +208,33 @@ class PythonMemory:
         return self.folder
 
     async def begin(self, *, gives_folder: bool, reopens: bool = False) -> None:
-        """Call `setup` or `reopen`, after setting the state directory if that is expected."""
+        """Call `setup` or `reopen`, after setting the state directory if that is expected.
+
+        If that fails, the memory is closed or discarded.
+        """
+        has_begun = False
+
+        async def wait_for_end(beginning: Awaitable[object]) -> None:
+            nonlocal has_begun
+            await beginning
+            has_begun = True
 
         def call() -> object:
+            nonlocal has_begun
             if gives_folder:
                 setattr(self.adapter.subject, "state_dir", self.folder)  # noqa: B010  not ours
-            return reopen_adapter(self.adapter) if reopens else self.adapter.call("setup")
+            begun = reopen_adapter(self.adapter) if reopens else self.adapter.call("setup")
+            if inspect.isawaitable(begun):
+                return wait_for_end(begun)
+            has_begun = True
+            return None
 
-        await self.run_call(call)
+        try:
+            await self.run_call(call)
+        except BaseException:
+            # A call that is cancelled may have ended already: what it opened has to be closed.
+            await (self._close_in_time() if has_begun else self.discard())
+            raise
 
     async def ingest(self, episode: Episode) -> None:
         """Ingest one day."""
@@ -267,6 +288,11 @@ class PythonMemory:
                 await self.run_call(partial(self.adapter.call, "teardown"))
         finally:
             await self.discard()
+
+    async def _close_in_time(self) -> None:
+        """Close a memory that nobody uses; how that fails is of no interest."""
+        with anyio.move_on_after(_CLOSE_TIMEOUT_S, shield=True), suppress(SystemFault, SystemGone):
+            await self.close()
 
     async def run_call(
         self, call: Callable[[], object], worker: CallWorker | None = None
@@ -388,22 +414,14 @@ class MemoryBuilder:
         if memory is None:
             folder = self.make_folder() if self.keeps_files else None
             memory = await self.wrap_adapter(partial(self._build_adapter, folder, fill), folder)
-        try:
-            await memory.begin(gives_folder=self._sets_folder)
-        except BaseException:
-            await memory.discard()
-            raise
+        await memory.begin(gives_folder=self._sets_folder)
         return memory
 
     async def rebuild(self, folder: Path) -> PythonMemory:
         """A memory after `reopen`, on a folder that an earlier one left."""
         memory = await self.wrap_adapter(partial(self._build_adapter, folder, None), folder)
         memory.keeps_folder = True
-        try:
-            await memory.begin(gives_folder=self._sets_folder, reopens=True)
-        except BaseException:
-            await memory.discard()
-            raise
+        await memory.begin(gives_folder=self._sets_folder, reopens=True)
         return memory
 
     async def wrap_adapter(
