@@ -18,6 +18,7 @@ from recall_bench.judging.lab.labelled_verdicts import (
     merge_repeats,
     read_corpus,
 )
+from recall_bench.judging.offline import offline_judge
 from recall_bench.judging.offline.calibration import ModelWeights, load_calibration
 from recall_bench.judging.offline.offline_judge import OfflineJudge
 from tests.conftest import shared_data
@@ -41,7 +42,10 @@ def answers() -> tuple[LabelledVerdict, ...]:
 @pytest.fixture(scope="module")
 def material(judge: OfflineJudge, answers: tuple[LabelledVerdict, ...]) -> TrainingAnswers:
     days = shared_data("recall-ea/executive-assistant/memories-180d")
-    return measure_all(judge, answers, read_corpus(days))
+    with pytest.MonkeyPatch.context() as patch:
+        # Three passes over all answers: each would read all of them again.
+        patch.setattr(offline_judge, "GRADE_CACHE", 8192)
+        return measure_all(judge, answers, read_corpus(days))
 
 
 def test_held_out_questions_are_ranked_far_better_than_by_word_overlap(

@@ -5,7 +5,6 @@ How long that takes at 50,000 trials is measured by `benchmarks/explorer.py`.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,12 +14,8 @@ from recall_bench.reporting.explorer.explorer_page import render_explorer
 from recall_bench.reporting.explorer.explorer_views import ExplorerViews
 from recall_bench.reporting.explorer.run_catalogue import RunCatalogue
 from recall_bench.reporting.pages.markup import PageBlock, encode_block
-from tests.reporting.explorer.conftest import wait_until_ready
-from tests.reporting.pages.conftest import Visit
+from tests.reporting.browser.visits import Tab, wait_until_ready
 from tests.written_runs import INVENTED, PERFECT, POOR, Story, plan_of, question, trial
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
 
@@ -72,13 +67,10 @@ def test_the_first_read_of_a_run_reads_no_answers(written: tuple[Path, list[str]
     assert "text_blocks" not in vars(views.open_run(run))
 
 
-def test_a_section_draws_the_rows_in_view(
-    written: tuple[Path, list[str]], browser: "Browser"
-) -> None:
+def test_a_section_draws_the_rows_in_view(written: tuple[Path, list[str]], tab: Tab) -> None:
     path, runs = written
-    seen = Visit(browser.new_page())
     for section in ("compare?runs={0},{1}", "travel?run={0}&day=20", "label?run={0}"):
-        seen.page.goto(f"{path.as_uri()}#{section.format(*runs)}")
+        seen = tab.open(f"{path.as_uri()}#{section.format(*runs)}")
         wait_until_ready(seen)
 
         assert seen.page.evaluate("performance.getEntriesByName('interactive').length") == 1
@@ -87,6 +79,3 @@ def test_a_section_draws_the_rows_in_view(
             seen.shows(".count", "4,000 trials")
             seen.page.locator("#pair-show").select_option("better")
             seen.shows(".count", "800 trials")
-        # Another page: the next section would only be moved to within this one otherwise.
-        seen.page.goto("about:blank")
-    seen.page.close()

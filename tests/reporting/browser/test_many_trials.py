@@ -10,8 +10,8 @@ from recall_bench.core.scenario import Item
 from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.pages.page import write_page
 from recall_bench.runs.trials import read_trials
+from tests.reporting.browser.visits import Visiting
 from tests.reporting.charts.sample_report import sampled_report
-from tests.reporting.pages.conftest import Visiting
 from tests.thoroughness import choose_number
 from tests.written_runs import INVENTED, PERFECT, Story, plan_of, question, trial
 
@@ -85,7 +85,7 @@ def test_filters_and_searches_reach_all_of_them(page: Path, visit: Visiting) -> 
 
 
 def test_a_heatmap_of_many_columns_keeps_its_names_in_sight(page: Path, visit: Visiting) -> None:
-    seen = visit(page, viewport={"width": 700, "height": 900})
+    seen = visit(page, width=700, height=900)
     name = seen.page.locator(".grid .name").first
     before = name.bounding_box()
 

@@ -6,7 +6,6 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,16 +16,12 @@ from recall_bench.reporting.explorer.explorer_files import export_explorer
 from recall_bench.reporting.explorer.explorer_views import ExplorerViews
 from recall_bench.reporting.explorer.run_catalogue import RunCatalogue
 from recall_bench.reporting.pages.markup import PageBlock
-from tests.reporting.explorer.conftest import wait_until_ready
+from tests.reporting.browser.visits import Tab, wait_until_ready
 from tests.reporting.explorer.sample_runs import write_runs
 from tests.reporting.explorer.test_story_view import write_ledger
-from tests.reporting.pages.conftest import PATIENCE_MS, Visit, listen
 from tests.reporting.pages.sample_pages import SENTENCE, STORIES
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
-# Beside the other modules with a browser, so that one is started for all of them.
+# Beside the other modules here, so that one browser is started for all of them.
 pytestmark = pytest.mark.slow
 
 IDS = dict[str, str]
@@ -44,15 +39,12 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, IDS]:
     return folder / "pages", ids
 
 
-def test_every_section_opens_from_disk(written: tuple[Path, IDS], browser: "Browser") -> None:
+def test_every_section_opens_from_disk(written: tuple[Path, IDS], tab: Tab) -> None:
     folder, ids = written
-    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
-    page.set_default_timeout(PATIENCE_MS)
-    seen = Visit(page)
     address = (folder / "index.html").as_uri()
-    listen(seen, address)
 
-    page.goto(f"{address}#runs")
+    seen = tab.open(f"{address}#runs", height=800)
+    page = seen.page
     wait_until_ready(seen)
     seen.shows(f'tr[data-run="{ids["nested/b"]}"] .score', "86")
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.reporting.pages.conftest import Visiting
+from tests.reporting.browser.visits import Visiting
 from tests.reporting.pages.sample_pages import HOSTILE, hostile_run, page_of
 
-# Beside the other modules with a browser, so that one is started for all of them.
+# Beside the other modules here, so that one browser is started for all of them.
 pytestmark = pytest.mark.slow
 
 SHOWN = HOSTILE.replace("\u2028", " ")

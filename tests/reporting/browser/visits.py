@@ -1,45 +1,15 @@
-"""A browser for the tests of the page, where there is one."""
+"""Visits of pages in the one tab that all tests of this folder share."""
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pytest
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import CDPSession, Page
 
 PATIENCE_MS = 30_000
 """How long a page may take on a busy machine. A test that passes does not wait for it."""
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
-
-
-def browser_program() -> str | None:
-    """The program to start: `RECALL_BENCH_BROWSER`, or the first on the path that we know."""
-    named = os.environ.get("RECALL_BENCH_BROWSER")
-    return named or next((found for name in _NAMES if (found := shutil.which(name))), None)
-
-
-@pytest.fixture(scope="package")
-def browser() -> "Iterator[Browser]":
-    """A headless browser; without one the test is skipped.
-
-    It goes with the last test here: while it runs, no event loop can be started.
-    """
-    program = browser_program()
-    if program is None:
-        pytest.skip(f"needs a browser: one of {', '.join(_NAMES)}, or RECALL_BENCH_BROWSER")
-    api = pytest.importorskip("playwright.sync_api", reason="needs playwright, a part of [dev]")
-    with api.sync_playwright() as started:
-        # Without a sandbox, for containers: it opens only pages that these tests wrote.
-        browser = started.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
 
 
 @dataclass
@@ -108,60 +78,6 @@ class Visit:
         return self.page.evaluate(script)
 
 
-Visiting = Callable[..., Visit]
-
-
-_VIEW: dict[str, Any] = {"viewport": {"width": 1280, "height": 640}}
-
-
-@pytest.fixture(scope="package")
-def window(browser: "Browser") -> "BrowserContext":
-    """Shared by visits without settings of their own: a new one takes longer than the visit."""
-    return browser.new_context(**_VIEW)
-
-
-@pytest.fixture(scope="package")
-def shared_tab(window: "BrowserContext") -> "Page":
-    """One tab for the first visit of each test: a new one takes three times as long as a visit."""
-    return window.new_page()
-
-
-@pytest.fixture
-def visit(browser: "Browser", window: "BrowserContext", shared_tab: "Page") -> Iterator[Visiting]:
-    """Open a page from the disk, at an address within it, and wait until it is alive."""
-    opened: list[Page | BrowserContext] = []
-    visits: list[Visit] = []
-
-    def open_tab(settings: dict[str, Any]) -> "Page":
-        if settings.keys() <= {"viewport"} and not visits:
-            shared_tab.set_viewport_size(settings.get("viewport", _VIEW["viewport"]))
-            return shared_tab
-        context = browser.new_context(**(_VIEW | settings)) if settings else window
-        page = context.new_page()
-        opened.append(context if settings else page)
-        return page
-
-    def visiting(path: Path, hash_: str = "", *, is_ready: bool = True, **settings: Any) -> Visit:
-        page = open_tab(settings)
-        page.set_default_timeout(PATIENCE_MS)
-        seen = Visit(page)
-        visits.append(seen)
-        listen(seen, path.as_uri())
-        page.goto(f"{path.as_uri()}{hash_}")
-        if is_ready:
-            page.wait_for_selector("html[data-ready]")
-        return seen
-
-    yield visiting
-    for each in opened:
-        each.close()
-    for seen in visits:
-        if seen.page is shared_tab:
-            seen.stop_listening()
-    # Another page: the next test would only move within this one otherwise.
-    shared_tab.goto("about:blank")
-
-
 def listen(visit: Visit, own: str) -> None:
     """Note everything the page lets be heard but the request for itself."""
 
@@ -180,3 +96,86 @@ def listen(visit: Visit, own: str) -> None:
     page: Any = visit.page
     for event, listener in visit.listeners.items():
         page.on(event, listener)
+
+
+@dataclass
+class Tab:
+    """One tab for all visits: another one takes three times as long as a visit."""
+
+    page: "Page"
+    session: "CDPSession"
+    """Settings that a page of Playwright takes only when it is made."""
+    _visit: Visit | None = field(default=None, init=False)
+    _script: str | None = field(default=None, init=False)
+    """The id of what runs before every page."""
+
+    def open(
+        self,
+        address: str,
+        *,
+        width: int = 1280,
+        height: int = 640,
+        color_scheme: Literal["dark", "light"] = "light",
+        has_scripts: bool = True,
+        first_script: str = "",
+    ) -> Visit:
+        """Open an address as if in a tab of its own, and note what it lets be heard."""
+        self.leave()
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(color_scheme=color_scheme)
+        self.session.send("Emulation.setScriptExecutionDisabled", {"value": not has_scripts})
+        if first_script:
+            script = {"source": first_script}
+            added = self.session.send("Page.addScriptToEvaluateOnNewDocument", script)
+            self._script = added["identifier"]
+        self._visit = Visit(self.page)
+        listen(self._visit, address.partition("#")[0])
+        self.page.goto(address)
+        return self._visit
+
+    def leave(self) -> None:
+        """Forget the page, so that the next visit finds nothing of it.
+
+        To go to another address of the same page would only move within it.
+        """
+        if self._visit is None:
+            return
+        self._visit.stop_listening()
+        self._visit.value("localStorage.clear()")
+        self._visit = None
+        self.page.goto("about:blank")
+        if self._script is not None:
+            script = {"identifier": self._script}
+            self.session.send("Page.removeScriptToEvaluateOnNewDocument", script)
+            self._script = None
+
+
+Visiting = Callable[..., Visit]
+"""Opens a page from the disk, at an address within it, and waits until it is alive."""
+
+
+@dataclass
+class Explorer:
+    """A server, and the ids of its runs by name."""
+
+    root: Path
+    address: str
+    ids: dict[str, str]
+
+    def open(self, tab: Tab, hash_: str, **settings: Any) -> Visit:
+        visit = tab.open(f"{self.address}#{hash_}", height=800, **settings)
+        wait_until_ready(visit)
+        return visit
+
+    def name(self, *names: str) -> str:
+        return ",".join(self.ids[name] for name in names)
+
+
+def wait_until_ready(visit: Visit) -> None:
+    visit.page.wait_for_selector('html[data-ready="yes"]')
+
+
+def list_foreign(visit: Visit, explorer: Explorer) -> list[str]:
+    """What it let be heard besides requests to its own server."""
+    own = f"request: {explorer.address}"
+    return [words for words in visit.heard if not words.startswith(own)]

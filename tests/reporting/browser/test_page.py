@@ -12,8 +12,8 @@ from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.formats import format_number
 from recall_bench.reporting.pages.page import write_page
 from recall_bench.runs.trials import read_trials
+from tests.reporting.browser.visits import Visiting
 from tests.reporting.charts.sample_report import sampled_report
-from tests.reporting.pages.conftest import Visiting
 from tests.reporting.pages.sample_pages import SENTENCE, ada_run, page_of
 from tests.reporting.pages.test_round_trip import three
 
@@ -343,7 +343,7 @@ def test_charts_are_drawn_whole_at_any_width(
     charted_page: Path, visit: Visiting, width: int
 ) -> None:
     """On a phone panels and labels were cut at the edge, or lay on each other."""
-    seen = visit(charted_page, viewport={"width": width, "height": 900})
+    seen = visit(charted_page, width=width, height=900)
     places = seen.page.locator("[data-chart]")
     for place in range(places.count()):
         places.nth(place).scroll_into_view_if_needed()
@@ -358,21 +358,14 @@ def test_charts_are_drawn_whole_at_any_width(
 
 
 def test_without_scripts_the_figures_are_there_in_words(page: Path, visit: Visiting) -> None:
-    seen = visit(page, is_ready=False, java_script_enabled=False)
+    seen = visit(page, is_ready=False, has_scripts=False)
 
     assert "need JavaScript" in seen.text("noscript")
     assert "2d" in seen.text("noscript table")
     assert seen.text(".headline .figure") == "60 of 100"
 
 
-def test_a_browser_that_cannot_unpack_gets_a_message(
-    page: Path, tmp_path: Path, visit: Visiting
-) -> None:
-    (tmp_path / "empty.html").write_text("<!doctype html>")
-    # A tab of its own, as for all visits with settings: it keeps the script.
-    seen = visit(tmp_path / "empty.html", is_ready=False, locale="en-GB")
-    seen.page.add_init_script("delete window.DecompressionStream")
-
-    seen.page.goto(page.as_uri())
+def test_a_browser_that_cannot_unpack_gets_a_message(page: Path, visit: Visiting) -> None:
+    seen = visit(page, is_ready=False, first_script="delete window.DecompressionStream")
 
     seen.shows("#script-error", "too old to unpack the page")

@@ -1,25 +1,19 @@
 """In a real browser the explorer shows what the runs hold, by mouse, by keyboard and by address."""
 
 import json
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
 
-from tests.reporting.explorer.conftest import Explorer, list_foreign, wait_until_ready
+from tests.reporting.browser.visits import Explorer, Tab, list_foreign, wait_until_ready
 from tests.reporting.pages.sample_pages import HOSTILE
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
-# Beside the other modules with a browser, so that one is started for all of them.
+# Beside the other modules here, so that one browser is started for all of them.
 pytestmark = pytest.mark.slow
 
 
-def test_runs_are_listed_chosen_and_compared_by_keyboard(
-    explorer: Explorer, browser: "Browser"
-) -> None:
-    seen = explorer.open(browser, "runs")
+def test_runs_are_listed_chosen_and_compared_by_keyboard(explorer: Explorer, tab: Tab) -> None:
+    seen = explorer.open(tab, "runs")
     seen.shows('tr[data-run="' + explorer.ids["nested/b"] + '"] .score', "86")
     seen.shows('tr[data-run="' + explorer.ids["a"] + '"] .state', "invalid")
 
@@ -32,8 +26,8 @@ def test_runs_are_listed_chosen_and_compared_by_keyboard(
     assert list_foreign(seen, explorer) == []
 
 
-def test_every_section_is_a_key_and_a_tab_stop_away(explorer: Explorer, browser: "Browser") -> None:
-    seen = explorer.open(browser, "runs")
+def test_every_section_is_a_key_and_a_tab_stop_away(explorer: Explorer, tab: Tab) -> None:
+    seen = explorer.open(tab, "runs")
     for key, section in (("t", "travel"), ("l", "label"), ("c", "compare"), ("r", "runs")):
         seen.press(key)
         seen.page.wait_for_function(f"() => location.hash.startsWith('#{section}')")
@@ -50,8 +44,8 @@ def test_every_section_is_a_key_and_a_tab_stop_away(explorer: Explorer, browser:
     assert list_foreign(seen, explorer) == []
 
 
-def test_runs_that_cannot_be_compared_say_why(explorer: Explorer, browser: "Browser") -> None:
-    seen = explorer.open(browser, f"compare?runs={explorer.name('a', 'nested/b')}")
+def test_runs_that_cannot_be_compared_say_why(explorer: Explorer, tab: Tab) -> None:
+    seen = explorer.open(tab, f"compare?runs={explorer.name('a', 'nested/b')}")
 
     seen.shows("#view .notice.loud", "the run is invalid")
     assert str(explorer.root) not in seen.text("main")
@@ -63,11 +57,9 @@ def test_runs_that_cannot_be_compared_say_why(explorer: Explorer, browser: "Brow
     seen.wait_for_address("scope=common")
 
 
-def test_questions_are_filtered_and_one_is_shown_side_by_side(
-    explorer: Explorer, browser: "Browser"
-) -> None:
+def test_questions_are_filtered_and_one_is_shown_side_by_side(explorer: Explorer, tab: Tab) -> None:
     seen = explorer.open(
-        browser, f"compare?runs={explorer.name('a', 'nested/b')}&scope=common&show=better"
+        tab, f"compare?runs={explorer.name('a', 'nested/b')}&scope=common&show=better"
     )
     rows = seen.page.locator(".pair-row")
     seen.shows(".count", "2 trials")
@@ -104,10 +96,10 @@ def test_questions_are_filtered_and_one_is_shown_side_by_side(
     assert list_foreign(seen, explorer) == []
 
 
-def test_an_address_leads_back_to_what_was_seen(explorer: Explorer, browser: "Browser") -> None:
+def test_an_address_leads_back_to_what_was_seen(explorer: Explorer, tab: Tab) -> None:
     both = explorer.name("a", "nested/b")
     first = explorer.open(
-        browser, f"compare?runs={both}&scope=common&show=better&open=ada%2Fcat%404d%230"
+        tab, f"compare?runs={both}&scope=common&show=better&open=ada%2Fcat%404d%230"
     )
     first.open_trial()
     first.page.reload()
@@ -116,9 +108,9 @@ def test_an_address_leads_back_to_what_was_seen(explorer: Explorer, browser: "Br
     first.shows("#detail-title", "cat")
 
 
-def test_hostile_text_is_text_everywhere(explorer: Explorer, browser: "Browser") -> None:
+def test_hostile_text_is_text_everywhere(explorer: Explorer, tab: Tab) -> None:
     run = explorer.ids["hostile"]
-    seen = explorer.open(browser, "runs")
+    seen = explorer.open(tab, "runs")
     words = " ".join(HOSTILE.replace("\u2028", " ").split())
     assert f"system {words}" in " ".join(seen.text(f'tr[data-run="{run}"]').split())
 
@@ -148,8 +140,8 @@ def test_hostile_text_is_text_everywhere(explorer: Explorer, browser: "Browser")
     assert list_foreign(seen, explorer) == []
 
 
-def test_the_report_of_a_run_is_one_click_away(explorer: Explorer, browser: "Browser") -> None:
-    seen = explorer.open(browser, "runs")
+def test_the_report_of_a_run_is_one_click_away(explorer: Explorer, tab: Tab) -> None:
+    seen = explorer.open(tab, "runs")
     seen.page.get_by_role("link", name="second 2").click()
     seen.page.wait_for_selector("html[data-ready]")
     assert seen.text("h1") == "second 2"
@@ -160,8 +152,8 @@ def test_the_report_of_a_run_is_one_click_away(explorer: Explorer, browser: "Bro
     assert list_foreign(seen, explorer) == []
 
 
-def test_it_is_readable_on_a_phone_in_the_dark(explorer: Explorer, browser: "Browser") -> None:
-    seen = explorer.open(browser, "runs", width=390, color_scheme="dark")
+def test_it_is_readable_on_a_phone_in_the_dark(explorer: Explorer, tab: Tab) -> None:
+    seen = explorer.open(tab, "runs", width=390, color_scheme="dark")
     run = explorer.ids["a"]
     both = f"compare?runs={explorer.name('a', 'nested/b')}&scope=common"
     for hash_ in ("runs", both, f"travel?run={run}", f"label?run={run}"):
@@ -172,9 +164,9 @@ def test_it_is_readable_on_a_phone_in_the_dark(explorer: Explorer, browser: "Bro
     assert seen.value("document.documentElement.dataset.theme") == "dark"
 
 
-def test_the_life_of_a_question_is_a_strip(explorer: Explorer, browser: "Browser") -> None:
+def test_the_life_of_a_question_is_a_strip(explorer: Explorer, tab: Tab) -> None:
     """The cat was known at two days and lost at four."""
-    seen = explorer.open(browser, f"travel?run={explorer.ids['a']}&day=1")
+    seen = explorer.open(tab, f"travel?run={explorer.ids['a']}&day=1")
     cat = seen.page.locator(".asked-here .pair-row").filter(has_text="cat")
     assert cat.locator(".beat").all_inner_texts() == ["●", "✕"]
 
@@ -192,11 +184,9 @@ def test_the_life_of_a_question_is_a_strip(explorer: Explorer, browser: "Browser
     assert list_foreign(seen, explorer) == []
 
 
-def test_an_answer_is_labelled_by_keyboard_and_taken_back(
-    explorer: Explorer, browser: "Browser"
-) -> None:
+def test_an_answer_is_labelled_by_keyboard_and_taken_back(explorer: Explorer, tab: Tab) -> None:
     run = explorer.ids["nested/b"]
-    seen = explorer.open(browser, f"label?run={run}&show=all")
+    seen = explorer.open(tab, f"label?run={run}&show=all")
     seen.press("1")
     seen.shows("#label-status", "Say who labels first.")
     seen.page.locator("#labeller").fill("ann")
