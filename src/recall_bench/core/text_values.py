@@ -34,6 +34,8 @@ from recall_bench.core.value_patterns import (
 _LEVEL = str.maketrans({**TYPOGRAPHY, "*": None})
 _WORD = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
+_ASCII_WORDS = "".join(char.lower() if char.isalnum() else " " for char in map(chr, range(128)))
+"""For each character: small letters and digits stay, all else parts words."""
 
 CALENDAR_WORDS = frozenset(
     word.lower()
@@ -57,23 +59,22 @@ def normalise_text(text: str) -> str:
 
 def list_words(text: str) -> list[str]:
     """List every word and number of a text, in lower case, possessives kept apart: `nell`, `s`."""
+    if text.isascii():
+        # A quarter of the time of the pattern.
+        return text.translate(_ASCII_WORDS).split()
     return _WORD.findall(text.lower())
 
 
 def collect_stems(text: str) -> frozenset[str]:
     """Return the stems of the words with content."""
-    return frozenset(
-        _find_stem(word) for word in list_words(normalise_text(text)) if word not in TEXT_STOPWORDS
-    )
+    words = set(list_words(normalise_text(text)))
+    return frozenset(map(_find_stem, words.difference(TEXT_STOPWORDS)))
 
 
 def collect_topics(text: str) -> frozenset[str]:
     """Return the stems without numbers, months and weekdays, which fit any topic."""
-    return frozenset(
-        _find_stem(word)
-        for word in list_words(normalise_text(text))
-        if word not in TEXT_STOPWORDS and word not in CALENDAR_WORDS and not _DIGIT.search(word)
-    )
+    words = set(list_words(normalise_text(text))).difference(TEXT_STOPWORDS, CALENDAR_WORDS)
+    return frozenset(_find_stem(word) for word in words if not _DIGIT.search(word))
 
 
 @lru_cache(maxsize=200_000)
