@@ -99,7 +99,9 @@ def _locate_sentence(sentence: Sentence, text: str, start: int) -> tuple[int, in
     words = sentence.text.split()
     at = text.find(words[0], start)
     while at >= 0:
-        end = _match_words(words, text, at)
+        # Most sentences stand on one line, with single blanks.
+        is_whole = text.startswith(sentence.text, at)
+        end = at + len(sentence.text) if is_whole else _match_words(words, text, at)
         if end is not None:
             mark = _ENTRY_BEFORE.search(text, start, at)
             return (mark.start() if mark else at), end

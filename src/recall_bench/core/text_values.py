@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from recall_bench.core.foreign_text import guess_language
-from recall_bench.core.foreign_values import level_foreign_values
+from recall_bench.core.foreign_values import level_foreign_values, pick_foreign_signs
 from recall_bench.core.languages import list_foreign_languages
 from recall_bench.core.text import TEXT_STOPWORDS, TYPOGRAPHY, load_stemmer
 from recall_bench.core.value_patterns import (
@@ -31,9 +31,10 @@ from recall_bench.core.value_patterns import (
     scale_number,
 )
 
-_LEVEL = str.maketrans({**TYPOGRAPHY, "*": None})
 _WORD = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
+_ASCII_WORDS = "".join(char.lower() if char.isalnum() else " " for char in map(chr, range(128)))
+"""For each character: small letters and digits stay, all else parts words."""
 
 CALENDAR_WORDS = frozenset(
     word.lower()
@@ -51,29 +52,37 @@ def normalise_text(text: str) -> str:
 
     Values in the forms of other languages take the English form.
     """
-    text = level_foreign_values(text)
-    return text.translate(_LEVEL) if "*" in text or not text.isascii() else text
+    text = level_foreign_values(text).replace("*", "")
+    if text.isascii():
+        return text
+    # A table for all signs would look up every letter too.
+    for sign in TYPOGRAPHY.keys() & set(pick_foreign_signs(text)):
+        text = text.replace(sign, TYPOGRAPHY[sign])
+    return text
 
 
 def list_words(text: str) -> list[str]:
     """List every word and number of a text, in lower case, possessives kept apart: `nell`, `s`."""
-    return _WORD.findall(text.lower())
+    if not text.isascii():
+        signs = set(pick_foreign_signs(text))
+        if any(map(str.isalnum, signs)):
+            return _WORD.findall(text.lower())
+        for sign in signs:
+            text = text.replace(sign, " ")
+    # A quarter of the time of the pattern.
+    return text.translate(_ASCII_WORDS).split()
 
 
 def collect_stems(text: str) -> frozenset[str]:
     """Return the stems of the words with content."""
-    return frozenset(
-        _find_stem(word) for word in list_words(normalise_text(text)) if word not in TEXT_STOPWORDS
-    )
+    words = set(list_words(normalise_text(text)))
+    return frozenset(map(_find_stem, words.difference(TEXT_STOPWORDS)))
 
 
 def collect_topics(text: str) -> frozenset[str]:
     """Return the stems without numbers, months and weekdays, which fit any topic."""
-    return frozenset(
-        _find_stem(word)
-        for word in list_words(normalise_text(text))
-        if word not in TEXT_STOPWORDS and word not in CALENDAR_WORDS and not _DIGIT.search(word)
-    )
+    words = set(list_words(normalise_text(text))).difference(TEXT_STOPWORDS, CALENDAR_WORDS)
+    return frozenset(_find_stem(word) for word in words if not _DIGIT.search(word))
 
 
 @lru_cache(maxsize=200_000)

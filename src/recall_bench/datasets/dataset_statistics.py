@@ -76,7 +76,10 @@ _SHORT_DAY, _USUAL_DAY, _LONG_DAY = 200, (300, 900), 900
 
 _QUOTED = re.compile(r'"[^"]+"')
 _TOKEN = re.compile(r"[$£€¥]?\w+(?:[.,:/'-]\w+)*%?")
+_TOKEN_OR_PLAIN = re.compile(rf"(?:[a-z]+ )+|{_TOKEN.pattern}")
+"""Most tokens are words without figures and capitals: those are passed over together."""
 _NAMES = re.compile(rf"{NAME}(?: {NAME})+")
+_TWO_NAMES = f"{NAME} {NAME}"
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _VISIBLE = re.compile(r"[^\W_]")
 _I = re.compile(r"I(?:'|\Z)")
@@ -137,14 +140,15 @@ def mask_sentence(sentence: str, ordinary: frozenset[str]) -> str:
     Whatever has a digit is a figure. A word with a capital is a name; at the start of a
     sentence, where every word has one, only if it is not among the ordinary words.
     """
-    masked = _QUOTED.sub(QUOTATION, normalise_text(sentence))
+    masked = normalise_text(sentence)
+    if '"' in masked:
+        masked = _QUOTED.sub(QUOTATION, masked)
     first = _TOKEN.search(masked)
     start = first.start() if first else 0
 
     def mask_token(token: re.Match[str]) -> str:
         word = token[0]
-        # Most tokens are words without figures and capitals.
-        if word.isalpha() and word.islower():
+        if word[-1] == " " or (word.isalpha() and word.islower()):
             return word
         if any(map(str.isdigit, word)):
             return FIGURE
@@ -153,7 +157,8 @@ def mask_sentence(sentence: str, ordinary: frozenset[str]) -> str:
         is_name = token.start() != start or word.lower() not in ordinary
         return NAME if is_name else word
 
-    return _NAMES.sub(NAME, _TOKEN.sub(mask_token, masked))
+    masked = _TOKEN_OR_PLAIN.sub(mask_token, masked)
+    return _NAMES.sub(NAME, masked) if _TWO_NAMES in masked else masked
 
 
 def _list_skeletons(corpus: LintCorpus) -> Iterator[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from recall_bench.generate.life.drafts import DraftMaker, join_versions
 from recall_bench.generate.life.edition import LifeEdition, play_life
+from recall_bench.generate.life.matters import Matters
 from recall_bench.generate.life.present_tense import StateEnds, is_present
 from recall_bench.generate.life.question_evidence import EvidenceLinks
 from recall_bench.generate.life.sentence_citations import SentenceCitations
@@ -62,7 +63,7 @@ def play_changed(change_library: Change) -> Play:
 
 
 def cite(edition: LifeEdition, question: WrittenQuestion) -> list[str]:
-    citations = SentenceCitations(edition.play, edition.rendered)
+    citations = SentenceCitations(edition.rendered, Matters(edition.play))
     return [each.text for each in citations.complete([question])[0].cites]
 
 
@@ -219,7 +220,7 @@ def test_a_person_is_cited_with_their_part(edition: LifeEdition) -> None:
         for thread, fixer, bill in billed
         if re.search(f"{fixer} .*{re.escape(bill.value.text)}", texts[bill.day])
     ]
-    links = EvidenceLinks(edition.play, edition.written.days)
+    links = EvidenceLinks(edition.play, edition.written.days, Matters(edition.play))
 
     assert named
     for thread, fixer, bill in named:
@@ -232,7 +233,7 @@ def test_what_came_in_the_month_of_a_name_is_cited(edition: LifeEdition) -> None
     thread = find_ended(edition)
     month = format_month(edition.play.calendar.dates.get_month(thread.began))
     mark = thread.steps["fixed"].mark
-    links = EvidenceLinks(edition.play, edition.written.days)
+    links = EvidenceLinks(edition.play, edition.written.days, Matters(edition.play))
 
     def list_needs(text: str) -> list[str]:
         return links.complete([ask(text, f"yes {mark}", kind="single-fact")])[0].needs

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from recall_bench.generate.life.drafts import QuestionDraft
 from recall_bench.generate.life.edition import LifeEdition, play_life
+from recall_bench.generate.life.matters import Matters
 from recall_bench.generate.life.prose import TopicNames
 from recall_bench.generate.life.question_evidence import EvidenceLinks
 from recall_bench.generate.life.questions import QuestionChoice
@@ -92,7 +93,11 @@ def test_a_name_that_the_answer_leaves_out_is_in_the_evidence(
 
 def complete(edition: LifeEdition, question: WrittenQuestion) -> list[str]:
     """The further evidence that a question gets."""
-    return EvidenceLinks(edition.play, edition.written.days).complete([question])[0].needs
+    return (
+        EvidenceLinks(edition.play, edition.written.days, Matters(edition.play))
+        .complete([question])[0]
+        .needs
+    )
 
 
 def test_a_name_in_the_sentence_before_is_cited(edition: LifeEdition) -> None:

@@ -1,8 +1,9 @@
 """Questions about the authored arcs: their facts, dates, order, and who may know."""
 
-import dataclasses
 import re
 from collections.abc import Iterator, Mapping
+
+import msgspec
 
 from recall_bench.core.scenario import BOUNDARY, PRINCIPAL
 from recall_bench.generate.life.drafts import (
@@ -367,7 +368,7 @@ class ArcQuestions:
             if draft is not None and draft.template == _SIDES:
                 side = "Before" if shown[0] is one else "After"
                 draft = self._maker.make(
-                    dataclasses.replace(plan, answer=f"{side}: {told}"),
+                    msgspec.structs.replace(plan, answer=f"{side}: {told}"),
                     draft.template,
                     draft.question.ask,
                 )

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from recall_bench.core.errors import Malformed, Problems
+from recall_bench.core.garbage_collector import pause_collector
 from recall_bench.generate.life.checks import find_faults
 from recall_bench.generate.life.edition import LEDGER, LifeEdition, play_life, write_ledger
 from recall_bench.generate.life.sources import LifeSources
@@ -17,7 +18,7 @@ def build_life_folder(sources: LifeSources, out: Path, *, seed: int = 0) -> Path
     if faults := find_faults(sources):
         raise Problems([Malformed(each.where, each.message) for each in faults])
     out.mkdir(parents=True, exist_ok=True)
-    with write_whole_folder(folder) as partial:
+    with write_whole_folder(folder) as partial, pause_collector():
         try:
             write_life(play_life(sources, seed), partial)
         except UnderivableAnswer as fault:

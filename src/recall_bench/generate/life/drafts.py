@@ -1,7 +1,8 @@
 """Questions that a life edition could ask, before some of them are chosen."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.text_values import list_words
@@ -60,7 +61,10 @@ def join_versions(shown: Sequence[str]) -> str:
 
 def gives_away(ask: str, answer: str) -> bool:
     """Whether every word of the answer is in the question."""
-    return set(list_words(answer)) <= set(list_words(ask))
+    words = set(list_words(answer))
+    asked = ask.lower()
+    # Few answers are: most questions need not be split into words.
+    return all(word in asked for word in words) and words.issubset(list_words(ask))
 
 
 class QuestionScope(LifeScope):
@@ -78,8 +82,7 @@ class QuestionScope(LifeScope):
         return PlaceholderValue(name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionDraft:
+class QuestionDraft(msgspec.Struct, frozen=True, kw_only=True):
     """A question with the wording it was made from."""
 
     template: str
@@ -92,8 +95,7 @@ class QuestionDraft:
     """Not asked where it is chosen: it joins what does not belong together, or tells its answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionOutline:
+class QuestionOutline(msgspec.Struct, frozen=True, kw_only=True):
     """What a question is about, before its wording is chosen."""
 
     kind: str

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import msgspec
 
+from recall_bench.generate.life.matters import Matters
 from recall_bench.generate.life.present_tense import StateEnds
 from recall_bench.generate.life.question_evidence import EvidenceLinks
 from recall_bench.generate.life.question_wordings import read_wordings, reword_questions
@@ -116,15 +117,16 @@ def play_life(sources: LifeSources, seed: int = 0, *, in_own_words: bool = True)
     if seed == 0 and in_own_words:
         questions = reword_questions(questions, read_wordings(sources.folder))
     questions = StateEnds(play).limit(questions)
+    matters = Matters(play)
     written = WrittenSources(
         persona=renamed.persona,
         persona_file=renamed.persona_file,
         story=story,
         days=days,
-        questions=tuple(_place_questions(EvidenceLinks(play, days).complete(questions))),
+        questions=tuple(_place_questions(EvidenceLinks(play, days, matters).complete(questions))),
     )
     rendered = render_edition(written)
-    citations = SentenceCitations(play, rendered)
+    citations = SentenceCitations(rendered, matters)
     completed = citations.complete(question for _, question in written.questions)
     # No question is part of a day: the days stay as they are.
     asked = replace(written, questions=tuple(_place_questions(completed)))
@@ -156,8 +158,9 @@ def _list_arcs(play: LifePlay) -> Iterator[dict[str, Any]]:
 
 def write_ledger(play: LifePlay, lines: IO[str]) -> None:
     """Write what happened, one record a line."""
+    encode = json.JSONEncoder(ensure_ascii=False).encode
     for record in iterate_ledger(play):
-        lines.write(json.dumps(record, ensure_ascii=False) + "\n")
+        lines.write(encode(record) + "\n")
 
 
 def iterate_ledger(play: LifePlay) -> Iterator[Mapping[str, object]]:

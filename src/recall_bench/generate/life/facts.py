@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from recall_bench.generate.life.prose import show_value
 from recall_bench.generate.world.fact_values import FactValue
 from recall_bench.generate.written.slots import FactState
@@ -21,8 +23,7 @@ TOLD = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateMention:
+class StateMention(msgspec.Struct, frozen=True, kw_only=True):
     """One state of a fact, as it was stated first."""
 
     state: FactState

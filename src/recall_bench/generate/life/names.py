@@ -145,6 +145,12 @@ def list_placeholders(source: str) -> tuple[Placeholder, ...]:
     return get_life_template(source).placeholders
 
 
+@cache
+def list_names(source: str) -> frozenset[str]:
+    """What a template names, in whatever form."""
+    return frozenset(each.name for each in list_placeholders(source))
+
+
 def holds(source: str, name: str) -> bool:
     """Whether a template names this, in whatever form."""
-    return any(each.name == name for each in list_placeholders(source))
+    return name in list_names(source)

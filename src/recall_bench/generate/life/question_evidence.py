@@ -63,7 +63,7 @@ class StatePassage(NamedTuple):
 class EvidenceLinks:
     """Finds the passages that connect the words of a question with its answer."""
 
-    def __init__(self, play: LifePlay, days: Iterable[WrittenDay]) -> None:
+    def __init__(self, play: LifePlay, days: Iterable[WrittenDay], matters: Matters) -> None:
         self._play = play
         self._facts = play.lives.book.facts
         self._lasting = {
@@ -74,7 +74,7 @@ class EvidenceLinks:
         for day in days:
             for state, passage in self._read_passages(day):
                 self._passages.setdefault(state, passage)
-        self._matters = Matters(play)
+        self._matters = matters
 
     def _read_passages(self, day: WrittenDay) -> Iterator[tuple[FactState, StatePassage]]:
         month = collect_stems(format_month(self._play.calendar.dates.get_month(day.day)))
@@ -84,10 +84,14 @@ class EvidenceLinks:
                 heading = line
             if "{" not in line:
                 continue
-            words = collect_stems(fill_slots(self._play, f"{heading} {line}")) | month
+            words: frozenset[str] | None = None
             for sentence, states in self._split_line(line):
-                said = collect_stems(sentence)
                 first = [each for each in states if self._is_first(each, day)]
+                if not first:
+                    continue
+                if words is None:
+                    words = collect_stems(fill_slots(self._play, f"{heading} {line}")) | month
+                said = collect_stems(sentence)
                 yield from ((each, StatePassage(words, said, states)) for each in first)
 
     def _split_line(self, line: str) -> Iterator[tuple[str, tuple[FactState, ...]]]:

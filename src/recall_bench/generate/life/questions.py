@@ -7,7 +7,6 @@ from typing import NamedTuple
 import msgspec
 
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES
-from recall_bench.core.sentences import split_sentences
 from recall_bench.generate.life.arc_questions import ArcQuestions
 from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionOutline
 from recall_bench.generate.life.entities import Entity
@@ -18,7 +17,7 @@ from recall_bench.generate.life.sources import UntoldMatter
 from recall_bench.generate.life.state_questions import StateQuestions
 from recall_bench.generate.life.thread_names import ThreadNames
 from recall_bench.generate.life.thread_questions import ThreadQuestions
-from recall_bench.generate.life.untold import find_telling, split_words
+from recall_bench.generate.life.untold import find_telling, fold_texts, split_words
 from recall_bench.generate.written.sources import WrittenDay, WrittenQuestion
 
 _A_DAY = 1.2
@@ -89,12 +88,8 @@ class UntoldQuestions:
     def __init__(self, maker: DraftMaker, days: tuple[WrittenDay, ...]) -> None:
         self._maker = maker
         self._play = maker.play
-        self._sentences = [
-            sentence.casefold()
-            for day in days
-            for line in fill_slots(self._play, day.text).splitlines()
-            for sentence in split_sentences(line)
-        ]
+        texts = (fill_slots(self._play, day.text) for day in days)
+        self._lines = fold_texts(line for text in texts for line in text.splitlines())
 
     def draft_all(self) -> Iterator[QuestionDraft]:
         """Every such question that no sentence of the story answers."""
@@ -106,7 +101,7 @@ class UntoldQuestions:
 
     def _ask(self, matter: UntoldMatter, form: str, kind: str) -> Iterator[QuestionDraft]:
         words = split_words(matter)
-        if find_telling(words, self._sentences) is not None:
+        if find_telling(words, self._lines) is not None:
             return
         usual = "Nothing in the log says." if form == "unknown" else "No, that never came up."
         known = [each for each in self._play.lives.entities if each.kind_name == matter.kind]
@@ -213,10 +208,11 @@ class QuestionChoice:
     def _rank_group(self, category: str, group: DraftGroup) -> tuple[int, bool, int, int]:
         """The side of which least were taken, what is rare, then the kind and the wording."""
         return (
-            self._answers[category, group.side],
+            # A counter takes long to say that it lacks a key.
+            self._answers.get((category, group.side), 0),
             not group.is_rare,
-            self._kinds[category, group.kind],
-            self._used[group.template],
+            self._kinds.get((category, group.kind), 0),
+            self._used.get(group.template, 0),
         )
 
     def _is_free(self, draft: QuestionDraft) -> bool:

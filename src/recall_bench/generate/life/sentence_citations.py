@@ -8,14 +8,12 @@ question cites anyway.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
 
 from recall_bench.core.text_values import collect_stems, collect_topics
 from recall_bench.generate.life.matters import Matters
-from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.written.derivation import parse_derivation
 from recall_bench.generate.written.question_entries import EntryBuilder
 from recall_bench.generate.written.rendering import RenderedEdition
@@ -30,8 +28,7 @@ _OF_ONE = frozenset("value latest as-of days date order yes no secret".split())
 _FORGET = collect_stems("forget")
 
 
-@dataclass(frozen=True, slots=True)
-class ParagraphSentence:
+class ParagraphSentence(msgspec.Struct, frozen=True):
     """A sentence of a day, with its words and the states that it states."""
 
     day: int
@@ -47,11 +44,12 @@ Paragraph = tuple[ParagraphSentence, ...]
 class SentenceCitations:
     """Finds the sentences for the questions of one edition."""
 
-    def __init__(self, play: LifePlay, edition: RenderedEdition) -> None:
+    def __init__(self, edition: RenderedEdition, matters: Matters) -> None:
         self._edition = edition
         self._builder = EntryBuilder(edition)
-        self._matters = Matters(play)
+        self._matters = matters
         self._days: dict[int, list[Paragraph]] = {}
+        self._statements = {each.day: each.statements for each in edition.days}
 
     def complete(self, questions: Iterable[WrittenQuestion]) -> list[WrittenQuestion]:
         """The questions, each with the sentences that its evidence lacks."""
@@ -83,12 +81,7 @@ class SentenceCitations:
 
     def _read_paragraphs(self, day: int) -> Iterator[Paragraph]:
         text = self._edition.texts[day]
-        statements = [
-            each
-            for rendered in self._edition.days
-            if rendered.day == day
-            for each in rendered.statements
-        ]
+        statements = self._statements[day]
         block: list[ParagraphSentence] = []
         reached = 0
         for start, end in self._edition.locate_sentences(day):

@@ -173,12 +173,14 @@ class StateQuestions:
         self, about: "_Subject", mention: StateMention, end: int, wordings: list[str]
     ) -> Drafts:
         """The state when some other thread began: two records are needed."""
+        if not wordings:
+            return
         known = [
             (thread, clause)
             for thread, clause in self._names.list_openings(mention.day + 1, end - 1)
             if thread.steps and thread.process.session not in self._play.sources.isolated
         ]
-        if not known or not wordings:
+        if not known:
             return
         if is_figure(mention) and self._maker.figures.is_known(mention.value.text, mention.day):
             # The thread is a second matter: a figure stated of it would look like the answer.

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable
 
-from recall_bench.generate.life.names import holds, list_placeholders
+from recall_bench.generate.life.names import holds, list_names
 from recall_bench.generate.life.simulation import LifePlay
 from recall_bench.generate.life.threads import CalledScope, LifeThread
 from recall_bench.generate.world.fact_values import Dates, format_month
@@ -189,8 +189,9 @@ def find_named_day(thread: LifeThread) -> int | None:
 
 def _is_told(thread: LifeThread, way: str, by: int) -> bool:
     """Whether everything that a name of the thread says was stated by a day."""
-    named = {each.name for each in list_placeholders(way)}
-    return all(
-        name in thread.mentions and thread.mentions[name].day <= by
-        for name in named & {*thread.facts, *thread.people}
-    )
+    for name in list_names(way):
+        if name in thread.facts or name in thread.people:
+            mention = thread.mentions.get(name)
+            if mention is None or mention.day > by:
+                return False
+    return True

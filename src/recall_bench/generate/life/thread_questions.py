@@ -117,14 +117,14 @@ class ThreadQuestions:
         name = self._names.find(thread, mention.day, without=asked) if mention is not None else None
         if mention is None or name is None:
             return
+        if is_figure(mention) and self._maker.figures.is_known(mention.value.text, mention.day):
+            # An earlier figure of the same size would look like the answer.
+            return
         rivals = [
             other.mentions[asked]
             for other in self._by_process[thread.process.id]
             if other is not thread and asked in other.mentions
         ]
-        if is_figure(mention) and self._maker.figures.is_known(mention.value.text, mention.day):
-            # An earlier figure of the same size would look like the answer.
-            return
         given = self._give(thread, {"it": name, "value": self._maker.show(mention.value)})
         category = asking.category or "factual-recall"
         first = mention.day
@@ -154,9 +154,9 @@ class ThreadQuestions:
             other.mentions[fact].day
             for other in self._by_process[thread.process.id]
             if fact in other.mentions
-            and mine & set(other.entities.values())
             and other.mentions[fact].day >= mention.day + _LONG_AGO
             and other.mentions[fact].value.text != mention.value.text
+            and not mine.isdisjoint(other.entities.values())
         ]
         return min(days, default=None)
 

@@ -7,7 +7,7 @@ from recall_bench.generate.life.calendar import LifeCalendar
 from recall_bench.generate.life.drawing import ValueDrawer
 from recall_bench.generate.life.entities import Entity, EntityLives, StateChange
 from recall_bench.generate.life.facts import StateMention
-from recall_bench.generate.life.names import CAUSE, flatten, holds, list_placeholders
+from recall_bench.generate.life.names import CAUSE, flatten, holds, list_names, list_placeholders
 from recall_bench.generate.life.prose import (
     FreshWriter,
     LifeScope,
@@ -482,8 +482,5 @@ def list_named_attributes(process: LifeProcess) -> list[tuple[str, str]]:
 
 def _list_shared(variants: Sequence[str]) -> set[str]:
     """What every variant of a part tells; nothing if the part only adds a remark."""
-    named = [
-        {each.name for each in list_placeholders(text) if not each.name.startswith("@")}
-        for text in variants
-    ]
+    named = [{name for name in list_names(text) if not name.startswith("@")} for text in variants]
     return set.intersection(*named) if named else set()

@@ -19,14 +19,10 @@ Phrases = Mapping[str, list[str]]
 
 def find_told_matters(sources: LifeSources) -> Iterator[SourceFinding]:
     """Every matter of `unknown` and `never` whose words some sentence of the sources holds."""
-    sentences = {
-        sentence.casefold(): None
-        for text in _list_texts(sources)
-        for sentence in split_sentences(text)
-    }
+    texts = fold_texts(_list_texts(sources))
     for section in ("unknown", "never"):
         for index, matter in enumerate(getattr(sources.entities, section)):
-            sentence = find_telling(split_words(matter), sentences)
+            sentence = find_telling(split_words(matter), texts)
             if sentence is not None:
                 where = sources.locate("entities.yaml", section, index, "words")
                 message = f"{' '.join(matter.words)} is stated: “{sentence}”; choose other words"
@@ -38,19 +34,26 @@ def split_words(matter: UntoldMatter) -> list[str]:
     return [word for each in matter.words for word in each.casefold().split()]
 
 
-def find_telling(words: list[str], sentences: Iterable[str]) -> str | None:
-    """A sentence in lower case that holds all the words; None if there is none."""
+def fold_texts(texts: Iterable[str]) -> dict[str, str]:
+    """Every different text with its lower case."""
+    return {text: text.casefold() for text in texts}
+
+
+def find_telling(words: list[str], texts: Mapping[str, str]) -> str | None:
+    """A sentence in lower case that holds all the words; None if no text has one."""
     if not words:
         return None
     longest = max(words, key=len)
     patterns = [re.compile(rf"(?<!\w){re.escape(word)}") for word in words]
+    # Few texts hold the longest word, and only those are split.
+    sentences = (
+        sentence.casefold()
+        for text, low in texts.items()
+        if longest in low
+        for sentence in split_sentences(text)
+    )
     return next(
-        (
-            each
-            for each in sentences
-            if longest in each and all(pattern.search(each) for pattern in patterns)
-        ),
-        None,
+        (each for each in sentences if all(pattern.search(each) for pattern in patterns)), None
     )
 
 

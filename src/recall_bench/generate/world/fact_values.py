@@ -24,6 +24,7 @@ class Dates:
         self.epoch = epoch
         self.style = style
         self._formatted: dict[int, str] = {}
+        self._months: dict[int, str] = {}
 
     def get_date(self, day: int) -> date:
         """The calendar date of a story day; day 1 is the epoch."""
@@ -57,7 +58,10 @@ class Dates:
 
     def get_month(self, day: int) -> str:
         """The month as a sortable key: `2025-03`."""
-        return self.get_date(day).isoformat()[:7]
+        month = self._months.get(day)
+        if month is None:
+            month = self._months[day] = self.get_date(day).isoformat()[:7]
+        return month
 
 
 def format_month(key: str) -> str:

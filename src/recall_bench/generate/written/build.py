@@ -102,6 +102,7 @@ def _write_statements(
     edition: RenderedEdition, days: Iterable[RenderedDay], lines: IO[str]
 ) -> None:
     facts = edition.sources.story.facts
+    encode = json.JSONEncoder(ensure_ascii=False).encode
     for day in days:
         for statement in day.statements:
             planned = facts.get(statement.state.key)
@@ -116,7 +117,7 @@ def _write_statements(
                 "start": statement.start,
                 "end": statement.end,
             }
-            lines.write(json.dumps(record, ensure_ascii=False) + "\n")
+            lines.write(encode(record) + "\n")
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -1,7 +1,7 @@
 """How the answer of a question follows from the facts: the forms of `derive`."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -126,7 +126,15 @@ class AnswerDeriver:
         facts = self._edition.sources.story.facts
         if key not in facts:
             raise UnderivableAnswer(f"derive: {key} is not planned, so nothing is like it")
-        return [other for other, fact in facts.items() if fact.what == facts[key].what]
+        return self._alike[facts[key].what]
+
+    @cached_property
+    def _alike(self) -> Mapping[str, list[str]]:
+        """The planned facts by what they tell."""
+        found: dict[str, list[str]] = {}
+        for key, fact in self._edition.sources.story.facts.items():
+            found.setdefault(fact.what, []).append(key)
+        return found
 
     def get_subject(self, state: FactState) -> str:
         """What a planned fact is about."""
@@ -145,25 +153,37 @@ class AnswerDeriver:
         return self.get_statement(state).day if day is None else day
 
     def _check_absence(self, derivation: Derivation) -> None:
+        if derivation.words in self._edition.absent:
+            return
         told_in = get_language(self._edition.sources.story.language)
         patterns = [re.compile(build_word_start(word, told_in)) for word in derivation.words]
         longest = max(derivation.words, key=len)
-        for day, sentence, low in self._sentences:
-            if longest in low and all(pattern.search(low) for pattern in patterns):
+        for day, sentence in self._iterate_sentences(longest):
+            low = sentence.casefold()
+            if all(pattern.search(low) for pattern in patterns):
                 raise UnderivableAnswer(
                     f"{' '.join(derivation.words)} is called absent, but day {day} says: "
                     f"“{sentence}”"
                 )
+        self._edition.absent.add(derivation.words)
+
+    def _iterate_sentences(self, word: str) -> Iterator[tuple[int, str]]:
+        """Every sentence of a line that holds a word in lower case, with its day.
+
+        Few lines do, and only those are split.
+        """
+        for day, text, low in self._texts:
+            if word not in low:
+                continue
+            for line in text.splitlines():
+                if word in line.casefold():
+                    yield from ((day, sentence) for sentence in split_sentences(line))
 
     @cached_property
-    def _sentences(self) -> list[tuple[int, str, str]]:
-        """Every sentence with its day, as it is and in lower case."""
-        return [
-            (day, sentence, sentence.casefold())
-            for day, text in (*self._edition.texts.items(), *self._edition.dialogues.items())
-            for line in text.splitlines()
-            for sentence in split_sentences(line)
-        ]
+    def _texts(self) -> list[tuple[int, str, str]]:
+        """The text of every day, as it is and in lower case."""
+        everything = (*self._edition.texts.items(), *self._edition.dialogues.items())
+        return [(day, text, text.casefold()) for day, text in everything]
 
 
 def _derive_value(deriver: AnswerDeriver, derivation: Derivation) -> AnswerFromFacts:

@@ -27,8 +27,7 @@ from recall_bench.generate.written.sources import (
 from recall_bench.generate.written.values import ValueTable, draw_values, format_written_date
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenStatement:
+class WrittenStatement(msgspec.Struct, frozen=True, kw_only=True):
     """A place in the rendered text that tells the value of a state."""
 
     state: FactState
@@ -62,6 +61,8 @@ class RenderedEdition:
         default_factory=dict, repr=False, compare=False
     )
     """Start and end of the sentences of each day that were located so far."""
+    absent: set[tuple[str, ...]] = field(default_factory=set, repr=False, compare=False)
+    """Words that no sentence holds together, as far as they were looked for."""
 
     @cached_property
     def statements(self) -> Mapping[FactState, tuple[WrittenStatement, ...]]:
@@ -192,7 +193,9 @@ _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 
 
 def _tidy(day: WrittenDay) -> WrittenDay:
-    return WrittenDay(day.day, day.file, _TRAILING.sub("", day.text.strip()) + "\n")
+    text = _TRAILING.sub("", day.text.strip()) + "\n"
+    # The slots of a day that is tidy already are known.
+    return day if text == day.text else WrittenDay(day.day, day.file, text)
 
 
 def _render_day(day: WrittenDay, values: ValueTable) -> RenderedDay:

@@ -7,6 +7,10 @@ the value where the fact is stated first, or names a date by its story day.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
 _NAMED = re.compile(
@@ -18,8 +22,7 @@ DATE_FORMS = ("long", "year", "day", "month", "weekday", "iso")
 FORMS = ("n", "cap", *DATE_FORMS)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class FactState:
+class FactState(NamedTuple):
     """One state of a fact: the third value of `pool-cap` is `pool-cap.3`."""
 
     key: str
@@ -41,8 +44,7 @@ class SlotDefinition:
     """For a computed value: each state with its sign."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
+class Slot(msgspec.Struct, frozen=True, kw_only=True):
     """One slot of a text."""
 
     start: int
@@ -127,6 +129,7 @@ def _parse_terms(written: str) -> tuple[tuple[int, FactState], ...] | str:
     return tuple(terms)
 
 
+@lru_cache(maxsize=16_384)
 def parse_state(written: str) -> FactState | None:
     """`pool-cap.3` or `pool-cap` as a state; None if it is neither."""
     named = _NAMED.fullmatch(written)

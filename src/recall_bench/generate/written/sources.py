@@ -1,6 +1,7 @@
 """The source files of a written edition as records."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -150,16 +151,19 @@ class WrittenDay:
 
     def find_session(self, offset: int) -> str | None:
         """The session at an offset of the text; None before the first heading."""
-        found = None
-        for heading in _SESSION.finditer(self.text, 0, offset):
-            found = heading[1] or heading[2]
-        return found
+        place = bisect_right(self._headings, offset, key=lambda heading: heading[0])
+        return self._headings[place - 1][1] if place else None
+
+    @cached_property
+    def _headings(self) -> tuple[tuple[int, str], ...]:
+        """Every heading of a session: where it ends, and its session."""
+        found = _SESSION.finditer(self.text)
+        return tuple((heading.end(), heading[1] or heading[2]) for heading in found)
 
     @cached_property
     def sessions(self) -> tuple[str, ...]:
         """Its sessions, in order."""
-        found = (heading[1] or heading[2] for heading in _SESSION.finditer(self.text))
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(session for _, session in self._headings))
 
     @cached_property
     def statements(self) -> frozenset[tuple[FactState, str | None]]:
