@@ -33,8 +33,8 @@ from tests.commands import Invoke, Shown
 from tests.flushing import skip_flushes
 from tests.short_stories import share_short_stories
 from tests.sketched_pictures import RUN_MODULES, sketch_pictures, write_pictures
-from tests.thoroughness import choose_number
-from tests.warm_server import find_warm_server, find_warm_workers
+from tests.thoroughness import IS_EXHAUSTIVE, choose_number
+from tests.warm_server import find_plain_server, find_warm_server, find_warm_workers
 
 EPOCH = date(2024, 1, 1)
 
@@ -244,6 +244,14 @@ def own_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start the processes of adapters and workers as a run does, from a server of its own."""
     monkeypatch.setattr(isolated_system, "ForkServer", ForkServer)
     monkeypatch.setattr(process_worker, "ForkServer", ForkServer)
+
+
+@pytest.fixture
+def plain_server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copy adapters from a server that knows no more than that of a run; tests share it."""
+    if "own_server" not in request.fixturenames:
+        server = ForkServer if IS_EXHAUSTIVE else find_plain_server
+        monkeypatch.setattr(isolated_system, "ForkServer", server)
 
 
 @pytest.fixture

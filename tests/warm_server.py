@@ -53,6 +53,16 @@ def find_warm_server(
     return find_server("adapters", (*program, early, packages), environ)
 
 
+def find_plain_server(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environ: Mapping[str, str],
+) -> WarmForkServer:
+    """The server of this process that has imported what one of the product has, and no more."""
+    return find_server("plain adapters", command, environ)
+
+
 def find_warm_workers(
     command: Sequence[str],
     *,

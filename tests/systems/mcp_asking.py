@@ -1,7 +1,12 @@
-"""Questions for the tests of MCP servers."""
+"""Questions and the contract for the tests of MCP servers."""
 
+import pytest
+
+from recall_bench.core.memory import MemorySystem
 from recall_bench.core.scenario import PRINCIPAL, Question, compute_story_date
+from recall_bench.testing import ContractReport, check_system, recall_checks
 from tests.conftest import EPOCH
+from tests.thoroughness import choose_number
 
 
 def asked(
@@ -15,3 +20,10 @@ def asked(
         session=session,
         top_k=top_k,
     )
+
+
+async def check_contract(system: MemorySystem) -> ContractReport:
+    """Check the contract with a large day of some hundred notes, each of which is a call."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recall_checks, "LARGE_BYTES", choose_number(100_000, 1_000_000))
+        return await check_system(system)

@@ -1,7 +1,10 @@
 """A memory server that speaks MCP over its pipes, written out so that it can also misbehave.
 
-Its own folder is its first argument, its fault, if any, its second.
+Its own folder is its first argument, its fault, if any, its second. It is started for each memory:
+to import `pathlib` and `typing` would take longer than all the rest.
 """
+
+from __future__ import annotations
 
 import json
 import os
@@ -9,10 +12,12 @@ import re
 import sys
 import time
 from datetime import date, timedelta
-from pathlib import Path
-from typing import Any, TextIO
 
-NOTES = Path(sys.argv[1], "notes.jsonl")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TextIO
+
+NOTES = f"{sys.argv[1]}/notes.jsonl"
 FAULT = sys.argv[2] if len(sys.argv) > 2 else ""
 TOOLS = (
     *("remember", "remember_all", "recall", "recall_prose", "recall_blocks", "settle", "forget"),
@@ -21,15 +26,28 @@ TOOLS = (
 
 
 def notes() -> list[dict[str, Any]]:
-    if not NOTES.exists():
+    try:
+        with open(NOTES, encoding="utf-8") as file:  # noqa: PTH123
+            return [json.loads(line) for line in file]
+    except FileNotFoundError:
         return []
-    return [json.loads(line) for line in NOTES.read_text(encoding="utf-8").splitlines()]
+
+
+def clear() -> None:
+    try:  # noqa: SIM105 - to import `contextlib` takes as long
+        os.unlink(NOTES)  # noqa: PTH108
+    except FileNotFoundError:
+        pass
+
+
+def write(place: str, text: str) -> None:
+    with open(place, "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(text)
 
 
 def remember(entries: list[dict[str, Any]]) -> None:
-    with NOTES.open("a", encoding="utf-8") as file:
-        for entry in entries:
-            file.write(json.dumps(entry) + "\n")
+    with open(NOTES, "a", encoding="utf-8") as file:  # noqa: PTH123
+        file.writelines(json.dumps(entry) + "\n" for entry in entries)
 
 
 def found(query: str, k: int) -> list[dict[str, Any]]:
@@ -56,7 +74,7 @@ def erase(given: dict[str, Any]) -> int:
             latest = max(date.fromisoformat(note["date"]) for note in held)
             oldest = (latest - timedelta(days=days)).isoformat()
             kept = [note for note in held if note["date"] >= oldest]
-    NOTES.unlink(missing_ok=True)
+    clear()
     remember(kept)
     return len(held) - len(kept)
 
@@ -81,12 +99,12 @@ def called(tool: str, given: dict[str, Any]) -> dict[str, Any]:
             return {**said("see there"), "structuredContent": {"notes": notes()}}
         case "merge":
             held = {note["text"]: note for note in reversed(notes())}
-            NOTES.unlink(missing_ok=True)
+            clear()
             remember(list(reversed(held.values())))
         case "forget":
-            NOTES.unlink(missing_ok=True)
+            clear()
         case "settle":
-            NOTES.with_name("settled").write_text("yes", encoding="utf-8")
+            write(f"{sys.argv[1]}/settled", "yes")
         case _:
             return {**said(f"no tool {tool}"), "isError": True}
     return said("done")
@@ -148,7 +166,7 @@ def main() -> None:
     if FAULT == "stillborn":
         written("no such model: tiny-embed", sys.stderr)
         sys.exit(2)
-    Path("pid").write_text(str(os.getpid()), encoding="utf-8")
+    write("pid", str(os.getpid()))
     if FAULT == "chatty":
         written("Loading… done", sys.stdout)
     for line in sys.stdin:

@@ -13,7 +13,7 @@ def child_map(folder: Path, *faults: str, **changed: object) -> Path:
     removes it."""
     sections: dict[str, object] = {
         "transport": "mcp",
-        "server": {"command": [sys.executable, str(CHILD), "{state_dir}", *faults]},
+        "server": {"command": [sys.executable, "-I", "-S", str(CHILD), "{state_dir}", *faults]},
         "ingest": {
             "tool": "remember_all",
             "batch": 3,

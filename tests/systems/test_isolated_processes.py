@@ -19,8 +19,10 @@ from tests.thoroughness import choose_cases, choose_number
 
 pytestmark = [
     pytest.mark.skipif(not can_fork(), reason="there is no fork server here"),
-    pytest.mark.usefixtures("own_server"),
+    pytest.mark.usefixtures("plain_server"),
 ]
+
+own_server = pytest.mark.usefixtures("own_server")
 
 ADAPTER = """
 class Adapter:
@@ -81,6 +83,7 @@ def list_descriptors() -> Counter[str]:
     return kinds
 
 
+@own_server
 def test_nothing_is_left_of_many_memories(
     tmp_path: Path, folder: Path, processes: Processes
 ) -> None:
@@ -108,6 +111,7 @@ def test_nothing_is_left_of_many_memories(
     assert not list(folder.iterdir())
 
 
+@own_server
 @pytest.mark.parametrize("delay_s", choose_cases([0.0, 0.003, 0.01, 0.02, 0.04, 0.08, 0.2], 3))
 def test_nothing_is_left_of_memories_that_were_cancelled(
     tmp_path: Path, folder: Path, processes: Processes, delay_s: float
@@ -134,6 +138,7 @@ def test_nothing_is_left_of_memories_that_were_cancelled(
     assert not list(folder.iterdir())
 
 
+@own_server
 @pytest.mark.parametrize("delay_s", choose_cases([0.0, 0.005, 0.02, 0.06], 2))
 def test_what_is_just_being_started_ends_with_the_system(
     tmp_path: Path, folder: Path, processes: Processes, delay_s: float

@@ -15,10 +15,9 @@ from recall_bench.core.memory import BulkIngestMemory, Passage
 from recall_bench.core.scenario import Episode
 from recall_bench.systems.mcp.mcp_memory import McpMemory
 from recall_bench.systems.mcp.mcp_system import McpSystem, start_mcp_system
-from recall_bench.testing import check_system
 from tests.conftest import episode
 from tests.processes import is_running, list_children, wait_until_gone
-from tests.systems.mcp_asking import asked
+from tests.systems.mcp_asking import asked, check_contract
 from tests.systems.mcp_maps import child_map
 
 pytestmark = pytest.mark.anyio
@@ -359,7 +358,7 @@ async def test_what_a_server_started_ends_with_it(tmp_path: Path) -> None:
 async def test_the_contract_is_kept(tmp_path: Path) -> None:
     system = await start_mcp_system(child_map(tmp_path))
 
-    report = await check_system(system)
+    report = await check_contract(system)
     await system.close()
 
     assert report.is_kept, report.rendered()

@@ -5,14 +5,12 @@ notes`. What it remembers is in the file `notes.json` of its home. `agent_server
 agents over HTTP.
 """
 
-import argparse
 import json
 import os
 import re
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 BEHAVIOURS = ("notes", "chat", "echo", "forgetful", "slow", "streams", "crashes", "endless")
 """`notes` keeps every line and quotes the one that fits, `chat` does so in one conversation; the
@@ -93,41 +91,77 @@ def _extract_words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold())) - _COMMON
 
 
+_OPTIONS = {
+    "--prompt": "the message; standard input without it",
+    "--prompt-file": "the file with the message",
+    "--reply-file": "where the reply goes; else it is printed",
+    "--session": "the conversation",
+    "--pause": "the seconds that `slow` takes",
+}
+_JSON = "--json"
+_HELP = "\n".join(
+    (
+        f"usage: agent_program.py [OPTION VALUE]... [{_JSON}] {{{','.join(BEHAVIOURS)}}}\n",
+        *(f"  {name:<14}{use}" for name, use in _OPTIONS.items()),
+        f"  {_JSON:<14}print JSON with tokens and cost",
+    )
+)
+
+
+def _read_words(words: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """The behaviour and the options. To import argparse takes as long as all the rest."""
+    behaviour, given, rest = "", dict[str, str](), iter(words)
+    for word in rest:
+        name, sign, value = word.partition("=")
+        if word == _JSON:
+            given[word] = ""
+        elif name in _OPTIONS and (found := value if sign else next(rest, None)) is not None:
+            given[name] = found
+        elif word in BEHAVIOURS and not behaviour:
+            behaviour = word
+        else:
+            sys.exit(_HELP if word == "--help" else f"unknown: {word}\n{_HELP}")
+    return behaviour or sys.exit(_HELP), given
+
+
+def _read_file(path: str) -> str:
+    # To import pathlib takes a third of the time of this program.
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123
+        return file.read()
+
+
+def _write_file(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(text)
+
+
 def main() -> None:
     """Read a message, print the reply."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("behaviour", choices=BEHAVIOURS)
-    parser.add_argument("--prompt", help="the message; standard input without it")
-    parser.add_argument("--prompt-file", type=Path)
-    parser.add_argument("--reply-file", type=Path, help="where the reply goes; else it is printed")
-    parser.add_argument("--session", default="", help="the conversation")
-    parser.add_argument("--json", action="store_true", help="print JSON with tokens and cost")
-    parser.add_argument("--pause", type=float, default=0.0, help="the seconds that `slow` takes")
-    given = parser.parse_args()
-    if given.prompt is not None:
-        message = given.prompt
-    elif given.prompt_file is not None:
-        message = given.prompt_file.read_text(encoding="utf-8")
+    behaviour, given = _read_words(sys.argv[1:])
+    if "--prompt" in given:
+        message = given["--prompt"]
+    elif "--prompt-file" in given:
+        message = _read_file(given["--prompt-file"])
     else:
         message = sys.stdin.buffer.read().decode("utf-8", "replace")
-    name = f"notes-{given.session}.json" if given.behaviour == "chat" else "notes.json"
-    place = Path(os.environ["HOME"], name)
-    notes = json.loads(place.read_text(encoding="utf-8")) if place.exists() else []
-    agent = NoteTaker(given.behaviour, notes, given.pause)
+    name = f"notes-{given.get('--session', '')}.json" if behaviour == "chat" else "notes.json"
+    place = f"{os.environ['HOME']}/{name}"
+    notes = json.loads(_read_file(place)) if os.access(place, os.F_OK) else []
+    agent = NoteTaker(behaviour, notes, float(given.get("--pause", 0)))
     while agent.is_endless:
         sys.stderr.write("calling the tool search_notes\n")
         time.sleep(0.05)
     text = agent.reply(message)
-    place.write_text(json.dumps(notes), encoding="utf-8")
-    if given.json:
+    _write_file(place, json.dumps(notes))
+    if _JSON in given:
         used = {"input_tokens": len(message.split()), "output_tokens": len(text.split())}
         text = json.dumps({"result": text, "usage": used, "total_cost_usd": 0.001})
-    if given.reply_file is not None:
-        given.reply_file.write_text(text, encoding="utf-8")
+    if "--reply-file" in given:
+        _write_file(given["--reply-file"], text)
         return
     for piece in split_words(text):
         sys.stdout.write(piece)
-        if given.behaviour == "streams":
+        if behaviour == "streams":
             sys.stdout.flush()
 
 

@@ -85,6 +85,9 @@ class _AgentHttpServer(ThreadingHTTPServer):
 
 
 class _AgentRequest(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    # The head of a reply must not wait until the client has confirmed it.
+    disable_nagle_algorithm = True
     server: _AgentHttpServer
 
     def do_GET(self) -> None:
@@ -131,6 +134,7 @@ class _AgentRequest(BaseHTTPRequestHandler):
         self.close_connection = True
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
         self.end_headers()
         for event in events:
             text = event if isinstance(event, str) else msgspec.json.encode(event).decode()
