@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint, EntryPoints
 import pytest
 
 from recall_bench.core import user_code
-from recall_bench.core.errors import AmbiguousPlugin, UnknownPlugin
+from recall_bench.core.errors import AmbiguousPlugin, UnknownPlugin, UsageError
 
 
 @pytest.fixture
@@ -15,9 +15,10 @@ def _offers(monkeypatch: pytest.MonkeyPatch) -> None:
         EntryPoint(name=name, value=value, group="recall_bench.judges")
         for name, value in [
             ("json", "json:loads"),
-            ("twice", "a:b"),
-            ("twice", "c:d"),
+            ("twice", "no_such_a:b"),
+            ("twice", "no_such_c:d"),
             ("broken", "no_such_module:x"),
+            ("nameless", "json:no_such_name"),
         ]
     )
     monkeypatch.setattr(user_code, "read_entry_points", lambda group: entries.select(group=group))
@@ -32,7 +33,7 @@ def test_a_name_becomes_its_factory() -> None:
 def test_listing_imports_nothing() -> None:
     names = [entry.name for entry in user_code.list_plugins("judges")]
 
-    assert names == ["broken", "json", "twice", "twice"]
+    assert names == ["broken", "json", "nameless", "twice", "twice"]
 
 
 @pytest.mark.usefixtures("_offers")
@@ -43,6 +44,16 @@ def test_a_plugin_that_cannot_be_imported_is_described_as_such() -> None:
     assert described["broken"] == (
         "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"
     )
+    assert described["nameless"] == (
+        "cannot be imported: AttributeError: module 'json' has no attribute 'no_such_name'"
+    )
+
+
+@pytest.mark.usefixtures("_offers")
+@pytest.mark.parametrize("name", ["broken", "nameless"])
+def test_a_plugin_that_cannot_be_imported_is_a_mistake_of_its_author(name: str) -> None:
+    with pytest.raises(UsageError, match=rf"the judges plugin {name} \(.*no_such.*\) cannot be"):
+        user_code.load_plugin("judges", name)
 
 
 @pytest.mark.usefixtures("_offers")
@@ -56,7 +67,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
 
 @pytest.mark.usefixtures("_offers")
 def test_two_plugins_with_one_name_are_refused() -> None:
-    with pytest.raises(AmbiguousPlugin, match="a:b and c:d"):
+    with pytest.raises(AmbiguousPlugin, match="no_such_a:b and no_such_c:d"):
         user_code.load_plugin("judges", "twice")
 
 

@@ -33,7 +33,7 @@ def describe_plugins(kind: str) -> list[tuple[str, str]]:
 def _describe_plugin(entry: "EntryPoint") -> str:
     try:
         found = inspect.getdoc(entry.load()) or ""
-    except ImportError as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it is somebody else's code
         return f"cannot be imported: {describe_error(error)}"
     return " ".join(found.split("\n\n")[0].split())
 
@@ -55,7 +55,11 @@ def load_plugin(kind: str, name: str) -> Any:  # noqa: ANN401 - a factory of wha
         raise UnknownPlugin(kind, name, [entry.name for entry in offers])
     if len(matches) > 1:
         raise AmbiguousPlugin(kind, name, [entry.value for entry in matches])
-    return matches[0].load()
+    try:
+        return matches[0].load()
+    except (Exception, SystemExit) as error:
+        named = f"the {kind} plugin {name} ({matches[0].value})"
+        raise UsageError(f"{named} cannot be imported: {describe_error(error)}") from error
 
 
 _LOAD_NUMBERS = itertools.count(1)
