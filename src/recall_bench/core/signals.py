@@ -71,8 +71,13 @@ def cancel_on_signals(
     try:
         yield received
     finally:
-        # While a command stops, they stay until its loop is closed.
-        if not (received and _COMMAND.is_set()):
+        if received and _COMMAND.is_set():
+            # While a command stops, signals are counted to the end, by the process itself: a loop
+            # that closes is no longer there to be woken.
+            signal.set_wakeup_fd(-1)
+            for number in wanted:
+                signal.signal(number, lambda number, _: stop(number))
+        else:
             release()
 
 
