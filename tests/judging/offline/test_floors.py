@@ -25,7 +25,7 @@ from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.verdict import Exhibit
 from recall_bench.generate.worlds import list_shipped_personas
 from recall_bench.judging.offline.offline_judge import OfflineJudge
-from tests.thoroughness import choose_cases, choose_number
+from tests.thoroughness import IS_EXHAUSTIVE, choose_cases, choose_number
 
 DAYS = 180
 NONE = "There is no record of that."
@@ -155,10 +155,20 @@ class Questions(NamedTuple):
     persona: str
     edition: int
     every: int
+    arcs: str | None = None
 
 
 SETS = [
-    pytest.param(Questions("executive-assistant", 1, choose_number(6, 2)), id="simulated"),
+    pytest.param(
+        Questions(
+            "executive-assistant",
+            1,
+            choose_number(6, 2),
+            # Of a thousand days, most would be built and studied for no question of the first 180.
+            arcs=None if IS_EXHAUSTIVE else "arcs-180d.yaml",
+        ),
+        id="simulated",
+    ),
     *(
         pytest.param(
             Questions(persona, 2, choose_number(9, 3)),
@@ -172,7 +182,7 @@ SETS = [
 
 @cache
 def load_trials(asked: Questions) -> tuple[OfflineJudge, Scenario, tuple[Item, ...]]:
-    scenario = recall_bench.load_persona(asked.persona, edition=asked.edition)
+    scenario = recall_bench.load_persona(asked.persona, arcs=asked.arcs, edition=asked.edition)
     judge = OfflineJudge({})
     judge.study(scenario)
     items = sorted(
