@@ -62,6 +62,7 @@ test: $(VENV)/.dev browser
 	@free=$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $$4}'); \
 	if [ "$${free:-0}" -ge $(MEMORY_KB) ] && [ -w /dev/shm ]; then base=/dev/shm; else base=$${TMPDIR:-/tmp}; fi; \
 	scratch=$$(mktemp -d $$base/rb-XXXXXX) || exit 1; trap 'rm -rf "$$scratch"' EXIT; \
+	trap 'exit 130' INT; trap 'exit 143' TERM; \
 	{ $(BIN)/python -m compileall -q src tests; \
 	  $(BIN)/python -c 'from hypothesis.strategies import text; text().validate()'; \
 	  $(BIN)/python -m pytest --collect-only -qqq; \

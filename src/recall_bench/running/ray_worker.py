@@ -278,6 +278,8 @@ class _WorkerActor:
         # In a task of its own: cancel scopes must not span the turns of a generator.
         work = asyncio.create_task(self._worker.perform(run, task, limits, send))
         self._under_way.add(work)
+        # Not when this generator ends: Ray may end it first, and `close` has to wait for the work.
+        work.add_done_callback(self._under_way.discard)
         work.add_done_callback(lambda _: changed.set())
         try:
             while not work.done() or waiting:
@@ -291,7 +293,6 @@ class _WorkerActor:
                     changed.set()
             await work
         finally:
-            self._under_way.discard(work)
             work.cancel()
 
     async def stop(self, run: str, reason: TaskFailure) -> None:
