@@ -116,7 +116,7 @@ class EntryBuilder:
         derivation = parse_derivation(question.derive)
         derived = self._deriver.derive(derivation)
         statements = self._list_statements(question, self._list_evidence(question, derived))
-        cited = [each.day for each in (*statements, *question.cites)]
+        cited = [each.day for each in statements] + [each.day for each in question.cites]
         until = self._find_last_day(question, derivation, derived)
         first = question.from_ or self._find_first_day(cited, derivation, until)
         return max(first, *cited, 0) <= day and (until is None or day <= until)
