@@ -169,8 +169,7 @@ def draw_short_story(seed: WorldSeed) -> Scenario:
     with TemporaryFolder("story") as scratch:
         folder = Path(scratch, edition.sources.persona.id)
         write_edition(edition, folder, until=last)
-        story = load_persona(folder, arcs=f"arcs-{edition.sources.story.days}d.yaml")
-    return story.replace(items=tuple(item for item in story.items if item.is_open(last)))
+        return load_persona(folder, arcs=f"arcs-{edition.sources.story.days}d.yaml")
 
 
 def render_short_story(seed: WorldSeed) -> tuple["RenderedEdition", int]:

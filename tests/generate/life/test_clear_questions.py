@@ -40,12 +40,13 @@ def edition() -> LifeEdition:
     return play_library()
 
 
-@pytest.fixture
-def change_library(tmp_path: Path) -> Change:
+@pytest.fixture(scope="module")
+def change_library(tmp_path_factory: pytest.TempPathFactory) -> Change:
     """Copy the library with other words in one of its files."""
 
     def change(file: str, *changes: tuple[str, str]) -> Path:
-        folder = shutil.copytree(LIBRARY.parent, tmp_path / "tool-library") / LIBRARY.name
+        copy = tmp_path_factory.mktemp("changed") / "tool-library"
+        folder = shutil.copytree(LIBRARY.parent, copy) / LIBRARY.name
         text = (folder / file).read_text(encoding="utf-8")
         for old, new in changes:
             assert old in text
@@ -56,7 +57,7 @@ def change_library(tmp_path: Path) -> Change:
     return change
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def play_changed(change_library: Change) -> Play:
     """Play the library with other words in one of its files."""
     return lambda file, *changes: play_life(read_life(change_library(file, *changes)))
@@ -101,12 +102,19 @@ def test_the_request_to_forget_is_cited(play_changed: Play) -> None:
         assert any("asked me to forget" in each.text for each in question.cites)
 
 
-def test_the_order_to_shut_a_room_out_is_cited_whole(play_changed: Play) -> None:
-    edition = play_changed(
+@pytest.fixture(scope="module")
+def shut(play_changed: Play) -> LifeEdition:
+    """The limit is raised before the desk is let in, and the desk is shut out in more words."""
+    return play_changed(
         "../arcs-200d.yaml",
         ("From today the desk is", "The shed again. Counters have ears. From today the desk is"),
+        ("is: $6,300", 'is: ["$6,300", "$7,700"]'),
+        ("      - day: 88\n", f"{HIGHER}      - day: 88\n"),
     )
-    shut_out = [each for _, each in edition.written.questions if "@141" in each.derive]
+
+
+def test_the_order_to_shut_a_room_out_is_cited_whole(shut: LifeEdition) -> None:
+    shut_out = [each for _, each in shut.written.questions if "@141" in each.derive]
 
     assert shut_out
     for question in shut_out:
@@ -115,15 +123,10 @@ def test_the_order_to_shut_a_room_out_is_cited_whole(play_changed: Play) -> None
         assert {"The shed again.", "Counters have ears."} <= cited
 
 
-def test_a_room_that_is_let_in_is_told_what_holds_then(play_changed: Play) -> None:
-    edition = play_changed(
-        "../arcs-200d.yaml",
-        ("is: $6,300", 'is: ["$6,300", "$7,700"]'),
-        ("      - day: 88\n", f"{HIGHER}      - day: 88\n"),
-    )
+def test_a_room_that_is_let_in_is_told_what_holds_then(shut: LifeEdition) -> None:
     asked = [
         each
-        for _, each in edition.written.questions
+        for _, each in shut.written.questions
         if each.session == "desk" and "arc-shed-limit" in each.derive
     ]
     answered = [each for each in asked if each.expects == "answer"]

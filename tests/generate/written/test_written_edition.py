@@ -79,6 +79,7 @@ def test_a_built_edition_loads_and_its_evidence_is_the_sentence(built: Path) -> 
         ("latest crew-limit.1", "", 2),
         ("value refit-bid", ", until: 3", 3),
         ("value refit-bid", ", from: 1", 1),
+        ("value trial-time", ", from: 1", 1),
     ],
 )
 def test_a_question_is_asked_three_days_after_its_evidence_while_its_answer_holds(
@@ -92,8 +93,13 @@ def test_a_question_is_asked_three_days_after_its_evidence_while_its_answer_hold
     )
     written = read_written(edition)
     ((_, question),) = written.questions
-    entry = EntryBuilder(render_edition(written)).build(1, question)
+    builder = EntryBuilder(render_edition(written))
+    entry = builder.build(1, question)
     assert entry["answerable_from"] == first
+    told, until = max(entry["relevant_days"]), entry["irrelevant_after"] or 9
+    assert [day for day in range(1, 10) if builder.is_open(question, day)] == [
+        *range(max(first, told), until + 1)
+    ]
 
 
 def test_a_question_keeps_the_id_it_gives_and_others_have_that_of_their_place(built: Path) -> None:

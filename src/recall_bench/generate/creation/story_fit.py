@@ -105,6 +105,8 @@ def _move_date(slot: Mapping[str, Any], by: int) -> Mapping[str, Any]:
 def _move_dates_in(content: Any, by: int) -> Any:  # noqa: ANN401 - any YAML
     """The content with every `{date:N}` moved."""
     if isinstance(content, str):
+        if "{date:" not in content:
+            return content
         return re.sub(r"\{date:(\d+)", lambda found: f"{{date:{int(found[1]) + by}", content)
     if isinstance(content, list):
         return [_move_dates_in(part, by) for part in content]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from recall_bench.core.sentences import split_sentences
 from recall_bench.generate.world.context import FillContext, get_template
@@ -180,7 +181,7 @@ class LogPage:
 
     def find_passage(self, offset: int, block: DayBlock, words: re.Pattern[str]) -> TextSpan:
         """The first sentence of a block that matches, else its first sentence."""
-        spans = list(find_sentence_spans(block.text)) or [(0, len(block.text))]
+        spans = find_sentence_spans(block.text) or ((0, len(block.text)),)
         holds = (span for span in spans if words.search(block.text[slice(*span)]))
         start, end = next(holds, spans[0])
         return TextSpan(
@@ -215,8 +216,14 @@ def _find_sentence(text: str, at: int) -> tuple[int, int]:
     return 0, len(text)
 
 
-def find_sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+# The values and the step of a block are entered one after the other.
+@lru_cache(maxsize=64)
+def find_sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Start and end of each sentence of a block's text."""
+    return tuple(_find_sentence_spans(text))
+
+
+def _find_sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     line_start = 0
     for line in text.split("\n"):
         at = line_start

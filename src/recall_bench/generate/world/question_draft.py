@@ -49,10 +49,10 @@ class LedgerQuestion:
 
     def list_unspoilt(self) -> list[str]:
         """The wordings that do not contain the answer."""
-        answers = [_match_whole(atom) for atom in self.atoms if atom not in {"Yes", "No"}]
         if self.query["op"] == "order":
             return self.wordings
-        return [way for way in self.wordings if not any(atom.search(way) for atom in answers)]
+        answers = [atom for atom in self.atoms if atom not in {"Yes", "No"}]
+        return [way for way in self.wordings if not any(_holds(way, atom) for atom in answers)]
 
 
 @dataclass(slots=True)
@@ -129,6 +129,14 @@ class QuestionContext:
         context = FillContext(self.world, thread.last_named, thread, extra=extra)
         text = self.world.picker.render(get_template(source), context).text
         return text[:1].upper() + text[1:] if is_sentence else text
+
+
+def _holds(text: str, atom: str) -> bool:
+    """Whether a text holds an atom as a whole, in capitals or not."""
+    # Few do, and to compile a pattern takes long.
+    if text.isascii() and atom.isascii() and atom.lower() not in text.lower():
+        return False
+    return _match_whole(atom).search(text) is not None
 
 
 def _match_whole(atom: str) -> re.Pattern[str]:

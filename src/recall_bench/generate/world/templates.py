@@ -130,14 +130,15 @@ class _TemplateRenderer:
     def render_nodes(self, nodes: tuple[Node, ...]) -> None:
         for node in nodes:
             if isinstance(node, str):
-                self._append(node)
+                # As _append does: most nodes are text, and no text of a template is empty.
+                self.pieces.append(node)
+                self._length += len(node)
             elif isinstance(node, Placeholder):
                 self._fill_placeholder(node)
             else:
-                size = len(node.pieces)
-                self.render_nodes(
-                    node.pieces[self._picker.pick_index(self._source, node.number, size)]
-                )
+                pieces = node.pieces
+                picked = self._picker.pick_index(self._source, node.number, len(pieces))
+                self.render_nodes(pieces[picked])
 
     def _fill_placeholder(self, placeholder: Placeholder) -> None:
         filling = self._resolver.fill(placeholder)

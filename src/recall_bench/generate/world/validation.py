@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from recall_bench.core.errors import BenchError, Malformed
@@ -174,7 +175,7 @@ class _SourceChecker:
     ) -> Iterator[str]:
         for text in texts:
             yield from self._check_placeholders(label, text, slots)
-            for sentence in _split_sentences(text):
+            for sentence in _list_filled_sentences(text):
                 for placeholder in get_template(sentence).placeholders:
                     slot = slots.get(placeholder.name)
                     if slot is None or not slot.cue or _is_form(placeholder):
@@ -306,6 +307,14 @@ def _find_stated_slots(texts: Iterable[str], slots: dict[str, FactSlot]) -> set[
 def _is_form(placeholder: Placeholder) -> bool:
     """Whether it is a pronoun or an old value rather than the current value."""
     return placeholder.form not in {"", "full", "short"}
+
+
+@cache
+def _list_filled_sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a text with a placeholder; the same texts are checked for many stories."""
+    if "{" not in text:
+        return ()
+    return tuple(sentence for sentence in _split_sentences(text) if "{" in sentence)
 
 
 def _split_sentences(text: str) -> Iterator[str]:

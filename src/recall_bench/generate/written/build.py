@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from recall_bench.core.errors import Malformed, Problems
 from recall_bench.core.yaml_writer import dump_yaml
@@ -37,7 +37,7 @@ def write_edition(edition: RenderedEdition, folder: Path, *, until: int | None =
     """Write all files of a rendered edition.
 
     With `until`, of the beginning alone: the days up to this one, and the questions that can be
-    asked by then and cite no later day. Each question is as in the whole edition.
+    asked on it and cite no later day. Each question is as in the whole edition.
     """
     sources = edition.sources
     suffix = f"{sources.story.days}d"
@@ -59,18 +59,11 @@ def write_edition(edition: RenderedEdition, folder: Path, *, until: int | None =
     entries = [
         builder.build(number, question)
         for number, (_, question) in enumerate(sources.questions, start=1)
+        if until is None or builder.is_open(question, until)
     ]
-    if until is not None:
-        entries = [entry for entry in entries if _is_known(entry, until)]
     _write_text(qa / "questions.yaml", dump_yaml(entries))
     with (qa / STATEMENTS_FILE).open("w", encoding="utf-8", newline="\n") as lines:
         _write_statements(edition, days, lines)
-
-
-def _is_known(entry: Mapping[str, Any], day: int) -> bool:
-    """Whether a question can be asked by a day, and cites no later one."""
-    cited = [span["day"] for span in entry["evidence"]]
-    return all(each <= day for each in [entry["answerable_from"], *cited])
 
 
 def _build_persona_file(sources: WrittenSources) -> Mapping[str, object]:
