@@ -49,7 +49,8 @@ def find_warm_server(
     Most adapters of tests are derived from ours, whose modules take 0.07 s to import.
     """
     *program, code, packages = command
-    early = f"import sys; sys.path.insert(0, sys.argv[1]); import recall_bench.testing; {code}"
+    names = "from recall_bench.testing import *"
+    early = f"import sys; sys.path.insert(0, sys.argv[1]); {names}; {code}"
     return find_server("adapters", (*program, early, packages), environ)
 
 

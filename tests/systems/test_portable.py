@@ -88,7 +88,8 @@ async def test_the_state_on_a_server_travels_by_its_name(tmp_path: Path) -> None
         _, here = await packed(system, place)
 
         there = await elsewhere(place, url)
-        again = await elsewhere(place, url)
+        # To the server, one more connection is one more process.
+        again = await carried.unpacked(await connect_http_system(url), place)
 
         assert there == again == here
         snapshots = travelling(system)

@@ -247,4 +247,4 @@ def test_the_report_is_a_table_with_what_was_seen() -> None:
 
 
 def test_pytest_is_not_needed() -> None:
-    assert "pytest" not in imported_by("import recall_bench.testing")
+    assert "pytest" not in imported_by("from recall_bench.testing import *")

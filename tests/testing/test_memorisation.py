@@ -6,8 +6,12 @@ from shutil import rmtree
 
 import pytest
 
+from recall_bench.core.scenario import Scenario
+from recall_bench.generate import worlds
+from recall_bench.generate.world_seeds import WorldSeed
 from recall_bench.library import load_persona
 from recall_bench.running import assembly
+from recall_bench.testing import doctor
 from tests.commands import Invoke
 
 KNOWS_THE_RELEASE = '''
@@ -70,9 +74,22 @@ def test_personas_that_no_seed_can_draw_are_named(invoke: Invoke) -> None:
     assert "written by hand" in shown.err
 
 
-def test_the_story_of_an_examination_follows_its_seed(invoke: Invoke) -> None:
-    first = json.loads(invoke("doctor", "none", "--seed", "7", "--json").out)
+def test_the_story_of_an_examination_follows_its_seed(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds, draw = list[str](), worlds.draw_short_story
+
+    def draw_the_same(seed: WorldSeed) -> Scenario:
+        """The story that other tests examine with: to draw another takes a second."""
+        seeds.append(seed.hex)
+        return draw(WorldSeed(7))
+
+    monkeypatch.setattr(worlds, "draw_short_story", draw_the_same)
+    # What is found with the story is not looked at.
+    monkeypatch.setattr(doctor, "QUESTIONS", 2 * doctor.ABSTENTIONS)
+
+    given = json.loads(invoke("doctor", "none", "--seed", "8", "--json").out)
     other = json.loads(invoke("doctor", "none", "--json").out)
 
-    assert first["story"].endswith("seed 0x7")
-    assert first["story"] != other["story"]
+    assert seeds[0] == "0x8" != seeds[1]
+    assert [told["story"].partition(", seed ")[2] for told in (given, other)] == seeds
