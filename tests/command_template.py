@@ -5,6 +5,7 @@ import importlib
 import io
 import json
 import os
+import runpy
 import signal
 import sys
 import threading
@@ -80,7 +81,7 @@ def receive_request() -> str:
 
 
 def run_request() -> None:
-    """Run the command as a process of its own does."""
+    """Run the command, or the module, as a process of its own does."""
     request = json.loads(receive_request())
     os.environ.clear()
     os.environ.update(request["environ"])
@@ -93,7 +94,11 @@ def run_request() -> None:
         copy_workers()
     sys.argv = ["recall-bench", *request["words"]]
     try:
-        main()
+        if request["module"] is None:
+            main()
+        else:
+            runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+            end_copy(0)
     except SystemExit as ended:
         end_copy(cast("int", ended.code))
 

@@ -90,8 +90,9 @@ def start_command(
     moment: int | None = None,
     stdout: int | None = None,
     stderr: int | None = None,
+    module: str | None = None,
 ) -> StartedCommand:
-    """Start `recall-bench` with these words.
+    """Start `recall-bench` with these words, or a module as `python -m` does.
 
     It is killed after this many events, or this many of one kind, or at a moment of writing, if a
     number is given. What it prints is kept, or written to a descriptor.
@@ -101,6 +102,7 @@ def start_command(
             "words": [str(word) for word in words],
             "folder": str(cwd or Path.cwd()),
             "environ": dict(os.environ if environ is None else environ),
+            "module": module,
             "events": events,
             "kind": kind,
             "moment": moment,

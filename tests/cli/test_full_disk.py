@@ -4,10 +4,8 @@ The disks are real: small ones are mounted for a process of its own, where the s
 """
 
 import json
-import os
 import shlex
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +14,9 @@ import pytest
 from recall_bench.runs.run_folder import RunFolder
 from tests.cli.disk_commands import DiskCommand, write_commands
 from tests.gardener import write_persona
+from tests.warm_commands import start_command
 
-ROOT = Path(__file__).parents[2]
 UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c")
-SCRIPT = f"exec {shlex.quote(sys.executable)} -m tests.cli.disk_commands"
 RUN = "run --adapter bm25 --judge stub --no-heatmap-png --no-page".split()
 ADAPTER = """
 class Memory:
@@ -50,7 +47,7 @@ class Outcome:
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
-    """All commands are forks of one process: to import everything takes longer than a run."""
+    """All commands are forks of one copy: to import everything takes longer than a run."""
     place = tmp_path_factory.mktemp("disks")
     write_persona(place / "data")
     (place / "memory.py").write_text(ADAPTER)
@@ -80,9 +77,9 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
             for name, (words, size, environ) in commands.items()
         ],
     )
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    script = f"{SCRIPT} {shlex.quote(str(place))}"
-    subprocess.run([*UNSHARE, script], env=environ, check=True)
+    copy = start_command([place], module="tests.cli.disk_commands")
+    _, err = copy.communicate()
+    assert copy.returncode == 0, err.decode()
     found = json.loads((place / "outcomes.json").read_bytes())
     return {
         name: Outcome(disks[name], full, mended, disks[name].with_name(f"{name}-kept"))

@@ -4,8 +4,6 @@ import gc
 import json
 import re
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +42,7 @@ from tests.datasets.test_personamem import write as write_personamem
 from tests.fuzz.model_targets import DAY
 from tests.fuzz.reply_targets import open_once, run_async
 from tests.generate.written.small_edition import write_small_edition
+from tests.warm_commands import start_command
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "tests" / "generate"
@@ -204,16 +203,14 @@ def test_steps_of_a_profile_begin_with_a_day(tmp_path: Path, start: int) -> None
 
 def test_the_runner_of_make_fuzz_prints_its_table(tmp_path: Path) -> None:
     """Its processes must find what they are given to do."""
-    command = [sys.executable, "-m", "tests.fuzz", "--target", "verdict of a"]
-    command += ["--cases", "5", "--processes", "1"]
+    words = ["--target", "verdict of a", "--cases", "5", "--processes", "1", "--keep", tmp_path]
 
-    ended = subprocess.run(
-        [*command, "--keep", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    copy = start_command(words, cwd=ROOT, module="tests.fuzz")
+    out, err = copy.communicate()
 
-    assert ended.returncode == 0, ended.stderr
-    assert "5 cases in" in ended.stdout
-    assert "0 findings" in ended.stdout
+    assert copy.returncode == 0, err.decode()
+    assert "5 cases in" in out.decode()
+    assert "0 findings" in out.decode()
 
 
 def test_secrets_are_looked_for_in_a_long_word_at_once() -> None:

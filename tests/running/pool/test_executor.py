@@ -1,6 +1,5 @@
 """Who carries out a job is found from its settings, and what cannot be is said at once."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,21 +16,7 @@ from recall_bench.testing import ScriptedSystem
 from tests.commands import Invoke
 from tests.gardener import write_persona
 from tests.running.pool.pool_runs import settings
-
-
-def run_in_child(before: str, *words: object, after: str = "") -> tuple[int, str]:
-    """The command in a process where something was done first; its code, and what it said."""
-    script = (
-        f"import sys\n{before}\nfrom recall_bench.cli.main import main\n"
-        f"sys.argv[0] = 'recall-bench'\ntry:\n    main()\nfinally:\n    {after or 'pass'}"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stderr
+from tests.warm_commands import start_command
 
 
 def test_without_ray_it_says_what_to_install_and_writes_nothing(
@@ -52,23 +37,15 @@ def test_without_ray_it_says_what_to_install_and_writes_nothing(
 
 
 def test_nothing_else_imports_ray(tmp_path: Path) -> None:
-    """One process runs the command here, and then with a worker."""
+    """A copy of a process that has run a command runs it twice."""
     write_persona(tmp_path / "data")
-    words = ["run", "--data", str(tmp_path / "data"), "--adapter", "bm25", "--ranges", "3d"]
+    words = ["--data", tmp_path / "data", "--adapter", "bm25", "--ranges", "3d", "--workers", "1"]
     words += ["--no-heatmap-png", "--no-page"]
-    without = "assert not any(name.split('.')[0] == 'ray' for name in sys.modules)"
-    alone = ["recall-bench", *words, "--executor", "local", "--into", str(tmp_path / "alone")]
 
-    code, err = run_in_child(
-        "import recall_bench.running.executor\n"
-        f"from recall_bench.cli.main import main\nlast, sys.argv = sys.argv, {alone!r}\n"
-        "try:\n    main()\nexcept SystemExit as ended:\n    assert ended.code == 0, ended.code\n"
-        f"{without}\nsys.argv = last",
-        *(*words, "--executor", "processes", "--workers", 1, "--into", tmp_path / "run"),
-        after=without,
-    )
+    copy = start_command(["run", *words], cwd=tmp_path, module="tests.running.pool.without_ray")
+    _, err = copy.communicate()
 
-    assert code == 0, err
+    assert copy.returncode == 0, err.decode()
     assert (tmp_path / "alone" / "result.json").is_file()
     assert (tmp_path / "run" / "result.json").is_file()
 
