@@ -4,6 +4,7 @@ Answers to one question go the same way at every ask of a run, as they do in rea
 """
 
 from collections.abc import Mapping
+from functools import cache
 from math import sqrt
 
 import numpy as np
@@ -34,16 +35,22 @@ def margin_of_error(share: float, rounds: int) -> float:
     return 3 * sqrt(share * (1 - share) / rounds)
 
 
+@cache
+def trials_of(questions: int, personas: int, asks: int) -> tuple[Trial, ...]:
+    """Those of every run of this size: to make them takes longer than to draw their marks."""
+    return tuple(
+        Trial(scenario=f"p{number % personas}", item=f"q{number}", checkpoint=f"{ask}d")
+        for number in range(questions)
+        for ask in range(asks)
+    )
+
+
 def run(own: np.ndarray, chance: Generator, personas: int, asks: int) -> Run:
     """Hardly a mark comes near 0 or 100: what is cut off there was not lost."""
     noise = chance.normal(0.0, 4.0, (len(own), asks))
-    return {
-        Trial(scenario=f"p{number % personas}", item=f"q{number}", checkpoint=f"{ask}d"): float(
-            mark
-        )
-        for number, marks in enumerate(np.clip(own[:, np.newaxis] + noise, 0, 100))
-        for ask, mark in enumerate(marks)
-    }
+    marks = np.clip(own[:, np.newaxis] + noise, 0, 100)
+    trials = trials_of(len(own), personas, asks)
+    return dict(zip(trials, marks.ravel().tolist(), strict=True))
 
 
 def pair(
