@@ -3,8 +3,9 @@
 Everything that the command line does is here as a function; names are imported on first use.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from recall_bench.core.late_names import offer_late
 
 if TYPE_CHECKING:
     from recall_bench.core.errors import BenchError as BenchError
@@ -89,16 +90,5 @@ _HOMES = {
     "runs.run_folder": "RunFolder",
     "runs.summary": "Summary heatmap_grid summarise",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - a list of names, made from the table above
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'recall_bench' has no attribute {name!r}")
-    return getattr(import_module(f"recall_bench.{_HOME_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__, __getattr__, __dir__ = offer_late(__name__, _HOMES)

@@ -14,7 +14,8 @@ def test_every_name_is_there_and_typed_where_it_comes_from() -> None:
     typed = {
         alias.name: node.module
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("recall_bench")
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").startswith("recall_bench.testing.")
         for alias in node.names
     }
 

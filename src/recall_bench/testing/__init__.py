@@ -3,8 +3,9 @@
 Ours are tested with the same. Names are imported on first use: a served adapter needs one of them.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from recall_bench.core.late_names import offer_late
 
 if TYPE_CHECKING:
     from recall_bench.testing.behaviour_faults import BEHAVIOUR_FAULTS as BEHAVIOUR_FAULTS
@@ -95,16 +96,5 @@ _HOMES = {
     ),
     "honest": "Honest",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - a list of names, made from the table above
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'recall_bench.testing' has no attribute {name!r}")
-    return getattr(import_module(f"recall_bench.testing.{_HOME_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__, __getattr__, __dir__ = offer_late(__name__, _HOMES)

@@ -1,0 +1,22 @@
+"""Names of a package that are imported when they are first used: importing all takes long."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+
+def offer_late(
+    package: str, homes: Mapping[str, str]
+) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
+    """The `__all__`, `__getattr__` and `__dir__` of a package.
+
+    `homes` holds for each of its modules the names that the package offers from it.
+    """
+    home_of = {name: module for module, names in homes.items() for name in names.split()}
+    offered = sorted(home_of)
+
+    def find_name(name: str) -> object:
+        if name not in home_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{home_of[name]}"), name)
+
+    return offered, find_name, lambda: offered
