@@ -7,11 +7,10 @@ import pytest
 
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import Item
-from recall_bench.reporting.analyses.attribution import find_leaves
-from recall_bench.reporting.pages.page import write_page
 from recall_bench.runs.trials import read_trials
 from tests.reporting.browser.visits import Visiting
 from tests.reporting.charts.sample_report import sampled_report
+from tests.reporting.pages.sample_pages import page_of
 from tests.thoroughness import choose_number
 from tests.written_runs import INVENTED, PERFECT, Story, plan_of, question, trial
 
@@ -40,17 +39,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
             verdict = INVENTED if (place + n) % 100 == 0 else PERFECT
             story.both(trial(f"q{n:04}", label), verdict, f"At {label} it was {n * 7919 % 10007}.")
     run = story.open()
-    table = read_trials(run)
-    assert len(table.rows) == TRIALS
-    write_page(
-        folder / "report.html",
-        sampled_report(143),
-        folder=run,
-        table=table,
-        leaves=find_leaves(table),
-        stories={},
-    )
-    return folder / "report.html"
+    assert len(read_trials(run).rows) == TRIALS
+    return page_of(run, folder / "report.html", {}, report=sampled_report(143))
 
 
 def test_the_document_stays_small_and_both_ends_are_reached(page: Path, visit: Visiting) -> None:

@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 import recall_bench.reporting.pages
-from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.formats import format_number
-from recall_bench.reporting.pages.page import write_page
-from recall_bench.runs.trials import read_trials
 from tests.reporting.browser.visits import Visiting
 from tests.reporting.charts.sample_report import sampled_report
 from tests.reporting.pages.sample_pages import SENTENCE, ada_run, page_of
@@ -31,16 +28,7 @@ def charted_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page with every chart of a run over six personas."""
     folder = tmp_path_factory.mktemp("charts")
     run = ada_run(folder / "run").open()
-    table = read_trials(run)
-    write_page(
-        folder / "report.html",
-        sampled_report(3),
-        folder=run,
-        table=table,
-        leaves=find_leaves(table),
-        stories={},
-    )
-    return folder / "report.html"
+    return page_of(run, folder / "report.html", {}, report=sampled_report(3))
 
 
 @pytest.fixture(scope="module")

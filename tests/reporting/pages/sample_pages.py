@@ -8,7 +8,7 @@ from recall_bench.core.scenario import Evidence, Item, Truth
 from recall_bench.core.verdict import Finding, Verdict
 from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.pages.page import write_page
-from recall_bench.reporting.run_report import build_report
+from recall_bench.reporting.run_report import RunReport, build_report
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
 from tests.written_runs import INVENTED, PERFECT, POOR, Story, plan_of, trial
@@ -67,13 +67,17 @@ def ada_run(folder: Path) -> Story:
 
 
 def page_of(
-    folder: RunFolder, output: Path, stories: Mapping[str, Mapping[int, str]] = STORIES
+    folder: RunFolder,
+    output: Path,
+    stories: Mapping[str, Mapping[int, str]] = STORIES,
+    *,
+    report: RunReport | None = None,
 ) -> Path:
-    """The page of a run, written."""
+    """The page of a run, written; with the figures of another report if one is given."""
     table = read_trials(folder)
     write_page(
         output,
-        build_report(folder, table),
+        report or build_report(folder, table),
         folder=folder,
         table=table,
         leaves=find_leaves(table),
