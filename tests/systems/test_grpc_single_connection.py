@@ -116,17 +116,23 @@ async def test_what_the_server_says_first_is_kept_and_no_more() -> None:
 
 
 class CountingTransport(asyncio.Transport):
-    """Counts how often it is closed."""
+    """Counts how often it is closed; one of TLS closes itself once the server closes."""
 
-    closed = 0
+    def __init__(self, *, closes_itself: bool = False) -> None:
+        super().__init__()
+        self.closed = int(closes_itself)
 
     def close(self) -> None:
         self.closed += 1
 
+    def is_closing(self) -> bool:
+        return self.closed > 0
 
-async def test_an_end_is_closed_once() -> None:
+
+@pytest.mark.parametrize("closes_itself", [False, True])
+async def test_an_end_is_closed_once(*, closes_itself: bool) -> None:
     """Python 3.11.2 cannot abort a TLS transport that was closed twice."""
-    end, transport = _RelayEnd(), CountingTransport()
+    end, transport = _RelayEnd(), CountingTransport(closes_itself=closes_itself)
     end.connection_made(transport)
 
     end.close()

@@ -164,7 +164,7 @@ class _RelayEnd(asyncio.Protocol):
         for piece in self._pending:
             self._transport.write(piece)
         if self.is_closed:
-            self._transport.close()
+            self._close_transport()
 
     def data_received(self, data: bytes) -> None:
         if len(self.first_bytes) < FIRST_BYTES:
@@ -193,12 +193,16 @@ class _RelayEnd(asyncio.Protocol):
         self.other.close()
 
     def close(self) -> None:
-        """Close once everything was sent.
+        """Close once everything was sent."""
+        self.is_closed = True
+        self._close_transport()
 
-        Only once: early releases of Python 3.11 cannot abort a TLS transport that was closed twice.
+    def _close_transport(self) -> None:
+        """Once: early releases of Python 3.11 cannot abort a TLS transport that was closed twice.
+
+        The first time may be its own: when the server says that it closes.
         """
-        was_closed, self.is_closed = self.is_closed, True
-        if self._transport is not None and not was_closed:
+        if self._transport is not None and not self._transport.is_closing():
             self._transport.close()
 
     async def drop(self) -> None:
