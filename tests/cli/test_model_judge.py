@@ -7,10 +7,10 @@ that comes with the package. Where the terminal matters, the command has a proce
 import json
 import os
 import socket
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -533,13 +533,14 @@ def test_a_server_that_restarts_between_two_attempts_is_not_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Many calls at once are refused at once: that is one moment, and no proof."""
-    monkeypatch.setattr(retry, "RETRY_PAUSES_S", (0.05, 0.05))
+    clock = Mock(monotonic=Mock(return_value=100.0))
+    monkeypatch.setattr(retry, "time", clock)
     breaker = CircuitBreaker()
     for _ in range(50):
         breaker.note_refusal()
     assert not breaker.is_open
 
-    time.sleep(0.1)
+    clock.monotonic.return_value = 100.0 + sum(retry.RETRY_PAUSES_S)
     assert breaker.is_open
 
     breaker.note_connection()

@@ -1,7 +1,9 @@
 """Snapshots on their way from who feeds to who asks."""
 
+import os
 from collections.abc import Collection
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any
 
 import pytest
@@ -101,15 +103,17 @@ def test_workers_that_cannot_see_the_folder_feed_for_themselves(
 
 
 class Counting(Beside):
-    """Notes how many snapshots lie ready each time that another does."""
+    """Notes each snapshot: how many lie ready, and who may open it."""
 
     def __init__(self, number: int = 0) -> None:
         super().__init__(number)
         self.lay: list[int] = []
+        self.modes: set[int] = set()
 
     def tells(self, told: OnMessage, message: Any) -> None:
         if isinstance(message, SnapshotReady):
             self.lay.append(len(list(Path(message.place).parent.iterdir())))
+            self.modes.add(S_IMODE(Path(message.place).stat().st_mode))
         super().tells(told, message)
 
 
@@ -124,6 +128,23 @@ def test_feeding_pauses_when_enough_snapshots_wait(tmp_path: Path, given: dict[s
 
     assert len(counting.lay) == 2 * len(RANGES)
     assert max(counting.lay) == 3
+
+
+def test_a_snapshot_is_closed_to_other_users_whatever_the_umask(
+    tmp_path: Path, given: dict[str, Any]
+) -> None:
+    """To open one can run code."""
+    counting = Counting()
+    given |= {"adapter": "bm25", "in_process": False, "ranges": ("5d",)}
+
+    mask = os.umask(0)
+    try:
+        ended = run_spread(tmp_path / "pool", 1, StartedWorkers(make=lambda _: counting), **given)
+    finally:
+        os.umask(mask)
+
+    assert ended.exit_code == 0
+    assert counting.modes == {0o700}
 
 
 class DiesFeeding(Frail):
