@@ -56,6 +56,7 @@ class Beside:
         self.worker = Worker()
         self.is_closed = False
         self.performed: list[Task] = []
+        self.stopped_by: list[str] = []
 
     async def prepare(self, brief: RunSpec) -> None:
         (there,) = sent(brief)
@@ -82,6 +83,7 @@ class Beside:
         told(message)
 
     async def stop(self, run: str, reason: TaskFailure) -> None:
+        self.stopped_by.append(str(reason.to_error()))
         self.worker.stop(run, reason)
 
     async def close(self) -> None:

@@ -295,3 +295,4 @@ def test_a_judge_that_is_gone_ends_the_run_as_in_one_process(
         each for worker in started.all for each in worker.performed if isinstance(each, AskTask)
     ]
     assert len(asks) < 24, "it went on asking for nothing"
+    assert [worker.stopped_by for worker in started.all] == [[str(one.stopped_by)]] * 2
