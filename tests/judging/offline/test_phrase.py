@@ -50,6 +50,24 @@ def test_another_number_or_a_negation_more_is_another_phrase(phrase: str, said: 
     assert likeness(phrase, said) == 0
 
 
+@pytest.mark.parametrize(
+    ("phrase", "said", "is_denied"),
+    [
+        ("blue", "never in that shade, blue", True),
+        ("blue", "never in any shade of blue", False),
+        ("blue", "not green but in the blue", False),
+        ("blue wall", "never with the blue wall", True),
+        ("blue wall", "never paint the blue wall", False),
+    ],
+)
+def test_one_word_is_denied_from_four_before_and_a_phrase_across_small_words(
+    phrase: str, said: str, *, is_denied: bool
+) -> None:
+    found = PHRASES.read(normalise(phrase)).is_denied_as_in(PHRASES.read(normalise(said)))
+
+    assert found is not is_denied
+
+
 def test_the_more_of_the_words_in_their_order_the_nearer() -> None:
     phrase = "rented by the month until the lock is mended"
 
