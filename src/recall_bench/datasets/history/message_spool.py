@@ -11,6 +11,9 @@ from recall_bench.datasets.history.history_message import HistoryMessage, Readin
 
 _SEPARATOR = "\x1f"
 _BATCH = 2_000
+_BATCH_CHARACTERS = 4_000_000
+"""A batch is stored once it has this many messages or characters: a message can be long."""
+
 _SCHEMA = """
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
@@ -63,6 +66,7 @@ class MessageSpool:
         self._base.executescript(_SCHEMA)
         self._base.execute("BEGIN")
         self._rows: list[tuple[object, ...]] = []
+        self._characters = 0
         self.received = 0
 
     def add(self, message: HistoryMessage, first: date | None, last: date | None) -> None:
@@ -75,6 +79,8 @@ class MessageSpool:
             return
         self.received += 1
         self._rooms.setdefault(message.room.key, message.room)
+        text = _make_storable(message.text)
+        self._characters += len(text)
         self._rows.append(
             (
                 message.identity,
@@ -85,10 +91,10 @@ class MessageSpool:
                 message.title,
                 message.speaker,
                 _SEPARATOR.join(message.recipients),
-                _make_storable(message.text),
+                text,
             )
         )
-        if len(self._rows) >= _BATCH:
+        if len(self._rows) >= _BATCH or self._characters >= _BATCH_CHARACTERS:
             self._store()
 
     def finish(self) -> None:
@@ -109,6 +115,7 @@ class MessageSpool:
                 raise JournalLost(f"the messages: {JournalLost.FULL_DISK}") from error
             raise
         self._rows.clear()
+        self._characters = 0
 
     def get_room(self, key: str) -> Room:
         """The room with this key."""
