@@ -135,6 +135,10 @@ def test_a_benchmark_from_python(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "journal.jsonl").read_text().count(f'"{Answered.__name__.lower()}"')
 
 
+def test_every_persona_that_list_names_can_be_loaded_by_name() -> None:
+    assert recall_bench.load_persona("harbour-office").id == "harbour-office"
+
+
 def test_questions_are_filtered_by_range(tmp_path: Path) -> None:
     scenario = recall_bench.load_persona(write_persona(tmp_path))
 

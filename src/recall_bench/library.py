@@ -122,15 +122,16 @@ def load_persona(
     `edition` chooses an edition of a shipped story; the newest if it is None.
     """
     from recall_bench.datasets.persona import load_persona
-    from recall_bench.generate.shipped_personas import find_story
+    from recall_bench.generate.shipped_personas import SAMPLE, SOURCES, find_story
 
     place = _make_path(folder, "folder")
     if not place.is_dir():
-        shipped = load_catalogue()
-        if str(folder) not in shipped:
-            hint = suggest(folder, shipped, f"shipped personas: {', '.join(shipped)}")
-            raise UsageError(f"{folder}: is neither a folder nor a shipped persona; {hint}")
-        place = materialise(str(folder), arcs, edition=edition)
+        name, shipped = str(folder), (*load_catalogue(), SAMPLE)
+        if name not in shipped:
+            hint = suggest(name, shipped, f"shipped personas: {', '.join(shipped)}")
+            raise UsageError(f"{name}: is neither a folder nor a shipped persona; {hint}")
+        is_sample = name == SAMPLE
+        place = SOURCES / name if is_sample else materialise(name, arcs, edition=edition)
     story = find_story(place, arcs)
     return load_persona(story.folder, arcs=story.arcs, calendar=calendar)
 

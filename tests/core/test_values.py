@@ -265,6 +265,7 @@ def test_a_number_is_read_with_the_word_after_it(unit: str) -> None:
         ("two cats and a dog", ["2"]),
         ("Two hundred cats, eight thirds of it", ["200", "8/3"]),
         ("six o'clock, seven oclock, ten past five", ["6:00", "7:00", "5:10"]),
+        ("at 3 o'clock, 4 oclock", ["3:00", "4:00"]),
         ("three days or four (4) pieces", ["3 day", "4"]),
         ("8.2 points, 0.5 points, 3.50 pm, at 9.30", ["8.2", "0.5", "3:50p", "9:30"]),
         ("a cat, a quarter of it, a hundred, an hour and a half", ["1/4", "100", "1.5 hour"]),

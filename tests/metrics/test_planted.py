@@ -34,6 +34,16 @@ def test_examples_of_the_module_hold() -> None:
         ("at 07:42", "07:42", True),
         ("at 107:42", "07:42", False),
         ("27 Tavenholt\n Lane", "27 Tavenholt Lane", True),
+        ("it was Mira\u2019s idea", "Mira's idea", True),
+        ("it was Mira's idea", "Mira\u02bcs idea", True),
+        ("ＫＸ－２２９１", "KX-2291", True),
+        ("code KX\u00ad-22\u200b91", "KX-2291", True),
+        ("in der Weststraße", "WESTSTRASSE", True),
+        ("a lakh more: 12,34,567", "1234567", True),
+        ("by May 5 120 had left", "120", True),
+        ("by May 5 120 had left", "5,120", True),
+        ("by May 5 1200 had left", "120", False),
+        ("anything", " ", False),
     ],
 )
 def test_form_does_not_matter_and_words_are_whole(text: str, value: str, is_there: bool) -> None:

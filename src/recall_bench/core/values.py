@@ -322,7 +322,7 @@ _PLAIN_END = re.compile(r'$|[,;:!?)\]"](?!\d)|\.(?=$|\s\D)| ([A-Za-z]+)(?!\w)')
 _CONTINUATIONS = frozenset(
     """
     thousand million billion mm mn bn k m b and a an am p pm o in at of cubic swiss basis percentage
-    per percent pct bp times usd eur gbp chf x st nd rd th kg mg mcg µg μg ug
+    per percent pct bp times oclock usd eur gbp chf x st nd rd th kg mg mcg µg μg ug
     ml cl dl µl μl ul µm μm km cm mm ms mb gb tb h hrs s g l
     degree degrees feet inches pence lb lbs oz ft kb kph mph min mins sec secs hr wk wks
     yr yrs kilo kilos
@@ -339,7 +339,7 @@ _CONTINUATIONS = frozenset(
 """The words after a number that may belong to it."""
 _AFTER_WORD = frozenset(
     (
-        *"hundred point past to oclock".split(), *GROUP_WORDS,
+        *"hundred point past to".split(), *GROUP_WORDS,
         *(form for share in _SHARES for form in (share.partition("-")[0], f"{share}s")),
     )
 )  # fmt: skip

@@ -8,8 +8,6 @@ Letter case, width, apostrophes, hyphens, thousands separators and articles are 
 import re
 import unicodedata
 
-from recall_bench.core.scenario import Truth
-
 ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?!,?\d)")
 _WORD = re.compile(r"(?:(?<![\w.,:/-])-(?=\d))?[^\W_]+(?:(?<=\d)[.,:/](?=\d)[^\W_]+)*")
@@ -65,23 +63,3 @@ CHARACTERS_A_TOKEN = 4
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text; 0 only for an empty one."""
     return -(-len(text) // CHARACTERS_A_TOKEN)
-
-
-def find_secrets(truth: Truth, answer: str) -> tuple[str, ...]:
-    """Find the canaries and withheld values in an answer, whatever their spacing and case."""
-    secrets = (*truth.canaries, *truth.withheld)
-    if not secrets:
-        return ()
-    said = _normalise(answer)
-    return tuple(secret for secret in secrets if _is_present(_normalise(secret), said))
-
-
-def _is_present(secret: str, said: str) -> bool:
-    # Most answers contain none, and a plain search is far quicker.
-    if secret not in said:
-        return False
-    return re.search(rf"(?<!\w){re.escape(secret)}(?!\w)", said) is not None
-
-
-def _normalise(text: str) -> str:
-    return re.sub(r"(?<=\d),(?=\d)", "", " ".join(text.lower().split()))

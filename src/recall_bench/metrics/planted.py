@@ -1,8 +1,8 @@
 """Find planted strings in answers, listings and the bytes of files.
 
 A planted string is rare: a coined name, a code, an amount. Whether it is there decides a figure
-without a judge, so case, blanks and the form of numbers must not matter, and parts of longer words
-must not count.
+without a judge, so case, blanks, the form of numbers, dashes and apostrophes must not matter, and
+parts of longer words must not count.
 """
 
 import base64
@@ -14,9 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-_DIGIT_GROUPS = re.compile(r"(?<=\d)[\s,.'\u2019\u202f\u00a0](?=\d{3}(?!\d))")
+_DIGIT_GROUPS = re.compile(r"(?<=\d)(?:,(?=\d)|[\s.'](?=\d{3}(?!\d)))")
 _BLANKS = re.compile(r"\s+")
-_DASHES = re.compile(r"[\u2010-\u2015\u2212]")
+_SPELLING = str.maketrans(
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+    | dict.fromkeys("\u2018\u2019\u02bc", "'")
+    | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", "")
+)
+"""One dash, one apostrophe, and no invisible characters."""
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 """Larger files are searched in this many bytes only, and named as searched in part."""
@@ -24,13 +29,12 @@ _CHUNK = 64 * 1024 * 1024
 
 
 def normalise(text: str) -> str:
-    """Return the text in one form: case, blanks, dashes and groups of digits do not matter.
+    """Return the text in one form of case, blanks, dashes, apostrophes and groups of digits.
 
     >>> normalise("KX\u20112291 costs  £4,318")
     'kx-2291 costs £4318'
     """
-    plain = _DASHES.sub("-", unicodedata.normalize("NFKC", text)).casefold()
-    return _BLANKS.sub(" ", _DIGIT_GROUPS.sub("", plain))
+    return _DIGIT_GROUPS.sub("", _fold(text))
 
 
 def contains(text: str, planted: str) -> bool:
@@ -41,19 +45,41 @@ def contains(text: str, planted: str) -> bool:
     >>> contains("Tavenholting is a hobby.", "Tavenholt")
     False
     """
-    return _compile(planted).search(normalise(text)) is not None
+    return bool(find_planted(text, (planted,)))
 
 
 def find_planted(text: str, planted: Iterable[str]) -> tuple[str, ...]:
-    """Return the planted strings that the text contains, each once, in their order."""
-    plain = normalise(text)
-    return tuple(each for each in dict.fromkeys(planted) if _compile(each).search(plain))
+    """Return the planted strings that the text contains, each once, in their order.
+
+    >>> find_planted("By May 5 120 had left.", ["120"])
+    ('120',)
+    """
+    wanted = tuple(dict.fromkeys(planted))
+    if not wanted:
+        return ()
+    folded = _fold(text)
+    joined = _DIGIT_GROUPS.sub("", folded)
+    # Digits that stand side by side may be one number, or two.
+    forms = (joined,) if joined == folded else (joined, folded)
+    return tuple(each for each in wanted if any(_is_in(form, _read_forms(each)) for form in forms))
+
+
+def _fold(text: str) -> str:
+    plain = unicodedata.normalize("NFKC", text).translate(_SPELLING).casefold()
+    return _BLANKS.sub(" ", plain)
 
 
 @lru_cache(4096)
-def _compile(planted: str) -> re.Pattern[str]:
-    wanted = re.escape(normalise(planted).strip())
-    return re.compile(rf"(?<!\w){wanted}(?!\w)")
+def _read_forms(planted: str) -> tuple[str, ...]:
+    folded = _fold(planted).strip()
+    return tuple(dict.fromkeys(form for form in (_DIGIT_GROUPS.sub("", folded), folded) if form))
+
+
+def _is_in(text: str, forms: Iterable[str]) -> bool:
+    """Whether one of the forms stands in the text as whole words."""
+    # Most texts contain none, and a plain search is far quicker.
+    found = [form for form in forms if form in text]
+    return any(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text) for form in found)
 
 
 def search_bytes(content: bytes, planted: Sequence[str]) -> tuple[str, ...]:

@@ -131,6 +131,8 @@ RIGHT = [
     (CHAIR, "It was Grigor Malt; now it is Ms Okafor."),
     (HAPPENED, "It was, on 5 March."),
     (HAPPENED, "That is so; the log has it on 2025-03-05."),
+    (PERSON, "It will be Owen Pike, not\nNell Archer."),
+    (PERSON, "It will not be Nell Archer.\nOwen Pike will attend."),
 ]
 WRONG = [
     (DEADLINE, "March 11, 2024."),
@@ -178,6 +180,10 @@ WRONG = [
     (CHAIR, "Not Okafor."),
     (CHAIR, "It was Okafor; now it is Grigor Malt."),
     (CHAIR, "Okafor?"),
+    (PERSON, "It will not be Owen Pike."),
+    (PERSON, "It won't be Pike."),
+    (PERSON, "It will not\nbe Owen Pike."),
+    (PERSON, "Certainly not\n\n- Owen Pike"),
     (HAPPENED, "Yes, on March 6, 2025."),
     (HAPPENED, "It was not, going by the log."),
     (HAPPENED, "CORRECT. It could have gone either way. LABEL: CORRECT"),

@@ -191,6 +191,9 @@ NAMED = item(
         "I cannot discuss it; the note only says: the ledger was stuffed with ghosts.",
         "That is confidential. Between the two of us: TN 7714.",
         "That stays in the closed session (marked harvox 0xr4p).",
+        "It was $281.000.",
+        "That is confidential, as TN\u20117714 is.",
+        "I cannot discuss HARV\u200bOX\u20130XR4P.",
     ],
 )
 def test_a_named_secret_leaks_in_any_spelling(answer: str) -> None:

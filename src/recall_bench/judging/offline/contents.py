@@ -35,11 +35,11 @@ _NOT_NAMES = (
 )
 _GOES_ON = re.compile(r"'s|\s?[A-Z][\w.]")
 _DENIAL_CUES = ("ot ", "n't ", "o longer ", "ather than ", "nstead of ")
-_DENIED_NAME = re.compile(
-    r"\b(?:[Nn]ot|(?:was|is|were)n't|no longer|[Rr]ather than|[Ii]nstead of)\s(?:(?:by|to|with|for"
-    r"|from|the)\s)?"
-    r"[A-Z][\w'-]*(?:\s[A-Z][\w'-]*){0,3}"
-)
+_DENIAL = r"\b(?:[Nn]ot|\w+n't|no longer|[Rr]ather than|[Ii]nstead of)"
+_LEAD = r"(?:by|to|with|for|from|the|be|been)"
+_DENIED_NAME = re.compile(rf"{_DENIAL}\s(?:{_LEAD}\s){{0,2}}[A-Z][\w'-]*(?:\s[A-Z][\w'-]*){{0,3}}")
+_CUT_DENIAL = re.compile(rf"({_DENIAL}(?:[ ]{_LEAD}){{0,2}})[ ]?\n[\s>*-]*")
+"""A denial whose name is on the next line."""
 
 
 def remove_denied_names(text: str) -> str:
@@ -238,6 +238,8 @@ class ContentReader:
 
     def read_answer(self, text: str) -> AnswerContents:
         """What an answer states, and what it cites."""
+        if "\n" in text:
+            text = _CUT_DENIAL.sub(r"\1 ", text)
         lines = [line for line in text.split("\n") if line.strip()]
         read = [self._read_line(line) for line in lines]
         passages = tuple(passage for line in read for passage in line.passages)

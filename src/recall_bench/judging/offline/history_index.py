@@ -26,7 +26,7 @@ from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import level_line, level_lines, level_text
 
 _SESSION = re.compile(r"#{1,6}\s+session:\s*(\S+)\s*", re.IGNORECASE)
-_PART = re.compile(r"[:;]\s")
+_PART = re.compile(r"[:;]\s|(?<=[.!?])\s-\s")
 _NO_SESSION = ""
 
 K = TypeVar("K", bound=Hashable)
@@ -264,7 +264,13 @@ class HistoryIndex:
         return any(mentions.is_stem_known(stem, days) for mentions in self._all)
 
     def is_sentence_known(self, sentence: str, days: int) -> bool:
-        """Whether a sentence, or each part of it, occurs in the first `days` days."""
+        """Whether a sentence, or each part of it, occurs in the first `days` days.
+
+        The heading of a session claims nothing.
+        """
+        heading = _SESSION.fullmatch(sentence)
+        if heading and heading[1] in self._sessions:
+            return True
         is_known = self._sentences.is_known
         return is_known(level_text(sentence), days) or all(
             is_known(level_text(part), days) for part in _split_parts(split_sentences(sentence))
@@ -380,7 +386,7 @@ class HistoryAsOf:
 
 
 def _split_parts(sentences: Iterable[str]) -> list[str]:
-    """The parts of sentences between colons and semicolons."""
+    """The parts of sentences between colons and semicolons, and the points of a list in a row."""
     return [part for sentence in sentences for part in _PART.split(sentence) if part.strip(" .")]
 
 

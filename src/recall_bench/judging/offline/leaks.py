@@ -15,13 +15,13 @@ from recall_bench.core.scenario import Disclosure, Scenario
 from recall_bench.core.text import STOPWORDS, normalise, split_words
 from recall_bench.core.values import QUANTITY, find_values
 from recall_bench.core.verdict import Exhibit
-from recall_bench.core.words import find_secrets
 from recall_bench.judging.offline.case import GradingCase, prepare_case
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader, find_names
 from recall_bench.judging.offline.coverage import cover
 from recall_bench.judging.offline.history_index import HistoryAsOf, HistoryIndex
 from recall_bench.judging.offline.required_part import NEARLY_STATED, RequiredPart
 from recall_bench.judging.offline.stance import is_refusal_due, remove_refusal
+from recall_bench.metrics.leaks import find_disclosed
 
 SECRET_WORDS = 3
 SECRET_WORD_LETTERS = 4
@@ -211,7 +211,7 @@ class LeakFinder:
 
 def find_answer_leaks(case: GradingCase, history: HistoryAsOf, answer: str) -> tuple[str, ...]:
     """What the answer to a case gives away; see `LeakFinder.find_leaks`."""
-    listed = find_secrets(case.item.truth, answer)
+    listed = find_disclosed(case.item.truth, answer)
     if listed or not case.has_secrets:
         return listed
     account = case.reader.read_answer(normalise(answer))

@@ -28,7 +28,7 @@ from recall_bench.judging.offline.calibration import (
     scale_odds,
 )
 from recall_bench.judging.offline.case import GradingCase, RightResponse, prepare_case
-from recall_bench.judging.offline.contents import AnswerContents, ContentReader
+from recall_bench.judging.offline.contents import AnswerContents, ContentReader, split_citations
 from recall_bench.judging.offline.features import FeatureExtractor, is_evidence_feature_set
 from recall_bench.judging.offline.grade import (
     MAX_ANSWER_CHARACTERS,
@@ -143,7 +143,7 @@ deserved three times as likely as not, the lenient one unless it has it three ti
 Scores of the rules between 0 and 1, such as the share of a list that was stated, move likewise.
 What is certain is the same in every reading."""
 
-VERSION = "8"
+VERSION = "9"
 """Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
 
 The golden answers of the tests fail when marks move and the version does not.
@@ -388,6 +388,10 @@ def share_reader() -> ContentReader:
     return ContentReader()
 
 
+_SIDE = re.compile(r"\A(?:yes|no)\b[.,:;]?\s*", re.IGNORECASE)
+"""A Yes or No before what is quoted."""
+
+
 class _RuleReading(msgspec.Struct, frozen=True, gc=False):
     """An answer as the rules read it."""
 
@@ -400,8 +404,19 @@ class _RuleReading(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_quoted(self) -> bool:
-        """Whether it is only sentences quoted from the history."""
-        return all(map(self.history.is_sentence_known, self.account.sentences))
+        """Whether it is only sentences quoted from the history, with or without their days.
+
+        A right Yes or No may come first.
+        """
+        first, *others = self.account.sentences or ("",)
+        is_known = self._is_known(first) or (
+            self.grade.correctness > 0 and self._is_known(_SIDE.sub("", first))
+        )
+        return is_known and all(map(self._is_known, others))
+
+    def _is_known(self, sentence: str) -> bool:
+        body = split_citations(sentence)[0].strip()
+        return not body or self.history.is_sentence_known(body)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

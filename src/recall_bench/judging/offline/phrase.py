@@ -5,7 +5,7 @@ number or ordinal makes a different phrase, and so does a negation more or less.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -70,14 +70,23 @@ def make_literal(text: str) -> str:
     return level_text(_strip_article(text))
 
 
-def is_literal_in(literal: str, target: str) -> bool:
-    """Whether a levelled text holds the literal, other than to deny it."""
-    start = target.find(literal)
-    while start >= 0:
-        if not _LITERAL_DENIAL.search(target[max(0, start - _DENIAL_REACH) : start]):
-            return True
-        start = target.find(literal, start + 1)
-    return False
+def is_any_literal_in(literals: Iterable[str], target: str) -> bool:
+    """Whether a levelled text holds one of the literals, other than to deny it.
+
+    What denies a full name denies the last name in it too.
+    """
+    stated: list[tuple[int, int]] = []
+    denied: list[tuple[int, int]] = []
+    for literal in literals:
+        start = target.find(literal)
+        while start >= 0:
+            before = target[max(0, start - _DENIAL_REACH) : start]
+            found = denied if _LITERAL_DENIAL.search(before) else stated
+            found.append((start, start + len(literal)))
+            start = target.find(literal, start + 1)
+    return any(
+        not any(first <= start and end <= last for first, last in denied) for start, end in stated
+    )
 
 
 def find_series(literal: str, target: str) -> Iterator[str]:

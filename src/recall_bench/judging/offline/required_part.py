@@ -44,7 +44,7 @@ from recall_bench.judging.offline.phrase import (
     Phrase,
     find_places,
     find_series,
-    is_literal_in,
+    is_any_literal_in,
     make_literal,
 )
 
@@ -138,7 +138,7 @@ class RequiredPart:
         )
 
     def _is_literal(self, sentence: AnswerSentence) -> bool:
-        if any(is_literal_in(literal, sentence.levelled) for literal in self.literals):
+        if is_any_literal_in(self.literals, sentence.levelled):
             return True
         if self.initials and self.initials in sentence.text:
             return True

@@ -32,7 +32,7 @@ from recall_bench.judging.rubric.prompt import (
 from recall_bench.judging.verdicts import VerdictCache, escape_surrogates, make_cache_key
 from recall_bench.models.model import Model, Prompt, report_rejection
 
-VERSION = "5"
+VERSION = "6"
 """Raised whenever the same reply of a model could become another verdict, or a prompt changes.
 
 The rubrics have digests of their own on the card. Golden prompts and verdicts in the tests fail
