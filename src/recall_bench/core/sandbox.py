@@ -98,11 +98,7 @@ def can_limit_peers() -> bool:
 
 
 def build_policy(
-    folders: Iterable[Path],
-    hidden: Sequence[Path],
-    *,
-    needed: Iterable[Path] = (),
-    writable: Sequence[Path] = (),
+    folders: Iterable[Path], hidden: Sequence[Path], *, needed: Iterable[Path] = ()
 ) -> SandboxPolicy:
     """The policy of a Python process that also reads these folders, without what is hidden.
 
@@ -123,7 +119,7 @@ def build_policy(
     return SandboxPolicy(
         readable=tuple(sorted(map(str, readable))),
         listed=tuple(sorted(map(str, listed))),
-        writable=tuple(str(path) for path in (*writable, *devices)),
+        writable=tuple(str(path) for path in devices),
     )
 
 

@@ -289,8 +289,6 @@ def estimate_ratio(
     questions: Sequence[str],
     personas: Sequence[str],
     *,
-    seed: int = SEED,
-    missing: int = 0,
     limits: Limits | None = None,
     templates: TemplateNames | None = None,
     resamples: int = RESAMPLES,
@@ -304,8 +302,8 @@ def estimate_ratio(
         return None
     groups = group_trials(questions, personas, templates)
     columns = np.column_stack([np.asarray(parts, np.float64), np.asarray(wholes, np.float64)])
-    (found,) = _estimate_ratios([_Ratio(columns, groups, limits, _Draws(seed, resamples))])
-    return found.replace(trials=len(parts), missing=missing)
+    (found,) = _estimate_ratios([_Ratio(columns, groups, limits, _Draws(SEED, resamples))])
+    return found.replace(trials=len(parts))
 
 
 def check_limits(values: Sequence[float] | Floats, limits: Limits | None) -> None:

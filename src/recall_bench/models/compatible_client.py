@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 
     from recall_bench.models.compatible_server import CompatibleServer
 
-TIMEOUT_S = 60.0
+_TIMEOUT_S = 60.0
 """Timeout of one request."""
 
 
 class CompatibleClient:
     """Sends requests over one connection, and translates what goes wrong. Thread-safe."""
 
-    def __init__(self, server: CompatibleServer, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, server: CompatibleServer) -> None:
         require_libraries(f"{server.spec.name}:", "http", "httpx")
         self._server = server
-        self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._open: httpx.Client | None = None
         self._breaker = CircuitBreaker()
@@ -57,7 +56,7 @@ class CompatibleClient:
             else:
                 failure = self._translate_refusal(path, reply)
         except httpx.TimeoutException:
-            failure = ModelBusy(f"{name}: no reply within {self._timeout_s:g} s")
+            failure = ModelBusy(f"{name}: no reply within {_TIMEOUT_S:g} s")
         except httpx.HTTPError as error:
             message = truncate_line(self._server.redact(str(error)))
             failure = ModelBusy(f"{name}: the connection failed: {message}")
@@ -76,7 +75,7 @@ class CompatibleClient:
         with self._lock:
             if self._open is None:
                 headers = dict(self._server.headers)
-                self._open = httpx.Client(headers=headers, timeout=self._timeout_s)
+                self._open = httpx.Client(headers=headers, timeout=_TIMEOUT_S)
             return self._open
 
     def _translate_refusal(self, path: str, reply: httpx.Response) -> ModelFault:

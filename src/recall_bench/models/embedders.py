@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from recall_bench.core.errors import ModelFault
 from recall_bench.core.usage import Usage
-from recall_bench.models.compatible_client import TIMEOUT_S, CompatibleClient
+from recall_bench.models.compatible_client import CompatibleClient
 from recall_bench.models.compatible_server import CompatibleServer, resolve_server_of
 from recall_bench.models.local_model import ONNX, Loader, OnnxModel, load_local, translate_faults
 
@@ -115,9 +115,9 @@ def open_embedder(
 class ServedEmbedder(LazyDimensions):
     """Calls an OpenAI-compatible server."""
 
-    def __init__(self, server: CompatibleServer, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, server: CompatibleServer) -> None:
         self._server = server
-        self._client = CompatibleClient(server, timeout_s)
+        self._client = CompatibleClient(server)
 
     @property
     def name(self) -> str:

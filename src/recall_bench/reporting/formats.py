@@ -169,13 +169,14 @@ def format_count(estimate: "Estimate | None") -> str:
     return f"{estimate.questions:,}{SMALL_MARK if estimate.is_small else ''}"
 
 
-def format_slope(
-    found: "Coefficient", *, scale: float, digits: int, unit: str, days: int = 100
-) -> str:
+_SLOPE_DAYS = 100
+
+
+def format_slope(found: "Coefficient", *, scale: float, digits: int, unit: str) -> str:
     """The change in a hundred days, with unit and interval."""
-    change = format_rise(found, scale=scale, digits=digits, days=days)
+    change = format_rise(found, scale=scale, digits=digits)
     value, _, ends = change.partition(" ")
-    return f"{value}{unit} in {days} days{f' {ends}' if ends else ''}"
+    return f"{value}{unit} in {_SLOPE_DAYS} days{f' {ends}' if ends else ''}"
 
 
 def format_score_trend(line: "Trend | None") -> str:
@@ -185,10 +186,11 @@ def format_score_trend(line: "Trend | None") -> str:
     return format_slope(line.slope, scale=OF_100, digits=1, unit=" points of 100")
 
 
-def format_rise(found: "Coefficient", *, scale: float, digits: int, days: int = 100) -> str:
+def format_rise(found: "Coefficient", *, scale: float, digits: int) -> str:
     """The change in a hundred days with its interval, without a unit."""
-    ends = format_interval(found, digits, scale * days)
-    return format_delta(found.value * scale * days, digits) + ("" if ends is None else f" ({ends})")
+    ends = format_interval(found, digits, scale * _SLOPE_DAYS)
+    change = format_delta(found.value * scale * _SLOPE_DAYS, digits)
+    return change + ("" if ends is None else f" ({ends})")
 
 
 def format_prediction(found: "Prediction", *, scale: float, digits: int, unit: str) -> str:

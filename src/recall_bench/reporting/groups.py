@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import CATEGORIES
-from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS, RESAMPLES, SEED, TemplateNames
+from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS, RESAMPLES, TemplateNames
 from recall_bench.metrics.comparison import TrialMarks
 from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
 from recall_bench.reporting.formats import format_card
@@ -71,14 +71,12 @@ def estimate_marks(
     templates: TemplateNames,
     missing: int = 0,
     resamples: int = RESAMPLES,
-    seed: int = SEED,
 ) -> Estimate | None:
     """The mean of marks with its interval; None where there is none."""
     return estimate_mean(
         list(marks.values()),
         [trial.item for trial in marks],
         [trial.scenario for trial in marks],
-        seed=seed,
         missing=missing,
         limits=limits,
         templates=templates,

@@ -41,7 +41,7 @@ class WeakCell(NamedTuple):
     mean: "Estimate"
 
 
-def find_weakest(heatmap: "Heatmap", count: int = _WEAKEST) -> list[WeakCell]:
+def find_weakest(heatmap: "Heatmap") -> list[WeakCell]:
     """The cells with the lowest scores; those of few questions only if there are no others."""
     cells = [
         WeakCell(row.category, checkpoint.label, cell.mean)
@@ -53,7 +53,7 @@ def find_weakest(heatmap: "Heatmap", count: int = _WEAKEST) -> list[WeakCell]:
     ranked = sorted(
         reliable or cells, key=lambda cell: (cell.mean.value, -cell.mean.questions, cell.category)
     )
-    return ranked[:count]
+    return ranked[:_WEAKEST]
 
 
 def render_brief(folder: RunFolder, summary: Summary, *, width: int = WIDTH) -> str:

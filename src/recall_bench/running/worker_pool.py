@@ -119,6 +119,9 @@ class CallLimits:
             yield count
 
 
+_SLOW_FACTOR = 3.0
+"""A task is slow when it takes this many times as long as usual."""
+
 _MAX_FAILED_STARTS = 3
 """The pool gives up after this many workers per slot died before they did anything."""
 
@@ -299,13 +302,13 @@ class WorkerPool:
                 if run in slot.prepared:
                     group.start_soon(slot.worker.stop, run, reason)
 
-    def find_stragglers(self, times: float = 3.0, least_s: float = 10.0) -> list[RunningTask]:
-        """Find tasks that take several times as long as usual, longest first."""
+    def find_stragglers(self, least_s: float = 10.0) -> list[RunningTask]:
+        """Find tasks that take much longer than usual, longest first."""
         now, found = time.monotonic(), []
         for doing in list(self.doing.values()):
             took = self.took[doing.lane]
             usual = statistics.median(list(took)) if took else None
-            if usual is not None and now - doing.since > max(least_s, times * usual):
+            if usual is not None and now - doing.since > max(least_s, _SLOW_FACTOR * usual):
                 found.append(doing)
         return sorted(found, key=lambda doing: doing.since)
 

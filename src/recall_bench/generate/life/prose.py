@@ -76,7 +76,7 @@ def find_form(value: str, shown: str) -> str | None:
     return ":cap" if value[:1].upper() + value[1:] == shown else None
 
 
-def join_texts(texts: Iterable[LifeText], separator: str = " ") -> LifeText:
+def join_texts(texts: Iterable[LifeText]) -> LifeText:
     """Several texts as one."""
     joined = ""
     marks: list[SlotMark] = []
@@ -84,7 +84,7 @@ def join_texts(texts: Iterable[LifeText], separator: str = " ") -> LifeText:
         if not text.text.strip():
             continue
         if joined:
-            joined += separator
+            joined += " "
         at = len(joined)
         marks += [SlotMark(mark.state, at + mark.start, at + mark.end) for mark in text.marks]
         joined += text.text

@@ -442,19 +442,14 @@ class ThreadPlay:
 class CalledScope(LifeScope):
     """What placeholders mean in a question: full names, no slots."""
 
-    def __init__(
-        self, thread: LifeThread, sources: LifeSources, extra: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, thread: LifeThread, sources: LifeSources) -> None:
         self.names = TopicNames(sources.cast)
         self._thread = thread
-        self._extra = extra or {}
 
     def fill(self, placeholder: Placeholder) -> PlaceholderValue:
         """The text of the placeholder."""
         name, form = placeholder.name, placeholder.form
         thread = self._thread
-        if name in self._extra:
-            return PlaceholderValue(self._extra[name])
         if name in thread.people:
             return self.names.fill_person(thread.people[name], form, None)
         if name in thread.entities:

@@ -28,6 +28,8 @@ _TRIPLE = (
 )
 _NEAREST, _FARTHEST = 4, 220
 """Fewest and most days between two events whose order is asked."""
+_LATEST_EVENTS = 80
+"""How many events a later one may be paired with."""
 
 
 def ask_step_dates(thread: Thread, context: QuestionContext) -> Iterator[LedgerQuestion]:
@@ -103,8 +105,8 @@ class OrderQuestions:
     Events of one process are never paired: their running numbers would give away the order.
     """
 
-    def __init__(self, size: int = 80) -> None:
-        self._events: deque[_TimedEvent] = deque(maxlen=size)
+    def __init__(self) -> None:
+        self._events: deque[_TimedEvent] = deque(maxlen=_LATEST_EVENTS)
 
     def ask_orders(self, thread: Thread, context: QuestionContext) -> Iterator[LedgerQuestion]:
         """Questions that compare an event of this thread with earlier ones."""

@@ -17,6 +17,8 @@ from recall_bench.generate.world.question_draft import (
 
 SILENCE = 120
 """Days a thread must be unmentioned before it tests resistance to recency bias."""
+_LATEST_THREADS = 5
+"""How many threads of one value are remembered."""
 
 _OWN = frozenset({"decision-tracking", "group-session-attribution"})
 
@@ -189,8 +191,7 @@ class _SharedSlot:
 class SharedValueQuestions:
     """Finds threads that share a value; remembers the latest threads of each value."""
 
-    def __init__(self, depth: int = 5) -> None:
-        self._depth = depth
+    def __init__(self) -> None:
         self._by_value: dict[tuple[str, str], deque[_SharedSlot]] = {}
 
     def ask_shared_values(
@@ -199,7 +200,9 @@ class SharedValueQuestions:
         """A question for each value this thread shares with an earlier thread of another source."""
         for end in _find_shared_slots(thread, context):
             link = thread.slots[end.slot].link or ""
-            ends = self._by_value.setdefault((link, end.fact.value.text), deque(maxlen=self._depth))
+            ends = self._by_value.setdefault(
+                (link, end.fact.value.text), deque(maxlen=_LATEST_THREADS)
+            )
             fit = [
                 other
                 for other in ends

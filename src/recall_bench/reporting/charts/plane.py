@@ -83,13 +83,9 @@ def list_decades(least: float, most: float) -> list[float]:
     return [10.0**n for n in range(floor(log10(least)), ceil(log10(most) * _TOLERANCE) + 1)]
 
 
-def build_name_axis(
-    order: Sequence[str], *, title: str | None = None, is_bare: bool = False
-) -> dict[str, object]:
+def build_name_axis(order: Sequence[str], *, title: str | None = None) -> dict[str, object]:
     """A nominal axis in this order."""
-    axis: dict[str, object] = {"title": title, "grid": False, "labelAngle": 0}
-    if is_bare:
-        axis |= {"labels": False}
+    axis = {"title": title, "grid": False, "labelAngle": 0}
     return {"type": "nominal", "sort": None, "scale": {"domain": list(order)}, "axis": axis}
 
 

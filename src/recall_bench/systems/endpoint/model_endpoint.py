@@ -377,9 +377,9 @@ BUILT_IN_EMBEDDER = "wordllama"
 """The name of the built-in word vectors."""
 
 
-def is_parent_endpoint_set(environ: Mapping[str, str] | None = None) -> bool:
+def is_parent_endpoint_set() -> bool:
     """Whether the parent process has an endpoint for this one."""
-    return bool(_find_parent_url(os.environ if environ is None else environ))
+    return bool(_find_parent_url(os.environ))
 
 
 def _find_parent_url(environ: Mapping[str, str]) -> str:
@@ -388,7 +388,7 @@ def _find_parent_url(environ: Mapping[str, str]) -> str:
 
 
 def resolve_endpoint(
-    settings: Settings, environ: Mapping[str, str] | None = None, *, port: int = 0
+    settings: Settings, environ: Mapping[str, str] | None = None
 ) -> ModelEndpoint | ParentEndpoint:
     """Return the endpoint of the settings, not started; UsageError if it cannot be built.
 
@@ -405,7 +405,7 @@ def resolve_endpoint(
     # Products need no setting for it there, and no other user of this machine spends what it costs.
     token = token_urlsafe(24)
     learn_secrets({"token": token})
-    return build_endpoint(settings, environ, port=port, token=token, is_token_in_url=True)
+    return build_endpoint(settings, environ, token=token, is_token_in_url=True)
 
 
 def build_endpoint(

@@ -14,7 +14,6 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from ssl import SSLContext
@@ -48,9 +47,7 @@ class GrpcAddress:
         return f"{'grpc' if self.tls is None else 'grpcs'}://{self.authority}"
 
 
-def parse_grpc_address(
-    target: str, ca: Path | None = None, environ: Mapping[str, str] = os.environ
-) -> GrpcAddress:
+def parse_grpc_address(target: str, ca: Path | None = None) -> GrpcAddress:
     """The address of a `grpc://` or `grpcs://` target, or UsageError.
 
     `ca` is a file of certificates to trust instead of the machine's authorities. The token in the
@@ -75,7 +72,7 @@ def parse_grpc_address(
             "certificates out"
         )
     tls = _build_tls_context(ca) if parts.scheme == "grpcs" else None
-    token = environ.get(GRPC_TOKEN_VARIABLE) or None
+    token = os.environ.get(GRPC_TOKEN_VARIABLE) or None
     if token is not None and not (token.isascii() and token.isprintable()):
         raise UsageError(f"{GRPC_TOKEN_VARIABLE} holds what no metadata can; set it again")
     return GrpcAddress(host, DEFAULT_PORT if port is None else port, tls, token)

@@ -97,9 +97,8 @@ class CallWorker(Protocol):
 class WorkerThread:
     """A daemon thread for calls that share state."""
 
-    def __init__(self, name: str, *, grace_s: float = GRACE_S) -> None:
+    def __init__(self, name: str) -> None:
         self.is_stuck = False
-        self._grace_s = grace_s
         self._lock = threading.Lock()
         self._jobs: deque[_WorkerJob] = deque()
         self._unfinished: set[_WorkerJob] = set()
@@ -152,7 +151,7 @@ class WorkerThread:
         ended = anyio.Event()
         self._announce_end = lambda: loop.call_soon_threadsafe(ended.set)
         self.release()
-        with anyio.move_on_after(self._grace_s, shield=True):
+        with anyio.move_on_after(GRACE_S, shield=True):
             await ended.wait()
 
     def _submit(self, call: Callable[[], object], announce: Callable[[], object]) -> _WorkerJob:
@@ -177,7 +176,7 @@ class WorkerThread:
             self._loop.call_soon_threadsafe(job.cancel)
         if awaits_its_turn:
             return
-        with anyio.move_on_after(self._grace_s):
+        with anyio.move_on_after(GRACE_S):
             await done.wait()
         if not done.is_set():
             self._give_up()

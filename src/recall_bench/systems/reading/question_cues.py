@@ -3,10 +3,10 @@
 import re
 
 
-def match_any(phrases: str, before: str = r"\b", after: str = r"\b") -> re.Pattern[str]:
+def match_any(phrases: str, before: str = r"\b") -> re.Pattern[str]:
     """A pattern for any of the phrases, which commas separate; case does not matter."""
     listed = "|".join(phrase.strip() for phrase in phrases.split(","))
-    return re.compile(f"{before}(?:{listed}){after}", re.IGNORECASE)
+    return re.compile(rf"{before}(?:{listed})\b", re.IGNORECASE)
 
 
 _AUXILIARIES = "did,does,do,is,are,was,were,has,have,had,can,could,will,would,should"

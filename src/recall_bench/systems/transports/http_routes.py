@@ -183,10 +183,13 @@ def _classify_status(status: int, retry_after: str | None) -> str:
             return "fault"
 
 
-def _shorten_body(body: bytes, limit: int = 200) -> str:
+_EXCERPT_CHARS = 200
+
+
+def _shorten_body(body: bytes) -> str:
     """The start of a body on one line."""
-    text = " ".join(body[: 4 * limit].decode("utf-8", "replace").split())
-    return text if len(text) <= limit else f"{text[:limit]}…"
+    text = " ".join(body[: 4 * _EXCERPT_CHARS].decode("utf-8", "replace").split())
+    return text if len(text) <= _EXCERPT_CHARS else f"{text[:_EXCERPT_CHARS]}…"
 
 
 def describe_body(body: bytes) -> str:

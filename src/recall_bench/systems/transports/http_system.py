@@ -113,15 +113,12 @@ under way it looks like a crash, so we close idle connections earlier."""
 
 
 def build_http_client(
-    address: HttpAddress,
-    *,
-    connect_timeout_s: float = 5.0,
-    headers: Mapping[str, str] | None = None,
+    address: HttpAddress, *, connect_timeout_s: float = 5.0
 ) -> "httpx.AsyncClient":
     """A client with the address's credentials, without proxies or other settings of the user."""
     import httpx
 
-    sent = {"Accept": JSON, "Accept-Encoding": "identity", **(headers or {})}
+    sent = {"Accept": JSON, "Accept-Encoding": "identity"}
     if address.authorization is not None:
         sent["Authorization"] = address.authorization
     return httpx.AsyncClient(
