@@ -13,7 +13,7 @@ from recall_bench.core.scenario import (
     compute_story_date,
 )
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.judging.offline.offline_judge import OfflineJudge, RuleScores
+from recall_bench.judging.offline.offline_judge import RuleScores, score_reading, study_scenario
 
 EPOCH = date(2025, 3, 1)
 
@@ -94,13 +94,12 @@ def exhibit(asked: Item, answer: str, *, days: int = 10, scenario: str = "harbou
 
 
 def assessed(asked: Item, answer: str, *, days: int = 10) -> RuleScores:
-    judge = OfflineJudge({})
-    judge.study(harbour())
-    return judge.score_by_rules(exhibit(asked, answer, days=days))
+    studied = study_scenario(harbour())
+    return score_reading(studied.read(exhibit(asked, answer, days=days)))
 
 
 def marks(asked: Item, answer: str, *, days: int = 10) -> tuple[int, int, int]:
-    """Correctness, completeness and grounded, as an offline judge of the harbour gives them."""
+    """Correctness, completeness and grounded, as the rules of the offline judge give them."""
     return points(assessed(asked, answer, days=days).verdict)
 
 

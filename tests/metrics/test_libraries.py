@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.metrics.bootstrap import compute_bca, compute_percentile, drop_each, resample
+from recall_bench.metrics.bootstrap import compute_bcas, compute_percentile, drop_each, resample
 from recall_bench.metrics.comparison import adjust_p_values, compute_sign_flip_p
 from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.metrics.power import DifferenceSpread, compute_power, find_sample_size
@@ -49,7 +49,8 @@ def test_the_corrected_interval_is_scipys_bca_widened() -> None:
     draws = np.concatenate([each[:, 0] / each[:, 1] for each in resample(sums, seed=1)])
     without = drop_each(sums)
 
-    ours = compute_bca(float(values.mean()), draws, without[:, 0] / without[:, 1])
+    left_out = without[np.newaxis, :, 0] / without[np.newaxis, :, 1]
+    (ours,) = compute_bcas(np.array([values.mean()]), draws[np.newaxis], left_out)
     theirs = stats.bootstrap(
         (values,), np.mean, n_resamples=10_000, method="BCa", batch=500, rng=default_rng(4)
     )

@@ -449,16 +449,11 @@ def compute_percentile(draws: Floats, *, clusters: int) -> Interval | None:
     return None if tail is None else _cut_between(draws, tail, 1 - tail)
 
 
-def compute_bca(value: float, draws: Floats, left_out: Floats) -> Interval | None:
-    """Compute Efron's BCa interval, for figures near a bound: a mean close to full marks.
-
-    `left_out` is the figure without each cluster in turn.
-    """
-    return next(compute_bcas(np.array([value]), draws[np.newaxis], left_out[np.newaxis]))
-
-
 def compute_bcas(values: Floats, draws: Floats, left_out: Floats) -> Iterator[Interval | None]:
-    """Compute the BCa intervals of several figures, one row each."""
+    """Compute Efron's BCa intervals, for figures near a bound: a mean close to full marks.
+
+    There is one row for each figure; `left_out` is the figure without each cluster in turn.
+    """
     from scipy.special import ndtr, ndtri
 
     tail = _widen_tail(left_out.shape[1])

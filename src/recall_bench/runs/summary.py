@@ -183,11 +183,6 @@ class Summary:
         return tuple(name for name in self.categories if is_in_plan(name, self.plan))
 
     @property
-    def done_checkpoints(self) -> int:
-        """Checkpoints with nothing left to do, over all personas."""
-        return sum(part.is_done for persona in self.personas for part in persona.checkpoints)
-
-    @property
     def planned_checkpoints(self) -> int:
         """Checkpoints the plan visits, over all personas."""
         visited = 1 if self.plan.dry_run else len(self.plan.checkpoints)

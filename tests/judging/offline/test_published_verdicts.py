@@ -89,8 +89,8 @@ def weights(sums: ModelWeights) -> list[float]:
 
 @pytest.fixture(scope="module")
 def reasons(judge: OfflineJudge, material: TrainingAnswers) -> list[str]:
-    """What the rules say of each answer."""
-    return [judge.score_by_rules(exhibit).reason for exhibit in material.exhibits]
+    """What the judge says of each answer."""
+    return [judge.judge_now(exhibit).reason for exhibit in material.exhibits]
 
 
 def test_hardly_any_real_answer_is_called_an_invention_of_values(reasons: list[str]) -> None:

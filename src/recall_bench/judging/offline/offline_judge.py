@@ -191,11 +191,6 @@ class OfflineJudge:
         """Whether the calibration was trained on answers to this question."""
         return digest_question(question) in load_calibration().training.traces
 
-    def score_by_rules(self, exhibit: Exhibit) -> RuleScores:
-        """The scores of the rules alone."""
-        read = self._read(exhibit)
-        return read if isinstance(read, RuleScores) else _score_reading(read)
-
     def measure_features(self, exhibit: Exhibit) -> dict[str, float] | None:
         """The features that a calibration weighs; None where rules decide alone."""
         return self._get_studied(exhibit).measure(exhibit)
@@ -204,13 +199,10 @@ class OfflineJudge:
         self, exhibit: Exhibit, numbers: dict[str, float], model: AdditiveModel
     ) -> Verdict:
         """The verdict with another calibration than the shipped one."""
-        read = self._read(exhibit)
+        read = self._get_studied(exhibit).read(exhibit)
         if isinstance(read, RuleScores):
             return read.verdict
         return _apply_model(read, numbers, model.predict(numbers))
-
-    def _read(self, exhibit: Exhibit) -> "RuleScores | _RuleReading":
-        return self._get_studied(exhibit).read(exhibit)
 
     def _get_studied(self, exhibit: Exhibit) -> "StudiedScenario":
         studied = self._studied.get(exhibit.scenario)
@@ -441,7 +433,7 @@ def _judge_reading(
 ) -> Verdict:
     """The verdict of the shipped calibration; of the rules alone where nothing was measured."""
     if isinstance(read, RuleScores) or numbers is None:
-        scores = read if isinstance(read, RuleScores) else _score_reading(read)
+        scores = score_reading(read)
         verdict = scores.verdict
         if manner is None:
             return verdict
@@ -455,8 +447,10 @@ def _judge_reading(
     return verdict.replace(marks=shifted.marks)
 
 
-def _score_reading(read: _RuleReading) -> RuleScores:
+def score_reading(read: RuleScores | _RuleReading) -> RuleScores:
     """The scores by rules alone."""
+    if isinstance(read, RuleScores):
+        return read
     return RuleScores(
         correctness=read.grade.correctness,
         completeness=read.grade.completeness,

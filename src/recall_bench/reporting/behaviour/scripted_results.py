@@ -1,4 +1,7 @@
-"""Results of a behaviour suite written by hand, to see which figures they give."""
+"""Results of a behaviour suite written by hand, to see which figures they give.
+
+It is here and not in `testing`, because `testing` may not import `reporting`.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
