@@ -12,6 +12,7 @@ from recall_bench.core.errors import BenchError, SystemBusy, SystemFault, System
 from recall_bench.core.retry import parse_retry_after
 from recall_bench.systems.grpc.grpc_messages import (
     GRPC_TOKEN_VARIABLE,
+    MAX_MESSAGE_BYTES,
     RETRY_AFTER,
     SERVICE_V1,
     SERVICE_V2,
@@ -146,8 +147,6 @@ def describe_other_server(address: GrpcAddress, first_words: bytes) -> str | Non
     begins = "".join(each if each.isprintable() else " " for each in spelled).strip()
     return f"{address} is not a gRPC server: it sends {begins!r}; check the port"
 
-
-MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 
 _NEVER_MS = 2**31 - 1
 _CANCEL_DELAY_S = 0.02

@@ -30,6 +30,9 @@ Protobuf = Any
 
 DESCRIPTOR_FILE = "services.binpb"
 
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+"""What our client and our server send and take: with two limits, a large day might fail."""
+
 METHODS = ("Setup", "IngestDay", "FinalizeIngestion", "Query", "Teardown", "Healthcheck")
 """The methods of version 1. `X` takes an `XRequest` and returns an `XResponse`."""
 

@@ -13,6 +13,7 @@ from recall_bench.core.memory import Answer, Reader
 from recall_bench.core.scenario import PRINCIPAL, hash_question_id
 from recall_bench.systems.grpc.grpc_messages import (
     GRPC_TOKEN_VARIABLE,
+    MAX_MESSAGE_BYTES,
     RETRY_AFTER,
     SERVICE_V1,
     SERVICE_V2,
@@ -139,8 +140,6 @@ def _expect_reply(kind: type[R], reply: wire.Reply) -> R:
         raise TypeError(f"a host replied with a {type(reply).__name__} for {kind.__name__}")
     return reply
 
-
-MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 
 _OPTIONS = (
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
