@@ -1,7 +1,6 @@
 """The result of `doctor` for a system, and where it is stored."""
 
 from enum import StrEnum
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +82,7 @@ def identify_system(card: SystemCard) -> str:
 def save_diagnosis(diagnosis: Diagnosis) -> Path:
     """Store a diagnosis in place of an earlier one of the same system."""
     path = _get_diagnosis_path(diagnosis.system)
-    saved = _SavedDiagnosis(**_list_fields(diagnosis), checksum=_compute_checksum(diagnosis))
+    saved = _SavedDiagnosis(**_list_fields(diagnosis), checksum=diagnosis.digest)
     replace_file(path, msgspec.json.format(msgspec.json.encode(saved), indent=2))
     return path
 
@@ -104,7 +103,7 @@ def load_diagnosis(card: SystemCard) -> Diagnosis | None:
         return None
     found = Diagnosis(**_list_fields(saved))
     worst = _find_worst([found.health, *(each.health for each in found.complaints)])
-    is_intact = saved.checksum == _compute_checksum(found) and found.system == system
+    is_intact = saved.checksum == found.digest and found.system == system
     if is_intact and worst is found.health:
         return found
     changed = DoctorFinding(
@@ -119,10 +118,6 @@ def load_diagnosis(card: SystemCard) -> Diagnosis | None:
 
 def _list_fields(diagnosis: Diagnosis) -> dict[str, Any]:
     return {name: getattr(diagnosis, name) for name in Diagnosis.__struct_fields__}
-
-
-def _compute_checksum(diagnosis: Diagnosis) -> str:
-    return sha256(msgspec.json.encode(diagnosis, order="deterministic")).hexdigest()
 
 
 def _find_worst(found: list[SystemHealth]) -> SystemHealth:

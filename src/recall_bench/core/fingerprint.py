@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from hashlib import sha256
 
-import msgspec
-
 from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.plan import BehaviourCard, DatasetCard, Plan, ScenarioCard
+from recall_bench.core.record import digest_content
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.verdict import JudgeCard
 
@@ -37,7 +36,7 @@ def digest_questions(items: Sequence[Item]) -> str:
         item.replace(template=None, kind=None) if item.template or item.kind else item
         for item in items
     )
-    return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+    return digest_content(asked)
 
 
 def build_scenario_card(scenario: Scenario) -> ScenarioCard:

@@ -6,6 +6,11 @@ from typing import Protocol, Self, cast
 import msgspec
 
 
+def digest_content(value: object) -> str:
+    """Sha-256 of the canonical JSON."""
+    return sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Persisted data: frozen, and closed to unknown fields.
 
@@ -14,8 +19,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def digest(self) -> str:
-        """Sha-256 of the canonical JSON: equal digests, equal records."""
-        return sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
+        """Equal digests, equal records."""
+        return digest_content(self)
 
     def replace(self, **changes: object) -> Self:
         """Copy the record with some fields changed."""

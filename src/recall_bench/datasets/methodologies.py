@@ -8,13 +8,12 @@ import tomllib
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.record import Record
+from recall_bench.core.record import Record, digest_content
 from recall_bench.core.scenario import Evidence, Expects, Item
 from recall_bench.datasets.public_dataset import PublicDataset
 
@@ -193,7 +192,7 @@ class Methodology(Record, frozen=True, kw_only=True):
         stated = {
             key: value for key, value in held.items() if key not in named and value != empty[key]
         }
-        return sha256(msgspec.json.encode(stated, order="deterministic")).hexdigest()
+        return digest_content(stated)
 
 
 @cache

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Mapping
-from hashlib import sha256
 from numbers import Integral
 from pathlib import Path
 from typing import NoReturn
@@ -12,7 +11,7 @@ import msgspec
 from recall_bench.core.atomic_file import open_cache, write_shared_file
 from recall_bench.core.errors import JudgeGone, UnreadableVerdict
 from recall_bench.core.foreign_json import decode_foreign_json
-from recall_bench.core.record import Record
+from recall_bench.core.record import Record, digest_content
 from recall_bench.core.verdict import SCALES, JudgeCard, Verdict
 from recall_bench.models.model import Prompt
 
@@ -122,7 +121,7 @@ class _CachedVerdict(Record, frozen=True, kw_only=True):
 def make_cache_key(card: JudgeCard, prompt: Prompt) -> str:
     """The digest of the judge's card and everything in the prompt."""
     content = (card, prompt.system, prompt.user, prompt.schema)
-    return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
+    return digest_content(content)
 
 
 class VerdictCache:

@@ -4,12 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import sha256
 from ipaddress import ip_address
 from typing import TypeVar
 from urllib.parse import urlsplit
-
-import msgspec
 
 from recall_bench.core.behaviour import BehaviourStory
 from recall_bench.core.errors import UsageError
@@ -17,6 +14,7 @@ from recall_bench.core.event import Declared
 from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.memory import MemorySystem, TaskTaker, list_offers
 from recall_bench.core.plan import BehaviourCard, Checkpoint, DatasetCard, Lifecycle, Plan
+from recall_bench.core.record import digest_content
 from recall_bench.core.settings import Settings
 from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.tool_call import LOOP_PREFIX
@@ -307,4 +305,4 @@ def _list_checkpoints(
 
 def _digest_steps(stories: tuple[BehaviourStory, ...]) -> str:
     lanes = [story.lanes for story in stories]
-    return sha256(msgspec.json.encode(lanes, order="deterministic")).hexdigest()
+    return digest_content(lanes)

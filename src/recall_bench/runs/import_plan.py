@@ -6,9 +6,6 @@ No file contains questions that were never asked.
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date
-from hashlib import sha256
-
-import msgspec
 
 from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.memory import Asker, SystemCard
@@ -21,6 +18,7 @@ from recall_bench.core.plan import (
     ReviewMode,
     ScenarioCard,
 )
+from recall_bench.core.record import digest_content
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES, Evidence, Item, Truth
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.datasets.persona_questions import infer_expectation
@@ -207,7 +205,7 @@ def build_import_plan(
 def digest_asked_ids(asked: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
     """Digest the questions asked at each checkpoint, in any order."""
     sets = {name: {label: sorted(ids) for label, ids in own.items()} for name, own in asked.items()}
-    return sha256(msgspec.json.encode(sets, order="deterministic")).hexdigest()
+    return digest_content(sets)
 
 
 def is_whole(files: RunFiles) -> bool:

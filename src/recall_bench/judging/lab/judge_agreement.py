@@ -1,13 +1,12 @@
 """Measure a judge against labelled verdicts."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import sha256
 
 import msgspec
 import numpy as np
 
 from recall_bench.core.memory import Answer
-from recall_bench.core.record import Record
+from recall_bench.core.record import Record, digest_content
 from recall_bench.core.scenario import CATEGORIES, Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, TrainedJudge, Verdict
@@ -97,8 +96,8 @@ async def measure_judge(
     ]
     return Agreement(
         judge=judge.card,
-        labelled=_digest_records([_drop_trial(answer) for answer in answers]),
-        corpus=_digest_records(scenario.episodes) if scenario.episodes else None,
+        labelled=digest_content([_drop_trial(answer) for answer in answers]),
+        corpus=digest_content(scenario.episodes) if scenario.episodes else None,
         memory_window=memory_window,
         counts=AgreementCounts(
             answers=len(answers),
@@ -200,7 +199,3 @@ def order_categories(categories: Iterable[str]) -> tuple[str, ...]:
         *(name for name in CATEGORIES if name in found),
         *sorted(found.difference(CATEGORIES)),
     )
-
-
-def _digest_records(content: object) -> str:
-    return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()

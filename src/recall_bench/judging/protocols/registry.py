@@ -1,10 +1,9 @@
 """Protocols by name, the submission they grade, and the judge that grades with one."""
 
-from hashlib import sha256
-
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.record import digest_content
 from recall_bench.core.scenario import Expects, Item, Scenario
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
 from recall_bench.judging.protocols import (
@@ -85,7 +84,7 @@ class ProtocolJudge:
             if not submitted[name]:
                 del submitted[name]
         content = (self.card, submitted)
-        return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
+        return digest_content(content)
 
 
 _PROTOCOLS: dict[str, ComputedProtocol | ModelProtocol] = {
