@@ -2,10 +2,9 @@
 
 import pytest
 
-from recall_bench.core.scenario import Expects, Item, Truth
+from recall_bench.core.scenario import ATTRIBUTION, Expects, Item, Truth
 from recall_bench.core.words import contains_phrase
 from recall_bench.runs.other_people import (
-    ATTRIBUTION_CATEGORY,
     OtherPeople,
     is_told_instead,
     list_others_values,
@@ -64,7 +63,7 @@ def test_values_are_anothers_only_where_it_is_asked_whose_they_are() -> None:
     truth = Truth(reference="Ada", category="factual-recall", distractors=("Bob", "No"))
 
     assert list_others_values(truth) == ()
-    assert list_others_values(truth.replace(category=ATTRIBUTION_CATEGORY)) == ("Bob",)
+    assert list_others_values(truth.replace(category=ATTRIBUTION)) == ("Bob",)
     assert list_others_values(truth.replace(expects=Expects.ABSTAIN)) == ("Bob",)
 
 

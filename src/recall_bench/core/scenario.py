@@ -48,24 +48,34 @@ class Episode(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The session it belongs to as a whole; None if its text names its sessions, or has none."""
 
 
-CATEGORIES = (
-    "factual-recall",
-    "temporal-reasoning",
-    "decision-tracking",
-    "contradiction-resolution",
-    "cross-reference",
-    "recency-bias-resistance",
-    "synthesis",
-    "negative-recall",
-    "group-session-attribution",
-    "information-boundary",
-)
-"""The ten categories of persona questions, in the order of every table."""
-
+FACTUAL = "factual-recall"
+TEMPORAL = "temporal-reasoning"
+DECISION = "decision-tracking"
+CONTRADICTION = "contradiction-resolution"
+CROSS_REFERENCE = "cross-reference"
+RECENCY = "recency-bias-resistance"
+SYNTHESIS = "synthesis"
+NEGATIVE = "negative-recall"
+ATTRIBUTION = "group-session-attribution"
+"""The category that asks who said or did something: a wrong value there is another person's."""
 BOUNDARY = "information-boundary"
 """The category of questions that limit what may be disclosed."""
 
-GROUP_CATEGORIES = frozenset({"group-session-attribution", BOUNDARY})
+CATEGORIES = (
+    FACTUAL,
+    TEMPORAL,
+    DECISION,
+    CONTRADICTION,
+    CROSS_REFERENCE,
+    RECENCY,
+    SYNTHESIS,
+    NEGATIVE,
+    ATTRIBUTION,
+    BOUNDARY,
+)
+"""The ten categories of persona questions, in the order of every table."""
+
+GROUP_CATEGORIES = frozenset({ATTRIBUTION, BOUNDARY})
 """Asked only if groups are enabled: the system must distinguish sessions."""
 
 DIFFICULTIES = ("easy", "medium", "hard")

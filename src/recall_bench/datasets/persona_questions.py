@@ -13,6 +13,7 @@ from recall_bench.core.languages import is_denial, list_foreign_languages
 from recall_bench.core.scenario import (
     CATEGORIES,
     DIFFICULTIES,
+    NEGATIVE,
     Disclosure,
     Evidence,
     Expects,
@@ -185,7 +186,7 @@ def infer_expectation(reference: str, category: str, disclosure: Disclosure | No
     """Infer from the reference what a correct system does: answer, abstain or withhold."""
     if disclosure is Disclosure.REFUSE:
         return Expects.WITHHOLD
-    if category == "negative-recall" and (
+    if category == NEGATIVE and (
         _DENIAL.match(reference)
         or any(is_denial(reference, language) for language in list_foreign_languages())
     ):

@@ -9,11 +9,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from recall_bench.core.scenario import Expects, Item, Truth
+from recall_bench.core.scenario import ATTRIBUTION, Expects, Item, Truth
 from recall_bench.core.words import ARTICLE, WordSequence, normalise_words
-
-ATTRIBUTION_CATEGORY = "group-session-attribution"
-"""The category that asks who said or did something: a wrong value there is another person's."""
 
 _SIDES = frozenset({"yes", "no"})
 _NUMBER = re.compile(r"\d")
@@ -26,7 +23,7 @@ def list_others_values(truth: Truth) -> tuple[str, ...]:
     Distractors are such values if the question asks whose something is, or if it has no answer for
     the person it names.
     """
-    if truth.category != ATTRIBUTION_CATEGORY and truth.expects is not Expects.ABSTAIN:
+    if truth.category != ATTRIBUTION and truth.expects is not Expects.ABSTAIN:
         return ()
     return tuple(value for value in truth.distractors if value.casefold() not in _SIDES)
 

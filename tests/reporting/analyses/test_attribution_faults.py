@@ -9,9 +9,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from recall_bench.core.scenario import Scenario
+from recall_bench.core.scenario import ATTRIBUTION, Scenario
 from recall_bench.reporting.analyses.attribution import FailureLeaf, find_leaf, is_miss
-from recall_bench.runs.other_people import ATTRIBUTION_CATEGORY
 from recall_bench.runs.trials import TrialRow, TrialTable
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import FAULTS, Faulty, Honest, KeepsOldMemories, MixesTenants, SlowsDown
@@ -72,7 +71,7 @@ def test_what_a_fault_costs_lands_in_its_leaf(
     assert len(missed) >= 4
     if fault is MisreadsFinds:
         # Where it is asked whose something is, the wrong line to read from is another person's.
-        missed = [row for row in missed if row.category != ATTRIBUTION_CATEGORY]
+        missed = [row for row in missed if row.category != ATTRIBUTION]
         assert missed
     assert {find_leaf(row) for row in missed} == {FailureLeaf(fault.lands_in or "")}
 
@@ -91,7 +90,7 @@ def test_who_reads_from_another_persons_line_has_the_wrong_person(
 ) -> None:
     missed = cost(lived(MisreadsFinds, personas, tmp_path), honest)
 
-    of_whom = [row for row in missed if row.category == ATTRIBUTION_CATEGORY]
+    of_whom = [row for row in missed if row.category == ATTRIBUTION]
     assert {find_leaf(row) for row in of_whom} == {FailureLeaf.WRONG_PLACE}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import date
 
-from recall_bench.core.scenario import Disclosure
+from recall_bench.core.scenario import CROSS_REFERENCE, NEGATIVE, SYNTHESIS, TEMPORAL, Disclosure
 from recall_bench.core.text_values import (
     DATE,
     MONEY,
@@ -29,7 +29,7 @@ ANSWER_LINTS = LintGroup()
 EVIDENCE_LINTS = LintGroup()
 NEGATIVE_LINTS = LintGroup()
 
-INFERRED = frozenset({"temporal-reasoning", "synthesis", "cross-reference"})
+INFERRED = frozenset({TEMPORAL, SYNTHESIS, CROSS_REFERENCE})
 """Categories whose amounts may be computed, so that no day need state them."""
 AMOUNTS = frozenset({NUMBER, MONEY, PERCENT})
 _SAME_MATTER = 3
@@ -197,8 +197,6 @@ def _format_values(values: Iterable[TextValue]) -> str:
 
 _WINDOW = 7
 """Relevant days in a row that show the window a question was written from."""
-_SYNTHESIS = "synthesis"
-_NEGATIVE = "negative-recall"
 
 
 def is_whole_window(question: LintQuestion) -> bool:
@@ -208,7 +206,7 @@ def is_whole_window(question: LintQuestion) -> bool:
 
 def is_single_fact(question: LintQuestion) -> bool:
     """Whether the question is about one fact; a denial or a synthesis may need every day."""
-    is_one_fact = question.category not in {_SYNTHESIS, _NEGATIVE} and not question.denies
+    is_one_fact = question.category not in {SYNTHESIS, NEGATIVE} and not question.denies
     return is_one_fact and not question.item.truth.requires_synthesis
 
 
@@ -261,10 +259,9 @@ def _describe_whole_day(corpus: LintCorpus, question: LintQuestion) -> str | Non
 
 
 def _is_synthesis(question: LintQuestion) -> bool:
-    return question.category == _SYNTHESIS or question.item.truth.requires_synthesis
+    return question.category == SYNTHESIS or question.item.truth.requires_synthesis
 
 
-_NEGATIVE_RECALL = "negative-recall"
 _FEWEST = 4
 """The fewest questions for a meaningful share."""
 _BALANCED = (1 / 3, 2 / 3)
@@ -283,7 +280,7 @@ _NEGATION = frozenset(
 
 def count_constant_no(corpus: LintCorpus) -> tuple[int, int]:
     """Count the negative-recall questions with the answer No, and all of them."""
-    question = corpus.by_category[_NEGATIVE_RECALL]
+    question = corpus.by_category[NEGATIVE]
     return sum(each.denies for each in question), len(question)
 
 

@@ -6,7 +6,7 @@ Only clear mismatches are reported: a sum for a person, no date for a when, a ye
 import re
 from collections.abc import Collection, Iterator
 
-from recall_bench.core.scenario import BOUNDARY, Disclosure
+from recall_bench.core.scenario import BOUNDARY, NEGATIVE, Disclosure
 from recall_bench.core.text import TEXT_STOPWORDS
 from recall_bench.core.text_values import (
     CALENDAR_WORDS,
@@ -29,7 +29,6 @@ from recall_bench.datasets.lint.value_index import NUMBER_WORDS, DayLog, LintQue
 from recall_bench.generate.checks.check_result import ProblemKind, QuestionProblem
 from recall_bench.generate.checks.support_check import is_withheld
 
-_NEGATIVE = "negative-recall"
 _DATED = frozenset({DATE})
 _COUNTED = frozenset({MONEY, PERCENT, NUMBER})
 _HELPER = r"(?:am|are|can|could|did|do|does|had|has|have|is|may|must|should|was|were|will|would)\b"
@@ -95,7 +94,7 @@ def check_answer_kind(corpus: LintCorpus, asked: LintQuestion) -> Iterator[Quest
         return
     answer = normalise_text(asked.reference)
     if is_ignorant(answer):
-        if asked.category != _NEGATIVE and not _is_said(corpus, asked, answer):
+        if asked.category != NEGATIVE and not _is_said(corpus, asked, answer):
             yield _make_kind_problem(
                 f"the answer “{asked.reference:.60}” does not know, and the question expects one "
                 "that does; write what the days say, or take the question out"

@@ -5,7 +5,14 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from recall_bench.core.scenario import BOUNDARY, PRINCIPAL
+from recall_bench.core.scenario import (
+    BOUNDARY,
+    CONTRADICTION,
+    FACTUAL,
+    PRINCIPAL,
+    RECENCY,
+    TEMPORAL,
+)
 from recall_bench.generate.life.drafts import (
     DraftMaker,
     QuestionDraft,
@@ -89,9 +96,9 @@ class ArcQuestions:
             return
         mention = fact.now
         is_revised = len(fact.states) > 1
-        category: str = slot.category or "factual-recall"
+        category: str = slot.category or FACTUAL
         if is_revised:
-            category = "contradiction-resolution"
+            category = CONTRADICTION
         rivals = [FactValue("phrase", each) for each in mention.value.others]
         plan = QuestionOutline(
             kind="current-value" if is_revised else _find_kind(name, slot),
@@ -119,7 +126,7 @@ class ArcQuestions:
         day = self._maker.chance.draw_between(state.day + 1, end - 1)
         plan = QuestionOutline(
             kind="value-as-of",
-            category="recency-bias-resistance",
+            category=RECENCY,
             derive=f"as-of {fact.key} @{day}",
             answer=self._answer(arc, slot, state),
             first=end + 1,
@@ -295,7 +302,7 @@ class ArcQuestions:
             wrong = [self._maker.dates.format_day(day) for day in others]
             plan = QuestionOutline(
                 kind="date",
-                category="temporal-reasoning",
+                category=TEMPORAL,
                 derive=f"date {mention.state}",
                 answer=f"{self._maker.dates.format_day(mention.day)}.",
                 first=mention.day,
@@ -310,7 +317,7 @@ class ArcQuestions:
             if days > 1:
                 plan = QuestionOutline(
                     kind="duration",
-                    category="temporal-reasoning",
+                    category=TEMPORAL,
                     derive=f"days {first.state} {mention.state}",
                     answer=f"{days} days.",
                     first=mention.day,
@@ -358,7 +365,7 @@ class ArcQuestions:
             )
             plan = QuestionOutline(
                 kind="order",
-                category="temporal-reasoning",
+                category=TEMPORAL,
                 derive=f"order {shown[0][0].state} {shown[1][0].state}",
                 answer=f"{told[:1].upper()}{told[1:]}",
                 first=other[0].day,

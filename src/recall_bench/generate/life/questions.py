@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from recall_bench.core.scenario import BOUNDARY, CATEGORIES
+from recall_bench.core.scenario import BOUNDARY, CATEGORIES, NEGATIVE
 from recall_bench.generate.life.arc_questions import ArcQuestions
 from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionOutline
 from recall_bench.generate.life.entities import Entity
@@ -28,7 +28,6 @@ _SAME = 0.07
 """The largest share of a category's questions that have the same answer."""
 _LEAD = 3
 """By how many questions one of two constant answers may lead."""
-_NEGATIVE = "negative-recall"
 _ASKED_OF = 4
 """Of how many entities something that was never stated is asked."""
 
@@ -110,7 +109,7 @@ class UntoldQuestions:
             given = {"it": entity.name} if entity is not None else {}
             plan = QuestionOutline(
                 kind=kind,
-                category=_NEGATIVE,
+                category=NEGATIVE,
                 derive=" ".join([form, *words]),
                 answer=matter.answer or usual,
                 first=(entity.introduced or 1) if entity is not None else 1,
@@ -176,7 +175,7 @@ class QuestionChoice:
             for category in CATEGORIES:
                 chosen += self._take(category)
         # What a category lacks, the others give.
-        rest = [name for name in CATEGORIES if name not in (_NEGATIVE, BOUNDARY)]
+        rest = [name for name in CATEGORIES if name not in (NEGATIVE, BOUNDARY)]
         while len(chosen) < self._wanted and any(self._waiting[name] for name in rest):
             for category in rest:
                 chosen += self._take(category)
@@ -294,7 +293,7 @@ class QuestionChoice:
 
 def _find_side(draft: QuestionDraft) -> object:
     """What is balanced within a category: yes and no, answered and refused."""
-    if draft.question.category == _NEGATIVE:
+    if draft.question.category == NEGATIVE:
         return draft.is_yes
     if draft.question.category == BOUNDARY:
         return draft.question.expects == "answer"

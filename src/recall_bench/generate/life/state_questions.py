@@ -3,7 +3,17 @@
 from collections.abc import Iterator
 
 from recall_bench.core.plain_text import join_words
-from recall_bench.core.scenario import BOUNDARY, PRINCIPAL
+from recall_bench.core.scenario import (
+    ATTRIBUTION,
+    BOUNDARY,
+    CONTRADICTION,
+    CROSS_REFERENCE,
+    DECISION,
+    FACTUAL,
+    PRINCIPAL,
+    RECENCY,
+    SYNTHESIS,
+)
 from recall_bench.generate.life.drafts import (
     DraftMaker,
     QuestionDraft,
@@ -79,7 +89,7 @@ class StateQuestions:
     def _plan_now(self, about: "_Subject", mention: StateMention) -> QuestionOutline:
         is_revised = mention.state.number > 1
         kind = about.definition.kind or ("current-value" if is_revised else "single-fact")
-        category = "contradiction-resolution" if is_revised else "factual-recall"
+        category = CONTRADICTION if is_revised else FACTUAL
         asker = self._maker.choose_asker(about.session)
         if asker != PRINCIPAL:
             category = BOUNDARY
@@ -119,7 +129,7 @@ class StateQuestions:
             return None
         return QuestionOutline(
             kind=about.definition.kind or "current-value",
-            category="recency-bias-resistance",
+            category=RECENCY,
             derive=name_latest(about.fact, mention),
             answer=self._answer(about, mention),
             first=first,
@@ -152,11 +162,7 @@ class StateQuestions:
                 continue
             day = self._maker.chance.draw_between(mention.day + 3, end - 3)
             later = [each.value for each in about.fact.states[number + 1 :]]
-            category = (
-                "recency-bias-resistance"
-                if self._maker.chance.is_hit(0.6)
-                else "contradiction-resolution"
-            )
+            category = RECENCY if self._maker.chance.is_hit(0.6) else CONTRADICTION
             plan = QuestionOutline(
                 kind="value-as-of",
                 category=category,
@@ -191,7 +197,7 @@ class StateQuestions:
         number = about.fact.states.index(mention)
         plan = QuestionOutline(
             kind="two-hop",
-            category="cross-reference",
+            category=CROSS_REFERENCE,
             derive=f"as-of {about.fact.key} @{thread.began}",
             answer=self._answer(about, mention),
             first=end + 1,
@@ -217,7 +223,7 @@ class StateQuestions:
             shown = [self._maker.show(each.value) for each in held]
             plan = QuestionOutline(
                 kind="history",
-                category="synthesis",
+                category=SYNTHESIS,
                 derive=f"history {about.fact.key} @{mention.day}"
                 if len(held) == len(states)
                 else " ".join(["list", *(str(each.state) for each in held)]),
@@ -238,7 +244,7 @@ class StateQuestions:
             return
         plan = QuestionOutline(
             kind="value-as-of",
-            category="recency-bias-resistance",
+            category=RECENCY,
             derive=f"value {states[0].state}",
             answer=self._answer(about, states[0]),
             first=states[1].day,
@@ -260,7 +266,7 @@ class StateQuestions:
                 continue
             plan = QuestionOutline(
                 kind="count",
-                category="synthesis",
+                category=SYNTHESIS,
                 derive=" ".join(["count", *(str(each.state) for each in states)]),
                 answer=f"{len(states)} times.",
                 first=mention.day,
@@ -321,9 +327,9 @@ class StateQuestions:
         definition = reason.entity.kind.attributes[reason.attribute]
         is_why = reason.part == "why"
         is_group = reason.of.session != PRINCIPAL
-        category = "decision-tracking"
+        category = DECISION
         if not is_why and is_group:
-            category = "group-session-attribution"
+            category = ATTRIBUTION
         others = [each for each in reason.mention.value.others if each != reason.mention.value.text]
         plan = QuestionOutline(
             kind="reason" if is_why else "said-by",
@@ -385,7 +391,7 @@ class StateQuestions:
         end = self._find_end(facts, states)
         plan = QuestionOutline(
             kind="comparison",
-            category="synthesis",
+            category=SYNTHESIS,
             derive=f"{form} {states[0].state} {states[1].state}",
             answer=self._maker.answer_with(
                 None,
@@ -438,7 +444,7 @@ class StateQuestions:
             rivals += [each.now.value for each in find_siblings(self._play, owner, attribute)]
             plan = QuestionOutline(
                 kind="two-hop" if len(join.path) == 2 else "three-hop",
-                category="cross-reference",
+                category=CROSS_REFERENCE,
                 derive=name_latest(facts[-1], states[-1]),
                 answer=self._maker.answer_with(
                     join.answer,
@@ -499,7 +505,7 @@ class StateQuestions:
                 others = [fact.about for fact in facts if fact.about not in names]
                 plan = QuestionOutline(
                     kind="list",
-                    category="synthesis",
+                    category=SYNTHESIS,
                     derive=f"same {found[0][1].state} @{day}",
                     answer=self._maker.answer_with(None, {"value": join_words(names)}),
                     first=day,

@@ -3,7 +3,15 @@
 from collections.abc import Iterator, Mapping
 from datetime import date
 
-from recall_bench.core.scenario import BOUNDARY
+from recall_bench.core.scenario import (
+    BOUNDARY,
+    CROSS_REFERENCE,
+    FACTUAL,
+    NEGATIVE,
+    RECENCY,
+    SYNTHESIS,
+    TEMPORAL,
+)
 from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, QuestionOutline
 from recall_bench.generate.life.facts import StateMention
 from recall_bench.generate.life.figure_history import is_figure
@@ -126,10 +134,10 @@ class ThreadQuestions:
             if other is not thread and asked in other.mentions
         ]
         given = self._give(thread, {"it": name, "value": self._maker.show(mention.value)})
-        category = asking.category or "factual-recall"
+        category = asking.category or FACTUAL
         first = mention.day
-        if category == "factual-recall" and (newer := self._find_rival(thread, mention, asked)):
-            category, first = "recency-bias-resistance", newer
+        if category == FACTUAL and (newer := self._find_rival(thread, mention, asked)):
+            category, first = RECENCY, newer
         isolated = self._play.sources.isolated
         if mention.session in isolated:
             category = BOUNDARY
@@ -192,7 +200,7 @@ class ThreadQuestions:
             return
         plan = QuestionOutline(
             kind=asking.kind or "date",
-            category=asking.category or "temporal-reasoning",
+            category=asking.category or TEMPORAL,
             derive=f"date {step.mark}",
             answer=f"{shown}.",
             first=step.day,
@@ -216,7 +224,7 @@ class ThreadQuestions:
             return
         plan = QuestionOutline(
             kind=asking.kind or "duration",
-            category=asking.category or "temporal-reasoning",
+            category=asking.category or TEMPORAL,
             derive=f"days {first.mark} {second.mark}",
             answer=f"{shown}.",
             first=max(first.day, second.day),
@@ -244,7 +252,7 @@ class ThreadQuestions:
         first = step.day if step is not None else thread.ended or self._last
         plan = QuestionOutline(
             kind=("single-fact" if is_yes else asking.kind or "never-happened"),
-            category=asking.category or "negative-recall",
+            category=asking.category or NEGATIVE,
             derive=f"{'yes' if is_yes else 'no'} {shown.mark}",
             answer=self._maker.answer_with(reply, given),
             first=max([first, *(each.day for each in needs)]),
@@ -270,7 +278,7 @@ class ThreadQuestions:
         first = next(iter(thread.cause.steps.values()))
         plan = QuestionOutline(
             kind=asking.kind or "reason",
-            category=asking.category or "cross-reference",
+            category=asking.category or CROSS_REFERENCE,
             derive=f"value {mention.state}",
             answer=self._maker.answer_with(asking.answer, {"value": mention.value.text}),
             first=mention.day,
@@ -339,7 +347,7 @@ class ThreadQuestions:
             names = [each[2] for each in three]
             plan = QuestionOutline(
                 kind="order",
-                category=asking.category or "temporal-reasoning",
+                category=asking.category or TEMPORAL,
                 derive=" ".join(["order", *(str(each[1].mark) for each in shown)]),
                 answer=capitalise(
                     ", then ".join(self._date(each[2], each[1].day) for each in three)
@@ -414,7 +422,7 @@ class ThreadQuestions:
             links.append(str(next(iter(winner.steps.values())).mark))
         plan = QuestionOutline(
             kind=asking.kind or {"count": "count", "sum": "sum"}.get(form, "comparison"),
-            category=asking.category or "synthesis",
+            category=asking.category or SYNTHESIS,
             derive=" ".join([form, *(key for _, _, key in part)]),
             answer=answer,
             first=window[0],

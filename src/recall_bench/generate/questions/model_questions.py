@@ -5,7 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from recall_bench.core.languages import is_affirmation, is_denial
-from recall_bench.core.scenario import BOUNDARY, PRINCIPAL, Disclosure
+from recall_bench.core.scenario import (
+    BOUNDARY,
+    CROSS_REFERENCE,
+    NEGATIVE,
+    PRINCIPAL,
+    RECENCY,
+    SYNTHESIS,
+    Disclosure,
+)
 from recall_bench.datasets.persona_story import Session
 from recall_bench.generate.checks.check_result import ProblemKind, QuestionProblem
 from recall_bench.generate.day_log import StoryDay
@@ -39,11 +47,7 @@ from recall_bench.generate.questions.question_prompt import (
 from recall_bench.generate.questions.quotation import QuotePlace, locate_quote
 from recall_bench.generate.questions.story_view import StoryView, build_excerpts
 from recall_bench.generate.questions.window import (
-    CROSS_REFERENCE,
-    NEGATIVE,
-    RECENCY,
     RULES,
-    SYNTHESIS,
     QuestionEntry,
     QuestionWindow,
     choose_categories,

@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 import anyio.lowlevel
 
-from recall_bench.core.scenario import CATEGORIES
+from recall_bench.core.scenario import BOUNDARY, CATEGORIES, NEGATIVE
 from recall_bench.core.text_values import collect_topics, find_claims
 from recall_bench.datasets.lint.value_index import DayLog
 from recall_bench.datasets.persona_files import LEDGER_FILE, DayFile, Layout, list_days
@@ -98,9 +98,6 @@ def _list_sentences(text: str, session: str) -> list[tuple[int, int]]:
         offset = text.index(part)
         found += [(offset + start, offset + end) for start, end in find_sentence_spans(part)]
     return [(start, end) for start, end in found if not text.startswith("#", start)]
-
-
-BOUNDARY = "information-boundary"
 
 
 @dataclass(slots=True)
@@ -200,7 +197,7 @@ def _distribute(
     buckets: dict[tuple[str, bool], list[list[tuple[LedgerQuestion, Mapping[str, object]]]]] = {}
     for group in groups:
         draft = group[0][0]
-        is_denied = draft.category == "negative-recall" and draft.reference.startswith("No")
+        is_denied = draft.category == NEGATIVE and draft.reference.startswith("No")
         buckets.setdefault((draft.category, is_denied), []).append(group)
     ranked = sorted(buckets, key=lambda key: (CATEGORIES.index(key[0]), key[1]))
     given = 0

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from recall_bench.core.scenario import DIFFICULTIES
+from recall_bench.core.scenario import DIFFICULTIES, NEGATIVE
 from recall_bench.generate.json_schema import (
     FLAG,
     TEXT,
@@ -25,7 +25,6 @@ from recall_bench.generate.questions.candidates import read_text
 from recall_bench.generate.questions.quotation import VisibilityRule
 from recall_bench.generate.questions.story_view import StoryView, build_excerpts
 from recall_bench.generate.questions.window import (
-    NEGATIVE,
     RULES,
     QuestionWindow,
     describe_category,

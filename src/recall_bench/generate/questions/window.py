@@ -5,7 +5,19 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from recall_bench.core.languages import Language
-from recall_bench.core.scenario import BOUNDARY, CATEGORIES
+from recall_bench.core.scenario import (
+    ATTRIBUTION,
+    BOUNDARY,
+    CATEGORIES,
+    CONTRADICTION,
+    CROSS_REFERENCE,
+    DECISION,
+    FACTUAL,
+    NEGATIVE,
+    RECENCY,
+    SYNTHESIS,
+    TEMPORAL,
+)
 
 QuestionEntry = Mapping[str, object]
 """A question as in `questions.yaml`, without its id."""
@@ -87,21 +99,15 @@ def compute_share(window: QuestionWindow, amount: int, interval: int) -> int:
     return -(-amount * days // interval)
 
 
-NEGATIVE = "negative-recall"
-RECENCY = "recency-bias-resistance"
-SYNTHESIS = "synthesis"
-CROSS_REFERENCE = "cross-reference"
-GROUP = "group-session-attribution"
-
 RULES = {
-    "factual-recall": "one value that these days state in one place: a figure, a name, a date, a "
+    FACTUAL: "one value that these days state in one place: a figure, a name, a date, a "
     "place. Nothing that is repeated on several days.",
-    "temporal-reasoning": "the order of two or three events, the time between two, or the date of "
+    TEMPORAL: "the order of two or three events, the time between two, or the date of "
     "one, worked out from dates and times that the text gives. The dates of the days count; where "
     "they and the text do not tell an order or a distance, there is none to ask.",
-    "decision-tracking": "who proposed what, who objected, what was chosen and for what reason. "
+    DECISION: "who proposed what, who objected, what was chosen and for what reason. "
     "Never the outcome alone.",
-    "contradiction-resolution": "a value that was corrected or replaced: what holds as of a date "
+    CONTRADICTION: "a value that was corrected or replaced: what holds as of a date "
     "you name, after the change or before it. The evidence quotes the old and the new; where the "
     "text does not hold both, there is none to ask.",
     CROSS_REFERENCE: "two matters told apart from each other that share a person, a cause or a "
@@ -114,8 +120,8 @@ RULES = {
     "its answer begins with {yes} and adds what happened. Its `twin` asks, as "
     "naturally, about something plausible that did not happen: its answer begins with "
     "{no} and adds what is known instead. Both name the date or the occasion.",
-    GROUP: "who in a conversation of several people said, asked for or opposed something. Say "
-    "which conversation by its business, and do not name the person in the question.",
+    ATTRIBUTION: "who in a conversation of several people said, asked for or opposed something. "
+    "Say which conversation by its business, and do not name the person in the question.",
 }
 """The instructions for each category. The tenth, boundary, has a mode of its own. The words for yes
 and no are those of the story's language."""
@@ -137,9 +143,9 @@ def choose_categories(
     Categories rotate over the whole story, so that each is asked for equally often. A negative is
     two questions, so every second rotation leaves it out.
     """
-    usable = [name for name in _STANDARD if name != GROUP or has_groups]
+    usable = [name for name in _STANDARD if name != ATTRIBUTION or has_groups]
     turns = [*usable, *(name for name in usable if name != NEGATIVE)]
     questions, days = per_days
     start = (first - 1) * questions // days
     found = (turns[(start + place) % len(turns)] for place in range(amount))
-    return tuple("factual-recall" if name == RECENCY and not has_past else name for name in found)
+    return tuple(FACTUAL if name == RECENCY and not has_past else name for name in found)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
+from recall_bench.core.scenario import BOUNDARY, RECENCY
 from recall_bench.generate.verification.day_parser import DaySentence
 from recall_bench.generate.verification.derivation import (
     AskContext,
@@ -406,7 +407,7 @@ class _QuestionVerification:
             yield from AnswerComparison(self._claims, later, today).check_secrets()
 
     def _check_restatements(self, derived: DerivedAnswer) -> Iterator[VerificationProblem]:
-        if self._claims.category != "recency-bias-resistance":
+        if self._claims.category != RECENCY:
             return
         table = self._lookup.table
         cited = {sentence for group in derived.needed for sentence in group}
@@ -444,7 +445,7 @@ class _QuestionVerification:
             for sentence in self._lookup.table.about.get(thread, ())
             if sentence.day == day
         ]
-        is_boundary = self._claims.category == "information-boundary"
+        is_boundary = self._claims.category == BOUNDARY
         return any(is_boundary or is_forget_request(sentence) for sentence in sentences)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
+from recall_bench.core.scenario import SYNTHESIS, TEMPORAL
 from recall_bench.generate.world.fact_values import format_date, format_month, sum_values
 from recall_bench.generate.world.ledger import LedgerFact, TextSpan, Thread
 from recall_bench.generate.world.question_draft import (
@@ -14,8 +15,6 @@ from recall_bench.generate.world.question_draft import (
     is_traceable,
 )
 from recall_bench.generate.world.sources import RoutineProcess
-
-TEMPORAL = "temporal-reasoning"
 
 _PAIR = (
     "Which came first: {a}, or {b}?",
@@ -178,8 +177,6 @@ def _draft_order(events: list[_TimedEvent], context: QuestionContext) -> LedgerQ
         is_authored=all(event.is_authored for event in events),
     )
 
-
-SYNTHESIS = "synthesis"
 
 _COUNTED = range(2, 13)
 _SUMMED = range(2, 9)

@@ -5,6 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from recall_bench.core.scenario import (
+    ATTRIBUTION,
+    CONTRADICTION,
+    CROSS_REFERENCE,
+    DECISION,
+    FACTUAL,
+    NEGATIVE,
+    RECENCY,
+)
 from recall_bench.generate.world.fact_values import format_date
 from recall_bench.generate.world.ledger import LedgerFact, Thread
 from recall_bench.generate.world.question_draft import (
@@ -20,14 +29,14 @@ SILENCE = 120
 _LATEST_THREADS = 5
 """How many threads of one value are remembered."""
 
-_OWN = frozenset({"decision-tracking", "group-session-attribution"})
+_OWN = frozenset({DECISION, ATTRIBUTION})
 
 
 def ask_values(thread: Thread, context: QuestionContext) -> Iterator[LedgerQuestion]:
     """A question for each value that never changed."""
     for slot, facts in thread.facts.items():
         if len(facts) == 1 and is_askable(thread, slot) and not _is_private(facts[0], context):
-            category = thread.slots[slot].category or "factual-recall"
+            category = thread.slots[slot].category or FACTUAL
             yield _draft_value(thread, slot, facts[0], context, category)
 
 
@@ -38,7 +47,7 @@ def ask_old_values(thread: Thread, context: QuestionContext) -> Iterator[LedgerQ
         if len(facts) > 1 or facts[0].restated or spec.category in _OWN:
             continue
         if is_askable(thread, slot) and not _is_private(facts[0], context):
-            draft = _draft_value(thread, slot, facts[0], context, "recency-bias-resistance")
+            draft = _draft_value(thread, slot, facts[0], context, RECENCY)
             draft.known_from = thread.last_named + SILENCE
             yield draft
 
@@ -65,9 +74,6 @@ def _draft_value(
         about=[thread.name],
         is_authored=thread.is_authored,
     )
-
-
-CONTRADICTION = "contradiction-resolution"
 
 
 def ask_changed_values(thread: Thread, context: QuestionContext) -> Iterator[LedgerQuestion]:
@@ -128,9 +134,6 @@ def _draft_earlier(
     )
 
 
-NEGATIVE = "negative-recall"
-
-
 def ask_optional_steps(thread: Thread, context: QuestionContext) -> Iterator[LedgerQuestion]:
     """Whether an optional step happened, for each one of an ended thread.
 
@@ -174,9 +177,6 @@ def ask_optional_steps(thread: Thread, context: QuestionContext) -> Iterator[Led
                 distractors=["Yes"],
                 about=[thread.name],
             )
-
-
-CROSS_REFERENCE = "cross-reference"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,18 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from heapq import heappop, heappush
 
+from recall_bench.core.scenario import (
+    ATTRIBUTION,
+    BOUNDARY,
+    CONTRADICTION,
+    CROSS_REFERENCE,
+    DECISION,
+    FACTUAL,
+    NEGATIVE,
+    RECENCY,
+    SYNTHESIS,
+    TEMPORAL,
+)
 from recall_bench.generate.world.event_questions import OrderQuestions, ask_step_dates, ask_tallies
 from recall_bench.generate.world.fact_questions import (
     SILENCE,
@@ -25,26 +37,26 @@ WINDOW = 30
 """Days over which the kinds of questions are balanced."""
 
 _QUOTAS = {
-    "factual-recall": 3,
-    "temporal-reasoning/date": 1,
-    "temporal-reasoning/gap": 1,
-    "temporal-reasoning/order2": 1,
-    "temporal-reasoning/order3": 1,
-    "decision-tracking": 2,
-    "contradiction-resolution/now": 2,
-    "contradiction-resolution/then": 1,
-    "cross-reference": 2,
-    "recency-bias-resistance": 2,
-    "synthesis/count": 1,
-    "synthesis/total": 1,
-    "synthesis/highest": 1,
-    "synthesis/lowest": 1,
-    "negative-recall/yes": 2,
-    "negative-recall/no": 2,
-    "group-session-attribution": 2,
-    "information-boundary": 2,
+    FACTUAL: 3,
+    f"{TEMPORAL}/date": 1,
+    f"{TEMPORAL}/gap": 1,
+    f"{TEMPORAL}/order2": 1,
+    f"{TEMPORAL}/order3": 1,
+    DECISION: 2,
+    f"{CONTRADICTION}/now": 2,
+    f"{CONTRADICTION}/then": 1,
+    CROSS_REFERENCE: 2,
+    RECENCY: 2,
+    f"{SYNTHESIS}/count": 1,
+    f"{SYNTHESIS}/total": 1,
+    f"{SYNTHESIS}/highest": 1,
+    f"{SYNTHESIS}/lowest": 1,
+    f"{NEGATIVE}/yes": 2,
+    f"{NEGATIVE}/no": 2,
+    ATTRIBUTION: 2,
+    BOUNDARY: 2,
 }
-_BALANCED = frozenset({"synthesis/count", "temporal-reasoning/gap"})
+_BALANCED = frozenset({f"{SYNTHESIS}/count", f"{TEMPORAL}/gap"})
 """Kinds whose answer is a small number: no constant answer may be right too often."""
 
 _ARREARS = 3

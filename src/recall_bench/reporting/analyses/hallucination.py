@@ -26,6 +26,7 @@ import numpy as np
 
 from recall_bench.core.plain_text import join_words
 from recall_bench.core.record import Record
+from recall_bench.core.scenario import NEGATIVE, SYNTHESIS
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import SCALES
 from recall_bench.metrics.bootstrap import RESAMPLES as HEADLINE
@@ -212,7 +213,7 @@ def _format_slope(slope: Coefficient, *, unit: str = " points of 100 in 100 days
     return f"{value}{unit} ({ends[0]} to {ends[1]})"
 
 
-FIRST_CATEGORIES: Final = ("negative-recall", "synthesis")
+FIRST_CATEGORIES: Final = (NEGATIVE, SYNTHESIS)
 """Where invention is likeliest."""
 
 VIEW_RESAMPLES: Final = 2000

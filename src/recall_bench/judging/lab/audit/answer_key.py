@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 
-from recall_bench.core.scenario import Disclosure, Expects, Item
+from recall_bench.core.scenario import NEGATIVE, TEMPORAL, Disclosure, Expects, Item
 from recall_bench.core.value_patterns import MONTHS
 
 _MONTH = "|".join(MONTHS)
@@ -234,11 +234,11 @@ def _find_shape(item: Item) -> AnswerShape:  # noqa: PLR0911 - one line a shape
         return AnswerShape.NO
     if truth.disclosure is Disclosure.PARTIAL:
         return AnswerShape.PARTIAL
-    if truth.category == "negative-recall":
+    if truth.category == NEGATIVE:
         return AnswerShape.YES if len(truth.atoms) == 2 else AnswerShape.TEXT
     if not truth.atoms:
         return AnswerShape.VALUE if _is_one_value(truth.reference) else AnswerShape.TEXT
-    if truth.category == "temporal-reasoning" and is_in_text(item.text, truth.atoms[0]):
+    if truth.category == TEMPORAL and is_in_text(item.text, truth.atoms[0]):
         return {1: AnswerShape.PAIR, 3: AnswerShape.TRIPLE}.get(len(truth.atoms), AnswerShape.TEXT)
     return {1: AnswerShape.VALUE, 2: AnswerShape.EXTREME}.get(len(truth.atoms), AnswerShape.TEXT)
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from recall_bench.core.memory import Answer
 from recall_bench.core.number_words import spell_number
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import Episode, Item, Scenario, StoryTime, Truth
+from recall_bench.core.scenario import SYNTHESIS, Episode, Item, Scenario, StoryTime, Truth
 from recall_bench.core.sentences import Sentence, read_sentences
 from recall_bench.core.verdict import Exhibit
 from recall_bench.judging.lab.audit.answer_key import (
@@ -459,7 +459,7 @@ def _make_joint_case(parts: Sequence[AuditCase], days: int, chooser: SeededChoic
         known_from=max(part.item.known_from for part in parts),
         truth=Truth(
             reference="; ".join(value.text for value in values) + ".",
-            category=categories.pop() if len(categories) == 1 else "synthesis",
+            category=categories.pop() if len(categories) == 1 else SYNTHESIS,
             evidence=tuple(cited for part in parts for cited in part.truth.evidence),
             atoms=tuple(value.text for value in values),
             requires_synthesis=True,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from recall_bench.core.scenario import NEGATIVE
 from recall_bench.judging.lab.audit import phrase_bank
 from recall_bench.judging.lab.audit.answer_key import (
     AnswerShape,
@@ -74,7 +75,7 @@ def write_vague(case: AuditCase) -> Iterator[AuditDraft]:
     if shape in {AnswerShape.PAIR, AnswerShape.TRIPLE}:
         yield from (AuditDraft(f"order: {text}", text) for text in phrase_bank.ORDER)
         return
-    if case.truth.category == "negative-recall":
+    if case.truth.category == NEGATIVE:
         yield from (
             AuditDraft(f"polar: {text}", _insert_topic(text, case)) for text in phrase_bank.POLAR
         )
