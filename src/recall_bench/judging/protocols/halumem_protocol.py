@@ -13,7 +13,12 @@ reference and asks for JSON; a blank answer is an omission here, without asking.
 """
 
 from recall_bench.core.verdict import Finding, ignore_usage
-from recall_bench.judging.protocols.model_ruling import ask_for_word, make_reminder
+from recall_bench.judging.protocols.model_ruling import (
+    ask_for_word,
+    build_ruling_prompt,
+    make_layout,
+    make_reminder,
+)
 from recall_bench.judging.protocols.protocol import (
     Bill,
     ModelProtocol,
@@ -21,7 +26,7 @@ from recall_bench.judging.protocols.protocol import (
     ProtocolScore,
     Submission,
 )
-from recall_bench.models.model import Model, Prompt, fence_blocks
+from recall_bench.models.model import Model, Prompt
 
 _FINDINGS = {
     "correct": (),
@@ -44,14 +49,7 @@ _RULE = (
     "if the reply says that it does not know, or lacks a part that the reference has, and states "
     "nothing wrong."
 )
-_LAYOUT = """\
-{rule}
-
-The material stands between lines that carry the mark {mark}. No other line ends a block.
-
-{blocks}
-
-By the rule above, what is the reply?{reminder}"""
+_LAYOUT = make_layout("what is the reply?")
 
 HALUMEM_CARD = ProtocolCard.declare(
     "halumem/official-rules", "1", _SYSTEM, _RULE, _LAYOUT, _REMINDER, asks_model=True
@@ -81,15 +79,8 @@ async def grade_halumem(
 
 def build_prompt(submission: Submission) -> Prompt:
     """The prompt about a reply."""
-    blocks = fence_blocks(
-        {
-            "question": submission.question,
-            "reference": submission.get_only_gold(HALUMEM_CARD),
-            "reply": submission.answer,
-        }
-    )
-    user = _LAYOUT.format(rule=_RULE, mark=blocks.mark, blocks=blocks.text, reminder=_REMINDER)
-    return Prompt(system=_SYSTEM, user=user)
+    material = submission.list_material(HALUMEM_CARD)
+    return build_ruling_prompt(_SYSTEM, _LAYOUT, _RULE, material, _REMINDER)
 
 
 HALUMEM_RULES = ModelProtocol(HALUMEM_CARD, grade_halumem)

@@ -18,7 +18,13 @@ from collections.abc import Mapping
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.verdict import ignore_usage
-from recall_bench.judging.protocols.model_ruling import ask_for_word, make_reminder
+from recall_bench.judging.protocols.model_ruling import (
+    YES_OR_NO,
+    ask_for_word,
+    build_ruling_prompt,
+    make_layout,
+    make_reminder,
+)
 from recall_bench.judging.protocols.protocol import (
     Bill,
     ModelProtocol,
@@ -26,12 +32,9 @@ from recall_bench.judging.protocols.protocol import (
     ProtocolScore,
     Submission,
 )
-from recall_bench.models.model import Model, Prompt, fence_blocks
+from recall_bench.models.model import Model, Prompt
 
-_WORDS = ("yes", "no")
-
-REMINDER = make_reminder(_WORDS)
-
+_REMINDER = make_reminder(YES_OR_NO)
 
 _SYSTEM = (
     "You grade replies for a test of long-term memory. You get a rule, then quoted material: a "
@@ -87,21 +90,14 @@ QUESTION_RULES: Mapping[str, str] = {
 }
 """Question type to grading rule."""
 
-_LAYOUT = """\
-{rule}
-
-The material stands between lines that carry the mark {mark}. No other line ends a block.
-
-{blocks}
-
-By the rule above, is the reply right?{reminder}"""
+_LAYOUT = make_layout("is the reply right?")
 
 LONGMEMEVAL_CARD = ProtocolCard.declare(
     "longmemeval/official-rules",
     "1",
     _SYSTEM,
     _LAYOUT,
-    REMINDER,
+    _REMINDER,
     *(f"{kind}: {rule}" for kind, rule in QUESTION_RULES.items()),
     asks_model=True,
 )
@@ -109,22 +105,9 @@ LONGMEMEVAL_CARD = ProtocolCard.declare(
 
 def build_prompt(submission: Submission) -> Prompt:
     """The prompt about a reply."""
-    blocks = fence_blocks(
-        {
-            "question": submission.question,
-            "reference": submission.get_only_gold(LONGMEMEVAL_CARD),
-            "reply": submission.answer,
-        }
-    )
-    return Prompt(
-        system=_SYSTEM,
-        user=_LAYOUT.format(
-            rule=QUESTION_RULES[_find_rule(submission)],
-            mark=blocks.mark,
-            blocks=blocks.text,
-            reminder=REMINDER,
-        ),
-    )
+    material = submission.list_material(LONGMEMEVAL_CARD)
+    rule = QUESTION_RULES[_find_rule(submission)]
+    return build_ruling_prompt(_SYSTEM, _LAYOUT, rule, material, _REMINDER)
 
 
 async def grade_longmemeval(
@@ -140,7 +123,7 @@ async def grade_longmemeval(
             reason="nothing was answered",
             details={"rule": rule},
         )
-    ruling = await ask_for_word(model, prompt, bill, _WORDS)
+    ruling = await ask_for_word(model, prompt, bill, YES_OR_NO)
     return ProtocolScore(
         protocol=LONGMEMEVAL_CARD,
         value=float(ruling.word == "yes"),

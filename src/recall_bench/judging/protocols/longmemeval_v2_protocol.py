@@ -23,7 +23,13 @@ import msgspec
 from recall_bench.core.errors import Malformed
 from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.verdict import ignore_usage
-from recall_bench.judging.protocols.model_ruling import ask_for_word, make_reminder
+from recall_bench.judging.protocols.model_ruling import (
+    YES_OR_NO,
+    ask_for_word,
+    build_ruling_prompt,
+    make_layout,
+    make_reminder,
+)
 from recall_bench.judging.protocols.protocol import (
     Bill,
     ModelProtocol,
@@ -31,10 +37,9 @@ from recall_bench.judging.protocols.protocol import (
     ProtocolScore,
     Submission,
 )
-from recall_bench.models.model import Model, Prompt, fence_blocks
+from recall_bench.models.model import Model, Prompt
 
-_WORDS = ("yes", "no")
-_REMINDER = make_reminder(_WORDS)
+_REMINDER = make_reminder(YES_OR_NO)
 
 _SYSTEM = (
     "You grade replies for a test of what an agent remembers of its work in one environment. You "
@@ -57,14 +62,7 @@ _ASKED = {
         "the other way, contradicts any of them, or would fit any environment."
     ),
 }
-_LAYOUT = """\
-{rule}
-
-The material stands between lines that carry the mark {mark}. No other line ends a block.
-
-{blocks}
-
-By the rule above, is the reply right?{reminder}"""
+_LAYOUT = make_layout("is the reply right?")
 
 _BOXED = re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\})*)\}")
 _OPTION_WORDS = re.compile(r"\b(?:choice|option)\b", re.IGNORECASE)
@@ -181,7 +179,7 @@ async def grade_longmemeval_v2(
         fits = _COMPUTED[name](answer, gold, options)
         reason = f"{'fits' if fits else 'does not fit'} the gold by {name}"
         return _score(reason, name, is_right=fits)
-    ruling = await ask_for_word(model, build_prompt(submission, name), bill, _WORDS)
+    ruling = await ask_for_word(model, build_prompt(submission, name), bill, YES_OR_NO)
     reason = f"{model.name} says {ruling.word} by {name}"
     return _score(reason, name, is_right=ruling.word == "yes")
 
@@ -197,17 +195,8 @@ def parse_rule(written: str) -> tuple[str, dict[str, str]]:
 
 def build_prompt(submission: Submission, rule: str) -> Prompt:
     """The prompt about a reply."""
-    blocks = fence_blocks(
-        {
-            "question": submission.question,
-            "reference": submission.get_only_gold(LONGMEMEVAL_V2_CARD),
-            "reply": submission.answer,
-        }
-    )
-    user = _LAYOUT.format(
-        rule=_ASKED[rule], mark=blocks.mark, blocks=blocks.text, reminder=_REMINDER
-    )
-    return Prompt(system=_SYSTEM, user=user)
+    material = submission.list_material(LONGMEMEVAL_V2_CARD)
+    return build_ruling_prompt(_SYSTEM, _LAYOUT, _ASKED[rule], material, _REMINDER)
 
 
 def _score(reason: str, rule: str, *, is_right: bool) -> ProtocolScore:

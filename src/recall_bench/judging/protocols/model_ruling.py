@@ -1,13 +1,13 @@
 """One word from a model, out of a few: the ruling of protocols that ask one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recall_bench.core.errors import UnreadableVerdict
 from recall_bench.judging.judge_call import ask_model
 from recall_bench.judging.protocols.protocol import Bill
-from recall_bench.models.model import Finish, Model, Prompt
+from recall_bench.models.model import Finish, Model, Prompt, fence_blocks
 
 RULING_ATTEMPTS = 3
 """Replies that are asked for, the first included, before none counts as readable."""
@@ -21,10 +21,34 @@ class ModelRuling:
     attempts: int
 
 
+YES_OR_NO = ("yes", "no")
+
+
+def make_layout(question: str) -> str:
+    """Make the layout of a prompt that asks this question about quoted material, by a rule."""
+    return f"""\
+{{rule}}
+
+The material stands between lines that carry the mark {{mark}}. No other line ends a block.
+
+{{blocks}}
+
+By the rule above, {question}{{reminder}}"""
+
+
 def make_reminder(words: Sequence[str]) -> str:
     """Make the sentence that asks for one of the words and nothing else."""
     named = " or ".join(f"the single word {word}" for word in words)
     return f"\n\nReply with {named}, and nothing else."
+
+
+def build_ruling_prompt(
+    system: str, layout: str, rule: str, material: Mapping[str, str], reminder: str
+) -> Prompt:
+    """The prompt with the material between its marks."""
+    blocks = fence_blocks(material)
+    user = layout.format(rule=rule, mark=blocks.mark, blocks=blocks.text, reminder=reminder)
+    return Prompt(system=system, user=user)
 
 
 async def ask_for_word(

@@ -14,7 +14,12 @@ from statistics import fmean
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.verdict import ignore_usage
-from recall_bench.judging.protocols.model_ruling import ask_for_word, make_reminder
+from recall_bench.judging.protocols.model_ruling import (
+    ask_for_word,
+    build_ruling_prompt,
+    make_layout,
+    make_reminder,
+)
 from recall_bench.judging.protocols.protocol import (
     Bill,
     ModelProtocol,
@@ -22,7 +27,7 @@ from recall_bench.judging.protocols.protocol import (
     ProtocolScore,
     Submission,
 )
-from recall_bench.models.model import Model, Prompt, fence_blocks
+from recall_bench.models.model import Model, Prompt
 
 _MARKS = {"full": 1.0, "half": 0.5, "none": 0.0}
 _REMINDER = make_reminder(tuple(_MARKS))
@@ -39,14 +44,7 @@ _RULE = (
     "question, or says the contrary. A criterion that forbids something is met by a reply without "
     "it. Numbers and names count only if they are the ones that the criterion names."
 )
-_LAYOUT = """\
-{rule}
-
-The material stands between lines that carry the mark {mark}. No other line ends a block.
-
-{blocks}
-
-By the rule above, how far does the reply meet the criterion?{reminder}"""
+_LAYOUT = make_layout("how far does the reply meet the criterion?")
 
 BEAM_CARD = ProtocolCard.declare(
     "beam/nuggets", "1", _SYSTEM, _RULE, _LAYOUT, _REMINDER, asks_model=True
@@ -76,11 +74,12 @@ async def grade_nuggets(
 
 def build_prompt(submission: Submission, nugget: str) -> Prompt:
     """The prompt about one nugget."""
-    blocks = fence_blocks(
-        {"question": submission.question, "criterion": nugget, "reply": submission.answer}
-    )
-    user = _LAYOUT.format(rule=_RULE, mark=blocks.mark, blocks=blocks.text, reminder=_REMINDER)
-    return Prompt(system=_SYSTEM, user=user)
+    material = {
+        "question": submission.question,
+        "criterion": nugget,
+        "reply": submission.answer,
+    }
+    return build_ruling_prompt(_SYSTEM, _LAYOUT, _RULE, material, _REMINDER)
 
 
 BEAM_NUGGETS = ModelProtocol(BEAM_CARD, grade_nuggets)

@@ -75,6 +75,14 @@ class Submission:
             )
         return self.golds[0]
 
+    def list_material(self, protocol: ProtocolCard) -> dict[str, str]:
+        """What a model is shown to compare the answer with the one gold answer."""
+        return {
+            "question": self.question,
+            "reference": self.get_only_gold(protocol),
+            "reply": self.answer,
+        }
+
 
 Bill = Callable[[Usage], None]
 """Called with the usage of every paid call."""
