@@ -30,6 +30,7 @@ from recall_bench.datasets.public_dataset import (
 )
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+"""What the numbers in the file mean, also to the official script."""
 
 AUDIT = "audit"
 """The layer of corrections that a public audit found."""

@@ -133,6 +133,10 @@ def list_known_values(text: str) -> frozenset[str]:
     return frozenset((*(atom.core for atom in (*find_values(level), *find_claims(text))), *spelled))
 
 
+UNREACHABLE_DAY = 10**6
+"""A day number beyond any story: the existing days decide where a pass ends."""
+
+
 def list_day_files(layout: Layout, wanted: range) -> tuple[DayFile, ...]:
     """The day files of a story within the wanted days; UsageError if there are none."""
     if not layout.memories.is_dir():

@@ -14,7 +14,13 @@ from recall_bench.core.usage import Usage
 from recall_bench.datasets.persona_files import DayFile, Layout, format_days
 from recall_bench.datasets.persona_story import Persona, Story, read_persona, read_story
 from recall_bench.generate.call_log import CallLog, log_path
-from recall_bench.generate.day_log import StoryDay, count_coverage, list_day_files, read_day_log
+from recall_bench.generate.day_log import (
+    UNREACHABLE_DAY,
+    StoryDay,
+    count_coverage,
+    list_day_files,
+    read_day_log,
+)
 from recall_bench.generate.model_caller import ModelCaller, describe_estimate, open_model
 from recall_bench.generate.model_reply import NoUsableReply, RejectedReply, ask_until_usable
 from recall_bench.generate.pass_request import PassRequest
@@ -22,10 +28,6 @@ from recall_bench.generate.pass_run import MissingUnit, OnProgress, PassResult, 
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model, Prompt
-
-
-_UNREACHABLE_DAY = 10**6
-"""A day number beyond any story: the existing days decide where a pass ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def run_day_pass(
     layout = request.find_layout()
     persona = read_persona(layout.folder)
     story = read_story(layout.folder, layout.arcs)
-    days = list_day_files(layout, request.select_days(_UNREACHABLE_DAY))
+    days = list_day_files(layout, request.select_days(UNREACHABLE_DAY))
     owned_model = None
     if model is None and not request.is_offline:
         owned_model = model = open_model(request, usual_temperature=form.usual_temperature)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from recall_bench.core.errors import Malformed
+from recall_bench.datasets import locomo
 from recall_bench.judging.protocols import string_match
 from recall_bench.judging.protocols.protocol import Submission
 from tests.conftest import shared_data
@@ -147,7 +148,7 @@ def questions() -> Iterator[tuple[str, str, dict[str, Any]]]:
     for conversation in json.loads(text):
         for number, question in enumerate(conversation["qa"]):
             place = f"{conversation['sample_id']}#{number}"
-            yield place, string_match.LOCOMO_CATEGORIES[question["category"]], question
+            yield place, locomo.CATEGORIES[question["category"]], question
 
 
 def test_the_gold_itself_scores_one_but_for_eleven_that_a_semicolon_cuts() -> None:

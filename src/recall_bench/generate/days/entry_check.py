@@ -94,8 +94,9 @@ def _is_announcement(text: str) -> bool:
 
 _LENIENCY = 5
 """The factor by which an entry may be shorter or longer than requested."""
-_LONG_SENTENCE_WORDS = 6
-_MAX_COPIED_SHARE = 0.5
+LONG_SENTENCE_WORDS = 6
+MAX_COPIED_SHARE = 0.5
+"""A reply that repeats more of the longer sentences word for word is refused."""
 
 _FOREIGN = re.compile(
     r"\b(?:days? #?\d{1,4}|checkpoints?|benchmarks?|personas?|story arcs?"
@@ -240,7 +241,7 @@ def _check_copies(day: DayLog, requirements: EntryRequirements) -> Iterator[str]
     }
     sentences = _list_long_sentences(day)
     copied = sum(text in earlier for text in sentences)
-    if sentences and copied >= _MAX_COPIED_SHARE * len(sentences):
+    if sentences and copied >= MAX_COPIED_SHARE * len(sentences):
         yield (
             f"{copied} of its {len(sentences)} longer sentences are those of earlier entries; tell "
             "what is new today in new words"
@@ -248,4 +249,4 @@ def _check_copies(day: DayLog, requirements: EntryRequirements) -> Iterator[str]
 
 
 def _list_long_sentences(day: DayLog) -> list[str]:
-    return [each.text for each in day.sentences if len(each.text.split()) >= _LONG_SENTENCE_WORDS]
+    return [each.text for each in day.sentences if len(each.text.split()) >= LONG_SENTENCE_WORDS]

@@ -18,7 +18,11 @@ from recall_bench.datasets.persona_story import Persona, Session, Story, read_pe
 from recall_bench.generate.call_log import CallLog, log_path
 from recall_bench.generate.day_log import find_exact_values, format_date, list_known_values
 from recall_bench.generate.days.diary import render_day
-from recall_bench.generate.days.entry_check import extract_entry
+from recall_bench.generate.days.entry_check import (
+    LONG_SENTENCE_WORDS,
+    MAX_COPIED_SHARE,
+    extract_entry,
+)
 from recall_bench.generate.model_caller import ModelCaller, describe_estimate, open_model
 from recall_bench.generate.model_reply import NoUsableReply, RejectedReply, ask_until_usable
 from recall_bench.generate.pass_request import DaysRequest
@@ -167,11 +171,6 @@ def build_ledger_prompt(
     return build_task_prompt("ledger", blocks, date=date)
 
 
-_MAX_COPIED_SHARE = 0.5
-"""The share of the notes' longer sentences that may be repeated word for word."""
-_LONG_SENTENCE_WORDS = 6
-
-
 def check_ledger_entry(
     reply: str, notes: SessionNotes, date: str, elsewhere: Mapping[str, str]
 ) -> str | RejectedReply:
@@ -223,13 +222,13 @@ def _find_added_values(text: str, notes: SessionNotes, date: str) -> Iterator[st
 def _find_copies(text: str, notes: SessionNotes) -> Iterator[str]:
     own = _find_long_sentences(notes.text)
     copied = own & _find_long_sentences(text)
-    if len(own) > 1 and len(copied) > _MAX_COPIED_SHARE * len(own):
+    if len(own) > 1 and len(copied) > MAX_COPIED_SHARE * len(own):
         yield "most of it repeats the notes word for word; say it in other words"
 
 
 def _find_long_sentences(text: str) -> set[str]:
     found = (sentence for line in text.splitlines() for sentence in split_sentences(line))
-    return {sentence for sentence in found if len(sentence.split()) >= _LONG_SENTENCE_WORDS}
+    return {sentence for sentence in found if len(sentence.split()) >= LONG_SENTENCE_WORDS}
 
 
 _USUAL_TOKENS = 500

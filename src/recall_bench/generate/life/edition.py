@@ -25,6 +25,7 @@ from recall_bench.generate.life.threads import LifeThread
 from recall_bench.generate.world.cast import build_renaming, rename_texts
 from recall_bench.generate.world.context import FillContext
 from recall_bench.generate.world.day_text import render_variant
+from recall_bench.generate.world.public_format import PUBLIC_ARC_KEYS
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.generate.world.sources import AuthoredStory, WorldPersona
 from recall_bench.generate.written.rendering import RenderedEdition, render_edition
@@ -37,11 +38,6 @@ from recall_bench.generate.written.sources import (
 
 LEDGER = "life.jsonl"
 """The file that tells what happened: the calendar, states of entities, steps of threads."""
-
-_ARC_KEYS = (
-    "id type title description startDay endDay primarySession referencedSessions participants "
-    "forbiddenSessions wrongDay correctedDay wrongBelief correctedBelief"
-).split()
 
 
 @dataclass(frozen=True)
@@ -144,7 +140,7 @@ def _list_arcs(play: LifePlay) -> Iterator[dict[str, Any]]:
     """The authored arcs in the public format."""
     by_id = {arc.active.arc.id: arc.active for arc in play.arcs.arcs}
     for raw in play.sources.arcs_file["arcs"]:
-        found = {key: raw[key] for key in _ARC_KEYS if key in raw}
+        found = {key: raw[key] for key in PUBLIC_ARC_KEYS if key in raw}
         thread = by_id[raw["id"]].thread
         for key in ("wrongBelief", "correctedBelief", "description"):
             if key in found:

@@ -19,7 +19,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.datasets.persona_files import Layout
 from recall_bench.datasets.persona_story import read_persona, read_story
 from recall_bench.generate.call_log import CallLog, log_path
-from recall_bench.generate.day_log import list_day_files, read_day_log
+from recall_bench.generate.day_log import UNREACHABLE_DAY, list_day_files, read_day_log
 from recall_bench.generate.model_caller import ModelCaller
 from recall_bench.generate.model_reply import NoUsableReply
 from recall_bench.generate.pass_request import STANDARD, QuestionsRequest
@@ -52,10 +52,6 @@ if TYPE_CHECKING:
     CheckerFactory = Callable[[Layout, Sequence[Mapping[str, object]]], QuestionChecker]
 
 
-_UNREACHABLE_DAY = 10**6
-"""A day number beyond any story: the existing days decide where questions end."""
-
-
 class PromptingWriter(QuestionWriter, Protocol):
     """A writer that asks a model."""
 
@@ -85,7 +81,7 @@ def prepare_questions(request: QuestionsRequest) -> QuestionPlan:
     layout = request.find_layout()
     persona = read_persona(layout.folder)
     story = read_story(layout.folder, layout.arcs)
-    files = list_day_files(layout, range(1, _UNREACHABLE_DAY))
+    files = list_day_files(layout, range(1, UNREACHABLE_DAY))
     days = {file.day: read_day_log(file, story) for file in files}
     view = StoryView(persona, story, days, SessionMembers(persona, story))
     numbers = list(days)

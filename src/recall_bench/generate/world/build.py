@@ -126,7 +126,7 @@ def write_world(
         active: dict[str, Thread] = {}
         for simulated in simulation.simulate_days():
             page = simulated.page
-            _write_text(memories / f"day-{page.day:04}.md", page.text)
+            write_text(memories / f"day-{page.day:04}.md", page.text)
             for thread in simulated.started:
                 lexicon.add(thread.key, thread.source, thread.name)
                 active[thread.key] = thread
@@ -137,14 +137,14 @@ def write_world(
         asked.writelines(map(writer.format_entry, generator.finish()))
         for thread in active.values():
             facts.writelines(format_ledger_lines(thread))
-    _write_text(qa / "lexicon.json", lexicon.render())
+    write_text(qa / "lexicon.json", lexicon.render())
 
 
 def write_outline(sources: WorldSources, simulation: Simulation, days: int, folder: Path) -> None:
     """Write the files of the persona and of its arcs, which do not depend on simulated days."""
-    _write_text(folder / "persona.yaml", dump_yaml(build_persona_file(sources)))
+    write_text(folder / "persona.yaml", dump_yaml(build_persona_file(sources)))
     arcs = build_arcs_file(sources, simulation, days)
-    _write_text(folder / f"arcs-{days}d.yaml", dump_yaml(arcs))
+    write_text(folder / f"arcs-{days}d.yaml", dump_yaml(arcs))
 
 
 def build_question_context(
@@ -171,7 +171,8 @@ def format_ledger_lines(thread: Thread) -> Iterator[str]:
         yield f"{format_scalar(entry)}\n"
 
 
-def _write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a file with the same line ends on every system."""
     path.write_text(text, encoding="utf-8", newline="\n")
 
 

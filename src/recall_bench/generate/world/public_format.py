@@ -108,7 +108,7 @@ def get_difficulty(kind: str) -> str:
     return _load_difficulties().get(kind, "medium")
 
 
-_ARC_KEYS = (
+PUBLIC_ARC_KEYS = (
     "id type title description startDay endDay primarySession referencedSessions participants "
     "forbiddenSessions wrongDay correctedDay wrongBelief correctedBelief"
 ).split()
@@ -129,7 +129,7 @@ def build_arcs_file(
         if raw["directives"][0]["day"] > days:
             continue
         active = active_arcs[raw["id"]]
-        entry = {key: raw[key] for key in _ARC_KEYS if raw.get(key) is not None}
+        entry = {key: raw[key] for key in PUBLIC_ARC_KEYS if raw.get(key) is not None}
         entry["endDay"] = min(raw["endDay"], days)
         thread = active.thread
         final = {name: list(known) for name, known in active.versions.items()}

@@ -12,7 +12,7 @@ from recall_bench.datasets.persona_files import (
     name_conversation_file,
     name_day_file,
 )
-from recall_bench.generate.world.build import choose_new_folder, write_whole_folder
+from recall_bench.generate.world.build import choose_new_folder, write_text, write_whole_folder
 from recall_bench.generate.written.checks import check_sources
 from recall_bench.generate.written.question_entries import EntryBuilder
 from recall_bench.generate.written.rendering import RenderedDay, RenderedEdition, render_edition
@@ -44,24 +44,24 @@ def write_edition(edition: RenderedEdition, folder: Path, *, until: int | None =
     memories, qa = folder / f"memories-{suffix}", folder / f"qa-{suffix}"
     memories.mkdir(parents=True)
     qa.mkdir()
-    _write_text(folder / "persona.yaml", dump_yaml(_build_persona_file(sources)))
-    _write_text(folder / f"arcs-{suffix}.yaml", dump_yaml(_build_arcs_file(sources)))
+    write_text(folder / "persona.yaml", dump_yaml(_build_persona_file(sources)))
+    write_text(folder / f"arcs-{suffix}.yaml", dump_yaml(_build_arcs_file(sources)))
     last = sources.story.days if until is None else until
     days = [day for day in edition.days if day.day <= last]
     for day in days:
-        _write_text(memories / name_day_file(day.day), day.text)
+        write_text(memories / name_day_file(day.day), day.text)
     if edition.dialogues:
         (conversations := folder / f"conversations-{suffix}").mkdir()
         for number, text in edition.dialogues.items():
             if number <= last:
-                _write_text(conversations / name_conversation_file(number), text)
+                write_text(conversations / name_conversation_file(number), text)
     builder = EntryBuilder(edition)
     entries = [
         builder.build(number, question)
         for number, (_, question) in enumerate(sources.questions, start=1)
         if until is None or builder.is_open(question, until)
     ]
-    _write_text(qa / "questions.yaml", dump_yaml(entries))
+    write_text(qa / "questions.yaml", dump_yaml(entries))
     with (qa / STATEMENTS_FILE).open("w", encoding="utf-8", newline="\n") as lines:
         _write_statements(edition, days, lines)
 
@@ -111,7 +111,3 @@ def _write_statements(
                 "end": statement.end,
             }
             lines.write(encode(record) + "\n")
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")

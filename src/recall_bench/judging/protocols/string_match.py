@@ -43,6 +43,7 @@ from functools import lru_cache
 from recall_bench.core.errors import Malformed
 from recall_bench.core.scenario import Item
 from recall_bench.core.words import ARTICLE, MATCHING_RULES, contains_phrase, normalise_words
+from recall_bench.datasets import locomo
 from recall_bench.judging.protocols.protocol import (
     ComputedProtocol,
     ProtocolCard,
@@ -361,15 +362,6 @@ def _remove_final_e(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure_stem(word[:-1]) > 1 else word
 
 
-LOCOMO_CATEGORIES = {
-    1: "multi-hop",
-    2: "temporal",
-    3: "open-domain",
-    4: "single-hop",
-    5: "adversarial",
-}
-"""What the numbers in LoCoMo's file mean to its official script."""
-
 LOCOMO_ABSTENTIONS = ("no information available", "not mentioned")
 """The phrases that an answer to an adversarial question must contain, in any case."""
 
@@ -415,7 +407,7 @@ def grade_locomo(submission: Submission) -> ProtocolScore:
         case other:
             raise Malformed(
                 f"{LOCOMO_CARD.name}: {submission.question!r}",
-                f"no category {other!r}; there are {', '.join(LOCOMO_CATEGORIES.values())}",
+                f"no category {other!r}; there are {', '.join(locomo.CATEGORIES.values())}",
             )
 
 
