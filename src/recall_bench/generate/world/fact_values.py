@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache
 
+from recall_bench.core.value_patterns import find_precision
 from recall_bench.generate.world.random_stream import RandomStream
 
 _MONTHS = (
@@ -180,7 +181,7 @@ def scale_value(value: FactValue, factor: Decimal, chance: RandomStream) -> Fact
     """The value times a factor, in the same form; times and codes change at random."""
     if value.kind in _NUMERIC and (found := _NUMBER.search(value.text)):
         number = Decimal(found[0].replace(",", ""))
-        step = _find_precision(found[0])
+        step = find_precision(found[0])
         moved = max(step, (number * factor / step).to_integral_value() * step)
         moved = moved.quantize(min(step, Decimal(1)))
         joined = f"{moved:,}" if "," in found[0] or moved >= 10_000 else str(moved)
@@ -248,15 +249,6 @@ def _parse_magnitude(written: str, found: re.Match[str]) -> Decimal:
     scale = re.match(r"\s?(k|K|M|bn|B|million|billion|thousand)\b", written[found.end() :])
     powers = {"k": 3, "K": 3, "thousand": 3, "M": 6, "million": 6, "bn": 9, "B": 9, "billion": 9}
     return number.scaleb(powers[scale[1]]) if scale else number
-
-
-def _find_precision(written: str) -> Decimal:
-    """The place value of the last digit that is not a trailing zero: 10 for 640, 0.1 for 1.2."""
-    plain = written.replace(",", "")
-    if "." in plain:
-        return Decimal(1).scaleb(-len(plain.partition(".")[2]))
-    zeros = len(plain) - len(plain.rstrip("0"))
-    return Decimal(1).scaleb(min(zeros, len(plain) - 1))
 
 
 def _count_decimals(number: Decimal) -> int:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import permutations
 
 from recall_bench.core.number_words import SMALL_NUMBERS, SMALL_ORDINALS, spell_ordinal, spell_small
-from recall_bench.core.value_patterns import MONTHS
+from recall_bench.core.value_patterns import MONTHS, find_precision
 from recall_bench.judging.lab.audit import phrase_bank
 from recall_bench.judging.lab.audit.answer_key import (
     AnswerShape,
@@ -126,7 +126,7 @@ def _change_figures(text: str) -> Iterator[Miss]:
     if match is None:
         return
     number = Decimal(match[0].replace(",", ""))
-    step = _find_step(match[0])
+    step = find_precision(match[0])
     off = [("one off", number + step), ("one off", number - step), ("two off", number + 2 * step)]
     if number >= 10 * step:
         near = (number / 10 / step).to_integral_value() * step
@@ -149,15 +149,6 @@ def _trim_decimals(written: str, like: str) -> str:
     if "." not in like and "." in written:
         return written.rstrip("0").rstrip(".")
     return written
-
-
-def _find_step(written: str) -> Decimal:
-    """The unit of the last digit that is not a trailing zero: 10 for 640, 0.1 for 1.2."""
-    plain = written.replace(",", "")
-    if "." in plain:
-        return Decimal(1).scaleb(-len(plain.partition(".")[2]))
-    zeros = len(plain) - len(plain.rstrip("0"))
-    return Decimal(1).scaleb(min(zeros, len(plain) - 1))
 
 
 def _swap_digits(digits: str) -> str | None:
