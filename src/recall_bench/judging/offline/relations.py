@@ -182,6 +182,13 @@ class PartLabels:
         return None
 
 
+def _list_names(reference: str) -> list[str]:
+    """The names in a reference, each once."""
+    runs = (run.split() for run in _NAME_RUN.findall(reference))
+    names = (" ".join(word for word in run if word.lower() not in STOPWORDS) for run in runs)
+    return list(dict.fromkeys(filter(None, names)))
+
+
 @dataclass(frozen=True, slots=True)
 class NameLabels:
     """Two names of a reference, and what it says of each of them and not of the other."""
@@ -192,14 +199,10 @@ class NameLabels:
     @classmethod
     def build(cls, reference: str, question: str, reader: ContentReader) -> "NameLabels | None":
         """The labels of two names; None if there are not two, or one has none in its clause."""
-        runs = dict.fromkeys(
-            name
-            for run in _NAME_RUN.findall(reference)
-            if (name := " ".join(word for word in run.split() if word.lower() not in STOPWORDS))
-        )
-        if len(runs) != 2:
+        listed = _list_names(reference)
+        if len(listed) != 2:
             return None
-        names = tuple(make_required_part(name, (), (), reader) for name in runs)
+        names = tuple(make_required_part(name, (), (), reader) for name in listed)
         found = [find_mentions(name, reference, reader) for name in names]
         if any(len(each) != 1 for each in found):
             return None
@@ -307,11 +310,7 @@ def find_actors(reference: str, reader: ContentReader) -> tuple[RequiredPart, ..
     """The two persons or bodies that a reference puts into a relation; nothing if it does not."""
     if not _TRANSFER.search(reference):
         return ()
-    names = dict.fromkeys(
-        name
-        for run in _NAME_RUN.findall(reference)
-        if (name := " ".join(word for word in run.split() if word.lower() not in STOPWORDS))
-    )
+    names = _list_names(reference)
     return (
         tuple(make_required_part(name, (), (), reader) for name in names) if len(names) == 2 else ()
     )

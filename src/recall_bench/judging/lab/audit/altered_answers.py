@@ -106,10 +106,7 @@ def write_padding(case: AuditCase) -> Iterator[AuditDraft]:
     if case.key.shape not in _OPEN_SHAPES or case.truth.disclosure is not None:
         return
     answers = [*write_right(case), *write_other_words(case)]
-    for place in ("first", "in the middle", "last"):
-        answer = case.chooser.pick(answers)
-        for text in _insert_answer(case, answer.answer, place):
-            yield AuditDraft(f"answer {place}", text, answer.labels)
+    yield from _place_answers(case, answers)
 
 
 def write_vague_padding(case: AuditCase) -> Iterator[AuditDraft]:
@@ -117,6 +114,11 @@ def write_vague_padding(case: AuditCase) -> Iterator[AuditDraft]:
     if case.key.shape not in _OPEN_SHAPES or case.truth.disclosure is not None:
         return
     answers = [draft for draft in write_vague(case) if draft.recipe != "beside the point"]
+    yield from _place_answers(case, answers)
+
+
+def _place_answers(case: AuditCase, answers: list[AuditDraft]) -> Iterator[AuditDraft]:
+    """One of the answers at each place among the padding."""
     for place in ("first", "in the middle", "last"):
         answer = case.chooser.pick(answers)
         for text in _insert_answer(case, answer.answer, place):
