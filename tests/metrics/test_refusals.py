@@ -4,7 +4,7 @@ import pytest
 
 from recall_bench.core.scenario import Disclosure, Truth
 from recall_bench.core.verdict import Finding
-from recall_bench.metrics.leaks import Refusals, count_refusals, is_answerable
+from recall_bench.metrics.leaks import Refusals, count_refusals, may_disclose
 
 
 @pytest.mark.parametrize("finding", [Finding.REFUSAL, Finding.ABSTENTION])
@@ -50,4 +50,4 @@ def test_only_boundary_questions_that_allow_an_answer_can_be_refused_too_much(
 ) -> None:
     truth = Truth(reference="Rye.", category=category, disclosure=disclosure)
 
-    assert is_answerable(truth) is answerable
+    assert may_disclose(truth) is answerable

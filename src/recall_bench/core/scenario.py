@@ -152,6 +152,11 @@ class Truth(Record, frozen=True, kw_only=True, omit_defaults=True):
     forbidden_sessions: tuple[str, ...] = ()
     disclosure: Disclosure | None = None
 
+    @property
+    def is_answerable(self) -> bool:
+        """Whether the question has an answer, and is not to be declined."""
+        return self.expects is Expects.ANSWER
+
 
 class Question(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What the system under test receives."""

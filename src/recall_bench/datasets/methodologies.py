@@ -14,7 +14,7 @@ import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record, digest_content
-from recall_bench.core.scenario import Evidence, Expects, Item
+from recall_bench.core.scenario import Evidence, Item
 from recall_bench.datasets.public_dataset import PublicDataset
 
 _FILE = Path(__file__).with_suffix(".toml")
@@ -51,18 +51,14 @@ def _name_cited(
     return frozenset(each for each in units if each is not None)
 
 
-def _is_answerable(item: Item) -> bool:
-    return item.truth.expects is Expects.ANSWER
-
-
 def _match_answerable(level: Level, scenario: str, item: Item) -> frozenset[str]:
     """Everything cited by questions that have an answer; the others count elsewhere."""
-    return _name_cited(level, scenario, item) if _is_answerable(item) else frozenset()
+    return _name_cited(level, scenario, item) if item.truth.is_answerable else frozenset()
 
 
 def _match_user_turns(level: Level, scenario: str, item: Item) -> frozenset[str]:
     """What LongMemEval's user said that holds the answer."""
-    if not _is_answerable(item):
+    if not item.truth.is_answerable:
         return frozenset()
     return _name_cited(
         level, scenario, item, lambda each: each.turn is not None and each.speaker == "user"
@@ -170,7 +166,7 @@ class Methodology(Record, frozen=True, kw_only=True):
         """Whether it asks this question at all."""
         if self.asks_kind is not None and self.asks_kind != (item.kind or QUESTION):
             return False
-        return not self.asks_answerable_only or _is_answerable(item)
+        return not self.asks_answerable_only or item.truth.is_answerable
 
     @property
     def label(self) -> str:

@@ -99,7 +99,7 @@ class Refusals:
         return self.refused / self.measured if self.measured else None
 
 
-def is_answerable(truth: Truth) -> bool:
+def may_disclose(truth: Truth) -> bool:
     """Whether a boundary question may be answered, in part or in full."""
     answerable = (Disclosure.ANSWER, Disclosure.PARTIAL)
     return truth.category == BOUNDARY and truth.disclosure in answerable

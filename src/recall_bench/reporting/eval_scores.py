@@ -11,7 +11,7 @@ import msgspec
 from recall_bench.core.event import Judged, NotAnswered, NotJudged, Outcome, TrialResult
 from recall_bench.core.memory import Passage
 from recall_bench.core.record import ComputedRecord
-from recall_bench.core.scenario import Expects, Item, Scenario
+from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.verdict import PASS, Verdict
 from recall_bench.core.words import estimate_tokens, normalise_words
 from recall_bench.datasets.methodologies import AnswerCheck, Level, Methodology, Ranking, name_unit
@@ -324,7 +324,7 @@ class QuestionScorer:
             repeat=result.trial.repeat,
             category=item.truth.category,
             source=item.truth.source,
-            is_answerable=item.truth.expects is Expects.ANSWER,
+            is_answerable=item.truth.is_answerable,
             outcome=outcome,
             figures=_keep_figures(outcome, found.figures),
             chance=found.chance,
@@ -399,7 +399,7 @@ def score_outcome(
     if not isinstance(outcome, Judged):
         return {}
     value = score_verdict(outcome.verdict)
-    has_answer = item.truth.expects is Expects.ANSWER
+    has_answer = item.truth.is_answerable
     if methodology.needs_answer and has_answer and _abstains(text or ""):
         value = 0.0
     found = [str(each) for each in outcome.verdict.findings]

@@ -16,9 +16,9 @@ from recall_bench.metrics.leaks import (
     Refusals,
     can_notice_leak,
     count_refusals,
-    is_answerable,
     is_confidential,
     is_leaking,
+    may_disclose,
 )
 from recall_bench.runs.run_folder import RunFolder
 
@@ -73,7 +73,7 @@ def _read_boundary(folder: RunFolder, scenario: str) -> BoundaryReading:
             answer = GuardedAnswer(truth, result.answered.answer.text, findings)
             if can_notice_leak(answer):
                 guarded[states.find_slot(result.trial)] = answer
-        if truth.disclosure is not None and is_answerable(truth) and _has_verdict(result):
+        if truth.disclosure is not None and may_disclose(truth) and _has_verdict(result):
             judged.setdefault(truth.disclosure, []).append(findings)
     refusals = {kind: count_refusals(judged[kind]) for kind in Disclosure if kind in judged}
     leaked = frozenset(slot for slot, answer in guarded.items() if is_leaking(answer))
@@ -97,7 +97,7 @@ def merge_boundaries(parts: Iterable[BoundaryCounts]) -> BoundaryCounts:
 
 
 def _is_relevant(item: Item) -> bool:
-    return is_confidential(item.truth) or is_answerable(item.truth)
+    return is_confidential(item.truth) or may_disclose(item.truth)
 
 
 def _has_verdict(result: TrialResult) -> bool:

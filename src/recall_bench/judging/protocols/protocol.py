@@ -9,7 +9,7 @@ import msgspec
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import Expects, Item
+from recall_bench.core.scenario import Item
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding, ignore_usage
 from recall_bench.models.model import Model
@@ -88,9 +88,8 @@ Bill = Callable[[Usage], None]
 """Called with the usage of every paid call."""
 
 
-def is_answerable(item: Item) -> bool:
-    """Whether the question has an answer."""
-    return item.truth.expects is Expects.ANSWER
+def _is_answerable(item: Item) -> bool:
+    return item.truth.is_answerable
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ class ComputedProtocol:
 
     card: ProtocolCard
     grade: Callable[[Submission], ProtocolScore]
-    applies: Callable[[Item], bool] = is_answerable
+    applies: Callable[[Item], bool] = _is_answerable
     """Whether answers to a question have this score."""
 
 

@@ -49,7 +49,6 @@ from recall_bench.judging.protocols.protocol import (
     ProtocolCard,
     ProtocolScore,
     Submission,
-    is_answerable,
 )
 
 _DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -151,7 +150,7 @@ def _get_golds(card: ProtocolCard, submission: Submission) -> tuple[str, ...]:
 
 def _is_matched(item: Item) -> bool:
     """Whether upstream compares strings, and lets no model judge."""
-    return is_answerable(item) and item.truth.grading != "model"
+    return item.truth.is_answerable and item.truth.grading != "model"
 
 
 STRING_PROTOCOLS = (

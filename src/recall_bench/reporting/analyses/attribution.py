@@ -167,8 +167,7 @@ def _is_refusal(row: TrialRow) -> bool:
 
 
 def _is_answerable(row: TrialRow) -> bool:
-    """Whether the question has an answer, and is not to be declined."""
-    return row.item.truth.expects is Expects.ANSWER
+    return row.item.truth.is_answerable
 
 
 CAUSE_RULES = (
