@@ -4,7 +4,6 @@ A channel sends a message and returns the reply. Everything that is the same for
 here: which conversation a message belongs to, the transcript, what was spent, copies.
 """
 
-import itertools
 import time
 from collections import deque
 from collections.abc import AsyncIterator
@@ -16,8 +15,8 @@ from uuid import uuid4
 
 import anyio
 
-from recall_bench.core.errors import BenchError, ContextExceeded, NotAnAnswer, UsageError
-from recall_bench.core.memory import Answer, Exchange, Memory, Snapshots, SystemCard
+from recall_bench.core.errors import BenchError, ContextExceeded, NotAnAnswer
+from recall_bench.core.memory import Answer, Exchange, Snapshots, SystemCard
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.systems.agents.agent_wording import (
@@ -27,6 +26,7 @@ from recall_bench.systems.agents.agent_wording import (
     tell_episode,
 )
 from recall_bench.systems.agents.talk_settings import Talk, TalkSettings
+from recall_bench.systems.copied_snapshots import CopiedSnapshots
 
 MAX_TEXT = 2000
 """The most characters of a message, and of a reply, in the transcript."""
@@ -163,7 +163,9 @@ class AgentSystem:
             caveats=(*card.caveats, *_list_common_caveats(settings)),
         )
         self.max_shards = settings.max_shards or max_shards
-        self.snapshots: Snapshots | None = _AgentSnapshots(self) if copies else None
+        self.snapshots: Snapshots | None = (
+            CopiedSnapshots[AgentMemory](AgentMemory, AgentMemory.copy) if copies else None
+        )
         self.transcript = Transcript()
 
     async def open(self, scenario: str) -> "AgentMemory":
@@ -300,31 +302,6 @@ class AgentMemory:
             day=day,
             question=question,
         )
-
-
-class _AgentSnapshots:
-    """Copies of memories."""
-
-    def __init__(self, system: AgentSystem) -> None:
-        self._system = system
-        self._saved: dict[str, AgentMemory] = {}
-        self._tokens = itertools.count(1)
-
-    async def save(self, memory: Memory) -> str:
-        """A token for the present state."""
-        if not isinstance(memory, AgentMemory):
-            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
-        token = str(next(self._tokens))
-        self._saved[token] = await memory.copy()
-        return token
-
-    async def open(self, token: str) -> AgentMemory:
-        """A new memory in that state."""
-        return await self._saved[token].copy()
-
-    async def drop(self, token: str) -> None:
-        """Forget a saved state."""
-        await self._saved.pop(token).close()
 
 
 def _list_common_caveats(settings: TalkSettings) -> list[str]:

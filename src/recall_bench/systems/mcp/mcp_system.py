@@ -5,7 +5,6 @@ limits: it finds the notes that contain the letters of a query, and ranks nothin
 is searched word by word and the ranking is ours. It reads and writes its whole file at every call.
 """
 
-import itertools
 import json
 import os
 import secrets
@@ -28,6 +27,7 @@ from recall_bench.core.memory import (
     SystemCard,
 )
 from recall_bench.core.user_code import require_libraries
+from recall_bench.systems.copied_snapshots import CopiedSnapshots
 from recall_bench.systems.mcp.mcp_connection import (
     SILENCE_GRACE_S,
     HttpEndpoint,
@@ -180,6 +180,22 @@ class McpSystem:
             on_close=self._release,
         )
 
+    async def copy_memory(self, memory: McpMemory) -> McpMemory:
+        """A memory on a copy of the files; the server is ended first, so that they are complete."""
+        await memory.disconnect()
+        copy = self.create_memory()
+        copy.known = dict(memory.known)
+        # On one server of its own, the name is part of the files.
+        copy.name = memory.name
+        try:
+            copy_folder(memory.state, copy.state)
+        except (OSError, shutil.Error) as error:
+            raise SystemGone(
+                f"the files of {self.card.name} cannot be copied ({error}); run the same command "
+                "again when they can"
+            ) from error
+        return copy
+
     async def begin_memory(self, memory: McpMemory, *, is_new: bool) -> McpMemory:
         """The memory, connected."""
         self._open.add(memory)
@@ -253,44 +269,20 @@ class McpSystem:
             )
 
 
-class _McpSnapshots:
+class _McpSnapshots(CopiedSnapshots[McpMemory]):
     """Snapshots: copies of a server's files, made while it does not run."""
 
     def __init__(self, system: McpSystem) -> None:
+        super().__init__(McpMemory, system.copy_memory)
         self._system = system
-        self._saved: dict[str, McpMemory] = {}
-        self._tokens = itertools.count(1)
-
-    async def save(self, memory: Memory) -> str:
-        """A token for a copy of the files; the server is ended first, so that they are complete."""
-        if not isinstance(memory, McpMemory):
-            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
-        await memory.disconnect()
-        token = str(next(self._tokens))
-        self._saved[token] = self._copy(memory)
-        return token
 
     async def open(self, token: str) -> McpMemory:
         """A new server on a copy of the files."""
-        return await self._system.begin_memory(self._copy(self._saved[token]), is_new=False)
+        return await self._system.begin_memory(await super().open(token), is_new=False)
 
     async def drop(self, token: str) -> None:
         """Forget a saved state."""
         shutil.rmtree(self._saved.pop(token).folder, ignore_errors=True)
-
-    def _copy(self, memory: McpMemory) -> McpMemory:
-        copy = self._system.create_memory()
-        copy.known = dict(memory.known)
-        # On one server of its own, the name is part of the files.
-        copy.name = memory.name
-        try:
-            copy_folder(memory.state, copy.state)
-        except (OSError, shutil.Error) as error:
-            raise SystemGone(
-                f"the files of {self._system.card.name} cannot be copied ({error}); run the same "
-                "command again when they can"
-            ) from error
-        return copy
 
 
 REFERENCE_NAME = "mcp-server-memory"

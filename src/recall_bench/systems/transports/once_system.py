@@ -4,7 +4,6 @@ We write the folder, one file a day; the program searches it. What it writes the
 say, is kept between questions and is not copied.
 """
 
-import itertools
 import os
 import re
 import shutil
@@ -21,13 +20,13 @@ from recall_bench.core.foreign_json import MAX_REPLY_BYTES, decode_foreign_json
 from recall_bench.core.memory import (
     Asker,
     Clock,
-    Memory,
     Passage,
     RetrievalReply,
     SystemCard,
 )
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
+from recall_bench.systems.copied_snapshots import CopiedSnapshots
 from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
 from recall_bench.systems.transports.child_sandbox import (
     ProgramSandbox,
@@ -126,7 +125,7 @@ class OnceSystem:
         )
         self.max_shards: int | None = None
         """None: each worker has folders of its own."""
-        self.snapshots = _OnceSnapshots(self)
+        self.snapshots = CopiedSnapshots(OnceMemory, OnceMemory.copy)
         self.folders = TemporaryFolders()
 
     async def open(self, scenario: str) -> "OnceMemory":  # noqa: ARG002
@@ -212,6 +211,20 @@ class OnceMemory:
             ) from error
         return RetrievalReply(passages=tuple(map(self._build_passage, hits)))
 
+    async def copy(self) -> "OnceMemory":
+        """A memory of the same days, in a folder with hard links to their files."""
+        folder = self._system.folders.make()
+        for day in self.ids:
+            name = f"day-{day:04}.md"
+            try:
+                _link_file(self.home / name, folder / name)
+            except FileNotFoundError as error:
+                raise SystemGone(
+                    f"{name} was removed from the folder {self._system.program.name} was given; "
+                    "run the same command again"
+                ) from error
+        return OnceMemory(self._system, folder, dict(self.ids))
+
     async def close(self) -> None:
         """Remove the folders."""
         for folder in (self.home, self._private):
@@ -232,44 +245,6 @@ class OnceMemory:
             source=path.as_posix(),
             score=hit.score,
         )
-
-
-class _OnceSnapshots:
-    """Snapshots: folders with hard links to the memory's files."""
-
-    def __init__(self, system: OnceSystem) -> None:
-        self._system = system
-        self._saved: dict[str, OnceMemory] = {}
-        self._tokens = itertools.count(1)
-
-    async def save(self, memory: Memory) -> str:
-        """A token for the days written so far."""
-        if not isinstance(memory, OnceMemory):
-            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
-        token = str(next(self._tokens))
-        self._saved[token] = self._copy(memory)
-        return token
-
-    async def open(self, token: str) -> OnceMemory:
-        """A new memory of those days."""
-        return self._copy(self._saved[token])
-
-    async def drop(self, token: str) -> None:
-        """Forget a saved state."""
-        await self._saved.pop(token).close()
-
-    def _copy(self, memory: OnceMemory) -> OnceMemory:
-        folder = self._system.folders.make()
-        for day in memory.ids:
-            name = f"day-{day:04}.md"
-            try:
-                _link_file(memory.home / name, folder / name)
-            except FileNotFoundError as error:
-                raise SystemGone(
-                    f"{name} was removed from the folder {self._system.program.name} was given; "
-                    "run the same command again"
-                ) from error
-        return OnceMemory(self._system, folder, dict(memory.ids))
 
 
 def _link_file(source: Path, target: Path) -> None:
