@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 import recall_bench
 from recall_bench.core.errors import UsageError
 from recall_bench.reporting.exports.export_formats import ExportFormat
+from recall_bench.reporting.exports.hub_folder import render_card
 from recall_bench.reporting.exports.latex_table import escape_latex
-from recall_bench.reporting.exports.run_tables import TABLES
+from recall_bench.reporting.exports.run_tables import TABLES, ExportedRun
 from recall_bench.reporting.trial_scores import read_scored_trials
 from recall_bench.runs.run_folder import RunFolder
 from tests.commands import Invoke
@@ -80,6 +82,16 @@ def test_a_dataset_folder_is_loaded_by_its_library(runs: tuple[Path, Path], tmp_
 
     assert trials["train"].num_rows == 14
     assert {*cells["train"].column_names} == {*TABLES["cells"]}
+
+
+def test_a_bar_in_a_name_ends_no_cell_of_the_card(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    odd = shutil.copytree(runs[1], tmp_path / "a|b")
+
+    card = "\n".join(render_card([ExportedRun.read(RunFolder.open(odd))]))
+
+    head, _, row = (line for line in card.splitlines() if line.startswith("|"))
+    assert row.startswith("| a\\|b |")
+    assert row.replace("\\|", "").count("|") == head.count("|")
 
 
 def test_a_table_for_a_paper_ranks_runs(runs: tuple[Path, Path], tmp_path: Path) -> None:
