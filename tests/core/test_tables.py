@@ -1,5 +1,7 @@
 """One table, set in columns for a terminal or as Markdown, that no cell can break."""
 
+import pytest
+
 from recall_bench.core.tables import (
     Column,
     Table,
@@ -36,14 +38,43 @@ def test_markdown_says_how_columns_are_aligned() -> None:
 
 
 def test_neither_a_bar_nor_a_line_break_ends_a_cell() -> None:
-    table = make_table(("name",), [("a|b\nc",), ("d\\|e",)])
+    table = make_table(("a|b",), [("a|b\nc",), ("d\\|e",)])
 
-    assert render_markdown(table).splitlines()[2:] == ["| a\\|b c |", "| d\\|e |"]
+    assert render_markdown(table).splitlines() == [
+        "| a\\|b |",
+        "|---|",
+        "| a\\|b c |",
+        "| d\\\\\\|e |",
+    ]
+    marked = make_table(("",), [("**a|b**\nc",), ("`d\\|e`",)])
+    assert render_markdown(marked, has_markup=True).splitlines()[2:] == [
+        "| **a\\|b** c |",
+        "| `d\\|e` |",
+    ]
 
 
 def test_a_control_character_steers_no_terminal() -> None:
     assert render_text(make_table(("name",), [("a\x1b[31m",)]))[1] == "a [31m"
 
 
-def test_stars_and_brackets_mean_nothing_in_escaped_text() -> None:
-    assert escape_markdown("*a* [b](c)") == "\\*a\\* \\[b\\](c)"
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("*a* [b](c)", "\\*a\\* \\[b\\](c)"),
+        ("<b>a</b>", "\\<b>a\\</b>"),
+        ("> a", "\\> a"),
+        ("__a_b__", "\\_\\_a_b\\_\\_"),
+        ("a\\*", "a\\\\\\*"),
+        ("a\n\n# b", "a # b"),
+    ],
+)
+def test_marks_mean_nothing_in_escaped_text(text: str, escaped: str) -> None:
+    assert escape_markdown(text) == escaped
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["er-physician", "bm25", "snake_case", "as in `compare`", "p < 0.001", "a -> b", "2 ~ 3"],
+)
+def test_what_marks_nothing_is_not_escaped(text: str) -> None:
+    assert escape_markdown(text) == text

@@ -271,7 +271,7 @@ def test_settings_cannot_end_the_comment_or_mark_up_the_page(log: Path) -> None:
     assert read_log(log) == [written]
     told = log.read_text(encoding="utf-8").removeprefix(HEADING)
     assert told.count("-->") == 3, "in two settings that people see, and where the comment ends"
-    assert "UTC: my\\_agent \\[2J## 2020 1\n" in told
+    assert "UTC: my_agent \\[2J## 2020 1\n" in told
     assert "my_agent [2J## 2020 1\n" in render_log([written])
 
 
@@ -280,7 +280,7 @@ def test_the_name_of_the_version_before_marks_nothing_up(log: Path) -> None:
     append_entry(log, entry(suite(1, 1), selector=card))
     append_entry(log, entry(suite(2, 0), minute=1, selector=card))
 
-    assert "since 2026-03-01 12:00 UTC, my\\_agent \\<1\\>:" in log.read_text(encoding="utf-8")
+    assert "since 2026-03-01 12:00 UTC, my_agent \\<1>:" in log.read_text(encoding="utf-8")
     assert "since 2026-03-01 12:00 UTC, my_agent <1>:" in render_log(read_log(log))
 
 

@@ -1,11 +1,13 @@
 """Tables for people: one model, set in columns for a terminal or as Markdown."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from recall_bench.core.plain_text import clean_text
 
-_MARKDOWN = str.maketrans({"*": "\\*", "[": "\\[", "]": "\\]"})
+_MARKDOWN = re.compile(r"[\\*|\[\]]|<(?=\S)|^>|(?<![^\W_])_|_(?![^\W_])")
+"""What Markdown interprets. An underscore within a word and `<` before a space are only text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +73,18 @@ def _find_gap(pair: Iterable[tuple[str, str]]) -> str:
     return " " if touches else ""
 
 
-def render_markdown(table: Table) -> str:
-    """The table as Markdown; cells hold Markdown already."""
+def render_markdown(table: Table, *, has_markup: bool = False) -> str:
+    """The table as Markdown; its cells are plain text, or Markdown if it `has_markup`."""
+    escape = _escape_bars if has_markup else escape_markdown
     marks = ["---" if column.is_text else "--:" for column in table.columns]
     rows = [[column.head for column in table.columns], *table.rows]
-    lines = [f"| {' | '.join(_escape_bars(cell) for cell in row)} |" for row in rows]
+    lines = [f"| {' | '.join(map(escape, row))} |" for row in rows]
     return "\n".join([lines[0], f"|{'|'.join(marks)}|", *lines[1:]])
 
 
 def escape_markdown(text: str) -> str:
-    """Text as it is read: stars and brackets mean nothing in it."""
-    return clean_text(text).translate(_MARKDOWN)
+    """Text on one line that Markdown shows as it is; only code between backticks stays code."""
+    return _MARKDOWN.sub(r"\\\g<0>", " ".join(clean_text(text).split()))
 
 
 def _escape_bars(cell: str) -> str:

@@ -1,7 +1,7 @@
 """Compare the variants of an ablation with its base, and render the table."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from recall_bench.core import tables
@@ -360,13 +360,10 @@ def render_text(comparison: AblationReport) -> str:
 
 def render_markdown(comparison: AblationReport) -> str:
     """A Markdown table."""
-    table = _build_table(comparison)
-    rows = [[escape_markdown(cell) for cell in row] for row in table.rows]
-    notes = [note.replace("*", "\\*") for note in list_notes(comparison)]
     page = [
-        f"{format_title(comparison)}.",
-        tables.render_markdown(replace(table, rows=rows)),
-        *notes,
+        f"{escape_markdown(format_title(comparison))}.",
+        tables.render_markdown(_build_table(comparison)),
+        *map(escape_markdown, list_notes(comparison)),
     ]
     return "\n\n".join(page)
 

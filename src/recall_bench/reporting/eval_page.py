@@ -106,7 +106,7 @@ class _EvalPage:
 
     def _render_headline(self) -> str:
         table = self._tabulate_headline()
-        return render_markdown(table) if table.rows else ""
+        return render_markdown(table, has_markup=True) if table.rows else ""
 
     def _tabulate_headline(self) -> Table:
         """The figures that come first, each between its floors and its ceiling."""
@@ -309,7 +309,7 @@ class _EvalPage:
     def _render_categories(self) -> Iterator[str]:
         if (table := self._tabulate_categories()).rows:
             yield "## By category"
-            yield render_markdown(table)
+            yield render_markdown(table, has_markup=True)
             yield _BLIND_NOTE
 
     def _tabulate_categories(self) -> Table:
@@ -449,7 +449,7 @@ def _format_delivery(report: EvalReport) -> str:
 
 
 def _render_table(head: Sequence[str], rows: Sequence[_Row]) -> str:
-    return render_markdown(make_table(head, rows)) if rows else ""
+    return render_markdown(make_table(head, rows), has_markup=True) if rows else ""
 
 
 def _render_columns(table: Table) -> list[str]:

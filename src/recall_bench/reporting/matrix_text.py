@@ -1,7 +1,7 @@
 """The report of a matrix as text for a terminal and as a Markdown page."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from recall_bench.core import tables
 from recall_bench.core.plain_text import NO_DATA, format_heading, wrap_text
@@ -453,7 +453,7 @@ def render_markdown(report: MatrixReport, *, picture: str | None = None) -> str:
         parts.append(f"## {escape_markdown(section.title)}")
         parts += [escape_markdown(line) for line in section.said]
         if section.grid is not None:
-            parts.append(_render_markdown_table(section.grid))
+            parts.append(tables.render_markdown(section.grid))
         parts += [escape_markdown(note) for note in section.notes]
     parts += [escape_markdown(note) for note in list_notes(report)]
     return "\n\n".join(parts) + "\n"
@@ -470,8 +470,3 @@ def _render_section(section: MatrixSection) -> Iterator[str]:
 
 def _build_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     return make_table(heads, rows, text=[n for n, head in enumerate(heads) if head in _WORDS])
-
-
-def _render_markdown_table(table: Table) -> str:
-    rows = [[escape_markdown(cell) for cell in row] for row in table.rows]
-    return tables.render_markdown(replace(table, rows=rows))

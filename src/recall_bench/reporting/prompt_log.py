@@ -20,6 +20,7 @@ from recall_bench.core.foreign_file import read_regular_file
 from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import WallTime
+from recall_bench.core.tables import escape_markdown
 from recall_bench.metrics.bootstrap import compute_wilson
 from recall_bench.metrics.comparison import compute_mcnemar
 from recall_bench.metrics.estimate import estimate_mean
@@ -364,7 +365,7 @@ def _render_entry(entry: PromptLogEntry) -> str:
     # In JSON only strings contain this character, and only it can end a comment.
     data = msgspec.json.encode(entry).decode().replace(">", "\\u003e")
     lines = [
-        f"## {_format_minute(entry.at)}: {_escape_markdown(f'{entry.selector} {entry.version}')}",
+        f"## {_format_minute(entry.at)}: {escape_markdown(f'{entry.selector} {entry.version}')}",
         "",
     ]
     lines += [f"* {line}" for line in _render_facts(entry)]
@@ -391,9 +392,9 @@ def _render_facts(entry: PromptLogEntry) -> Iterator[str]:
         f"PERFECT {entry.perfect}, OVERRECALL {entry.overrecall}, UNDERRECALL "
         f"{entry.underrecall}; apart from these ERROR {entry.error}, SKIP {entry.skip}"
     )
-    yield _escape_markdown(_describe_difference(entry))
+    yield escape_markdown(_describe_difference(entry))
     if entry.validity != "valid":
-        yield f"**{_escape_markdown(_describe_validity(entry))}**"
+        yield f"**{escape_markdown(_describe_validity(entry))}**"
 
 
 def _describe_difference(entry: PromptLogEntry) -> str:
@@ -435,7 +436,7 @@ def _format_minute(at: datetime) -> str:
 
 def _format_settings(config: Mapping[str, object]) -> str:
     return ", ".join(
-        f"{_escape_markdown(key)} "
+        f"{escape_markdown(key)} "
         f"{_format_code(value if isinstance(value, str) else msgspec.json.encode(value).decode())}"
         for key, value in sorted(config.items())
     )
@@ -444,11 +445,6 @@ def _format_settings(config: Mapping[str, object]) -> str:
 def _clean_line(text: str) -> str:
     """Text on one line, without control characters."""
     return "".join(sign for sign in " ".join(text.split()) if sign.isprintable())
-
-
-def _escape_markdown(text: str) -> str:
-    """Text on one line with Markdown escaped."""
-    return re.sub(r"([\\`*_<>\[\]|])", r"\\\1", _clean_line(text))
 
 
 def _format_code(text: str) -> str:

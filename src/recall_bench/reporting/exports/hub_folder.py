@@ -60,5 +60,5 @@ def _tabulate_runs(runs: Sequence[ExportedRun]) -> str:
             *(run.score_name, format_of_100(overall, 1).replace(" of 100", "")),
             *("0" if overall is None else overall.questions, named["judge"]),
         )
-        rows.append([escape_markdown(str(cell)) for cell in cells])
+        rows.append([str(cell) for cell in cells])
     return render_markdown(make_table(heads, rows, text=range(len(heads))))

@@ -227,7 +227,7 @@ def _render_runs(gate: GateReport) -> str:
                 )
             )
     heads = ("", "system", "score of 100", "questions", "status", "folder")
-    return tables.render_markdown(make_table(heads, rows, text=(1, 4, 5)))
+    return tables.render_markdown(make_table(heads, rows, text=(1, 4, 5)), has_markup=True)
 
 
 def _format_score(score: Estimate) -> str:
@@ -249,7 +249,7 @@ def _render_rules(checks: Sequence[GateCheck]) -> str:
         )
         for check in checks
     ]
-    return tables.render_markdown(make_table(heads, rows, text=(1, 2)))
+    return tables.render_markdown(make_table(heads, rows, text=(1, 2)), has_markup=True)
 
 
 def _render_categories(checks: Sequence[GateCheck]) -> str:
@@ -264,7 +264,7 @@ def _render_categories(checks: Sequence[GateCheck]) -> str:
         )
         for check in checks
     ]
-    return tables.render_markdown(make_table(heads, rows, text=(1,)))
+    return tables.render_markdown(make_table(heads, rows, text=(1,)), has_markup=True)
 
 
 def _escape_figures(check: GateCheck) -> Iterator[str]:
