@@ -16,6 +16,7 @@ from statistics import fmean
 
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, DIFFICULTIES, Expects
+from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.text import TEXT_STOPWORDS
 from recall_bench.core.text_values import collect_stems, normalise_text
 from recall_bench.datasets.lint.answer_checks import count_constant_no
@@ -410,20 +411,22 @@ def _render_head(statistics: DatasetStatistics) -> Iterator[str]:
         yield f"{faults} in its files; `recall-bench lint` says more"
 
 
-def _render_spreads(statistics: DatasetStatistics) -> Iterator[str]:
-    yield " " * _LABEL + "".join(f"{name:>{_CELL}}" for name in _COLUMNS)
-    yield _render_spread("words a day", statistics.prose.words_a_day)
-    yield _render_spread("sessions a day", statistics.calendar.sessions_a_day)
+def _render_spreads(statistics: DatasetStatistics) -> list[str]:
+    rows = [
+        _list_spread("words a day", statistics.prose.words_a_day),
+        _list_spread("sessions a day", statistics.calendar.sessions_a_day),
+    ]
     if statistics.threads:
-        yield _render_spread("days a thread is spoken of", statistics.threads.reach)
+        rows.append(_list_spread("days a thread is spoken of", statistics.threads.reach))
+    columns = [Column("", _LABEL, is_text=True), *(Column(name, _CELL) for name in _COLUMNS)]
+    return render_text(Table(columns, rows, gap=""))
 
 
-def _render_spread(label: str, found: NumberSpread | None) -> str:
+def _list_spread(label: str, found: NumberSpread | None) -> list[str]:
     values: tuple[int | None, ...] = (None,) * len(_COLUMNS)
     if found is not None:
         values = (found.least, found.tenth, found.median, found.ninetieth, found.most)
-    cells = (NOTHING if value is None else f"{value:,}" for value in values)
-    return f"  {label:{_LABEL - 2}}" + "".join(f"{cell:>{_CELL}}" for cell in cells)
+    return [f"  {label}", *(NOTHING if value is None else f"{value:,}" for value in values)]
 
 
 def _render_days(calendar: CalendarStatistics, prose: ProseStatistics) -> Iterator[str]:
@@ -460,18 +463,16 @@ def _render_repeats(prose: ProseStatistics) -> Iterator[str]:
         yield lead + text
 
 
-def _render_table(questions: QuestionStatistics) -> Iterator[str]:
+def _render_table(questions: QuestionStatistics) -> list[str]:
     names = ("asked", "1st third", "2nd", "3rd", *DIFFICULTIES, f"by day {EARLY_DAY}", "overlap")
-    widths = [max(6, len(name) + 2) for name in names]
-    titles = zip(names, widths, strict=True)
-    yield f"{'questions':{CATEGORY}}" + "".join(f"{name:>{width}}" for name, width in titles)
-    rows = [*((name, questions.categories[name]) for name in CATEGORIES)]
-    for name, row in [*rows, ("OVERALL", questions.overall)]:
-        cells = zip(_render_row(row), widths, strict=True)
-        yield f"{name:{CATEGORY}}" + "".join(f"{cell:>{width}}" for cell, width in cells)
+    columns = [Column("questions", CATEGORY, is_text=True)]
+    columns += [Column(name, max(6, len(name) + 2)) for name in names]
+    rows = [(name, *_list_cells(questions.categories[name])) for name in CATEGORIES]
+    rows.append(("OVERALL", *_list_cells(questions.overall)))
+    return render_text(Table(columns, rows, gap=""))
 
 
-def _render_row(row: CategoryStatistics) -> list[str]:
+def _list_cells(row: CategoryStatistics) -> list[str]:
     counts = [row.questions, *row.thirds]
     counts += [row.difficulties[label] for label in DIFFICULTIES]
     overlap = NOTHING if row.overlap is None else f"{row.overlap:.0%}"

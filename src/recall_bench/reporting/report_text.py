@@ -14,7 +14,7 @@ from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.metrics.trend import Trend
-from recall_bench.reporting.analyses.attribution import Attribution
+from recall_bench.reporting.analyses.attribution import Attribution, LeafCount
 from recall_bench.reporting.analyses.canaries import render_canaries
 from recall_bench.reporting.analyses.cost_units import (
     format_amount,
@@ -219,7 +219,13 @@ def _list_survival(each: GroupSurvival) -> tuple[str, ...]:
     )
 
 
-_LEAF_WIDTH = 28
+_LEAF_COLUMNS = (
+    Column("cause", 28, is_text=True),
+    Column("trials", 8),
+    Column("questions", 11),
+    Column("share", 9),
+    Column("", is_text=True),
+)
 _BAR_WIDTH = 30
 
 
@@ -229,21 +235,30 @@ def render_failures(found: Attribution) -> Iterator[str]:
         "Misses", f"{found.misses:,} of {found.answered:,} trials with an outcome"
     )
     leaves = sorted((leaf for leaf in found.leaves if leaf.trials), key=lambda leaf: -leaf.trials)
+    head, *lines = render_text(
+        Table(_LEAF_COLUMNS, [_list_leaf(leaf, found.misses) for leaf in leaves], gap="")
+    )
     if leaves:
         yield ""
-        yield f"{'cause':<{_LEAF_WIDTH}}{'trials':>8}{'questions':>11}{'share':>9}"
-    for leaf in leaves:
-        part = leaf.trials / found.misses
-        bar = "█" * round(part * _BAR_WIDTH)
-        yield (
-            f"{leaf.leaf.value:<{_LEAF_WIDTH}}{leaf.trials:>8,}{leaf.questions:>11,}"
-            f"{format_number(part * 100, 1):>7} %  {bar}"
-        ).rstrip()
+        yield head
+    for leaf, line in zip(leaves, lines, strict=True):
+        yield line
         if leaf.examples:
             named = ", ".join(str(trial) for trial in leaf.examples[:2])
             yield from wrap_text(named, initial="  such as ", subsequent=" " * len("  such as "))
     for note in found.notes:
         yield from format_fact("Note", note)
+
+
+def _list_leaf(leaf: LeafCount, misses: int) -> tuple[str, ...]:
+    part = leaf.trials / misses
+    return (
+        leaf.leaf.value,
+        f"{leaf.trials:,}",
+        f"{leaf.questions:,}",
+        f"{format_number(part * 100, 1)} %",
+        f"  {'█' * round(part * _BAR_WIDTH)}",
+    )
 
 
 _MAX_POINTS = 10

@@ -29,6 +29,7 @@ from recall_bench.core.memory import (
 from recall_bench.core.record import Record
 from recall_bench.core.retry import retry
 from recall_bench.core.scenario import PRINCIPAL, Episode, Question, hash_question_id
+from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.testing.story import (
     StoryFact,
     compute_date,
@@ -47,6 +48,11 @@ class Outcome(StrEnum):
     NOT_APPLICABLE = "not-applicable"
 
 
+_CLAIM_COLUMNS = (
+    Column("what it is", 26, is_text=True),
+    Column("declared", is_text=True),
+    Column("seen", is_text=True),
+)
 SIGNS = {Outcome.PASSED: "✓", Outcome.FAILED: "✗", Outcome.NOT_APPLICABLE: "–"}
 
 
@@ -117,10 +123,8 @@ class ContractReport(Record, frozen=True, kw_only=True):
             lines += wrap(
                 check.message, width, initial_indent=lead, subsequent_indent=" " * len(lead)
             )
-        lines += ["", f"  {'what it is':26}  {'declared':8}  seen"]
-        lines += [
-            f"  {name:26}  {declared:8}  {seen}" for name, declared, seen in self._list_claims()
-        ]
+        claims = render_text(Table(_CLAIM_COLUMNS, self._list_claims()))
+        lines += ["", *(f"  {line}" for line in claims)]
         if self.system.caveats:
             lines += ["", "  what cannot be guaranteed"]
             lines += [f"  * {caveat}" for caveat in self.system.caveats]

@@ -10,6 +10,7 @@ from statistics import median
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
 from recall_bench.core.suggestion import find_nearest
+from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.datasets.lint import (
     answer_checks,
     boundary_checks,
@@ -178,10 +179,11 @@ def _render_table(report: LintReport) -> Iterator[str]:
     if not report.findings:
         return
     severities = {finding.code: finding.severity for finding in report.findings}
-    width = max(map(len, severities))
+    rows = [(severities[code], code, f"{count:,}") for code, count in report.counts.items()]
+    columns = [Column("", 8, is_text=True), Column("", is_text=True), Column("", 6)]
+    _, *lines = render_text(Table(columns, rows, gap=" "))
     yield ""
-    for code, count in report.counts.items():
-        yield f"  {severities[code]:<8} {code:<{width}} {count:>6,}"
+    yield from (f"  {line}" for line in lines)
 
 
 def _render_figure(figure: LintFigure) -> str:
