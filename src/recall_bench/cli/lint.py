@@ -38,6 +38,7 @@ def lint_command(
 
     Exits with 3 if there are errors.
     """
+    from recall_bench.core.plain_text import format_quantity
     from recall_bench.core.settings import Settings
     from recall_bench.datasets.lint.lint_report import (
         choose_lints,
@@ -45,7 +46,6 @@ def lint_command(
         render_lint_report,
     )
     from recall_bench.generate.shipped_personas import find_story, resolve_personas
-    from recall_bench.reporting.formats import format_quantity
 
     lints = choose_lints(only, skip)
     folders = resolve_personas(Settings(data=data, personas=personas, arcs=arcs))

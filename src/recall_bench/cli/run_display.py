@@ -23,6 +23,7 @@ from recall_bench.core.event import (
     NotJudged,
     Postponed,
 )
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.plan import Trial
 from recall_bench.core.settings import Executor
 from recall_bench.core.trial_states import TrialState, TrialStates
@@ -310,8 +311,8 @@ class RunOverview:
         if self._pool is None:
             return
         if self._pool.lost:
-            many = "workers" if self._pool.lost > 1 else "worker"
-            self._screen.print_line(f"  [bench] {self._pool.lost} {many} died and were replaced")
+            lost = format_quantity(self._pool.lost, "worker")
+            self._screen.print_line(f"  [bench] {lost} died and were replaced")
         if self._pool.why_fewer is not None:
             self._screen.print_line(
                 f"  [bench] fewer workers than requested: {self._pool.why_fewer}"
@@ -382,7 +383,7 @@ class RunProgress:
         rate = self.rate
         if rate is not None:
             words.append(f"{rate:,.1f} a second" if rate >= 1 else f"{60 * rate:,.1f} a minute")
-        words.append(f"{self.errors:,} error{'' if self.errors == 1 else 's'}")
+        words.append(format_quantity(self.errors, "error"))
         if cost.cost_usd or cost.tokens:
             words.append(f"{format_dollars(cost)}, {cost.tokens:,} tokens")
         if rate is not None and self.done < self.owed:

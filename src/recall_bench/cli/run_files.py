@@ -10,7 +10,7 @@ import click
 from recall_bench.cli.console import format_json, forward_to_stderr
 from recall_bench.cli.options import NO_HEATMAP, PATH, SCORE, VERBOSE, add_json_option, option
 from recall_bench.core.errors import UsageError
-from recall_bench.core.plain_text import clean_text
+from recall_bench.core.plain_text import clean_text, format_quantity
 
 if TYPE_CHECKING:
     from recall_bench.reporting.exports.export_formats import ExportFormat
@@ -138,7 +138,7 @@ def _describe_merge(done: "MergedRun") -> str:
     """What was merged and what is missing."""
     tally = done.finished.summary.overall
     words = (
-        f"merged {len(done.parts)} folder{'' if len(done.parts) == 1 else 's'}: "
+        f"merged {format_quantity(len(done.parts), 'folder')}: "
         f"{tally.owed - tally.open:,} of {tally.owed:,} trials were asked"
     )
     if done.missing:

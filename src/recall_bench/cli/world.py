@@ -14,11 +14,12 @@ from recall_bench.cli.options import EDITION, add_json_option, add_output_option
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.leftovers import TemporaryFolder
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.plan import list_default_ranges
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.settings import Settings
-from recall_bench.datasets.dataset_statistics import CATEGORY, format_count
+from recall_bench.datasets.dataset_statistics import CATEGORY
 from recall_bench.datasets.lint.lint_corpus import Severity
 from recall_bench.generate.worlds import WorldReport
 
@@ -143,10 +144,11 @@ def _check_written(names: tuple[str, ...], *, as_json: bool) -> int:
         results.append({"folder": name, "counts": counts, "findings": found})
         if not as_json:
             click.echo(
-                f"{name}  {format_count(counts.days, 'day')}, {counts.words:,} words, "
-                f"{format_count(counts.facts, 'fact')} ({counts.revised:,} revised twice or more), "
-                f"{format_count(len(sources.questions), 'question')}, "
-                f"{format_count(len(found), 'finding')}"
+                f"{name}  {format_quantity(counts.days, 'day')}, {counts.words:,} words, "
+                f"{format_quantity(counts.facts, 'fact')} "
+                f"({counts.revised:,} revised twice or more), "
+                f"{format_quantity(len(sources.questions), 'question')}, "
+                f"{format_quantity(len(found), 'finding')}"
             )
             for finding in found:
                 click.echo(f"  {finding}")
@@ -172,7 +174,7 @@ def _check_lives(names: tuple[str, ...], *, as_json: bool) -> int:
             attributes = sum(kind.count * len(kind.attributes) for kind in kinds)
             click.echo(
                 f"{name}  {entities:,} entities with {attributes:,} attributes, "
-                f"{len(sources.processes):,} processes, {format_count(len(found), 'finding')}"
+                f"{len(sources.processes):,} processes, {format_quantity(len(found), 'finding')}"
             )
             for finding in found:
                 click.echo(f"  {finding}")
@@ -248,7 +250,7 @@ def reword_command(folder: Path, requests: Path | None, replies: tuple[Path, ...
     if requests is not None:
         lines = [msgspec.json.encode(each) for each in iterate_wording_requests(edition, wordings)]
         replace_file(requests, b"".join(line + b"\n" for line in lines))
-        click.echo(f"{requests}: {format_count(len(lines), 'question')}")
+        click.echo(f"{requests}: {format_quantity(len(lines), 'question')}")
         return 0
     taken, faults = accept_replies(
         edition, wordings, [reply for path in replies for reply in read_replies(path)]
@@ -258,7 +260,7 @@ def reword_command(folder: Path, requests: Path | None, replies: tuple[Path, ...
     for fault in faults:
         click.echo(str(fault))
     click.echo(
-        f"{path}: {format_count(len(taken) - dropped, 'wording')}, {dropped:,} dropped, "
+        f"{path}: {format_quantity(len(taken) - dropped, 'wording')}, {dropped:,} dropped, "
         f"{len({str(fault).split(':', 1)[0] for fault in faults}):,} refused"
     )
     return DataError.exit_code if faults else 0
@@ -315,10 +317,10 @@ def format_world_line(report: WorldReport, name: str) -> str:
     """A world in one line."""
     proof, lint = report.proof, report.lint
     return (
-        f"{name}  {format_count(lint.days, 'day')}, {proof.rederived:,} of {proof.questions:,} "
-        f"answers re-derived, {format_count(len(proof.findings), 'finding')}, lint "
-        f"{format_count(lint.count(Severity.ERROR), 'error')} "
-        f"{format_count(lint.count(Severity.WARNING), 'warning')}"
+        f"{name}  {format_quantity(lint.days, 'day')}, {proof.rederived:,} of {proof.questions:,} "
+        f"answers re-derived, {format_quantity(len(proof.findings), 'finding')}, lint "
+        f"{format_quantity(lint.count(Severity.ERROR), 'error')} "
+        f"{format_quantity(lint.count(Severity.WARNING), 'warning')}"
     )
 
 

@@ -43,6 +43,11 @@ def format_heading(title: str, *, rule: str = "─", width: int = WIDTH) -> list
     return [shown, rule * len(shown)]
 
 
+def format_quantity(count: int, one: str, many: str | None = None) -> str:
+    """A count with its noun; `many` is its plural, where that is more than an `s`."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 def join_words(words: Iterable[str], most: int | None = None) -> str:
     """Words as a list with `and` before the last; those beyond `most` are counted."""
     every = list(words)

@@ -14,6 +14,7 @@ from math import ceil
 from pathlib import Path
 from statistics import fmean
 
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, DIFFICULTIES, Expects
 from recall_bench.core.tables import Column, Table, render_text
@@ -397,17 +398,12 @@ def format_share(found: PartOfWhole) -> str:
     return f"{found.part:>8,} of {found.whole:>7,} {value:>7} "
 
 
-def format_count(count: int, noun: str) -> str:
-    """Format a count with its noun, in the plural unless it is one."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def _render_head(statistics: DatasetStatistics) -> Iterator[str]:
-    days = format_count(statistics.calendar.days, "day")
-    questions = format_count(statistics.questions.overall.questions, "question")
+    days = format_quantity(statistics.calendar.days, "day")
+    questions = format_quantity(statistics.questions.overall.questions, "question")
     yield f"{statistics.persona}, {statistics.arcs}: {days}, {questions}"
     if statistics.problems:
-        faults = format_count(statistics.problems, "fault")
+        faults = format_quantity(statistics.problems, "fault")
         yield f"{faults} in its files; `recall-bench lint` says more"
 
 

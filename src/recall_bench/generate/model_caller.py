@@ -13,12 +13,12 @@ from recall_bench.core.errors import (
     ModelPending,
     UsageError,
 )
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.retry import extend_limit, limit_time, retry
 from recall_bench.core.usage import Usage
 from recall_bench.core.words import estimate_tokens
 from recall_bench.generate.call_log import CallLog, ModelCall
 from recall_bench.generate.pass_request import PassRequest
-from recall_bench.generate.pass_run import format_count
 from recall_bench.models.model import Model, Prompt, Reply, report_rejection
 
 MIN_FAILED_CALLS = 6
@@ -219,6 +219,6 @@ def describe_estimate(target: str, calls: int, sample: Prompt, output_tokens: in
     )
     price = "price unknown" if cost is None else f"about {cost:.2f} USD"
     return (
-        f"about {format_count(calls, 'call', 'calls')}, {tokens_in:,} tokens in and "
+        f"about {format_quantity(calls, 'call')}, {tokens_in:,} tokens in and "
         f"{tokens_out:,} out, {price}; calls for rejected replies come on top"
     )

@@ -16,6 +16,7 @@ from recall_bench.core.errors import (
     UsageError,
 )
 from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
 from recall_bench.core.signals import cancel_on_signals
 from recall_bench.core.usage import Usage
@@ -110,19 +111,14 @@ def format_usage(usage: Usage, spent: Usage) -> str:
     """The usage of this run, and of all runs where they differ."""
     text = _format_spending(usage) if usage.calls else "no calls"
     if usage.cached:
-        text += f"; {format_count(usage.cached, 'reply', 'replies')} on record"
+        text += f"; {format_quantity(usage.cached, 'reply', 'replies')} on record"
     if spent.calls > usage.calls:
         text += f"; with earlier runs {_format_spending(spent)}"
     return text
 
 
-def format_count(number: int, one: str, many: str) -> str:
-    """A count with its noun."""
-    return f"{number:,} {one if number == 1 else many}"
-
-
 def _format_spending(usage: Usage) -> str:
-    calls = format_count(usage.calls, "call", "calls")
+    calls = format_quantity(usage.calls, "call")
     tokens = f"{usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
     if usage.lacks_tokens:
         tokens = "tokens unknown"

@@ -24,6 +24,7 @@ from recall_bench.core.append_log import make_lock
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, ModelBusy, ModelGone
 from recall_bench.core.foreign_json import decode_foreign_json
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
 from recall_bench.models.batch_files import CANCELLED, EXPIRED, NO_RESULT, REQUEST_FILE
 from recall_bench.models.batch_service import BatchService, BatchStage, BatchStatus, SentRequests
@@ -60,7 +61,7 @@ class Delivered:
 
     def __str__(self) -> str:
         """The counts, and then the notes, each on a line."""
-        parts = [f"{self.replies:,} {'reply' if self.replies == 1 else 'replies'}"]
+        parts = [format_quantity(self.replies, "reply", "replies")]
         parts += [f"{self.failures:,} failed"] if self.failures else []
         parts += [f"{self.expired:,} expired"] if self.expired else []
         return "\n".join(f"{self.file}: {each}" for each in (", ".join(parts), *self.notes))
@@ -288,7 +289,7 @@ class ResultLines:
             "{} that cannot be read": self._unreadable,
         }
         sentences = [
-            words.format(f"{count:,} result{'' if count == 1 else 's'}")
+            words.format(format_quantity(count, "result"))
             for words, count in notes.items()
             if count
         ]

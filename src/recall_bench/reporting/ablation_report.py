@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from recall_bench.core import tables
 from recall_bench.core.event import Answered, TrialResult
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import Expects
 from recall_bench.core.tables import escape_markdown, make_table
@@ -331,10 +332,10 @@ def list_notes(comparison: AblationReport) -> Iterator[str]:
         "Trials are paired, questions or personas resampled. right day: questions with an "
         "evidence day among the passages delivered."
     )
-    one = "comparison" if count == 1 else "comparisons"
     yield (
-        f"{count} {one}: where nothing makes a difference, {0.05 * count:.2g} of them would look "
-        "like one by chance; believe the stars, or try the others again on other data."
+        f"{format_quantity(count, 'comparison')}: where nothing makes a difference, "
+        f"{0.05 * count:.2g} of them would look like one by chance; believe the stars, or try the "
+        "others again on other data."
     )
     if len(comparison.codes) > 1:
         yield (

@@ -9,6 +9,7 @@ from recall_bench.core.plain_text import (
     clean_text,
     format_fact,
     format_heading,
+    format_quantity,
     join_words,
     pick_evenly,
     wrap_text,
@@ -24,7 +25,6 @@ from recall_bench.reporting.formats import (
     format_interval,
     format_number,
     format_p,
-    format_quantity,
     format_range,
     format_score,
 )

@@ -9,7 +9,7 @@ import msgspec
 
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import UsageError
-from recall_bench.core.plain_text import wrap_text
+from recall_bench.core.plain_text import format_quantity, wrap_text
 from recall_bench.core.tables import Table, make_table, render_markdown, render_text
 from recall_bench.datasets.methodologies import find_methodology
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
@@ -92,8 +92,8 @@ class _EvalPage:
         yield (
             f"Protocol **{report.protocol.name}**, version `{report.protocol.eval_version}`"
             f"{_describe_layers(report, ', gold corrected by ')}. "
-            f"{counts.owed:,} questions about {report.scenarios:,} "
-            f"{'history' if report.scenarios == 1 else 'histories'}: "
+            f"{counts.owed:,} questions about "
+            f"{format_quantity(report.scenarios, 'history', 'histories')}: "
             f"{counts.answered:,} answered, {counts.failed:,} failed{unjudged}."
         )
         if report.validity != "valid":

@@ -3,7 +3,7 @@
 from math import copysign, floor, isfinite
 from typing import TYPE_CHECKING, Final, Protocol
 
-from recall_bench.core.plain_text import NO_DATA, clean_text
+from recall_bench.core.plain_text import NO_DATA, clean_text, format_quantity
 from recall_bench.core.verdict import FULL_MARKS, JudgeCard
 
 if TYPE_CHECKING:
@@ -107,11 +107,6 @@ def format_p(p_value: float, *, sign: bool = False) -> str:
 def format_percent(share: float | None) -> str:
     """A share of one in percent."""
     return NO_DATA if share is None else f"{format_number(share * 100, 1)} %"
-
-
-def format_quantity(count: int, noun: str) -> str:
-    """A count with its noun in the singular or plural."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def capitalise(words: str) -> str:

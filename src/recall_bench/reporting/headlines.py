@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
 
-from recall_bench.core.plain_text import NO_DATA, clean_text, join_words
+from recall_bench.core.plain_text import NO_DATA, clean_text, format_quantity, join_words
 from recall_bench.core.plan import LabelsCard, Plan
 from recall_bench.reporting.formats import (
     OF_100,
     format_number,
     format_of_100,
-    format_quantity,
     format_score,
     format_share,
 )

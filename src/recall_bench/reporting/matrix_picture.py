@@ -4,13 +4,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from recall_bench.core.plain_text import NO_DATA, clean_text
+from recall_bench.core.plain_text import NO_DATA, clean_text, format_quantity
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting.formats import (
     OF_100,
     format_number,
-    format_quantity,
     format_range,
     format_score,
     format_slug,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from recall_bench.core import tables
-from recall_bench.core.plain_text import NO_DATA, format_heading, wrap_text
+from recall_bench.core.plain_text import NO_DATA, format_heading, format_quantity, wrap_text
 from recall_bench.core.tables import Table, escape_markdown, make_table
 from recall_bench.core.usage import format_dollars
 from recall_bench.core.verdict import FULL_MARKS
@@ -20,7 +20,6 @@ from recall_bench.reporting.formats import (
     format_number,
     format_p,
     format_points,
-    format_quantity,
     format_range,
     format_score,
 )

@@ -9,12 +9,13 @@ from recall_bench.core.plain_text import (
     clean_text,
     format_fact,
     format_heading,
+    format_quantity,
     pick_evenly,
 )
 from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.usage import format_round_dollars
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.reporting.formats import format_number, format_quantity, format_round_duration
+from recall_bench.reporting.formats import format_number, format_round_duration
 from recall_bench.reporting.plan_report import (
     Forecast,
     HoursEstimate,
@@ -178,7 +179,7 @@ def _describe_hours(hours: HoursEstimate, found: Forecast) -> str:
     where = " (--executor processes, their start left out)" if is_local else ""
     words += (
         f"; {clean_text(hours.longest)} alone takes {_format_hours(hours.longest_hours)}, so more "
-        f"than {hours.enough:,} worker{'' if hours.enough == 1 else 's'}{where} save nothing"
+        f"than {format_quantity(hours.enough, 'worker')}{where} save nothing"
     )
     others = [_STEPS[step] for step in found.untimed if step != "judge"]
     return f"{words}; {' or '.join(others)} was never timed" if others else words

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.event import INGEST, QUERY
 from recall_bench.core.memory import Asker, Isolation, IsolationCard, SystemCard
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.plan import Plan, ReviewMode
 from recall_bench.core.scenario import BOUNDARY
 from recall_bench.core.usage import JudgingCosts, Usage, format_dollars
@@ -16,7 +17,6 @@ from recall_bench.reporting.formats import (
     format_milliseconds,
     format_number,
     format_percent,
-    format_quantity,
     format_score,
 )
 from recall_bench.runs.leak_counts import BoundaryCounts
@@ -135,7 +135,7 @@ def describe_costs(costs: JudgingCosts) -> str:
     total, reviewing = costs.total, costs.reviewing
     words = _describe_usage(total)
     if total.cached:
-        words += f" · {total.cached:,} {'reply' if total.cached == 1 else 'replies'} from the cache"
+        words += f" · {format_quantity(total.cached, 'reply', 'replies')} from the cache"
     if reviewing != Usage():
         calls = format_quantity(reviewing.calls, "call")
         words += f" · of this for reviews {calls}, {format_price(reviewing)}"

@@ -13,6 +13,7 @@ from recall_bench.core.plain_text import (
     clean_text,
     format_fact,
     format_heading,
+    format_quantity,
     join_words,
 )
 from recall_bench.core.plan import ImportCard, Ingest, Plan
@@ -24,7 +25,6 @@ from recall_bench.reporting.formats import (
     format_duration,
     format_number,
     format_points,
-    format_quantity,
 )
 from recall_bench.reporting.headlines import (
     describe_headline,

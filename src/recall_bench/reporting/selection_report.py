@@ -11,6 +11,7 @@ import msgspec
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.event import Answered, NotAnswered, TrialResult
 from recall_bench.core.memory import SystemCard
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import WallTime
 from recall_bench.core.usage import Usage
@@ -31,12 +32,7 @@ from recall_bench.metrics.selection import (
     SelectionOutcome,
     compare_selection,
 )
-from recall_bench.reporting.formats import (
-    format_card,
-    format_milliseconds,
-    format_number,
-    format_quantity,
-)
+from recall_bench.reporting.formats import format_card, format_milliseconds, format_number
 from recall_bench.reporting.groups import find_quantile, group_by
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import Summary
@@ -386,7 +382,7 @@ def _render_lines(report: SelectionReport) -> Iterator[str]:
     repeats = f", {report.repeats} repeats" if report.repeats > 1 else ""
     yield (
         f"{format_card(report.selector)}: {format_quantity(found.tests, 'test')}, "
-        f"{report.memories} {'memory' if report.memories == 1 else 'memories'}{repeats}"
+        f"{format_quantity(report.memories, 'memory', 'memories')}{repeats}"
     )
     if report.validity != "valid":
         yield f"These figures are {report.validity}: {report.reason}."

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from recall_bench.core.plain_text import clean_text, format_fact, wrap_text
+from recall_bench.core.plain_text import clean_text, format_fact, format_quantity, wrap_text
 from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.tool_call import SessionEnd
 from recall_bench.reporting.analyses.tool_loop import (
@@ -11,7 +11,6 @@ from recall_bench.reporting.analyses.tool_loop import (
     SessionCounts,
     ToolLoopReport,
 )
-from recall_bench.reporting.formats import format_quantity
 
 _STAGE_COLUMNS = (
     Column("the fact of the question was", 30, is_text=True),

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from recall_bench.core.errors import BenchError, OtherPlan, Problems, SystemGone, UsageError
 from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.datasets.eval_dataset import EvalMode, EvalRequest, open_dataset
 from recall_bench.generate.shipped_personas import BuildProgress
@@ -214,7 +215,7 @@ def _describe_problem(cell: MatrixCell, problem: BenchError) -> str:
 def _describe_other_plans(others: Mapping[str, Sequence[MatrixCell]]) -> Iterator[str]:
     """One sentence for all folders that hold another run in the same way."""
     for words, (first, *more) in others.items():
-        count = f" and {len(more)} more cell{'' if len(more) == 1 else 's'}: each" if more else ""
+        count = f" and {format_quantity(len(more), 'more cell')}: each" if more else ""
         yield f"{first.folder}{count} {words}; or go on with the other cells by --only"
 
 

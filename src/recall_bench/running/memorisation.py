@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from recall_bench.core.errors import DataError
-from recall_bench.core.plain_text import format_fact
+from recall_bench.core.plain_text import format_fact, format_quantity
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.settings import Settings
@@ -163,7 +163,7 @@ def _compare(
 def render_memorisation(found: MemorisationTest) -> str:
     """Render the test as text."""
     count = found.advantage.difference.questions
-    drawn = f"{len(found.seeds)} fresh seed{'s' if len(found.seeds) > 1 else ''}"
+    drawn = format_quantity(len(found.seeds), "fresh seed")
     facts = {
         "System": found.system,
         "Stories": f"{', '.join(found.personas)}: as released, and drawn from {drawn}",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.plan import ImportRepair
 from recall_bench.core.verdict import Finding
 from recall_bench.runs.result_format import (
@@ -120,7 +121,7 @@ class FaultCounts:
 
 
 def _describe_fault(count: int, noun: str, matter: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}: {matter}"
+    return f"{format_quantity(count, noun)}: {matter}"
 
 
 Place = tuple[str, str]

@@ -20,7 +20,7 @@ from recall_bench.core.folders import join_id
 from recall_bench.core.foreign_file import read_regular_file
 from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.leftovers import name_beside, sweep_folder
-from recall_bench.core.plain_text import clean_text, format_fact, join_words
+from recall_bench.core.plain_text import clean_text, format_fact, format_quantity, join_words
 from recall_bench.core.record import Record
 from recall_bench.datasets.history.history_formats import find_format
 from recall_bench.datasets.history.history_message import Participant, ReadingLog, ReadOptions
@@ -279,7 +279,7 @@ def _finish_folder(
 def render_history_report(report: HistoryReport) -> str:
     """The report as text."""
     facts = [
-        ("Read", f"{each.name} ({each.format}): {_count_messages(each.messages)}")
+        ("Read", f"{each.name} ({each.format}): {format_quantity(each.messages, 'message')}")
         for each in report.sources
     ]
     skipped: Counter[str] = Counter(report.skipped)
@@ -297,10 +297,6 @@ def render_history_report(report: HistoryReport) -> str:
         ("Folder", report.folder),
     ]
     return "\n".join(line for label, words in facts for line in format_fact(label, words))
-
-
-def _count_messages(count: int) -> str:
-    return f"{count:,} message" if count == 1 else f"{count:,} messages"
 
 
 def _list_name_facts(report: HistoryReport) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
 from recall_bench.core.suggestion import find_nearest
 from recall_bench.core.tables import Column, Table, render_text
@@ -165,14 +166,10 @@ def render_lint_report(report: LintReport, *, everything: bool = False) -> str:
 
 
 def _render_head(report: LintReport) -> Iterator[str]:
-    size = f"{_format_count(report.days, 'day')}, {_format_count(report.questions, 'question')}"
+    size = f"{format_quantity(report.days, 'day')}, {format_quantity(report.questions, 'question')}"
     yield f"{report.persona}, {report.arcs}: {size}"
-    counts = [_format_count(report.count(severity), severity) for severity in Severity]
+    counts = [format_quantity(report.count(severity), severity) for severity in Severity]
     yield ", ".join(counts) if report.findings else "nothing found"
-
-
-def _format_count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _render_table(report: LintReport) -> Iterator[str]:

@@ -7,16 +7,11 @@ from enum import StrEnum
 from typing import Protocol
 
 from recall_bench.core.errors import DataError
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
 from recall_bench.core.tables import make_table, render_text
 from recall_bench.core.usage import Usage
-from recall_bench.generate.pass_run import (
-    INCOMPLETE,
-    MissingUnit,
-    PassStop,
-    format_count,
-    format_usage,
-)
+from recall_bench.generate.pass_run import INCOMPLETE, MissingUnit, PassStop, format_usage
 
 
 class ProblemKind(StrEnum):
@@ -151,8 +146,8 @@ class VerifyResult(Record, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def in_words(self) -> str:
         """The result as text: counts of each kind, then their first problems."""
-        parts = [f"{self.file}: {format_count(len(self.lines), 'question', 'questions')}"]
-        parts[0] += f" on {format_count(self.days, 'day', 'days')}"
+        parts = [f"{self.file}: {format_quantity(len(self.lines), 'question')}"]
+        parts[0] += f" on {format_quantity(self.days, 'day')}"
         verdicts = Counter(line.verdict for line in self.lines)
         parts.append(
             f"{verdicts[QuestionVerdict.ANSWERABLE]} answerable, "
@@ -161,9 +156,7 @@ class VerifyResult(Record, frozen=True, kw_only=True, omit_defaults=True):
         )
         parts += [*_render_table(self.lines), *_list_problems(self.lines), "", *self.notes]
         if self.missing:
-            parts.append(
-                f"no model verdict for {format_count(len(self.missing), 'question', 'questions')}"
-            )
+            parts.append(f"no model verdict for {format_quantity(len(self.missing), 'question')}")
             parts.append(f"first, {self.missing[0].unit}: {self.missing[0].reason}")
         if self.fill is not None and (self.missing or self.stopped):
             parts.append(f"to retry: {self.fill}")

@@ -13,6 +13,7 @@ import msgspec
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.leftovers import sweep_folder
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.text_values import collect_topics, find_values, list_words, normalise_text
 from recall_bench.core.usage import Usage
 from recall_bench.core.yaml12 import Document
@@ -60,14 +61,7 @@ from recall_bench.generate.model_reply import (
     parse_json_reply,
 )
 from recall_bench.generate.pass_request import VerifyRequest
-from recall_bench.generate.pass_run import (
-    MissingUnit,
-    OnProgress,
-    PassStop,
-    format_count,
-    run_pass,
-    run_units,
-)
+from recall_bench.generate.pass_run import MissingUnit, OnProgress, PassStop, run_pass, run_units
 from recall_bench.generate.prompt_text import load_prompt
 from recall_bench.models.model import Model, Prompt, fence_blocks
 from recall_bench.models.model_target import describe_sending
@@ -318,7 +312,7 @@ def review_questions(
         caller = ModelCaller.from_request(request, asked, log)
         owed = [u for u in units if log.find_reply(log.make_key(asked.name, u.prompt, 0)) is None]
         if owed:
-            what = f"{format_count(len(owed), 'question', 'questions')} with excerpts of their days"
+            what = f"{format_quantity(len(owed), 'question')} with excerpts of their days"
             on_progress(describe_sending(request.model, what))
             on_progress(describe_estimate(request.model, len(owed), owed[0].prompt, _USUAL_TOKENS))
 

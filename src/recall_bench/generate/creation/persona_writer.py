@@ -19,6 +19,7 @@ from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.leftovers import sweep_folder
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.usage import Usage
@@ -215,8 +216,8 @@ def describe_result(
     lines = []
     if persona is not None:
         lines.append(
-            f"{persona.name}, {persona.role}: {_format_number(len(persona.cast), 'person')} in "
-            "the cast"
+            f"{persona.name}, {persona.role}: "
+            f"{format_quantity(len(persona.cast), 'person', 'people')} in the cast"
         )
     if story is not None:
         lines += _describe_story(request, story)
@@ -250,13 +251,13 @@ def _describe_story(request: CreateRequest, story: Story) -> Iterator[str]:
     counts = Counter(arc.type for arc in story.arcs)
     kinds = ", ".join(f"{counts[kind]} {kind}" for kind in ARC_TYPES if counts[kind])
     yield (
-        f"{request.story.arcs}: {_format_number(len(story.arcs), 'arc')} over "
-        f"{_format_number(request.days, 'day')} from {story.epoch}: {kinds}"
+        f"{request.story.arcs}: {format_quantity(len(story.arcs), 'arc')} over "
+        f"{format_quantity(request.days, 'day')} from {story.epoch}: {kinds}"
     )
     sessions = ", ".join(
         f"{session.id} (isolated)" if session.isolated else session.id for session in story.sessions
     )
-    yield f"{_format_number(len(story.sessions), 'session')}: {sessions}"
+    yield f"{format_quantity(len(story.sessions), 'session')}: {sessions}"
 
 
 def _build_next_command(request: CreateRequest) -> str:
@@ -264,11 +265,6 @@ def _build_next_command(request: CreateRequest) -> str:
     if choose_story(list_stories(request.persona)) != request.story.arcs:
         words += ["--arcs", request.story.arcs]
     return shlex.join([*words, "--model", request.model])
-
-
-def _format_number(count: int, what: str) -> str:
-    many = {"person": "people"}.get(what, f"{what}s")
-    return f"{count} {what if count == 1 else many}"
 
 
 Parsed = TypeVar("Parsed")

@@ -14,6 +14,7 @@ import anyio.lowlevel
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.persona_files import Layout
@@ -28,7 +29,6 @@ from recall_bench.generate.pass_run import (
     OnProgress,
     PassResult,
     PassStop,
-    format_count,
     run_pass,
     run_units,
 )
@@ -337,7 +337,7 @@ class _QuestionPass:
         # Days get longer in the course of a story: the middle window stands for all.
         middle = self.owed[len(self.owed) // 2]
         days = [day for window in self.owed for day in self.prepared.view.list_days(window)]
-        what = f"excerpts of {format_count(len(days), 'day', 'days')} of {self.prepared.layout.id}"
+        what = f"excerpts of {format_quantity(len(days), 'day')} of {self.prepared.layout.id}"
         for sample in writer.build_prompts(middle, self.count_questions(middle))[:1]:
             self.on_progress(describe_sending(self.request.model, what))
             self.on_progress(

@@ -11,6 +11,7 @@ import numpy as np
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.foreign_file import read_regular_file
 from recall_bench.core.foreign_json import decode_foreign_json
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import PASS, SCALES, JudgeCard
 from recall_bench.judging.lab.audit.audit_report import AuditReport, MarkFigures
@@ -160,8 +161,8 @@ def _correct_category(
     sizes = rates.sensitivity.size, rates.specificity.size
     if min(sizes) < MIN_ANSWERS:
         reason = (
-            f"measured on {_format_count(sizes[0], 'pass', 'passes')} and "
-            f"{_format_count(sizes[1], 'failure', 'failures')} in effect, "
+            f"measured on {format_quantity(round(sizes[0]), 'pass', 'passes')} and "
+            f"{format_quantity(round(sizes[1]), 'failure')} in effect, "
             f"and {MIN_ANSWERS} of each are needed"
         )
         return _refuse_correction(trials, rates, reason)
@@ -206,10 +207,6 @@ def _refuse_correction(
 
 def _count_questions(trials: Iterable[RunTrial]) -> int:
     return len({trial.question for trial in trials})
-
-
-def _format_count(size: float, one: str, many: str) -> str:
-    return f"{size:.0f} {one if round(size) == 1 else many}"
 
 
 def _collect_agreement_rates(figures: Mapping[str, MarkAgreement]) -> dict[str, ErrorRates]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Expects
@@ -211,7 +212,7 @@ def describe_doubts(
             continue
         count = sum(doubt.concerns(row) for leaf in doubt.leaves for row in misses.get(leaf, ()))
         if count:
-            yield f"{count:,} {'miss' if count == 1 else 'misses'} {doubt.text}."
+            yield f"{format_quantity(count, 'miss', 'misses')} {doubt.text}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.tables import make_table, render_text
 from recall_bench.reporting.behaviour.figures import BehaviourReport, Figure
 from recall_bench.reporting.formats import (
@@ -21,7 +22,7 @@ _LONG_S = 10.0
 def render_behaviour(report: BehaviourReport, *, is_verbose: bool = False) -> str:
     """Render the headline figures, or all of them."""
     system = format_card(report.system)
-    stories = f"{report.stories:,} {'story' if report.stories == 1 else 'stories'}"
+    stories = format_quantity(report.stories, "story", "stories")
     lines = [f"{report.suite}: {system}, {stories}, seed {report.seed}", ""]
     shown = [each for each in report.figures if is_verbose or is_shown(each)]
     rows = [

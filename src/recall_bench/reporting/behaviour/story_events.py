@@ -14,13 +14,13 @@ from recall_bench.core.event import (
     Settled,
     StoryStarted,
 )
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.scenario import Item
 from recall_bench.generate.behaviour.procedures import CATEGORY as PROCEDURES
 from recall_bench.generate.procedures.task_source import HOUSE_WORDS
 from recall_bench.metrics.planted import contains, find_planted
 from recall_bench.metrics.task_grading import decode_grading, grade_reply
 from recall_bench.reporting.behaviour.procedures_report import list_missing_rules
-from recall_bench.reporting.formats import format_quantity
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_folder import RunFolder

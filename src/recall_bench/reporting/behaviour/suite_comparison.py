@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.plain_text import format_fact, format_heading, wrap_text
+from recall_bench.core.plain_text import format_fact, format_heading, format_quantity, wrap_text
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.tables import make_table, render_text
@@ -16,12 +16,7 @@ from recall_bench.reporting.behaviour.report_text import (
     is_shown,
 )
 from recall_bench.reporting.behaviour.suite_report import build_figures, get_behaviour
-from recall_bench.reporting.formats import (
-    format_card,
-    format_interval,
-    format_p,
-    format_quantity,
-)
+from recall_bench.reporting.formats import format_card, format_interval, format_p
 from recall_bench.reporting.run_comparison import name_letter
 from recall_bench.reporting.run_contrast import is_significant
 from recall_bench.runs.run_folder import RunFolder
@@ -252,7 +247,7 @@ def render_suite_comparison(report: SuiteComparison) -> str:
     for run in report.runs:
         words = [
             run.system,
-            f"{run.stories:,} {'story' if run.stories == 1 else 'stories'}",
+            format_quantity(run.stories, "story", "stories"),
             run.folder,
         ]
         lines += format_fact(run.letter, " · ".join(words))

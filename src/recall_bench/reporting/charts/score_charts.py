@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from recall_bench.core.plain_text import join_words
+from recall_bench.core.plain_text import format_quantity, join_words
 from recall_bench.core.plan import FULL
 from recall_bench.metrics.trend import Trend
 from recall_bench.reporting.analyses.degradation import CurvePoint, Degradation
@@ -19,7 +19,7 @@ from recall_bench.reporting.charts.plane import (
     build_quantity_axis,
     build_view,
 )
-from recall_bench.reporting.formats import OF_100, format_number, format_quantity
+from recall_bench.reporting.formats import OF_100, format_number
 from recall_bench.reporting.run_report import RunReport
 from recall_bench.runs.estimates import Heatmap, HeatmapCell
 from recall_bench.runs.score_ranges import ScoreRange

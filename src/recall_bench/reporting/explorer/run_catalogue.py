@@ -13,7 +13,7 @@ from pathlib import Path
 
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.event import RunStarted
-from recall_bench.core.plain_text import NO_DATA, join_words
+from recall_bench.core.plain_text import NO_DATA, format_quantity, join_words
 from recall_bench.core.plan import Plan
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.usage import Usage
@@ -289,8 +289,8 @@ def _describe_judge(plan: Plan) -> str:
 
 def _describe_dataset(plan: Plan) -> str:
     if plan.behaviour is not None:
-        stories = len(plan.scenarios)
-        return f"suite {plan.behaviour.suite}, {stories:,} {'story' if stories == 1 else 'stories'}"
+        stories = format_quantity(len(plan.scenarios), "story", "stories")
+        return f"suite {plan.behaviour.suite}, {stories}"
     personas = join_words([card.id for card in plan.scenarios], most=_SHOWN_PERSONAS)
     if plan.dataset is None:
         return personas

@@ -10,6 +10,7 @@ from recall_bench.core.plain_text import (
     clean_text,
     format_fact,
     format_heading,
+    format_quantity,
     wrap_text,
 )
 from recall_bench.core.tables import Column, Table, make_table, render_text
@@ -20,7 +21,6 @@ from recall_bench.reporting.formats import (
     format_interval,
     format_number,
     format_p,
-    format_quantity,
 )
 from recall_bench.reporting.gate.gate_checks import (
     CATEGORY_RULE,

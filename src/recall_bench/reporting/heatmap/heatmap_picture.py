@@ -9,13 +9,12 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from recall_bench.core.plain_text import clean_text
+from recall_bench.core.plain_text import clean_text, format_quantity
 from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting.formats import (
     SMALL_MARK,
     format_bounds,
     format_number,
-    format_quantity,
     format_range,
     format_score,
     format_slug,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from recall_bench.core.plain_text import NO_DATA
+from recall_bench.core.plain_text import NO_DATA, format_quantity
 from recall_bench.core.plan import Trial
 from recall_bench.reporting.analyses.attribution import (
     LEAF_MEANINGS,
@@ -195,7 +195,7 @@ def render_degradation(found: Degradation) -> Iterator[Markup]:
         yield make_element(
             "p",
             f"Fixed view: {format_score_trend(found.fixed_trend)}, for the same {card.questions:,} "
-            f"questions to {card.personas:,} persona{'' if card.personas == 1 else 's'} at each of "
+            f"questions to {format_quantity(card.personas, 'persona')} at each of "
             f"{card.checkpoints} checkpoints from {card.first} to {card.last}; {card.left_out:,} "
             "others were asked at some of these only, and are left out.",
         )

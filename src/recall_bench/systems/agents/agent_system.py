@@ -17,6 +17,7 @@ import anyio
 
 from recall_bench.core.errors import BenchError, ContextExceeded, NotAnAnswer
 from recall_bench.core.memory import Answer, Exchange, Snapshots, SystemCard
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.systems.agents.agent_wording import (
@@ -261,7 +262,7 @@ class AgentMemory:
             reply = await self._system.exchange(conversation, ask_question(question), record)
         if not reply.text.strip():
             count = len(reply.tool_calls)
-            called = f"; it called {count} tool{'' if count == 1 else 's'}" if count else ""
+            called = f"; it called {format_quantity(count, 'tool')}" if count else ""
             raise NotAnAnswer(f"{self._system.card.name} replied without a text{called}")
         return Answer(text=reply.text.strip(), tool_calls=reply.tool_calls)
 
