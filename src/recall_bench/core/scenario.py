@@ -1,5 +1,6 @@
 """Scenarios: a dated history, and questions whose truth never travels to a system."""
 
+from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from functools import cache
@@ -82,6 +83,12 @@ DIFFICULTIES = ("easy", "medium", "hard")
 
 PRINCIPAL = "principal"
 """The session of the person an agent serves, and the default session of a question."""
+
+
+def order_categories(names: Iterable[str]) -> list[str]:
+    """Each once: ours in the order of every table, then any others by name."""
+    found = set(names)
+    return [*(name for name in CATEGORIES if name in found), *sorted(found.difference(CATEGORIES))]
 
 
 class Expects(StrEnum):

@@ -14,6 +14,7 @@ from recall_bench.core.plain_text import (
     pick_evenly,
     wrap_text,
 )
+from recall_bench.core.scenario import order_categories
 from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.reporting.formats import (
@@ -28,7 +29,7 @@ from recall_bench.reporting.formats import (
     format_range,
     format_score,
 )
-from recall_bench.reporting.groups import PERSONA, describe_population, order_categories
+from recall_bench.reporting.groups import PERSONA, describe_population
 from recall_bench.reporting.headlines import (
     NO_BOUNDS,
     describe_doubts,

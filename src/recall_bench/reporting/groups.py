@@ -5,7 +5,6 @@ from math import ceil
 from typing import TypeVar
 
 from recall_bench.core.plan import Plan
-from recall_bench.core.scenario import CATEGORIES
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS, RESAMPLES, TemplateNames
 from recall_bench.metrics.comparison import TrialMarks
 from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
@@ -27,12 +26,6 @@ def find_quantile(values: Iterable[float], share: float) -> float | None:
     """The quantile by nearest rank; None if there are no values."""
     ranked = sorted(values)
     return ranked[max(0, ceil(share * len(ranked)) - 1)] if ranked else None
-
-
-def order_categories(names: Iterable[str]) -> list[str]:
-    """Our categories in the order of every table, then any others by name."""
-    place = {name: number for number, name in enumerate(CATEGORIES)}
-    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
 
 
 NO_JUDGE = "none"

@@ -7,6 +7,7 @@ from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plain_text import join_words
 from recall_bench.core.record import ComputedRecord, Record
+from recall_bench.core.scenario import order_categories
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED
 from recall_bench.metrics.comparison import (
     PairedComparison,
@@ -27,7 +28,6 @@ from recall_bench.reporting.groups import (
     estimate_marks,
     group_by,
     name_histories,
-    order_categories,
 )
 from recall_bench.reporting.judge_order import (
     JudgedDifference,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
+from recall_bench.core.scenario import order_categories
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.comparison import (
@@ -18,11 +19,7 @@ from recall_bench.metrics.comparison import (
 )
 from recall_bench.metrics.estimate import Estimate, Limits
 from recall_bench.metrics.power import ALPHA, find_fewest_questions
-from recall_bench.reporting.groups import (
-    Key,
-    group_by,
-    order_categories,
-)
+from recall_bench.reporting.groups import Key, group_by
 from recall_bench.reporting.judge_order import (
     OrderAgreement,
 )

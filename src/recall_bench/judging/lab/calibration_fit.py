@@ -15,13 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.scenario import Scenario
+from recall_bench.core.scenario import Scenario, order_categories
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.judging.lab.judge_agreement import (
-    LabelledExhibits,
-    compare_marks,
-    order_categories,
-)
+from recall_bench.judging.lab.judge_agreement import LabelledExhibits, compare_marks
 from recall_bench.judging.lab.labelled_verdicts import (
     LabelledVerdict,
     load_labels,

@@ -13,9 +13,10 @@ from recall_bench.core.foreign_file import read_regular_file
 from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
+from recall_bench.core.scenario import order_categories
 from recall_bench.core.verdict import PASS, SCALES, JudgeCard
 from recall_bench.judging.lab.audit.audit_report import AuditReport, MarkFigures
-from recall_bench.judging.lab.judge_agreement import Agreement, order_categories
+from recall_bench.judging.lab.judge_agreement import Agreement
 from recall_bench.metrics.agreement import MarkAgreement
 from recall_bench.metrics.bootstrap import number_names
 from recall_bench.metrics.judge_correction import (

@@ -1,13 +1,13 @@
 """Measure a judge against labelled verdicts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
 
 from recall_bench.core.memory import Answer
 from recall_bench.core.record import Record, digest_content
-from recall_bench.core.scenario import CATEGORIES, Scenario
+from recall_bench.core.scenario import Scenario, order_categories
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, TrainedJudge, Verdict
 from recall_bench.judging.exhibits import select_excerpts
@@ -190,12 +190,3 @@ class LabelledExhibits:
                 self._episodes, answer.relevant_days, window=self._window, until=days
             ),
         )
-
-
-def order_categories(categories: Iterable[str]) -> tuple[str, ...]:
-    """Each once: the usual ones in their order, then others by name."""
-    found = set(categories)
-    return (
-        *(name for name in CATEGORIES if name in found),
-        *sorted(found.difference(CATEGORIES)),
-    )

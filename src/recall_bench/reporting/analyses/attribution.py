@@ -14,11 +14,10 @@ from typing import Final
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import Expects
+from recall_bench.core.scenario import Expects, order_categories
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import FULL_MARKS, PASS, Finding
 from recall_bench.reporting.formats import format_slug
-from recall_bench.reporting.groups import order_categories
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 

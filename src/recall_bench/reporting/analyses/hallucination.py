@@ -26,7 +26,7 @@ import numpy as np
 
 from recall_bench.core.plain_text import join_words
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import NEGATIVE, SYNTHESIS
+from recall_bench.core.scenario import NEGATIVE, SYNTHESIS, order_categories
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import SCALES
 from recall_bench.metrics.bootstrap import RESAMPLES as HEADLINE
@@ -47,7 +47,7 @@ from recall_bench.metrics.trend import (
     estimate_grouped_trend,
 )
 from recall_bench.reporting.formats import format_delta, format_number
-from recall_bench.reporting.groups import group_by, order_categories
+from recall_bench.reporting.groups import group_by
 from recall_bench.runs.estimates import CELL_RESAMPLES
 from recall_bench.runs.trials import TrialRow, TrialTable
 

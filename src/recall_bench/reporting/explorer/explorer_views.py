@@ -18,6 +18,7 @@ import msgspec
 
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.record import Record
+from recall_bench.core.scenario import order_categories
 from recall_bench.generate.shipped_personas import StoryTexts, find_story_days
 from recall_bench.judging.lab.person_labels import (
     PersonLabel,
@@ -31,7 +32,6 @@ from recall_bench.reporting.behaviour.scorecard import build_scorecard, write_sc
 from recall_bench.reporting.explorer.comparison_view import pair_rows, view_comparison
 from recall_bench.reporting.explorer.run_catalogue import CatalogueRun, RunCatalogue, Stamp
 from recall_bench.reporting.explorer.story_view import build_story_blocks
-from recall_bench.reporting.groups import order_categories
 from recall_bench.reporting.pages.markup import PageBlock
 from recall_bench.reporting.pages.page import write_page
 from recall_bench.reporting.pages.page_data import PageQuestions, collect_questions

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
+from recall_bench.core.scenario import order_categories
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.metrics.power import POWER
@@ -35,7 +36,7 @@ from recall_bench.reporting.gate.gate_checks import (
 )
 from recall_bench.reporting.gate.gate_loss import GateLoss, measure_loss, measure_losses
 from recall_bench.reporting.gate.gate_rules import FULL_SCORE, GateRules, require_baseline
-from recall_bench.reporting.groups import describe_judge, name_histories, order_categories
+from recall_bench.reporting.groups import describe_judge, name_histories
 from recall_bench.reporting.headlines import describe_doubt
 from recall_bench.reporting.run_pairs import (
     TrialPairs,
