@@ -183,6 +183,7 @@ def test_missing_days_are_stated_run_by_run() -> None:
     assert format_days([4]) == "day 4"
     assert format_days([1, 2, 3, 7]) == "days 1–3, 7"
     assert format_days([2, 3]) == "days 2–3"
+    assert format_days([9, 2, 6, 5, 7]) == "days 2, 5–7, 9"
 
 
 def test_a_wrong_day_stops_the_loader_too(folder: Path) -> None:

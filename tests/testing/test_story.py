@@ -3,7 +3,7 @@
 import pytest
 
 from recall_bench.core.sentences import read_sentences
-from recall_bench.testing.check_context import CheckReply, format_days, normalise_text
+from recall_bench.testing.check_context import CheckReply, normalise_text
 from recall_bench.testing.recall_checks import LARGE_BYTES
 from recall_bench.testing.stability_checks import APOLOGY
 from recall_bench.testing.story import (
@@ -102,8 +102,3 @@ def test_facts_are_found_in_the_order_of_the_reply() -> None:
     heard = CheckReply(f"First {two.canary}", (f"then {one.canary}", two.sentence))
 
     assert heard.find_facts([one, two, three]) == [two, one]
-
-
-def test_days_are_listed_in_runs() -> None:
-    assert format_days([4]) == "day 4"
-    assert format_days([9, 2, 6, 5, 7]) == "days 2, 5–7, 9"

@@ -271,6 +271,7 @@ def find_runs(days: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def format_days(days: Iterable[int]) -> str:
-    """Format days for messages: `day 4`, `days 1–3, 7`."""
-    parts = [f"{first}–{last}" if last > first else f"{first}" for first, last in find_runs(days)]
+    """Format days, in any order, for messages: `day 4`, `days 1–3, 7`."""
+    runs = find_runs(sorted(days))
+    parts = [f"{first}–{last}" if last > first else f"{first}" for first, last in runs]
     return f"{'day' if len(parts) == 1 and '–' not in parts[0] else 'days'} {', '.join(parts)}"

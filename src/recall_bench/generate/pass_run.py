@@ -103,7 +103,7 @@ class PassResult(Record, frozen=True, kw_only=True, omit_defaults=True):
 def _list_missing(missing: tuple[MissingUnit, ...]) -> str:
     days = [each.day for each in missing if each.day is not None]
     if len(days) == len(missing):
-        return format_days(sorted(days))
+        return format_days(days)
     return ", ".join(each.unit for each in missing)
 
 

@@ -408,15 +408,3 @@ class CheckedMemory:
                 "return one of the two"
             )
         return CheckReply("", tuple(each.text for each in reply.passages))
-
-
-def format_days(days: Collection[int]) -> str:
-    """Format as `day 2` or `days 2, 5–9, 11`."""
-    runs: list[list[int]] = []
-    for day in sorted(days):
-        if runs and day == runs[-1][-1] + 1:
-            runs[-1].append(day)
-        else:
-            runs.append([day])
-    words = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs]
-    return f"{'day' if len(days) == 1 else 'days'} {', '.join(words)}"

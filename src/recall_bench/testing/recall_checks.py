@@ -6,6 +6,7 @@ from datetime import datetime
 from recall_bench.core.memory import BulkIngestMemory, Clock, EvidenceControl
 from recall_bench.core.number_words import format_ordinal
 from recall_bench.core.scenario import Episode
+from recall_bench.datasets.persona_files import format_days
 from recall_bench.testing.check_context import (
     CheckContext,
     CheckDoesNotApply,
@@ -13,7 +14,6 @@ from recall_bench.testing.check_context import (
     CheckReply,
     ContractBroken,
     describe_declaration,
-    format_days,
 )
 from recall_bench.testing.story import (
     StoryFact,

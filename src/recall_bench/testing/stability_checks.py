@@ -7,6 +7,7 @@ import anyio
 
 from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Holdings
+from recall_bench.datasets.persona_files import format_days
 from recall_bench.testing.check_context import (
     CheckContext,
     CheckDoesNotApply,
@@ -14,7 +15,6 @@ from recall_bench.testing.check_context import (
     CheckReply,
     ContractBroken,
     describe_declaration,
-    format_days,
 )
 from recall_bench.testing.story import StoryFact, make_canary, make_episode, write_day
 
