@@ -18,6 +18,11 @@ def clean_text(words: str) -> str:
     return "".join(mark if mark.isprintable() else " " for mark in words)
 
 
+def escape_surrogates(text: str) -> str:
+    """The text with lone surrogates, which JSON can spell and UTF-8 cannot encode, escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def wrap_text(
     words: str, *, width: int = WIDTH, initial: str = "", subsequent: str = ""
 ) -> list[str]:

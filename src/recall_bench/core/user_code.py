@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import AmbiguousPlugin, UnknownPlugin, UsageError
 from recall_bench.core.file_digest import digest_file
+from recall_bench.core.plain_text import escape_surrogates
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -135,7 +136,7 @@ def describe_error(error: BaseException) -> str:
         message = str(error)
     except Exception as unprintable:  # noqa: BLE001 - the user's __str__
         message = f"its message raises {type(unprintable).__name__}"
-    message = message[:_MESSAGE_LIMIT].encode("utf-8", "backslashreplace").decode()
+    message = escape_surrogates(message[:_MESSAGE_LIMIT])
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 

@@ -13,7 +13,7 @@ from recall_bench.core.errors import (
     ModelPending,
     UsageError,
 )
-from recall_bench.core.plain_text import format_quantity
+from recall_bench.core.plain_text import escape_surrogates, format_quantity
 from recall_bench.core.retry import extend_limit, limit_time, retry
 from recall_bench.core.usage import Usage
 from recall_bench.core.words import estimate_tokens
@@ -124,8 +124,8 @@ class ModelCaller:
             self._pending -= 1
             self._call_ended.set()
             self._call_ended = anyio.Event()
-        # JSON can spell half of a surrogate pair, but the log cannot hold it.
-        return replace(reply, text=reply.text.encode("utf-8", "backslashreplace").decode())
+        # The log cannot hold half of a surrogate pair.
+        return replace(reply, text=escape_surrogates(reply.text))
 
     async def _ask_with_retry(self, prompt: Prompt) -> Reply:
         timeout = ModelFault(

@@ -17,10 +17,11 @@ from recall_bench.core.errors import (
     UnreadableVerdict,
     UsageError,
 )
+from recall_bench.core.plain_text import escape_surrogates
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.user_code import describe_error, digest_source, import_target, split_target
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
-from recall_bench.judging.verdicts import escape_surrogates, parse_marks
+from recall_bench.judging.verdicts import parse_marks
 from recall_bench.models.python_model import run_in_daemon_thread
 
 _DEFAULT_NAME = "judge"

@@ -11,6 +11,7 @@ import msgspec
 from recall_bench.core.atomic_file import open_cache, write_shared_file
 from recall_bench.core.errors import JudgeGone, UnreadableVerdict
 from recall_bench.core.foreign_json import decode_foreign_json
+from recall_bench.core.plain_text import escape_surrogates
 from recall_bench.core.record import Record, digest_content
 from recall_bench.core.verdict import SCALES, JudgeCard, Verdict
 from recall_bench.models.model import Prompt
@@ -95,11 +96,6 @@ def _make_verdict(marks: dict[str, int], reason: str, source: object) -> Verdict
                 f"{name} goes from 0 to {SCALES[name]}; the judge gave {_quote_value(source)}"
             )
     return Verdict(marks=marks, reason=escape_surrogates(reason))
-
-
-def escape_surrogates(text: str) -> str:
-    """The text with lone surrogates, which JSON can spell and UTF-8 cannot encode, escaped."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _quote_value(value: object) -> str:

@@ -6,6 +6,7 @@ This decides what is retried: ModelBusy is, by `core/retry.py`; ModelGone and Mo
 from typing import TYPE_CHECKING
 
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone
+from recall_bench.core.plain_text import escape_surrogates
 from recall_bench.core.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -136,4 +137,4 @@ def truncate_start(text: str) -> str:
 
 
 def _join_lines(text: str) -> str:
-    return " ".join(text.encode("utf-8", "backslashreplace").decode().split())
+    return " ".join(escape_surrogates(text).split())

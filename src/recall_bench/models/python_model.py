@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from recall_bench.core.errors import ModelBusy, ModelFault, UsageError
+from recall_bench.core.plain_text import escape_surrogates
 from recall_bench.core.redaction import Redactor, list_environment_secrets
 from recall_bench.core.usage import Usage
 from recall_bench.core.user_code import (
@@ -211,9 +212,9 @@ class PythonModel:
             partial(self._call.function, *self._call.format_arguments(prompt))
         )
         if isinstance(returned, str):
-            return Reply(text=_escape_text(returned), usage=Usage(calls=1, unpriced=1))
+            return Reply(text=escape_surrogates(returned), usage=Usage(calls=1, unpriced=1))
         if isinstance(returned, Reply):
-            return replace(returned, text=_escape_text(returned.text))
+            return replace(returned, text=escape_surrogates(returned.text))
         kind = type(returned).__name__
         raise ModelFault(f"{self.name}: returned {kind}, neither a text nor a Reply")
 
@@ -292,7 +293,3 @@ def _make_name(target: str, module: ModuleType, found: object, call: PythonCall)
     }
     options = [f"{key}={value}" for key, value in parts.items() if value is not None]
     return ";".join([f"{place}:{name}" if name else place, *options])
-
-
-def _escape_text(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -12,6 +12,7 @@ from hashlib import sha256
 from anyio import Lock
 
 from recall_bench.core.errors import UnreadableVerdict
+from recall_bench.core.plain_text import escape_surrogates
 from recall_bench.core.retry import get_wait_s
 from recall_bench.core.scenario import Disclosure, Scenario
 from recall_bench.core.text import normalise
@@ -29,7 +30,7 @@ from recall_bench.judging.rubric.prompt import (
     parse_verdict,
     repeat_prompt,
 )
-from recall_bench.judging.verdicts import VerdictCache, escape_surrogates, make_cache_key
+from recall_bench.judging.verdicts import VerdictCache, make_cache_key
 from recall_bench.models.model import Model, Prompt, report_rejection
 
 VERSION = "6"
