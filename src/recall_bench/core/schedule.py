@@ -16,6 +16,7 @@ from heapq import nsmallest
 from math import floor
 from typing import TypeVar
 
+from recall_bench.core.grouping import group_by
 from recall_bench.core.memory import Asker
 from recall_bench.core.plan import Checkpoint, Plan, SampleMode
 from recall_bench.core.scenario import BOUNDARY, GROUP_CATEGORIES, Item
@@ -215,9 +216,7 @@ def _rank(item: Item, seed: int) -> bytes:
 
 def _share_seats(older: Sequence[int], categories: Sequence[str], size: int) -> _SampleParts:
     """List the older questions of each category, and how many of them a sample of `size` holds."""
-    buckets: dict[str, list[int]] = {}
-    for i in older:
-        buckets.setdefault(categories[i], []).append(i)
+    buckets = group_by(older, categories.__getitem__)
     seats = compute_quotas([len(bucket) for bucket in buckets.values()], size)
     return tuple(zip(buckets.values(), seats, strict=True))
 

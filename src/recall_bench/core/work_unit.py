@@ -12,6 +12,7 @@ Their size depends on the lifecycle and its copies alone:
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
+from recall_bench.core.grouping import group_by
 from recall_bench.core.plan import Lifecycle, Plan, Shard
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item
@@ -110,10 +111,9 @@ def collect_shard_units(
 
     Shards are independent, so no snapshot is carried from one to another.
     """
-    found: dict[str, list[WorkUnit]] = {}
-    for unit in distribute_units(_weigh_units(plan, items), part):
-        found.setdefault(unit.scenario, []).append(unit)
-    return {scenario: tuple(units) for scenario, units in found.items()}
+    units = distribute_units(_weigh_units(plan, items), part)
+    found = group_by(units, lambda unit: unit.scenario)
+    return {scenario: tuple(own) for scenario, own in found.items()}
 
 
 def _weigh_units(plan: Plan, items: Mapping[str, Sequence[Item]]) -> Iterator[tuple[WorkUnit, int]]:

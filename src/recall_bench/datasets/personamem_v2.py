@@ -29,6 +29,7 @@ import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.foreign_file import open_regular_file
+from recall_bench.core.grouping import group_by
 from recall_bench.core.scenario import (
     Episode,
     Evidence,
@@ -81,10 +82,8 @@ def load(data: Path, layers: Mapping[str, Path], *, size: str) -> Sequence[Scena
     """Read the folder of the release: a scenario for each history, built on demand."""
     refuse_corrections("personamem-v2", layers)
     path, root = _find_rows_file(data)
-    histories: dict[str, list[_PreferenceQuestion]] = {}
-    for row in _read_rows(path, f"chat_history_{size}_link"):
-        histories.setdefault(row.history, []).append(row)
-    groups = list(histories.items())
+    rows = _read_rows(path, f"chat_history_{size}_link")
+    groups = list(group_by(rows, lambda row: row.history).items())
     return LazyScenarios(len(groups), lambda number: _build_scenario(root, *groups[number]))
 
 

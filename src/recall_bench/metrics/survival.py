@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.grouping import group_by
 from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import (
     LEVEL,
@@ -238,9 +239,7 @@ def estimate_survival_by(
     resamples: int = RESAMPLES,
 ) -> dict[str, Survival]:
     """Estimate the survival of each group of facts that has one."""
-    parts: dict[str, list[FactLifetime]] = {}
-    for each in lifetimes:
-        parts.setdefault(group(each), []).append(each)
+    parts = group_by(lifetimes, group)
     found = {
         name: estimate_survival(parts[name], seed=seed, templates=templates, resamples=resamples)
         for name in sorted(parts)

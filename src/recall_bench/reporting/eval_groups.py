@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from recall_bench.core.grouping import group_by
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.reporting.eval_scores import ANSWERED, OPEN, ScoredQuestion
-from recall_bench.reporting.groups import group_by
 
 ALL, ANSWERABLE, UNANSWERABLE = "all", "answerable", "unanswerable"
 CATEGORY_AVERAGE = "average of categories"

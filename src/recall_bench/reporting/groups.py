@@ -1,25 +1,13 @@
 """Trials, groups, estimates: how every report gets from marks to figures with intervals."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import ceil
-from typing import TypeVar
 
 from recall_bench.core.plan import Plan
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS, RESAMPLES, TemplateNames
 from recall_bench.metrics.comparison import TrialMarks
 from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
 from recall_bench.reporting.formats import format_card
-
-Item = TypeVar("Item")
-Key = TypeVar("Key")
-
-
-def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """The items by key, keys in the order they first occur."""
-    groups: dict[Key, list[Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups
 
 
 def find_quantile(values: Iterable[float], share: float) -> float | None:

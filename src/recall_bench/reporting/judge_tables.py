@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product, zip_longest
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.grouping import group_by
 from recall_bench.core.plain_text import clean_text, format_heading, format_quantity, join_words
 from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.usage import Usage
@@ -22,7 +23,6 @@ from recall_bench.judging.lab.judge_agreement import Agreement
 from recall_bench.judging.lab.person_labels import PeopleAgreement
 from recall_bench.metrics.agreement import MarkAgreement
 from recall_bench.reporting.formats import format_card, format_number
-from recall_bench.reporting.groups import group_by
 
 NO_VALUE = "–"
 _WIDTH = 104

@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, UsageError
+from recall_bench.core.grouping import group_by
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.bootstrap import RESAMPLES
 from recall_bench.metrics.comparison import (
@@ -24,7 +25,7 @@ from recall_bench.metrics.marks import sum_tallies
 from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.analyses.costs import list_seconds
 from recall_bench.reporting.behaviour.scorecard import build_scorecard
-from recall_bench.reporting.groups import describe_judge, estimate_marks, find_quantile, group_by
+from recall_bench.reporting.groups import describe_judge, estimate_marks, find_quantile
 from recall_bench.reporting.judge_order import JudgedDifference
 from recall_bench.reporting.judge_scores import (
     JudgedPair,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from recall_bench.core.grouping import group_by
 from recall_bench.core.plain_text import NO_DATA, format_heading
 from recall_bench.core.plan import Plan
 from recall_bench.core.record import ComputedRecord, Record
@@ -11,7 +12,6 @@ from recall_bench.core.tables import make_table, render_text
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import SCALES
 from recall_bench.reporting.formats import format_card, format_number
-from recall_bench.reporting.groups import group_by
 from recall_bench.reporting.headlines import describe_labels
 from recall_bench.runs.run_folder import RunFolder
 

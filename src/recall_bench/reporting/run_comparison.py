@@ -5,6 +5,7 @@ from functools import partial
 
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
+from recall_bench.core.grouping import group_by
 from recall_bench.core.plain_text import join_words
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import order_categories
@@ -22,13 +23,7 @@ from recall_bench.reporting.formats import (
     format_p,
     format_score,
 )
-from recall_bench.reporting.groups import (
-    PERSONA,
-    describe_judge,
-    estimate_marks,
-    group_by,
-    name_histories,
-)
+from recall_bench.reporting.groups import PERSONA, describe_judge, estimate_marks, name_histories
 from recall_bench.reporting.judge_order import (
     JudgedDifference,
     classify_order,

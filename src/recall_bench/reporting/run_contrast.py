@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.grouping import Key, group_by
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.scenario import order_categories
@@ -19,7 +20,6 @@ from recall_bench.metrics.comparison import (
 )
 from recall_bench.metrics.estimate import Estimate, Limits
 from recall_bench.metrics.power import ALPHA, find_fewest_questions
-from recall_bench.reporting.groups import Key, group_by
 from recall_bench.reporting.judge_order import (
     OrderAgreement,
 )

@@ -10,6 +10,7 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.event import Answered, NotAnswered, TrialResult
+from recall_bench.core.grouping import group_by
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import ComputedRecord, Record
@@ -33,7 +34,7 @@ from recall_bench.metrics.selection import (
     compare_selection,
 )
 from recall_bench.reporting.formats import format_card, format_milliseconds, format_number
-from recall_bench.reporting.groups import find_quantile, group_by
+from recall_bench.reporting.groups import find_quantile
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import Summary
 

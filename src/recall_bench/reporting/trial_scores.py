@@ -14,6 +14,7 @@ import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import NotAnswered, TrialResult
+from recall_bench.core.grouping import group_by
 from recall_bench.core.plan import DatasetCard, Trial
 from recall_bench.core.record import Record
 from recall_bench.core.suggestion import suggest_or_list
@@ -34,7 +35,7 @@ from recall_bench.reporting.eval_scores import (
     score_ranking,
     select_measures,
 )
-from recall_bench.reporting.groups import estimate_marks, group_by
+from recall_bench.reporting.groups import estimate_marks
 from recall_bench.runs.counted_marks import RATE
 from recall_bench.runs.estimates import CELL_RESAMPLES, RunEstimates
 from recall_bench.runs.judge_sensitivity import (

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 import numpy as np
 
+from recall_bench.core.grouping import group_by
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES, Item
@@ -397,10 +398,7 @@ def _build_cells(
 def _group_trials(
     trials: Iterable[CountedTrial], categories: _Categories
 ) -> dict[str, list[CountedTrial]]:
-    groups: dict[str, list[CountedTrial]] = {}
-    for trial in trials:
-        groups.setdefault(categories[trial.persona][trial.item], []).append(trial)
-    return groups
+    return group_by(trials, lambda trial: categories[trial.persona][trial.item])
 
 
 def _get_category(item: Item) -> str:

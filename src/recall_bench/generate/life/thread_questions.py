@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import date
 
+from recall_bench.core.grouping import group_by
 from recall_bench.core.scenario import (
     BOUNDARY,
     CROSS_REFERENCE,
@@ -372,9 +373,7 @@ class ThreadQuestions:
     ) -> Drafts:
         """So far, for each entity: as often as another one is added."""
         role = asking.per or ""
-        by_entity: dict[str, list[tuple[LifeThread, int, str]]] = {}
-        for each in found:
-            by_entity.setdefault(each[0].entities[role].name, []).append(each)
+        by_entity = group_by(found, lambda each: each[0].entities[role].name)
         for name, own in by_entity.items():
             for count in range(2, min(len(own), _MOST_COUNTED) + 1):
                 part = own[:count]

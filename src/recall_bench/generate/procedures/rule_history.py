@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from recall_bench.core.grouping import group_by
 from recall_bench.core.scenario import Episode, Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.datasets.persona_story import Persona, read_persona
@@ -56,9 +57,7 @@ def insert_telling(text: str, telling: RuleTelling) -> str:
 
 def tell_rules(episodes: Iterable[Episode], tellings: Iterable[RuleTelling]) -> tuple[Episode, ...]:
     """The days with all tellings in them."""
-    by_day: dict[int, list[RuleTelling]] = {}
-    for telling in tellings:
-        by_day.setdefault(telling.day, []).append(telling)
+    by_day = group_by(tellings, lambda telling: telling.day)
     found = []
     for episode in episodes:
         text = episode.text

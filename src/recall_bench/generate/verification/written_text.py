@@ -1,16 +1,16 @@
 """The days of a built written edition, and the values that they state."""
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import TypeVar
 
 import msgspec
 
 from recall_bench.core.foreign_values import level_foreign_values
+from recall_bench.core.grouping import group_by
 from recall_bench.core.json_lines import read_json_lines
 from recall_bench.core.languages import Language
 from recall_bench.core.scenario import compute_story_date
@@ -97,17 +97,17 @@ class WrittenText:
     @cached_property
     def by_state(self) -> Mapping[tuple[str, int], list[StatementText]]:
         """Each state with all its statements."""
-        return _group(self.statements, lambda each: (each.record.fact, each.record.state))
+        return group_by(self.statements, lambda each: (each.record.fact, each.record.state))
 
     @cached_property
     def by_day(self) -> Mapping[int, list[StatementText]]:
         """Each day with its statements."""
-        return _group(self.statements, lambda each: each.record.day)
+        return group_by(self.statements, lambda each: each.record.day)
 
     @cached_property
     def facts_by_kind(self) -> Mapping[str | None, set[str]]:
         """What a fact says of its subject, with all facts that say it."""
-        groups = _group(self.statements, lambda each: each.record.what)
+        groups = group_by(self.statements, lambda each: each.record.what)
         return {what: {each.record.fact for each in group} for what, group in groups.items()}
 
     def list_states(self, fact: str, until: int | None = None) -> list[StatementText]:
@@ -129,18 +129,6 @@ class WrittenText:
     def get_moment(self, statement: StatementText) -> date:
         """The date that the statement gives, else the date of its day."""
         return statement.key if isinstance(statement.key, date) else self.get_date(statement)
-
-
-Group = TypeVar("Group", bound=Hashable)
-
-
-def _group(
-    statements: Sequence[StatementText], get_key: Callable[[StatementText], Group]
-) -> dict[Group, list[StatementText]]:
-    found: dict[Group, list[StatementText]] = {}
-    for each in statements:
-        found.setdefault(get_key(each), []).append(each)
-    return found
 
 
 def read_text(

@@ -22,6 +22,7 @@ from typing import cast
 
 from recall_bench.core.errors import BenchError, Malformed, Problems, UsageError
 from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.grouping import group_by
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.verdict import SCALES
@@ -104,9 +105,7 @@ def merge_repeats(records: Iterable[LabelledVerdict]) -> tuple[LabelledVerdict, 
     A mark's label is the most frequent one; of ties the middle one, and of two the lower: a
     doubtful pass is none. The checkpoint is the earliest of them.
     """
-    groups: dict[tuple[str, str, str], list[LabelledVerdict]] = {}
-    for record in records:
-        groups.setdefault(record.triple, []).append(record)
+    groups = group_by(records, lambda record: record.triple)
     return tuple(_merge_group(group) for group in groups.values())
 
 

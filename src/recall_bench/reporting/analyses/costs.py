@@ -17,12 +17,13 @@ import msgspec
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import INGEST
 from recall_bench.core.foreign_json import decode_foreign_line
+from recall_bench.core.grouping import group_by
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.reporting.groups import find_quantile, group_by
+from recall_bench.reporting.groups import find_quantile
 from recall_bench.runs.journal import JOURNAL, read_lines
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialRow, TrialTable

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recall_bench.core.grouping import group_by
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.plan import SampleMode
 from recall_bench.core.record import Record
@@ -34,7 +35,6 @@ from recall_bench.reporting.analyses.fact_survival import (
     estimate_survivals,
     follow_facts,
 )
-from recall_bench.reporting.groups import group_by
 from recall_bench.runs.counted_marks import POINTS
 from recall_bench.runs.estimates import CELL_RESAMPLES
 from recall_bench.runs.trials import TrialRow, TrialTable

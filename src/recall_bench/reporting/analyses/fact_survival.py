@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
+from recall_bench.core.grouping import group_by
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES, Expects, Item
 from recall_bench.core.trial_states import TrialState, TrialStatus
@@ -26,7 +27,6 @@ from recall_bench.metrics.survival import (
     estimate_survival,
     estimate_survival_by,
 )
-from recall_bench.reporting.groups import group_by
 from recall_bench.runs.trials import TrialRow
 
 

@@ -24,6 +24,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from recall_bench.core.grouping import group_by
 from recall_bench.core.plain_text import join_words
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import NEGATIVE, SYNTHESIS, order_categories
@@ -47,7 +48,6 @@ from recall_bench.metrics.trend import (
     estimate_grouped_trend,
 )
 from recall_bench.reporting.formats import format_delta, format_number
-from recall_bench.reporting.groups import group_by
 from recall_bench.runs.estimates import CELL_RESAMPLES
 from recall_bench.runs.trials import TrialRow, TrialTable
 

@@ -7,6 +7,7 @@ for the curve.
 from collections.abc import Sequence
 from itertools import pairwise
 
+from recall_bench.core.grouping import group_by
 from recall_bench.metrics.survival import HalfLife, Survival
 from recall_bench.reporting.analyses.degradation import Degradation
 from recall_bench.reporting.analyses.fact_survival import GroupSurvival, SurvivalGroup
@@ -23,7 +24,6 @@ from recall_bench.reporting.charts.plane import (
     build_view,
 )
 from recall_bench.reporting.formats import format_half_life, format_number
-from recall_bench.reporting.groups import group_by
 
 _PANEL_COLUMNS = 3
 _PANEL_WIDTH, _PANEL_HEIGHT, _VIEW_HEIGHT = 214.0, 120.0, 280.0

@@ -12,6 +12,7 @@ from itertools import combinations
 from shlex import join
 from statistics import fmean
 
+from recall_bench.core.grouping import group_by
 from recall_bench.core.memory import ReaderCard
 from recall_bench.core.plan import DrawnStory, Lifecycle, Plan
 from recall_bench.core.record import ComputedRecord, Record
@@ -232,9 +233,7 @@ def read_run(
 
 def build_board(runs: Sequence[BoardRun], title: str = "Recall Bench leaderboard") -> Board:
     """Build the board of verified runs."""
-    grouped: dict[tuple[str, ...], list[BoardRun]] = {}
-    for run in runs:
-        grouped.setdefault(_identify_suite(run.plan), []).append(run)
+    grouped = group_by(runs, lambda run: _identify_suite(run.plan))
     suites = [_build_suite(found) for found in grouped.values()]
     suites.sort(
         key=lambda each: (
@@ -258,9 +257,8 @@ def _identify_suite(plan: Plan) -> tuple[str, ...]:
 
 
 def _build_suite(runs: Sequence[BoardRun]) -> BoardSuite:
-    by_system: dict[str, list[BoardRun]] = {}
-    for run in sorted(runs, key=lambda run: run.folder.ended, reverse=True):
-        by_system.setdefault(name_system(run), []).append(run)
+    latest_first = sorted(runs, key=lambda run: run.folder.ended, reverse=True)
+    by_system = group_by(latest_first, name_system)
     newest = {name: found[0] for name, found in by_system.items()}
     entries = {name: _build_entry(run) for name, run in newest.items()}
     order = sorted(entries, key=lambda name: -_get_score(entries[name]))

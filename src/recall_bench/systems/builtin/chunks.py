@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
+from recall_bench.core.grouping import group_by
 from recall_bench.core.scenario import Episode
 from recall_bench.core.sentences import Sentence, read_sentences
 
@@ -127,10 +128,7 @@ def _group_sentences(
 
 
 def _group_by_session(sentences: Iterable[Sentence]) -> Iterable[list[Sentence]]:
-    said: dict[str | None, list[Sentence]] = {}
-    for sentence in sentences:
-        said.setdefault(sentence.session, []).append(sentence)
-    return said.values()
+    return group_by(sentences, lambda sentence: sentence.session).values()
 
 
 def _is_continuation(sentence: Sentence, before: Sentence) -> bool:

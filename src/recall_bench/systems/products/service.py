@@ -22,6 +22,7 @@ from uuid import uuid4
 import anyio
 
 from recall_bench.core.errors import SystemBusy, SystemFault
+from recall_bench.core.grouping import group_by
 from recall_bench.core.redaction import Redactor
 from recall_bench.core.retry import parse_retry_after
 from recall_bench.systems.builtin.passage_index import format_quote
@@ -67,9 +68,7 @@ class SessionPiece:
 
 def split_pieces(day: int, content: str, metadata: DayMetadata, *, most: int) -> list[SessionPiece]:
     """A day by sessions, each piece at most `most` characters; no sentence is left out."""
-    sessions: dict[str | None, list[DayNote]] = {}
-    for note in split_notes(day, content, metadata):
-        sessions.setdefault(note.session, []).append(note)
+    sessions = group_by(split_notes(day, content, metadata), lambda note: note.session)
     texts = [
         (session, text) for session, notes in sessions.items() for text in _pack_texts(notes, most)
     ]
