@@ -8,7 +8,13 @@ import pytest
 
 import recall_bench.reporting
 from recall_bench.metrics.trend import Coefficient
-from recall_bench.reporting.formats import format_delta, format_interval, format_number, format_p
+from recall_bench.reporting.formats import (
+    format_delta,
+    format_interval,
+    format_number,
+    format_p,
+    format_seconds,
+)
 
 REPORTING = Path(recall_bench.reporting.__file__).parent
 
@@ -84,3 +90,21 @@ def test_both_ends_have_their_signs() -> None:
 def test_a_small_p_value_is_no_row_of_zeros() -> None:
     assert [format_p(each) for each in (0.0004, 0.0123, 0.25)] == ["< 0.001", "0.012", "0.25"]
     assert [format_p(each, sign=True) for each in (0.0004, 0.25)] == ["p < 0.001", "p = 0.25"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (None, "--"),
+        (0.0, "0.0 ms"),
+        (0.000_021, "0.021 ms"),
+        (0.000_93, "0.9 ms"),
+        (0.099_96, "100 ms"),
+        (0.3314, "331 ms"),
+        (0.9996, "1.0 s"),
+        (12.34, "12.3 s"),
+        (3600.0, "60 min"),
+    ],
+)
+def test_a_time_has_the_unit_that_fits(seconds: float | None, expected: str) -> None:
+    assert format_seconds(seconds) == expected

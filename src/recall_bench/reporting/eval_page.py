@@ -16,7 +16,7 @@ from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
 from recall_bench.reporting.eval_groups import ALL, EvalEstimate, EvalGroup
 from recall_bench.reporting.eval_report import BM25_CONTROL, ControlReport, EvalReport
 from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
-from recall_bench.reporting.formats import format_card, format_number
+from recall_bench.reporting.formats import format_card, format_number, format_seconds
 from recall_bench.reporting.judge_text import describe_range
 
 _LONGEST = "longest option"
@@ -364,7 +364,7 @@ class _EvalPage:
                 _DASH if report.judge is None else format_card(report.judge, report.judge.model),
             ],
             ["asked for", _format_settings(report.request)],
-            ["took in everything in", f"{service.ingest_s:,.1f} s"],
+            ["took in everything in", format_seconds(service.ingest_s)],
             [
                 "answered in",
                 f"{_format_ms(service.p50_ms)} (half), {_format_ms(service.p95_ms)} (95 %)",
@@ -426,7 +426,7 @@ def _format_settings(settings: Mapping[str, object]) -> str:
 
 
 def _format_ms(value: float | None) -> str:
-    return _DASH if value is None else f"{value:,.1f} ms"
+    return _DASH if value is None else format_seconds(value / 1000)
 
 
 def _format_delivery(report: EvalReport) -> str:

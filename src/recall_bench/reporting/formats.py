@@ -231,9 +231,18 @@ def format_round_duration(seconds: float) -> str:
     return "< 1 s" if seconds > 0 else "0 s"
 
 
-def format_milliseconds(seconds: float) -> str:
-    """A short time in milliseconds, to a tenth below 100."""
-    return f"{seconds * 1000:,.1f} ms" if seconds < 0.1 else f"{seconds * 1000:,.0f} ms"
+def format_seconds(seconds: float | None) -> str:
+    """A time in the unit that fits: `0.9 ms`, `331 ms`, `2.5 s`, `12 min`."""
+    if seconds is None:
+        return NO_DATA
+    if seconds >= 600:
+        return f"{seconds / 60:,.0f} min"
+    if seconds >= 0.9995:
+        return f"{format_number(seconds, 1)} s"
+    count = 1000 * seconds
+    if 0 < count < 0.1:
+        return f"{count:.2g} ms"
+    return f"{format_number(count, 1 if count < 99.95 else 0)} ms"
 
 
 def _format_estimate(estimate: "Estimate | None", scale: float, digits: int, unit: str) -> str:

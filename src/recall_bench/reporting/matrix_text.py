@@ -22,6 +22,7 @@ from recall_bench.reporting.formats import (
     format_points,
     format_range,
     format_score,
+    format_seconds,
 )
 from recall_bench.reporting.groups import CONVERSATION, PERSONA, describe_population
 from recall_bench.reporting.headlines import (
@@ -258,9 +259,9 @@ def _make_cost_row(each: SystemFigures) -> tuple[str, ...]:
     errors = each.not_answered + each.not_judged
     return (
         each.system,
-        _format_seconds(each.p50_s),
-        _format_seconds(each.p95_s),
-        _format_seconds(each.ingest_s),
+        format_seconds(each.p50_s),
+        format_seconds(each.p95_s),
+        format_seconds(each.ingest_s),
         format_dollars(each.usage)
         if each.usage.cost_usd
         else ("?" if each.usage.unpriced else "–"),
@@ -410,18 +411,6 @@ def _make_seed_row(each: SystemFigures, seeds: Sequence[int]) -> tuple[str, ...]
         NO_DATA if each.spread is None else format_number(each.spread * OF_100, 1),
         NO_DATA if half is None else format_number(half * OF_100, 1),
     )
-
-
-def _format_seconds(seconds: float | None) -> str:
-    if seconds is None:
-        return NO_DATA
-    if seconds < 1:
-        return (
-            f"{format_number(seconds * 1000, 1)} ms"
-            if seconds < 0.1
-            else f"{format_number(seconds * 1000, 0)} ms"
-        )
-    return f"{format_number(seconds, 1)} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
 
 
 _WORDS = frozenset({"dataset", "why", "where", "kind", "best", "worst", "settings", "cell"})

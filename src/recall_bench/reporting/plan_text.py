@@ -15,7 +15,7 @@ from recall_bench.core.plain_text import (
 from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.usage import format_round_dollars
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.reporting.formats import format_number, format_round_duration
+from recall_bench.reporting.formats import format_number, format_round_duration, format_seconds
 from recall_bench.reporting.plan_report import (
     Forecast,
     HoursEstimate,
@@ -270,13 +270,6 @@ def _list_smaller(each: SmallerRun) -> tuple[str, ...]:
 
 def _format_hours(hours: float) -> str:
     return format_round_duration(3600 * hours)
-
-
-def format_seconds(count: float) -> str:
-    """Write a time to two digits, in s or ms."""
-    if count >= 0.9995:
-        return f"{format_number(count, 1)} s" if count < 9.95 else f"{count:,.0f} s"
-    return f"{1000 * count:.2g} ms" if count < 0.0995 else f"{format_number(1000 * count, 0)} ms"
 
 
 def format_count(count: int) -> str:

@@ -14,10 +14,10 @@ from recall_bench.metrics.leaks import Refusals
 from recall_bench.metrics.marks import ReviewCounts, ReviewTally, TrialTally
 from recall_bench.reporting.formats import (
     format_card,
-    format_milliseconds,
     format_number,
     format_percent,
     format_score,
+    format_seconds,
 )
 from recall_bench.runs.leak_counts import BoundaryCounts
 from recall_bench.runs.run_folder import RunFolder
@@ -47,7 +47,7 @@ def list_system_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
         slow = service.compute_latency(0.95)
         yield (
             "Latency",
-            f"p50 {format_milliseconds(middle)} · p95 {format_milliseconds(slow or middle)}",
+            f"p50 {format_seconds(middle)} · p95 {format_seconds(slow or middle)}",
         )
     if service.metered_total != Usage():
         yield "Spent", _describe_spending(service)

@@ -33,7 +33,7 @@ from recall_bench.metrics.selection import (
     SelectionOutcome,
     compare_selection,
 )
-from recall_bench.reporting.formats import format_card, format_milliseconds, format_number
+from recall_bench.reporting.formats import format_card, format_number, format_seconds
 from recall_bench.reporting.groups import find_quantile
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import Summary
@@ -423,9 +423,7 @@ def _render_lines(report: SelectionReport) -> Iterator[str]:
 
 def _render_costs(found: SelectionSummary) -> Iterator[str]:
     if found.p50_s is not None and found.p95_s is not None:
-        times = (
-            f"{format_milliseconds(found.p50_s)} (half), {format_milliseconds(found.p95_s)} (95 %)"
-        )
+        times = f"{format_seconds(found.p50_s)} (half), {format_seconds(found.p95_s)} (95 %)"
         yield f"  {'a selection took':<24}{times}"
     if found.usage is not None:
         yield (

@@ -21,6 +21,7 @@ from recall_bench.generate.procedures.task_source import HOUSE_WORDS
 from recall_bench.metrics.planted import contains, find_planted
 from recall_bench.metrics.task_grading import decode_grading, grade_reply
 from recall_bench.reporting.behaviour.procedures_report import list_missing_rules
+from recall_bench.reporting.formats import format_seconds
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_folder import RunFolder
@@ -94,7 +95,7 @@ def _list_lines(events: Iterable[Event], items: Mapping[str, Item]) -> Iterator[
                     yield EventLine(
                         phase=event.checkpoint,
                         action="settle",
-                        words=f"in {_format_seconds(event.seconds)}",
+                        words=f"in {format_seconds(event.seconds)}",
                     )
                 case Answered():
                     yield _describe_answer(event, items[event.trial.item])
@@ -126,7 +127,7 @@ def _find_group(event: Event) -> tuple[bool, str]:
 def _describe_feed(phase: str, fed: list[Ingested]) -> EventLine:
     first, last = fed[0].day, fed[-1].day
     days = f"day {first}" if len(fed) == 1 else f"{len(fed)} days, from {first} to {last}"
-    seconds = _format_seconds(sum(each.seconds for each in fed))
+    seconds = format_seconds(sum(each.seconds for each in fed))
     return EventLine(phase=phase, action="write", words=f"{days}, in {seconds}")
 
 
@@ -197,7 +198,7 @@ def _list_findings(event: Observed) -> Iterator[str]:
             after = (
                 "not in the time allowed"
                 if event.seconds is None
-                else f"after {_format_seconds(event.seconds)}"
+                else f"after {format_seconds(event.seconds)}"
             )
             yield f"asked {times}, as wanted {after}"
             if lost := event.values.get("lost again"):
@@ -220,11 +221,7 @@ def _list_findings(event: Observed) -> Iterator[str]:
             failed = values.get("errors", 0) + values.get("timeouts", 0)
             yield f"{failed:,.0f} failed or too late"
     if event.action != "poll" and event.seconds is not None:
-        yield f"in {_format_seconds(event.seconds)}"
-
-
-def _format_seconds(seconds: float) -> str:
-    return f"{1000 * seconds:,.1f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+        yield f"in {format_seconds(event.seconds)}"
 
 
 _MARKS = {

@@ -14,9 +14,9 @@ from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.formats import (
     format_duration,
-    format_milliseconds,
     format_number,
     format_score,
+    format_seconds,
     format_slug,
 )
 from recall_bench.reporting.headlines import (
@@ -227,7 +227,7 @@ def _render_suite(suite: BoardSuite, others: Sequence[BoardSuite], *, root: str)
             _render_figure(columns[3], "–" if entry.bounds is None else format_way(entry.bounds)),
             _render_figure(columns[4], format_rate(entry.invented)),
             _render_figure(columns[5], format_rate(entry.leaked)),
-            _render_figure(columns[6], _format_latency(entry)),
+            _render_figure(columns[6], format_seconds(entry.p50_s)),
             _render_figure(columns[7], _format_cost(entry)),
         ]
         for other in others:
@@ -339,10 +339,6 @@ def _format_ends(score: Estimate) -> str:
 def _format_judges(judges: Sequence[JudgeMean]) -> str:
     found = format_judge_range(judges)
     return "" if found is None else f" {found} over {len(judges)} judges"
-
-
-def _format_latency(entry: Entry) -> str:
-    return NO_DATA if entry.p50_s is None else format_milliseconds(entry.p50_s)
 
 
 def _format_cost(entry: Entry) -> str:
@@ -554,6 +550,6 @@ def _describe_latency(entry: Entry) -> str:
     if entry.p50_s is None or entry.p95_s is None:
         return NO_DATA
     return (
-        f"{format_milliseconds(entry.p50_s)} (median), {format_milliseconds(entry.p95_s)} (95 %), "
+        f"{format_seconds(entry.p50_s)} (median), {format_seconds(entry.p95_s)} (95 %), "
         "as timed by the submitter"
     )
