@@ -1,9 +1,9 @@
 """A job: one run that can be started, stopped at any moment, and continued."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,7 @@ from recall_bench.core.diagnosis import load_diagnosis
 from recall_bench.core.distribution import get_version
 from recall_bench.core.environment import describe_environment
 from recall_bench.core.errors import DataError, OtherPlan, UsageError
-from recall_bench.core.event import (
-    Answered,
-    Declared,
-    Event,
-    Judged,
-    RunResumed,
-    RunStarted,
-    decode_event,
-)
+from recall_bench.core.event import Declared, Event, RunResumed, RunStarted
 from recall_bench.core.fingerprint import list_differences
 from recall_bench.core.plan import Plan, ScenarioCard, Shard
 from recall_bench.core.scenario import Scenario
@@ -31,7 +23,8 @@ from recall_bench.running.backlog import is_finished
 from recall_bench.running.components import ComponentFactory, Components, RunContext
 from recall_bench.running.local_engine import run_plan
 from recall_bench.running.score_bounds import BoundsComputer
-from recall_bench.runs.journal import JOURNAL, Journal, read_events, read_with_offsets
+from recall_bench.runs.journal import JOURNAL, Journal, read_events
+from recall_bench.runs.trial_lines import TrialLines
 
 _OPENING = b'{"type":"run_started"'
 """The first bytes of every journal."""
@@ -85,6 +78,7 @@ class Job:
         """
         with Journal(self.journal) as journal:
             states = self._resume(journal)
+            lines = TrialLines(self.journal, states)
 
             def record(event: Event) -> None:
                 journal.append(event)
@@ -96,8 +90,8 @@ class Job:
                 judges=self.components.judges,
                 load=self._load,
                 record=record,
-                find_answers=partial(self._list_answers, states),
-                find_verdicts=partial(self._list_verdicts, states),
+                find_answers=lines.find_answers,
+                find_verdicts=lines.find_verdicts,
                 reader=self.components.reader,
                 meter=self.components.meter,
                 parallelism=self.settings.concurrency,
@@ -261,38 +255,6 @@ class Job:
         if kept is not None and kept.id == scenario:
             return kept
         return self.components.load_planned(self._planned[scenario])
-
-    def _list_answers(
-        self, states: TrialStates, scenario: str, wanted: frozenset[TrialState]
-    ) -> Iterable[Answered]:
-        """Find the answers recorded so far whose trials are in one of the states."""
-        trials = states.scenarios[scenario]
-        if not trials.count_states(*wanted):
-            return ()
-        end = self.journal.stat().st_size
-
-        def iterate() -> Iterator[Answered]:
-            for offset, event in read_with_offsets(self.journal, Answered):
-                if offset >= end:
-                    return
-                if event.trial.scenario == scenario and trials.find_state(event.trial) in wanted:
-                    yield event
-
-        return iterate()
-
-    def _list_verdicts(self, states: TrialStates, scenario: str) -> Iterator[Judged]:
-        """Find the last verdict on each judged trial of a scenario."""
-        trials = states.scenarios[scenario]
-        last: dict[int, int] = {}
-        for offset, verdict in read_with_offsets(self.journal, Judged):
-            if verdict.trial.scenario == scenario:
-                last[trials.find_slot(verdict.trial)] = offset
-        with self.journal.open("rb") as file:
-            for slot, offset in last.items():
-                file.seek(offset)
-                event = decode_event(file.readline())
-                if isinstance(event, Judged) and trials.is_first_verdict_failure(slot) is not None:
-                    yield event
 
 
 def _refuse_other_plan(first: Event, plan: Plan, shard: Shard | None, folder: Path) -> None:

@@ -29,7 +29,6 @@ __all__ = [
     "read_events",
     "read_events_of",
     "read_lines",
-    "read_with_offsets",
 ]
 
 E = TypeVar("E", bound=Event)
@@ -50,12 +49,6 @@ def read_events(path: Path) -> Iterator[Event]:
 
 def read_events_of(path: Path, kind: type[E]) -> Iterator[E]:
     """Read the events of one kind, oldest first; other lines are not decoded."""
-    for _, event in read_with_offsets(path, kind):
-        yield event
-
-
-def read_with_offsets(path: Path, kind: type[E]) -> Iterator[tuple[int, E]]:
-    """Read the events of one kind, each with its offset in the file."""
     opening = f'{{"type":"{kind.__struct_config__.tag}"'.encode()
     decoder = JournalDecoder(path)
     for number, (offset, line) in enumerate(read_lines(path), start=1):
@@ -65,7 +58,7 @@ def read_with_offsets(path: Path, kind: type[E]) -> Iterator[tuple[int, E]]:
             except (msgspec.DecodeError, ValueError) as error:
                 raise _refuse_line(path, number, error) from error
             if isinstance(event, kind):
-                yield offset, event
+                yield event
 
 
 def encode_events(events: Iterable[Event]) -> Iterator[bytes]:

@@ -122,8 +122,16 @@ class _OutlinedAnswered(StoredAnswered, frozen=True, kw_only=True, tag="answered
     answer: _OutlinedAnswer
 
 
+class TrialLine(msgspec.Struct):
+    """As much of an event as says whose it is, and when it happened."""
+
+    trial: Trial
+    at: WallTime
+
+
 _STORED = msgspec.json.Decoder(StoredAnswered)
 _OUTLINE = msgspec.json.Decoder(_OutlinedAnswered)
+_TRIAL = msgspec.json.Decoder(TrialLine)
 _TEXT = msgspec.json.Decoder(str)
 _encode = msgspec.json.Encoder().encode
 
@@ -145,6 +153,11 @@ def decode_stored(line: bytes) -> StoredAnswered:
     msgspec.DecodeError if it is no answer.
     """
     return decode_foreign_line(_STORED, split_link(line.removesuffix(b"\n"))[0])
+
+
+def decode_trial_line(line: bytes) -> TrialLine:
+    """Decode only the trial and the time of a line; msgspec.DecodeError if it has none."""
+    return decode_foreign_line(_TRIAL, line)
 
 
 class JournalDecoder:

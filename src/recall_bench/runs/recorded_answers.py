@@ -12,15 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-import msgspec
-
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import FolderBusy, UsageError
 from recall_bench.core.event import Event, Judged, RunStarted
-from recall_bench.core.foreign_json import decode_foreign_line
 from recall_bench.core.line_chain import split_link
 from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.scenario import WallTime
 from recall_bench.core.trial_states import ScenarioStates, TrialState
 from recall_bench.core.verdict import PEOPLE, Verdict
 from recall_bench.runs.journal import (
@@ -31,6 +27,7 @@ from recall_bench.runs.journal import (
     read_events,
     read_lines,
 )
+from recall_bench.runs.journal_lines import decode_trial_line
 from recall_bench.runs.run_folder import RunFolder
 
 _COPIED_LINES = tuple(
@@ -39,16 +36,6 @@ _COPIED_LINES = tuple(
 )
 _ANSWER_LINES = (b'{"type":"answered"', b'{"type":"not_answered"')
 _UNANSWERED = (TrialState.OPEN, TrialState.NOT_ANSWERED)
-
-
-class _TrialLine(msgspec.Struct):
-    """As much of an event as says whose it is, and when it happened."""
-
-    trial: Trial
-    at: WallTime
-
-
-_TRIAL_DECODER = msgspec.json.Decoder(_TrialLine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +101,7 @@ class RecordedRun:
             if line.startswith(_COPIED_LINES):
                 yield line
             elif line.startswith(_ANSWER_LINES):
-                copied = decode_foreign_line(_TRIAL_DECODER, line)
+                copied = decode_trial_line(line)
                 trial = copied.trial
                 slot = self._scenarios[trial.scenario].find_slot(trial)
                 if last[trial.scenario][slot] != offset or trial.item in left_out[trial.scenario]:
@@ -131,7 +118,7 @@ class RecordedRun:
         }
         for offset, line in self._read_lines():
             if line.startswith(_ANSWER_LINES):
-                trial = decode_foreign_line(_TRIAL_DECODER, line).trial
+                trial = decode_trial_line(line).trial
                 last[trial.scenario][self._scenarios[trial.scenario].find_slot(trial)] = offset
         return last
 
