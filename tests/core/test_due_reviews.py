@@ -5,13 +5,21 @@ from hashlib import sha256
 
 import pytest
 
-from recall_bench.core.event import Answered, Declared, Event, Judged, NotAnswered, NotJudged
+from recall_bench.core.event import (
+    Answered,
+    Declared,
+    Event,
+    Judged,
+    NotAnswered,
+    NotJudged,
+    OtherVerdict,
+)
 from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Checkpoint, Plan, ReviewMode, Trial
 from recall_bench.core.scenario import Item, Truth
 from recall_bench.core.trial_states import TrialStates, find_due_reviews
-from recall_bench.core.verdict import Verdict
+from recall_bench.core.verdict import JudgeCard, Verdict
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 RIGHT, WRONG = Verdict.of(3, 2, 1), Verdict.of(0, 0, 1)
@@ -37,14 +45,19 @@ def judged(number: int, verdict: Verdict, **review: object) -> Judged:
     return Judged(at=NOW, trial=TRIALS[number], verdict=verdict).replace(**review)
 
 
-def due(plan: Plan, *events: Event) -> set[str]:
+def fold(plan: Plan, *events: Event) -> TrialStates:
+    """All answers, and then these events."""
     states = TrialStates(plan)
     answers = (
         Answered(at=NOW, trial=trial, answer=Answer(text="a"), seconds=1.0) for trial in TRIALS
     )
     for event in (Declared(at=NOW, scenario="ada", items=ITEMS), *answers, *events):
         states.apply_event(event)
-    ada = states.scenarios["ada"]
+    return states
+
+
+def due(plan: Plan, *events: Event) -> set[str]:
+    ada = fold(plan, *events).scenarios["ada"]
     slots = find_due_reviews("ada", ada, plan)
     return {trial.item for trial in TRIALS if ada.find_slot(trial) in slots}
 
@@ -101,3 +114,21 @@ def test_a_question_that_failed_has_its_outcome(plan: Plan) -> None:
 
 def test_passes_are_not_drawn_where_failures_alone_are_reviewed(plan: Plan) -> None:
     assert due(plan.replace(review=ReviewMode.FAILURES), *three_failures()) == {"q0", "q1", "q2"}
+
+
+def test_a_run_is_done_once_nothing_is_due(plan: Plan) -> None:
+    verdicts = three_failures()
+    reviewed = plan.replace(
+        appellate=JudgeCard(name="second", version="1"), review=ReviewMode.FAILURES
+    )
+    reviews = [judged(n, WRONG, primary=WRONG) for n in range(3)]
+    several = plan.replace(other_judges=(JudgeCard(name="other", version="1"),))
+    others = [OtherVerdict(at=NOW, trial=trial, judge=0, verdict=RIGHT) for trial in TRIALS]
+
+    assert not TrialStates(plan).is_done
+    assert not fold(plan, *verdicts[:-1]).is_done
+    assert fold(plan, *verdicts).is_done
+    assert not fold(reviewed, *verdicts, *reviews[:-1]).is_done
+    assert fold(reviewed, *verdicts, *reviews).is_done
+    assert not fold(several, *verdicts, *others[:-1]).is_done
+    assert fold(several, *verdicts, *others).is_done

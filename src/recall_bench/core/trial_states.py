@@ -4,7 +4,7 @@ Resuming, progress bars, text reports and heatmaps all count from it. 600,000 tr
 two megabytes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from hashlib import sha256
@@ -296,6 +296,15 @@ class ScenarioStates:
             for repeat, item in self.list_owed_trials(row)
         )
 
+    def has_outcomes(self, owed: Iterable[TrialState] | None = None) -> bool:
+        """Whether every trial has its final outcome.
+
+        `owed` are the states of the trials that one shard owes; None for all of the scenario.
+        """
+        if owed is not None:
+            return all(state >= TrialState.NOT_ANSWERED for state in owed)
+        return all(self.is_checkpoint_complete(row) for row in range(len(self.checkpoint_plans)))
+
 
 MAX_TRIALS = 1 << 25
 """How many trials a plan may owe: each takes twenty bytes where a run is opened, and a plan may
@@ -354,6 +363,15 @@ class TrialStates:
                 f"{scenario}: with it the plan has up to {most:,} trials, and a run can have "
                 f"{MAX_TRIALS:,}; ask at fewer checkpoints, or with fewer repeats"
             )
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing of the plan is left to do, though the journal may not say so yet."""
+        known, plan = self.scenarios, self.plan
+        return all(
+            card.id in known and is_scenario_done(card.id, known[card.id], plan)
+            for card in plan.scenarios
+        )
 
     def apply_event(self, event: Event) -> None:
         """Apply one event. A later event of a trial supersedes an earlier one."""
@@ -523,7 +541,7 @@ def find_due_reviews(scenario: str, states: ScenarioStates, plan: Plan) -> froze
             if failed is not None and slot not in states.labelled:
                 (failures if failed else passes).append((row, repeat, item))
     drawn: list[_TrialPlace] = []
-    if plan.review is ReviewMode.BALANCED and _is_scenario_complete(states):
+    if plan.review is ReviewMode.BALANCED and states.has_outcomes():
         drawn = nsmallest(
             len(failures), passes, key=lambda place: _draw_lot(scenario, states, plan.seed, place)
         )
@@ -531,8 +549,18 @@ def find_due_reviews(scenario: str, states: ScenarioStates, plan: Plan) -> froze
     return frozenset(slot for slot in due if slot not in states.reviews)
 
 
-def _is_scenario_complete(states: ScenarioStates) -> bool:
-    return not states.count_states(TrialState.OPEN, TrialState.ANSWERED, TrialState.NOT_JUDGED)
+def is_scenario_done(
+    scenario: str, states: ScenarioStates, plan: Plan, owed: Iterable[TrialState] | None = None
+) -> bool:
+    """Whether every trial has its outcome, its review if one is due, and every judge's verdict.
+
+    `owed` are the states of the trials that one shard owes; None for all of the scenario.
+    """
+    return (
+        states.has_outcomes(owed)
+        and not (plan.appellate is not None and find_due_reviews(scenario, states, plan))
+        and not states.find_due_verdicts()
+    )
 
 
 def _draw_lot(scenario: str, states: ScenarioStates, seed: int, place: _TrialPlace) -> bytes:

@@ -1,6 +1,6 @@
 """What of a plan is still to be done, and whether the budget allows it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from recall_bench.core.budget import PAYS_ONCE, Budget
 from recall_bench.core.event import Answered
@@ -23,13 +23,6 @@ from recall_bench.systems.reply import is_paid
 
 _REDOES_STORY = "and does the story again that was cut off"
 WITHOUT_VERDICT = frozenset({TrialState.ANSWERED, TrialState.NOT_JUDGED})
-
-
-def is_finished(trials: ScenarioStates, units: Iterable[WorkUnit] | None = None) -> bool:
-    """Whether every trial of the scenario, or of these units of it, has its final outcome."""
-    if units is not None:
-        return all(state >= TrialState.NOT_ANSWERED for state in list_states(trials, units))
-    return all(trials.is_checkpoint_complete(row) for row in range(len(trials.checkpoint_plans)))
 
 
 class Backlog:
@@ -57,11 +50,7 @@ class Backlog:
     @property
     def is_run_done(self) -> bool:
         """Whether every trial of the plan has all its outcomes; never true of a shard."""
-        scenarios = self._states.scenarios
-        return self._context.units is None and all(
-            is_finished(scenarios[card.id]) and not scenarios[card.id].find_due_verdicts()
-            for card in self._plan.scenarios
-        )
+        return self._context.units is None and self._states.is_done
 
     def is_anything_left(self, scenario: str) -> bool:
         """Whether anything is left to do, whether or not the budget allows it."""
@@ -122,7 +111,8 @@ class Backlog:
         return None if self._context.units is None else self._context.units(scenario)
 
     def _is_finished(self, scenario: str, trials: ScenarioStates) -> bool:
-        return is_finished(trials, self._list_units(scenario))
+        units = self._list_units(scenario)
+        return trials.has_outcomes(None if units is None else list_states(trials, units))
 
     def find_due_reviews(self, scenario: str) -> frozenset[int]:
         """Find the verdicts that still have to be reviewed, by their slots."""

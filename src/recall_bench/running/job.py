@@ -16,10 +16,9 @@ from recall_bench.core.fingerprint import list_differences
 from recall_bench.core.plan import Plan, ScenarioCard, Shard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Executor, Settings
-from recall_bench.core.trial_states import TrialState, TrialStates, find_due_reviews
+from recall_bench.core.trial_states import TrialState, TrialStates, is_scenario_done
 from recall_bench.core.usage import Usage
 from recall_bench.core.work_unit import WorkUnit, collect_shard_units, list_states
-from recall_bench.running.backlog import is_finished
 from recall_bench.running.components import ComponentFactory, Components, RunContext
 from recall_bench.running.local_engine import run_plan
 from recall_bench.running.score_bounds import BoundsComputer
@@ -153,14 +152,12 @@ class Job:
 
     def _is_complete(self, states: TrialStates) -> bool:
         """Whether the shard has all its outcomes; its journal has no line that says so."""
-        known, plan = states.scenarios, self.plan
+        known = states.scenarios
         if not self._work_units.keys() <= known.keys():
             return False
         return all(
-            is_finished(known[scenario], units)
-            and not (plan.appellate and find_due_reviews(scenario, known[scenario], plan))
-            and not known[scenario].find_due_verdicts()
-            for scenario, units in self._work_units.items()
+            is_scenario_done(name, known[name], self.plan, list_states(known[name], units))
+            for name, units in self._work_units.items()
         )
 
     def check_folder(self) -> None:

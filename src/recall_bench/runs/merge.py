@@ -34,7 +34,7 @@ from recall_bench.core.event import (
 from recall_bench.core.fingerprint import list_differences
 from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.plan import Plan, Shard, Trial
-from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates, find_due_reviews
+from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates
 from recall_bench.core.work_unit import collect_shard_units, list_states
 from recall_bench.runs.journal import (
     JOURNAL,
@@ -83,24 +83,8 @@ def merge_events(sources: Sequence[MergeSource]) -> Iterator[Event]:
             raise DataError(f"{sources[number].place}: {error}") from error
         at = max(at, event.at)
         yield event
-    if is_over(states):
+    if states.is_done:
         yield RunEnded(at=at)
-
-
-def is_over(states: TrialStates) -> bool:
-    """Whether every owed trial has its outcome, every review and every judge's verdict."""
-    plan = states.plan
-    for card in plan.scenarios:
-        scenario = states.scenarios.get(card.id)
-        if scenario is None or scenario.count_states(
-            TrialState.OPEN, TrialState.ANSWERED, TrialState.NOT_JUDGED
-        ):
-            return False
-        if plan.appellate is not None and find_due_reviews(card.id, scenario, plan):
-            return False
-        if scenario.find_due_verdicts():
-            return False
-    return True
 
 
 def refuse_different_plans(sources: Sequence[MergeSource]) -> None:
