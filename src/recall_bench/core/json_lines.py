@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import UnionType
 from typing import TypeVar
 
 import msgspec
@@ -14,7 +15,11 @@ LineT = TypeVar("LineT")
 
 
 def read_json_lines(
-    path: Path, kind: type[LineT], *, name: str | None = None, may_be_torn: bool = False
+    path: Path,
+    kind: type[LineT] | UnionType,
+    *,
+    name: str | None = None,
+    may_be_torn: bool = False,
 ) -> Iterator[LineT]:
     """Every line of a file; Malformed names the first that is not of this kind.
 
@@ -29,7 +34,7 @@ def read_json_lines(
     lines = content.split(b"\n")
     if may_be_torn:
         lines.pop()
-    decoder = msgspec.json.Decoder(kind)
+    decoder: msgspec.json.Decoder[LineT] = msgspec.json.Decoder(kind)
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:

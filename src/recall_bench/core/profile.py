@@ -150,7 +150,7 @@ def _load_env(path: Path) -> None:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise UsageError(f"{path}: env file cannot be read ({reason})") from error
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         name, sign, value = line.strip().removeprefix("export ").partition("=")
         if not sign or name.startswith("#"):
             continue

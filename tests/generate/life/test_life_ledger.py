@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.errors import DataError
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.core.yaml_writer import dump_yaml
+from recall_bench.generate.verification.life_ledger import read_records
 from recall_bench.generate.verification.verifier import verify_world
 from tests.generate.life.played_library import build_library
 
@@ -41,6 +43,26 @@ def pick(records: Records, kind: str) -> Iterator[dict[str, Any]]:
 
 def test_nothing_is_found_in_what_was_played(folder: Path) -> None:
     assert list_codes(folder) == []
+
+
+def test_a_value_may_hold_what_other_programs_take_for_the_end_of_a_line(folder: Path) -> None:
+    path = folder / "qa-200d" / "life.jsonl"
+    lines = path.read_text(encoding="utf-8").split("\n")
+    told = json.loads(lines[1])
+    told["kind"] += "\u2028\u0085"
+    lines[1] = json.dumps(told, ensure_ascii=False)
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+    assert read_records(path).states[0].kind == told["kind"]
+
+
+def test_a_line_that_is_no_record_is_named(folder: Path) -> None:
+    path = folder / "qa-200d" / "life.jsonl"
+    first, _, rest = path.read_text(encoding="utf-8").partition("\n")
+    path.write_text(f"{first}\nnonsense\n{rest}", encoding="utf-8")
+
+    with pytest.raises(DataError, match=r"^life\.jsonl, line 2: .*; build the edition again$"):
+        read_records(path)
 
 
 def rest_on_a_step(records: Records) -> None:

@@ -114,3 +114,10 @@ def test_anything_else_is_no_file_of_canaries(tmp_path: Path, content: bytes) ->
 def test_a_file_that_is_not_there_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="`recall-bench canaries update` makes"):
         read_canaries(tmp_path / "none.json")
+
+
+def test_the_line_that_is_not_text_is_named(file: Path) -> None:
+    file.write_bytes(b"{\n\xff}")
+
+    with pytest.raises(DataError, match=r"canaries\.json, line 2: is no JSON"):
+        read_canaries(file)

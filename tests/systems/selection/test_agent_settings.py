@@ -47,6 +47,8 @@ def settled(home: Path, **config: object) -> AgentSettings:
         (r'MEMORY_RECALL_MODELS="a\"b\$c"', 'a"b$c'),
         (r"MEMORY_RECALL_MODELS=a\ b", "a b"),
         ("MEMORY_RECALL_MODELS='$HOME'", "$HOME"),
+        # A line ends where it does for a shell.
+        ("MEMORY_RECALL_MODELS='a\u2028b'", "a\u2028b"),
         (
             "MEMORY_RECALL_MODELS=openai:q;http://127.0.0.1:1/v1;price=0/0",
             "openai:q;http://127.0.0.1:1/v1;price=0/0",

@@ -14,10 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from recall_bench.core.errors import Malformed
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_line
-from recall_bench.core.yaml12 import decode_text
+from recall_bench.core.errors import DataError, Malformed
+from recall_bench.core.json_lines import read_json_lines
 from recall_bench.generate.verification.findings import VerificationCode, VerificationFinding
 from recall_bench.generate.verification.value_readers import Amount
 from recall_bench.generate.verification.written_text import StatementText, WrittenText
@@ -121,13 +119,12 @@ def check_ledger(records: LifeRecords, text: WrittenText) -> list[VerificationFi
 
 
 def read_records(path: Path) -> LifeRecords:
-    """The records of a ledger; Malformed if it cannot be read."""
-    decoder = msgspec.json.Decoder(Record)
-    source = decode_text(read_regular_file(path), path.name)
+    """The records of a ledger; DataError if it cannot be read."""
+    lines: Iterator[Record] = read_json_lines(path, Record, name=path.name)
     try:
-        found = [decode_foreign_line(decoder, line) for line in source.splitlines()]
-    except msgspec.DecodeError as problem:
-        raise Malformed(path.name, f"{problem}; build the edition again") from None
+        found = list(lines)
+    except Malformed as problem:
+        raise DataError(f"{problem}; build the edition again") from problem
     calendars = [each for each in found if isinstance(each, CalendarRecord)]
     if len(calendars) != 1:
         raise Malformed(path.name, "has no calendar, or two; build the edition again")

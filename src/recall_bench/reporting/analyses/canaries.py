@@ -364,8 +364,8 @@ def _locate_error(content: bytes) -> str:
     except json.JSONDecodeError as error:
         return f", line {error.lineno}"
     except UnicodeDecodeError as error:
-        before = content[: error.start]
-        return f", line {len(before.splitlines()) or 1}"
+        line = content.count(b"\n", 0, error.start) + 1
+        return f", line {line}"
     except (ValueError, RecursionError):
         return ""
     return ""

@@ -65,7 +65,7 @@ class AgentSettings:
 def read_conf(path: Path) -> dict[str, str]:
     """The recall settings of a conf file, by our names; UsageError for unknown keys."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         raise UsageError(f"conf: {path} cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:

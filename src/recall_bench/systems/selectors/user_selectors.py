@@ -324,7 +324,7 @@ class CommandChooser:
             timeout_s=self._selector.timeout_s,
         )
         try:
-            lines = ended.out.decode("utf-8").splitlines()
+            lines = ended.out.decode("utf-8").split("\n")
         except UnicodeDecodeError as error:
             raise NotAnAnswer(
                 f"{program.name} printed {quote_bytes(ended.out)}, which is not UTF-8 (byte "
