@@ -32,6 +32,11 @@ def test_a_torn_last_line_is_left_out_only_where_it_may_be_torn(tmp_path: Path) 
         list(read_json_lines(path, _Row))
 
 
+def test_a_whole_last_line_is_kept_though_its_end_is_missing(tmp_path: Path) -> None:
+    path = _write(tmp_path, b'{"day": 1}\n{"day": 2}')
+    assert [row.day for row in read_json_lines(path, _Row, may_be_torn=True)] == [1, 2]
+
+
 @pytest.mark.parametrize("line", [b"nonsense", b'{"day": "one"}', b'{"day": 1, "text": "\xff"}'])
 def test_a_wrong_line_is_named(tmp_path: Path, line: bytes) -> None:
     path = _write(tmp_path, b'{"day": 1}\n' + line + b"\n")

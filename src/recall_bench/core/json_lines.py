@@ -24,7 +24,7 @@ def read_json_lines(
     """Every line of a file; Malformed names the first that is not of this kind.
 
     `name` stands for the path in messages. Where a process may be appending to the file, a last
-    line without an end is left out.
+    line without an end is left out if it is not of this kind.
     """
     where = name or str(path)
     try:
@@ -32,12 +32,12 @@ def read_json_lines(
     except OSError as error:
         raise DataError(f"{where}: cannot be read ({error.strerror})") from error
     lines = content.split(b"\n")
-    if may_be_torn:
-        lines.pop()
     decoder: msgspec.json.Decoder[LineT] = msgspec.json.Decoder(kind)
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
                 yield decode_foreign_line(decoder, line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                if may_be_torn and number == len(lines):
+                    return
                 raise Malformed(f"{where}, line {number}", str(error)) from error

@@ -12,7 +12,8 @@ from msgspec import Meta
 
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.foreign_file import open_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json, decode_foreign_line
+from recall_bench.core.foreign_json import decode_foreign_json
+from recall_bench.core.json_lines import read_json_lines
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
 from recall_bench.metrics.bootstrap import LEVEL
 from recall_bench.metrics.estimate import Estimate, IntervalMethod
@@ -243,7 +244,8 @@ def load_progress_heatmap(path: Path) -> HeatmapData:
     header: HeaderRow | None = None
     closing: ClosingRow | None = None
     parts: dict[tuple[str, str], CheckpointRow] = {}
-    for record in _read_records(path):
+    lines: Iterator[ProgressLine] = read_json_lines(path, ProgressLine, may_be_torn=True)
+    for record in lines:
         match record:
             case HeaderRow():
                 header, closing = record, None
@@ -265,21 +267,6 @@ def load_progress_heatmap(path: Path) -> HeatmapData:
             invalid=None if closing is None else _read_invalid(closing),
         )
     )
-
-
-def _read_records(path: Path) -> Iterator[ProgressLine]:
-    decoder: msgspec.json.Decoder[ProgressLine] = msgspec.json.Decoder(ProgressLine)
-    try:
-        with open_regular_file(path) as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    yield decode_foreign_line(decoder, line)
-                except (msgspec.DecodeError, ValueError) as error:
-                    if not line.endswith(b"\n"):
-                        return
-                    raise DataError(f"{path}, line {number}: {error}") from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def _assemble_heatmap(source: _HeatmapSource) -> HeatmapData:
