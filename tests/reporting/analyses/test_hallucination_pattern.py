@@ -76,6 +76,8 @@ RISES = line(0.4, 0.1, 0.7)
         pytest.param(None, RISES, HallucinationPattern.UNKNOWN, id="one size"),
         pytest.param(FALLS, None, HallucinationPattern.UNKNOWN, id="one size of judged answers"),
         pytest.param(line(-1, None, None), RISES, HallucinationPattern.UNKNOWN, id="no interval"),
+        pytest.param(FALLS, line(0.2, -0.1, None), HallucinationPattern.UNKNOWN, id="no end above"),
+        pytest.param(line(-1, None, 1), LEVEL, HallucinationPattern.UNKNOWN, id="no end below"),
     ],
 )
 def test_the_rule(

@@ -47,7 +47,8 @@ from recall_bench.metrics.trend import (
     Trend,
     estimate_grouped_trend,
 )
-from recall_bench.reporting.formats import format_delta, format_number
+from recall_bench.reporting.formats import format_number, format_rise, format_slope
+from recall_bench.reporting.groups import group_by, order_categories
 from recall_bench.runs.estimates import CELL_RESAMPLES
 from recall_bench.runs.trials import TrialRow, TrialTable
 
@@ -156,37 +157,38 @@ def detect_pattern(
         return HallucinationPattern.UNKNOWN, "no answer was judged"
     if recall is None or invention is None:
         return HallucinationPattern.UNKNOWN, "there are not two corpus sizes to compare"
-    if recall.slope.high is None or invention.slope.low is None:
+    ends = (recall.slope.low, recall.slope.high, invention.slope.low)
+    highest = invention.slope.high
+    if highest is None or None in ends:
         return (
             HallucinationPattern.UNKNOWN,
             "so few questions were asked that the slopes have no interval",
         )
     if _is_changing(recall, below=True):
-        return _explain_falling(recall, invention)
-    fall, rise = _format_slope(recall.slope), _format_slope(invention.slope)
+        return _explain_falling(recall, invention, highest)
     if _is_changing(invention, below=False):
         return HallucinationPattern.INVENTING, (
-            f"invention rises, {rise}, and recall does not fall significantly, "
-            f"{_format_slope(recall.slope, unit='')}"
+            f"invention rises, {_format_change(invention)}, and recall does not fall "
+            f"significantly, {_format_rise(recall)}"
         )
     return HallucinationPattern.STEADY, (
-        f"recall does not fall significantly, {fall}, nor does invention rise, "
-        f"{_format_slope(invention.slope, unit='')}; any change within these bounds fits the "
-        "data"
+        f"recall does not fall significantly, {_format_change(recall)}, nor does invention rise, "
+        f"{_format_rise(invention)}; any change within these bounds fits the data"
     )
 
 
-def _explain_falling(recall: Trend, invention: Trend) -> tuple[HallucinationPattern, str]:
-    """The pattern if recall falls."""
+def _explain_falling(
+    recall: Trend, invention: Trend, highest: float
+) -> tuple[HallucinationPattern, str]:
+    """The pattern if recall falls; `highest` is the steepest rise of invention that fits."""
     fall, rise = -recall.slope.value, invention.slope.value
-    lost, invented = _format_slope(recall.slope), _format_slope(invention.slope, unit="")
+    lost, invented = _format_change(recall), _format_rise(invention)
     if _is_changing(invention, below=False):
         return HallucinationPattern.PATHOLOGICAL, (
             f"recall falls, {lost}, and invention rises, {invented}: "
             f"{format_number(100 * rise / fall, 0)} invented for every 100 points lost"
         )
-    # The steepest rise within the interval.
-    possible = max(invention.slope.high or 0.0, 0.0)
+    possible = max(highest, 0.0)
     finding = f"recall falls, {lost}, and invention does not rise significantly, {invented}"
     share = f"{format_number(100 * possible / fall, 0)} invented for every 100 points lost"
     if possible < MAX_FABRICATED_SHARE * fall:
@@ -206,11 +208,13 @@ def _is_changing(line: Trend, *, below: bool) -> bool:
     return end * span < -_LEVEL_CHANGE if below else end * span > _LEVEL_CHANGE
 
 
-def _format_slope(slope: Coefficient, *, unit: str = " points of 100 in 100 days") -> str:
-    """The change in a hundred days, in points of 100, with its interval."""
-    low, high = slope.low or 0.0, slope.high or 0.0
-    value, *ends = (format_delta(1e4 * each) for each in (slope.value, low, high))
-    return f"{value}{unit} ({ends[0]} to {ends[1]})"
+def _format_change(line: Trend) -> str:
+    return format_slope(line.slope, scale=100, digits=2, unit=" points of 100")
+
+
+def _format_rise(line: Trend) -> str:
+    """The same without the unit."""
+    return format_rise(line.slope, scale=100, digits=2)
 
 
 FIRST_CATEGORIES: Final = (NEGATIVE, SYNTHESIS)

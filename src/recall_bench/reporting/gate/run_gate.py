@@ -112,9 +112,10 @@ class BaselineComparison:
         if found.power is None:
             return f"unknown: none of {questions} differs from another"
         if self._rules.prove:
-            return f"{_describe_provable(found)}, by {questions}"
+            return f"{_describe_provable(found, found.power)}, by {questions}"
         wanted = self._rules.get_detectable_loss(found.margin)
-        words = f"a loss of {wanted:g} points of 100 would be noticed {_describe_power(found)}"
+        power = _describe_power(found.power, found.even_power)
+        words = f"a loss of {wanted:g} points of 100 would be noticed {power}"
         if found.noticed is None:
             return f"{words}; {questions} show no loss, however large, four times in five"
         other = f"one of {format_number(found.noticed, 1)} in whole questions four times in five"
@@ -123,16 +124,16 @@ class BaselineComparison:
     def list_warnings(self) -> Iterator[str]:
         """What weakens the verdict."""
         found = self._overall
-        if found is not None and _is_weak(found):
+        if found is not None and (power := _find_low_power(found)) is not None:
             wanted = self._rules.get_detectable_loss(found.margin)
             what = f"a loss of {wanted:g} points that takes whole questions would be noticed"
             if self._rules.prove:
                 what = "a run that lost nothing would pass"
             yield (
-                f"too few questions to rely on: {what} only {_format_power(found.power or 0)}; ask "
-                "more (`recall-bench power` says how many)"
+                f"too few questions to rely on: {what} only {_format_power(power)}; ask more "
+                "(`recall-bench power` says how many)"
             )
-        weak = sum(_is_weak(each) for each in self._categories.values())
+        weak = sum(_find_low_power(each) is not None for each in self._categories.values())
         if weak:
             wanted = self._rules.get_detectable_loss(self._rules.tolerated_category_loss)
             yield (
@@ -228,13 +229,13 @@ def _format_difference(estimate: Estimate) -> str:
     return f"{format_delta(estimate.value, 1)} points of 100" + (f" (95 % {ends})" if ends else "")
 
 
-def _is_weak(found: GateLoss) -> bool:
-    """Whether no loss was found, and the power to find one was low."""
-    return not found.is_significant and found.power is not None and found.power < POWER
+def _find_low_power(found: GateLoss) -> float | None:
+    """The power to find a loss where none was found and the power was low; else None."""
+    is_low = not found.is_significant and found.power is not None and found.power < POWER
+    return found.power if is_low else None
 
 
-def _describe_provable(found: GateLoss) -> str:
-    power = 0.0 if found.power is None else found.power
+def _describe_provable(found: GateLoss, power: float) -> str:
     words = (
         f"if nothing was lost, that it is no more than {found.margin:g} points of 100 would be "
         f"shown {_format_power(power)}"
@@ -244,9 +245,12 @@ def _describe_provable(found: GateLoss) -> str:
     return f"{words}, and no more than {format_number(found.provable, 1)} four times in five"
 
 
-def _describe_power(found: GateLoss) -> str:
+def _describe_power(power: float, even_power: float | None) -> str:
     """The power for both ways in which a loss may be spread."""
-    least, most = (_format_power(power or 0.0) for power in (found.power, found.even_power))
+    least = _format_power(power)
+    if even_power is None:
+        return f"{least} if it takes whole questions"
+    most = _format_power(even_power)
     if least == most:
         return f"{least}, however it is spread"
     return f"{least} if it takes whole questions, {most} if it takes a little of each"
