@@ -372,42 +372,43 @@ class SerialisesClients(MisbehavingMemory):
             return super().query(question, context)
 
 
-class FailsWhenBusy(MisbehavingMemory):
+class _AnswersOne(MisbehavingMemory):
+    """Answers one question at a time, and does something else with others that come meanwhile."""
+
+    shown_in = ("days-10",)
+    _turn: ClassVar[threading.Lock] = threading.Lock()
+
+    def query(self, question: str, context: QueryContext) -> object:
+        """Answer unless another question is being answered."""
+        if not self._turn.acquire(blocking=False):
+            return self._refuse()
+        try:
+            time.sleep(0.005)
+            return super().query(question, context)
+        finally:
+            self._turn.release()
+
+    def _refuse(self) -> object:
+        """Return or raise what there is instead of an answer."""
+        raise NotImplementedError
+
+
+class FailsWhenBusy(_AnswersOne):
     """Fails if a second question comes while it answers one."""
 
     caught_by = ("load", "errors/10d/256")
-    shown_in = ("days-10",)
-    _under_way: ClassVar[list[int]] = [0]
 
-    def query(self, question: str, context: QueryContext) -> object:
-        """Answer, or fail while another question is being answered."""
-        self._under_way[0] += 1
-        try:
-            if self._under_way[0] > 1:
-                raise RuntimeError("too many requests")
-            time.sleep(0.005)
-            return super().query(question, context)
-        finally:
-            self._under_way[0] -= 1
+    def _refuse(self) -> object:
+        raise RuntimeError("too many requests")
 
 
-class AnswersNothingWhenBusy(MisbehavingMemory):
+class AnswersNothingWhenBusy(_AnswersOne):
     """Says that there is no record if a second question comes while it answers one."""
 
     caught_by = ("load", "recall/10d/256")
-    shown_in = ("days-10",)
-    _under_way: ClassVar[list[int]] = [0]
 
-    def query(self, question: str, context: QueryContext) -> object:
-        """Answer, or give up while another question is being answered."""
-        self._under_way[0] += 1
-        try:
-            if self._under_way[0] > 1:
-                return "There is no record of that."
-            time.sleep(0.005)
-            return super().query(question, context)
-        finally:
-            self._under_way[0] -= 1
+    def _refuse(self) -> object:
+        return "There is no record of that."
 
 
 class SlowsWithSize(MisbehavingMemory):
