@@ -58,6 +58,17 @@ class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
             cached=self.cached + other.cached,
         )
 
+    def __sub__(self, part: Self) -> "Usage":
+        return Usage(
+            calls=self.calls - part.calls,
+            input_tokens=self.input_tokens - part.input_tokens,
+            output_tokens=self.output_tokens - part.output_tokens,
+            # Sums in another order may differ in the last digit.
+            cost_usd=max(0.0, self.cost_usd - part.cost_usd),
+            unpriced=self.unpriced - part.unpriced,
+            cached=self.cached - part.cached,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingCosts:
@@ -72,15 +83,7 @@ class JudgingCosts:
     @property
     def first(self) -> Usage:
         """The part that went to the first judge."""
-        total, reviewing = self.total, sum(self.others, self.reviewing)
-        return Usage(
-            calls=total.calls - reviewing.calls,
-            input_tokens=total.input_tokens - reviewing.input_tokens,
-            output_tokens=total.output_tokens - reviewing.output_tokens,
-            cost_usd=max(0.0, total.cost_usd - reviewing.cost_usd),
-            unpriced=total.unpriced - reviewing.unpriced,
-            cached=total.cached - reviewing.cached,
-        )
+        return self.total - sum(self.others, self.reviewing)
 
     @property
     def is_free(self) -> bool:

@@ -105,7 +105,7 @@ def _find_judge_rate(
     if runs:
         usage, verdicts = Usage(), sum(each.verdicts for each in runs)
         for each in runs:
-            usage += _subtract(each.judging, each.reviewing)
+            usage += each.judging - each.reviewing
         return _make_measured_rate("judge", who, usage, verdicts)
     return _estimate_from_prompts("judge", who, settings.judge, settings, sampled)
 
@@ -318,17 +318,6 @@ def _sample_evenly(found: Sequence[T]) -> Sequence[T]:
 
 def _ignore_usage(usage: Usage) -> None:
     """Do nothing: a prompt that is only measured costs nothing."""
-
-
-def _subtract(total: Usage, part: Usage) -> Usage:
-    return Usage(
-        calls=total.calls - part.calls,
-        input_tokens=total.input_tokens - part.input_tokens,
-        output_tokens=total.output_tokens - part.output_tokens,
-        cost_usd=max(0.0, total.cost_usd - part.cost_usd),
-        unpriced=total.unpriced - part.unpriced,
-        cached=total.cached - part.cached,
-    )
 
 
 def _average(sizes: Sequence[int]) -> float:
