@@ -158,6 +158,12 @@ class Problems(DataError):
         super().__init__("\n".join(str(problem) for problem in problems))
 
 
+def raise_problems(problems: list[BenchError]) -> None:
+    """Raise the only problem as it is, or all of them as one error; nothing if there are none."""
+    if problems:
+        raise problems[0] if len(problems) == 1 else Problems(problems)
+
+
 class Interrupted(BenchError):
     """The run was stopped by a signal."""
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
-from recall_bench.core.errors import BenchError, Problems, UsageError
+from recall_bench.core.errors import BenchError, Problems, UsageError, raise_problems
 from recall_bench.core.event import Declared
 from recall_bench.core.event_redaction import redact_plan
 from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader
@@ -195,8 +195,7 @@ class SettingsCheck:
 
     def raise_problems(self) -> None:
         """Raise the problems, if there are any."""
-        if self._problems:
-            raise self._problems[0] if len(self._problems) == 1 else Problems(self._problems)
+        raise_problems(self._problems)
 
 
 def require(part: T | None) -> T:

@@ -9,7 +9,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from recall_bench.core.errors import BenchError, Problems, UsageError
+from recall_bench.core.errors import BenchError, UsageError, raise_problems
 from recall_bench.core.profile import Profile, extract_settings, resolve_code_path
 from recall_bench.core.settings import RUNS
 from recall_bench.core.suggestion import suggest
@@ -155,8 +155,7 @@ class _MatrixReader:
             has_recall=self._read_recall(raw),
             datasets=self._read_entries(raw, "datasets", self._read_dataset),
         )
-        if self._problems:
-            raise self._problems[0] if len(self._problems) == 1 else Problems(self._problems)
+        raise_problems(self._problems)
         return matrix
 
     def _read_entries(

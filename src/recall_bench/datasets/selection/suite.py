@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
-from recall_bench.core.errors import BenchError, DataError, Malformed, Problems, UsageError
+from recall_bench.core.errors import BenchError, DataError, Malformed, UsageError, raise_problems
 from recall_bench.core.plan import FileCard
 from recall_bench.core.scenario import (
     Episode,
@@ -128,8 +128,7 @@ def open_suite(memories: Path, tests: Path, only: Sequence[str] = ()) -> Suite:
             continue
         (put if test.prompt.strip() else skipped)[name] = test
         problems += _find_absent(name, test, bytes_of)
-    if problems:
-        raise problems[0] if len(problems) == 1 else Problems(problems)
+    raise_problems(problems)
     digest = digest_corpus(bytes_of)
     return Suite(
         memories=tuple(read),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from recall_bench.core.errors import BenchError, DataError, Problems, UsageError
+from recall_bench.core.errors import BenchError, DataError, UsageError, raise_problems
 from recall_bench.core.leftovers import name_beside, sweep_once
 from recall_bench.datasets.selection.bench_file import BenchTest, parse_bench, write_bench
 from recall_bench.datasets.selection.memory_file import MemoryFile, read_memory
@@ -154,8 +154,7 @@ def open_tests(folder: Path) -> Mapping[str, BenchTest]:
         raise UsageError(f"--out: {folder} is not a folder; name one")
     found = dict(_read_tests(folder))
     problems: list[BenchError] = [each for each in found.values() if isinstance(each, DataError)]
-    if problems:
-        raise problems[0] if len(problems) == 1 else Problems(problems)
+    raise_problems(problems)
     return {name: each for name, each in found.items() if isinstance(each, BenchTest)}
 
 
