@@ -230,15 +230,17 @@ class ScenarioStates:
         Every answer is judged by all judges once the first one has judged it, or failed to. Labels
         of people take the place of all judges.
         """
-        return frozenset(
-            (slot, judge)
-            for row in range(len(self.checkpoint_plans) if self.others else 0)
-            for repeat, item in self.list_owed_trials(row)
-            if self.grid[slot := self.compute_slot(row, repeat, item)] & 7 in JUDGEABLE
-            and slot not in self.labelled
-            for judge, grid in enumerate(self.others)
-            if grid[slot] & 7 < TrialState.JUDGED
-        )
+        return frozenset(self._list_due_verdicts()) if self.others else frozenset()
+
+    def _list_due_verdicts(self) -> Iterator[tuple[int, int]]:
+        for row in range(len(self.checkpoint_plans)):
+            for repeat, item in self.list_owed_trials(row):
+                slot = self.compute_slot(row, repeat, item)
+                if self.grid[slot] & 7 not in JUDGEABLE or slot in self.labelled:
+                    continue
+                for judge, grid in enumerate(self.others):
+                    if grid[slot] & 7 < TrialState.JUDGED:
+                        yield slot, judge
 
     def is_first_verdict_failure(self, slot: int) -> bool | None:
         """Whether the first verdict on the trial in this slot was a failure; None without one."""

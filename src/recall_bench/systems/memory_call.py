@@ -39,7 +39,7 @@ async def ask_memory(
 
     Without a timeout the memory may take as long as it wants.
     """
-    started = 0.0
+    started = time.perf_counter()
     try:
         async for attempt in Attempts(on_busy):
             with attempt:
