@@ -64,7 +64,7 @@ def endpoint_command(
             if token and not given:
                 # The folder is closed to others, as the terminal and its history are not.
                 place = Path(private, "key")
-                place.write_text(token)
+                place.write_text(token, encoding="utf-8", newline="\n")
                 key = f'"$(cat {place})"'
             click.echo(f"export OPENAI_API_KEY={key}")
             size = f"{serving.dimensions} dimensions"

@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import inspect
 import itertools
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -170,4 +171,9 @@ def is_async_call(function: object) -> bool:
 
 def is_code_target(target: str) -> bool:
     """Whether a target names Python code: a file, a path or `module:name`."""
-    return ":" in target or target.endswith(".py") or "/" in target
+    return ":" in target or target.endswith(".py") or has_separator(target)
+
+
+def has_separator(target: str) -> bool:
+    """Whether a target is a path with a folder, by the separators of this platform."""
+    return any(mark in target for mark in (os.sep, os.altsep) if mark)

@@ -112,7 +112,7 @@ def _find_current_address() -> str | None:
     """
     address = os.environ.get("RAY_ADDRESS")
     place = Path(gettempdir(), "ray", "ray_current_cluster")
-    return address or (place.read_text().strip() if place.is_file() else None)
+    return address or (place.read_text(encoding="utf-8").strip() if place.is_file() else None)
 
 
 def _check_port(address: str) -> None:

@@ -165,6 +165,19 @@ def test_an_episode_is_erased_with_its_file(tmp_path: Path) -> None:
     assert stored(files) == ["On 2025-03-02: Ada came on day 2."]
 
 
+@needs_grep
+@pytest.mark.parametrize("mark", ["\f", "\x85", "\u2028"])
+def test_only_a_line_feed_ends_a_line(tmp_path: Path, mark: str) -> None:
+    files = MarkdownFiles(state_dir=tmp_path)
+    name = f"first{mark}day"
+    told = DayMetadata(day_number=1, date="2025-03-01", persona_id="diary", episode_id=name)
+    files.ingest_day(1, "Ada sang.\n\nBruno slept.", told)
+
+    [found] = files.find_passages("Bruno", 1, None)
+    assert [note.key for note in files.list_notes()][1] == found["source"]
+    assert files.delete(name) == 2
+
+
 def test_a_session_or_a_person_is_erased_line_by_line(tmp_path: Path) -> None:
     text = (
         "# session: board\n\nAda resigned.\n\n"

@@ -1,5 +1,6 @@
 """A target names one selector, or a sentence says what there is."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,13 @@ def test_an_unknown_target_is_refused_with_the_known_ones(target: str, said: str
 
     assert f"there is no selector {target!r}; " in str(refused.value)
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("target", [r"tools\pick", r"C:\tools\pick"])
+def test_a_path_of_windows_is_a_program_there(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "altsep", "\\")
+
+    with pytest.raises(UsageError) as refused:
+        resolved(target)
+
+    assert f"a program is written 'command:{target}'" in str(refused.value)

@@ -55,7 +55,7 @@ class MarkdownFiles(NoteEraser, NoteFinder):
             *map(_format_note, split_notes(day, content, metadata)),
         ]
         path = self.state_dir / f"day-{day:04}.md"
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        _write_lines(path, lines)
 
     def find_passages(
         self, question: str, limit: int, sessions: Sequence[str] | None
@@ -87,7 +87,7 @@ class MarkdownFiles(NoteEraser, NoteFinder):
     def list_notes(self) -> Iterator[StoredNote]:
         """The notes in the files; the key is the file and the line."""
         for path in sorted(self.state_dir.glob("day-*.md")):
-            heading, *lines = path.read_text(encoding="utf-8").splitlines()
+            heading, *lines = _read_lines(path)
             found = _HEADING.fullmatch(heading)
             for number, line in enumerate(lines, start=2):
                 if note := _NOTE.fullmatch(line):
@@ -107,10 +107,10 @@ class MarkdownFiles(NoteEraser, NoteFinder):
             meant[name].add(int(number))
         for name, numbers in meant.items():
             path = self.state_dir / name
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = _read_lines(path)
             kept = [line for number, line in enumerate(lines, 1) if number not in numbers]
             if any(map(_NOTE.fullmatch, kept)):
-                path.write_text("\n".join(kept) + "\n", encoding="utf-8")
+                _write_lines(path, kept)
             else:
                 path.unlink()
         return sum(map(len, meant.values()))
@@ -154,12 +154,25 @@ def _format_note(note: DayNote) -> str:
     return f"- {note.quote}" + (f" <!-- {context} -->" if context else "")
 
 
+def _read_lines(path: Path) -> list[str]:
+    return _split_lines(path.read_bytes().decode("utf-8"))
+
+
+def _write_lines(path: Path, lines: Sequence[str]) -> None:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+
+
+def _split_lines(text: str) -> list[str]:
+    """Split at line feeds only, as grep does: `splitlines` splits at other characters too."""
+    return text.split("\n")[:-1]
+
+
 def _run_grep(folder: Path, *options: str) -> list[str]:
     """The lines grep prints for the files below a folder."""
     done = _run_program("grep", "-r", "-a", *options, ".", folder=folder)
     if done.returncode > 1:
         raise RuntimeError(f"grep failed: {done.stderr.decode('utf-8', 'replace').strip()}")
-    return done.stdout.decode("utf-8", "replace").splitlines()
+    return _split_lines(done.stdout.decode("utf-8", "replace"))
 
 
 def _run_program(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess[bytes]:

@@ -11,7 +11,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
 from recall_bench.core.suggestion import suggest_or_list
-from recall_bench.core.user_code import is_code_target, split_target
+from recall_bench.core.user_code import has_separator, is_code_target, split_target
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.systems.builtin.options import NoOptions, read_options
 from recall_bench.systems.selectors.keyword import build_keyword_selector
@@ -97,7 +97,7 @@ def _is_program(target: str) -> bool:
     place, _ = split_target(target)
     if place.endswith(".py"):
         return " " in place and not Path(place).is_file()
-    return "/" in place or " " in place
+    return has_separator(target) or " " in place
 
 
 def _suggest_target(target: str) -> str:

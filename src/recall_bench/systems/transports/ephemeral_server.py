@@ -180,7 +180,7 @@ class EphemeralServer:
         for name, text in self._files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(self._fill_placeholders(text), encoding="utf-8")
+            path.write_text(self._fill_placeholders(text), encoding="utf-8", newline="\n")
         command = [self._fill_placeholders(word) for word in self._command]
         base = os.environ if self._passed is None else build_environment(self.folder, self._passed)
         environ = {**base} | {
