@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
-from recall_bench.core.memory import Asker, Clock, Memory, RetrievalReply
+from recall_bench.core.memory import UNDECLARED, Asker, Clock, Memory, RetrievalReply
 from recall_bench.systems.transports.once_system import OnceMemory, OnceSystem, build_once_system
 from tests.conftest import episode
 from tests.processes import SPAWNING_SCRIPT, read_pids, wait_until_gone
@@ -125,6 +125,16 @@ async def test_its_card_says_that_it_retrieves_and_whether_it_sees_the_asker(wri
 
 async def test_another_program_file_is_another_version(write: Write) -> None:
     assert write().card.version == write().card.version != write(TELL).card.version
+
+
+async def test_a_log_that_grows_is_no_other_version(write: Write, tmp_path: Path) -> None:
+    log = tmp_path / "calls.log"
+    versions: list[str] = []
+    for line in ("first", "first\nsecond"):
+        log.write_text(line, encoding="utf-8")
+        versions.append(write(words=f"--log {log}").card.version)
+
+    assert versions[0] == versions[1] != UNDECLARED
 
 
 async def test_a_copy_has_the_days_up_to_then_and_nothing_the_program_left(write: Write) -> None:

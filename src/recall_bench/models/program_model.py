@@ -10,12 +10,11 @@ import os
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
-from itertools import pairwise
 from pathlib import Path
 
 from recall_bench.core.child_process import TERMINATE_GRACE_S, run_process
 from recall_bench.core.errors import ModelFault, UsageError
+from recall_bench.core.file_digest import digest_program
 from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.redaction import Redactor, list_environment_secrets
 from recall_bench.core.usage import Usage
@@ -125,8 +124,6 @@ def _build_command(spec: ModelSpec, prompt: Prompt) -> tuple[list[str], str]:
 
 COMMAND_PREFIX = "command:"
 
-_DIGEST_BYTES = 1 << 20
-
 
 def open_command(
     target: str, tuning: Tuning = NO_TUNING, environ: Mapping[str, str] | None = None
@@ -192,37 +189,5 @@ def _find_program(program: str, environ: Mapping[str, str]) -> str:
 def _make_name(words: Sequence[str], program: Path, environ: Mapping[str, str]) -> str:
     """Make the model's name, without secrets that the command line may hold."""
     name = Redactor(list_environment_secrets(environ))(f"{COMMAND_PREFIX}{shlex.join(words)}")
-    files = _list_own_files(words, program)
-    return f"{name};digest={_digest_files(files)}" if files else name
-
-
-def _list_own_files(words: Sequence[str], program: Path) -> list[Path]:
-    """List the program, unless it is found on the PATH, and the script that it runs.
-
-    A file behind an option is neither: it may be a log that grows with every call.
-    """
-    own = [program] if Path(words[0]).absolute() == program and _is_file(program) else []
-    scripts = (
-        Path(word)
-        for before, word in pairwise(words)
-        if not word.startswith("-") and not before.startswith("-") and _is_file(word)
-    )
-    return own + [script for script in (next(scripts, None),) if script is not None]
-
-
-def _is_file(word: str | Path) -> bool:
-    """Whether it is a readable file: a program need only be executable."""
-    try:
-        return Path(word).is_file() and os.access(word, os.R_OK)
-    except (OSError, ValueError):
-        return False
-
-
-def _digest_files(files: Sequence[Path]) -> str:
-    """Digest sizes and beginnings: a script is read whole, the weights of a model are not."""
-    digest = sha256()
-    for file in files:
-        digest.update(b"%d\n" % file.stat().st_size)
-        with file.open("rb") as opened:
-            digest.update(opened.read(_DIGEST_BYTES))
-    return digest.hexdigest()[:12]
+    digest = digest_program(words, program)
+    return f"{name};digest={digest}" if digest else name

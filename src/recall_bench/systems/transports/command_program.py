@@ -1,16 +1,15 @@
 """The program that an `--adapter` or `--selector` target names, and running it once."""
 
 import errno
-import os
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 from recall_bench.core.child_process import ProcessExit, run_process
 from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
+from recall_bench.core.file_digest import digest_program, is_file
 from recall_bench.core.memory import UNDECLARED
 
 
@@ -25,7 +24,7 @@ class CommandProgram:
     command: tuple[str, ...]
     """The words to start it with, in any folder."""
     version: str
-    """A digest of the files among the words; `undeclared` if there are none."""
+    """A digest of its own file and its script; `undeclared` if there is neither."""
 
 
 def find_program(target: str) -> CommandProgram:
@@ -49,42 +48,23 @@ def find_program(target: str) -> CommandProgram:
             f"there is no program {words[0]!r} that can be run; check its path, and that it may be "
             "executed"
         )
+    program = Path(found).absolute()
     rest = tuple(_expand_path(word) for word in words[1:])
-    script = next((f" {Path(word).name}" for word in words[1:] if _is_file(word)), "")
+    script = next((f" {Path(word).name}" for word in words[1:] if is_file(word)), "")
     return CommandProgram(
         name=f"{Path(words[0]).name}{script}",
         spelled=tuple(words),
-        command=(str(Path(found).absolute()), *rest),
-        version=_digest_files(words),
+        command=(str(program), *rest),
+        version=digest_program(words, program) or UNDECLARED,
     )
 
 
 def _expand_path(word: str) -> str:
     """A file by its full path; also the file of `file.py:factory`."""
     file, colon, factory = word.rpartition(":")
-    if file.endswith(".py") and _is_file(file):
+    if file.endswith(".py") and is_file(file):
         return f"{Path(file).absolute()}{colon}{factory}"
-    return str(Path(word).absolute()) if _is_file(word) else word
-
-
-def _is_file(word: str) -> bool:
-    try:
-        return Path(word).is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _digest_files(words: Sequence[str]) -> str:
-    """A digest of the files among the words, without a program from the search path."""
-    files = [word for word in words if _is_file(word) and (word != words[0] or os.sep in word)]
-    if not files:
-        return UNDECLARED
-    digest = sha256()
-    for word in files:
-        with Path(word).open("rb") as file:
-            while piece := file.read(1 << 20):
-                digest.update(piece)
-    return digest.hexdigest()[:12]
+    return str(Path(word).absolute()) if is_file(word) else word
 
 
 async def run_program(
