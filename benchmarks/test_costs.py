@@ -3,7 +3,7 @@
 Run `python -m pytest -n0 -p benchmarks.test_costs tests/cli`. The durations of pytest are of the
 clock, and say little on a machine with other work to do. On Linux, processes that still run count
 too: copies of a process belong to it and not to the test. What a browser leaves behind when it is
-closed counts for nobody.
+closed is not counted.
 """
 
 import os

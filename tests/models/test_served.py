@@ -54,7 +54,7 @@ def test_several_models_are_listed_for_the_user_to_choose() -> None:
     ("response", "told"),
     [
         (scripted.models(), "serves no model; load one"),
-        (scripted.error(401), "wants a key, or another one; name its variable with key-env="),
+        (scripted.error(401), "needs a key, or another one; name its variable with key-env="),
         (scripted.error(404), r"most base URLs end in /v1"),
         (scripted.error(500), "refuses to list its models (status 500)"),
         (scripted.malformed(), "something that is no list of models"),

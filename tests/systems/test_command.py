@@ -170,7 +170,7 @@ async def test_files_named_beside_us_are_found_from_there(
         ("die:1", r"ended with signal 9; when that"),
         (
             "exit:1",
-            r"code 3, and its last words were: loading the index \| no such index: ärger; when",
+            r"code 3, and its last lines were: loading the index \| no such index: ärger; when",
         ),
         ("say:1", r"what is not a reply: 'Loading the model …'; logs belong on standard"),
         ("stray:1", r'not a reply: \'{"id": 4711.*, with an id that no open request has'),

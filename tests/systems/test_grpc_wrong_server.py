@@ -98,7 +98,7 @@ async def test_a_server_that_disconnects_may_need_tls() -> None:
         said = await refusal(build_grpc_system(f"grpc://127.0.0.1:{port}"))
 
     assert "closes the connection at once" in said
-    assert "write grpcs:// if it wants TLS" in said
+    assert "write grpcs:// if it needs TLS" in said
 
 
 async def test_plaintext_to_a_tls_server_suggests_grpcs(

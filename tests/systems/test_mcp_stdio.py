@@ -1,7 +1,7 @@
 """A server that is started for each memory: what it keeps is its own, and it dies with us.
 
 Its faults are faults of the system: a tool that fails is a fault, a server that dies is gone with
-its last words, and one that hangs is ended.
+its last lines, and one that hangs is ended.
 """
 
 import os

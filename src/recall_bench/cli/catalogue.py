@@ -11,7 +11,7 @@ from recall_bench.core.errors import UsageError
 
 @click.command("list")
 @DATA
-@click.option("--systems", is_flag=True, help="List the systems that --adapter knows by name.")
+@click.option("--systems", is_flag=True, help="List the systems that --adapter accepts by name.")
 @add_json_option("Print JSON.")
 def list_command(data: Path | None, systems: bool, as_json: bool) -> None:
     """List the personas of a data folder, or those of the package; or the systems."""

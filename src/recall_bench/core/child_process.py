@@ -217,7 +217,7 @@ class StderrTail:
     def format_all(self) -> str:
         """The last lines as a clause that begins with a comma; empty if there are none."""
         lines = " | ".join(self._list_lines())
-        return f", and its last words were: {lines}" if lines else ""
+        return f", and its last lines were: {lines}" if lines else ""
 
     def format_last(self) -> str:
         """The last line as a clause that begins with a colon; empty if there is none."""

@@ -40,7 +40,7 @@ ended, to which it replies with its exit code; and the same to let go of its num
 
 
 def can_fork() -> bool:
-    """Whether there can be such a server here: only Linux tells of the end of other's children."""
+    """Whether it works here: only Linux can wait for a process that is not our child."""
     return sys.platform.startswith("linux") and hasattr(os, "pidfd_open")
 
 
@@ -124,7 +124,8 @@ class ForkServer:
                 reply = b""
         if not reply:
             lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise OSError(0, f"its server ended: {lines[-1] if lines else 'without a word'}")
+            end = f": {lines[-1]}" if lines else " and printed nothing"
+            raise OSError(0, f"its server ended{end}")
         return int(reply)
 
 

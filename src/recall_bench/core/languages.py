@@ -1,4 +1,4 @@
-"""What the program knows of languages other than English: calendar, numbers, yes and no.
+"""Languages other than English: calendar, numbers, yes and no.
 
 German, Spanish, Japanese and Arabic. A text in another language is read as English: words are
 compared as they stand, and only dates in figures, times and numbers are understood.

@@ -408,7 +408,7 @@ _LOGGERS = (
 
 
 class _KnownSecrets:
-    """The secrets of this process, and the redactor that knows them."""
+    """The secrets of this process, and the redactor that removes them."""
 
     def __init__(self) -> None:
         self._given: dict[str, None] = {}
@@ -444,7 +444,7 @@ def learn_secrets(*settings: object) -> None:
 
 
 def get_redactor() -> Redactor:
-    """Return the redactor that knows the secrets of this process."""
+    """Return the redactor that removes the secrets of this process."""
     return _KNOWN.get_redactor()
 
 

@@ -35,7 +35,7 @@ def describe_plugins(kind: str) -> list[tuple[str, str]]:
 def _describe_plugin(entry: "EntryPoint") -> str:
     try:
         found = inspect.getdoc(entry.load()) or ""
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - it is somebody else's code
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may raise anything
         return f"cannot be imported: {describe_error(error)}"
     return " ".join(found.split("\n\n")[0].split())
 

@@ -144,7 +144,7 @@ _SHOWN = 12
 """Models listed in a message."""
 
 _NO_LIST = "replied with something that is no list of models; check the address"
-_REFUSED = "wants a key, or another one; name its variable with key-env="
+_REFUSED = "needs a key, or another one; name its variable with key-env="
 _NONE_THERE = "lists no models there; check the address (most base URLs end in /v1)"
 
 

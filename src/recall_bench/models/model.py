@@ -21,7 +21,7 @@ class Prompt:
     about: str = ""
     """What the reply is for, in a few words for people; no part of the request."""
     variant: str = ""
-    """Tells requests with the same text apart: another variant wants another reply."""
+    """Distinguishes requests with the same text: each variant needs a reply of its own."""
 
 
 class Finish(StrEnum):
@@ -70,7 +70,7 @@ class RejectionRecorder(Protocol):
 
 
 def report_rejection(model: Model, prompt: Prompt, problems: Sequence[str]) -> None:
-    """Tell the model that its reply was rejected, if it wants to know."""
+    """Report to the model that its reply was rejected, if it records that."""
     if isinstance(model, RejectionRecorder):
         model.record_rejection(prompt, problems)
 

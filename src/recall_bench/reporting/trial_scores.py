@@ -188,7 +188,7 @@ class ProtocolFigure(Record, frozen=True, kw_only=True):
 
 
 def measure_figures(folder: RunFolder, table: TrialTable) -> tuple[ProtocolFigure, ...]:
-    """The figures that the protocol names first, as far as the journal tells them."""
+    """The figures that the protocol names first, as far as the journal has them."""
     card = folder.plan.dataset
     methodology = None if card is None else find_own_methodology(card)
     if methodology is None:

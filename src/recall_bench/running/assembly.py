@@ -54,7 +54,7 @@ from recall_bench.systems.resolver import resolve_system
 T = TypeVar("T")
 
 _SAMPLE_RANGES = ("every:5",)
-"""The sample persona lives for thirty days: the usual ranges would be one and the same."""
+"""The sample persona has thirty days: the usual ranges would be one and the same."""
 
 
 def assemble(

@@ -98,7 +98,7 @@ def _assemble_control(assembled: AssembledEval, name: str, *, with_answers: bool
         skip_catchup_ingest=False,
         reader=before.settings.reader if with_answers else None,
         appellate_judge=before.settings.appellate_judge if with_answers else None,
-        # For recorded answers the plan, not the settings, knows how they were asked.
+        # For recorded answers the plan, not the settings, says how they were asked.
         top_k=plan.top_k,
         max_context_tokens=plan.max_context_tokens,
         repeats=plan.repeats,

@@ -106,10 +106,7 @@ def connect_cluster(address: str | None) -> Iterator[int]:
 
 
 def _find_current_address() -> str | None:
-    """The cluster of this machine, as Ray left word of it; None if it did not.
-
-    The word stays when the cluster is gone.
-    """
+    """The address that Ray wrote down; the file outlives the cluster."""
     address = os.environ.get("RAY_ADDRESS")
     place = Path(gettempdir(), "ray", "ray_current_cluster")
     return address or (place.read_text(encoding="utf-8").strip() if place.is_file() else None)
@@ -139,7 +136,7 @@ def _keep_signals() -> Iterator[None]:
 
 
 def make_starter(*, cpus: float, environ: Mapping[str, str]) -> StartWorker:
-    """How a worker with so much of a machine is hired, wherever the cluster has room.
+    """How a worker with this share of a machine is started, wherever the cluster has room.
 
     `environ` is set in it before anything else.
     """

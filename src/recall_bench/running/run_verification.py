@@ -103,7 +103,7 @@ class StoryFinder:
 
 def verify_folder(folder: RunFolder, finder: StoryFinder) -> RunVerification:
     """Derive everything in a run folder again."""
-    # A cache is not believed, also not where something else in this process has read it.
+    # No cache is trusted, nor what this process has read from one.
     forget_figures()
     checks = [
         _check_journal(folder),

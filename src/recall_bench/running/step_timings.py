@@ -166,7 +166,7 @@ def _fit_line(blocks: Iterable[TimingBlock]) -> tuple[float, float]:
 
 
 _SAME_S = 0.002
-"""A step is timed by another clock than the one that dates it: so much they may disagree."""
+"""A step is timed by another clock than the one that dates it: they may differ by this."""
 
 
 @dataclass(slots=True)

@@ -185,7 +185,7 @@ class Evaluation:
         return None not in (self.composite, self.points) and self.composite != self.points
 
     def add_log_row(self, row: ReadLogRow) -> None:
-        """Fill in what a line of the question log knows."""
+        """Fill in what a line of the question log holds."""
         self.at = row.timestamp
         self.retrieval = drop_unset(row.retrieval)
         self.tool_calls = drop_unset(row.tool_calls) or ()
@@ -319,7 +319,7 @@ _ROUNDING = 1e-6
 def add_log(
     visits: Iterable[CheckpointVisit], rows: Sequence[ReadLogRow], faults: FaultCounts
 ) -> None:
-    """Fill in what the question log knows of the evaluations."""
+    """Fill in what the question log holds of the evaluations."""
     _match_rows(visits, [(row, row.score) for row in rows], Evaluation.add_log_row, faults)
 
 

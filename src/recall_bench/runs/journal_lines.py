@@ -38,7 +38,7 @@ _TEXT_KEY = b'"text":"'
 _SHORTEST = 32
 """A text of fewer characters takes less room than a reference to it."""
 _MOST_TEXTS = 1 << 17
-"""How many texts the writer knows, of some 170 bytes each; then the oldest are forgotten, and
+"""How many texts the writer keeps, of some 170 bytes each; then the oldest are forgotten, and
 written again."""
 _KEPT_CHARACTERS = 1 << 24
 """How many characters of texts a reader keeps."""

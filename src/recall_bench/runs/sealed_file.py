@@ -1,7 +1,7 @@
 """Caches beside a journal: files that are passed over if they are damaged or of other code.
 
-Each has a seal that needs a key of this user, which lies in the cache folder. What somebody else
-wrote into a run folder is therefore not believed.
+Each has a seal that needs a key of this user, which lies in the cache folder. A file
+with another key's seal is ignored.
 """
 
 import os

@@ -37,7 +37,7 @@ async def ask_memory(
 ) -> MemoryReply:
     """Ask one question; a failure of the system is a value, SystemGone is raised.
 
-    Without a timeout the memory may take as long as it wants.
+    Without a timeout the memory may take any time.
     """
     started = time.perf_counter()
     try:

@@ -111,7 +111,7 @@ async def check_system(
     timeout_s: float = TIMEOUT_S,
     telling: Callable[[str], None] = lambda _: None,
 ) -> ContractReport:
-    """Put every clause to the system, or only those named, and say how each went.
+    """Run every check, or those named.
 
     A check has failed if one of its calls takes longer than `timeout_s`. The system stays open.
     SystemGone is raised if it opens no memory at all, UsageError if there is no such check.

@@ -493,7 +493,7 @@ async def test_credentials_are_not_sent_where_a_card_says(canned: CannedAgent) -
     system = resolve_system(Settings(adapter=f"a2a:{address}"))
     assert isinstance(system, AgentSystem)
 
-    with pytest.raises(UsageError, match=r"wants its messages at http://127\.0\.0\.1:9/rpc"):
+    with pytest.raises(UsageError, match=r"takes its messages at http://127\.0\.0\.1:9/rpc"):
         await ask(system)
 
 

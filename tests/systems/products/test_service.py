@@ -142,7 +142,7 @@ def test_a_key_that_is_not_there_is_asked_for_by_its_variable(
     if value is not None:
         monkeypatch.setenv("SHELF_KEY", value)
 
-    with pytest.raises(RuntimeError, match="Shelf wants a key; put it into the variable SHELF_KEY"):
+    with pytest.raises(RuntimeError, match="Shelf needs a key; put it into the variable SHELF_KEY"):
         read_api_key("Shelf", "SHELF_KEY")
 
 

@@ -39,7 +39,7 @@ def _check_problems(corpus: LintCorpus) -> Iterator[Remark]:
 
 
 @FILE_LINTS.add_check(
-    "format-warning", Severity.WARNING, "A run would accept the files without a word."
+    "format-warning", Severity.WARNING, "A run would accept the files without a warning."
 )
 def _check_warnings(corpus: LintCorpus) -> Iterator[Remark]:
     shifts = corpus.inspection.calendar.shifts if corpus.inspection.calendar else ()

@@ -422,7 +422,8 @@ class _RuleReading(msgspec.Struct, frozen=True, gc=False):
         if self.grade.affirms_what_never_was:
             return f"{self.grade.reason}; affirms what never was"
         if self.grounds.invented:
-            return f"{self.grade.reason}; nobody had told {', '.join(self.grounds.invented[:3])}"
+            invented = ", ".join(self.grounds.invented[:3])
+            return f"{self.grade.reason}; the history does not mention {invented}"
         return self.grade.reason
 
 

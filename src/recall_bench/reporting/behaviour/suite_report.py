@@ -45,8 +45,7 @@ def get_behaviour(folder: RunFolder) -> BehaviourCard:
         )
     if found.suite not in FIGURE_BUILDERS:
         raise UsageError(
-            f"{folder.path}: this version knows no suite {found.suite!r}; use the version that ran "
-            "it"
+            f"{folder.path}: this version has no suite {found.suite!r}; use the version that ran it"
         )
     return found
 

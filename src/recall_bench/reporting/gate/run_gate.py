@@ -273,7 +273,7 @@ def check_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> G
     is no rule, or nothing to check. Of several judges the first decides, or the one that the rules
     name; by `every` all of them have to pass the run.
     """
-    # Nothing that a cache gave to this process before is believed.
+    # Derive everything again, also what this process has cached.
     forget_figures()
     if run.plan.behaviour is not None:
         return check_suite_run(run, baseline, rules)

@@ -114,7 +114,7 @@ class AgentClient:
         is_elsewhere = urlsplit(url)[:2] != urlsplit(self.address.url)[:2]
         if is_elsewhere and self._holds_credentials:
             raise UsageError(
-                f"the agent at {self.address.url} wants its messages at {strip_credentials(url)}; "
+                f"the agent at {self.address.url} takes its messages at {strip_credentials(url)}; "
                 "give that address, so that your credentials are sent where you say"
             )
         try:
@@ -232,7 +232,7 @@ def read_error(body: bytes) -> str:
 
 
 def make_fault(said: str) -> SystemFault:
-    """The fault that the text of an error without a status tells of."""
+    """The fault that the text of an error without a status names."""
     if _TOO_LONG.search(said):
         return ContextExceeded(said)
     return SystemBusy(said) if _TOO_BUSY.search(said) else SystemFault(said)

@@ -204,7 +204,7 @@ async def _read_stream(response: AgentResponse, max_steps: int) -> AgentReply:
     async for event in response.list_events():
         parts.add(event, max_steps)
     if not parts.is_finished and not response.is_done:
-        # Where the end of the connection is the end of the reply, a server that dies looks so.
+        # Where the end of the connection is the end of the reply, a crash looks the same.
         raise SystemGone(
             "the stream broke off: neither a finish_reason nor [DONE] came; see that the agent "
             "runs and ends its streams, then run the same command again"

@@ -136,7 +136,7 @@ def describe_tls_failure(address: GrpcAddress, error: OSError) -> str:
 def describe_other_server(address: GrpcAddress, first_words: bytes) -> str | None:
     """What is there instead of a gRPC server, judged by its first bytes."""
     if not first_words:
-        hint = ", or write grpcs:// if it wants TLS" if address.tls is None else ""
+        hint = ", or write grpcs:// if it needs TLS" if address.tls is None else ""
         return f"{address} closes the connection at once; check that it is a gRPC server{hint}"
     if first_words.startswith(b"\x15\x03"):
         return f"{address} speaks TLS; write grpcs://"

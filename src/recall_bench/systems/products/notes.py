@@ -15,7 +15,7 @@ from recall_bench.systems.builtin.passage_index import format_quote
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 NO_SESSION = ""
-"""The stored session of text outside any session: not every store knows missing values."""
+"""The stored session of text outside any session: not every store supports missing values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,7 +117,7 @@ def read_api_key(product: str, variable: str) -> str:
     """The key in an environment variable, or RuntimeError."""
     key = os.environ.get(variable, "").strip()
     if not key:
-        raise RuntimeError(f"{product} wants a key; put it into the variable {variable}")
+        raise RuntimeError(f"{product} needs a key; put it into the variable {variable}")
     return key
 
 

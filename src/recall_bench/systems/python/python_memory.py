@@ -290,7 +290,7 @@ class PythonMemory:
             await self.discard()
 
     async def _close_in_time(self) -> None:
-        """Close a memory that nobody uses; how that fails is of no interest."""
+        """Close a memory that is not in use; errors are ignored."""
         with anyio.move_on_after(_CLOSE_TIMEOUT_S, shield=True), suppress(SystemFault, SystemGone):
             await self.close()
 

@@ -85,11 +85,11 @@ class IngestRequest(WireMessage, frozen=True, kw_only=True):
     date: str
     """ISO 8601, as in 2026-01-31."""
     time: str = ""
-    """As in 13:56:00, if the story knows."""
+    """As in 13:56:00, if the story has it."""
     content: str
     arcs: tuple[str, ...] = ()
     turns: tuple[WireTurn, ...] = ()
-    """The content as turns, if the dataset knows."""
+    """The content as turns, if the dataset has them."""
     session: str = ""
     """The session that the whole episode belongs to, if it belongs to one."""
 
@@ -193,7 +193,7 @@ class ErasedReply(WireMessage, frozen=True, kw_only=True):
     confirmed: bool | None = None
     """Whether it erased something; None if it does not know."""
     count: int | None = None
-    """How many entries, if it knows."""
+    """How many entries, if that is known."""
 
 
 class StoredRequest(WireMessage, frozen=True, kw_only=True):
