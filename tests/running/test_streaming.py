@@ -21,7 +21,7 @@ from tests.running.many import Ruled, many
 
 pytestmark = pytest.mark.anyio
 
-Took = Callable[[Episode], None]
+OnIngested = Callable[[Episode], None]
 
 
 class StreamMemory(ScriptedMemory):
@@ -39,12 +39,12 @@ class StreamMemory(ScriptedMemory):
     async def ingest(self, episode: Episode) -> None:
         raise AssertionError("it is handed all of them at once")
 
-    async def ingest_all(self, episodes: Sequence[Episode], took: Took) -> None:
+    async def ingest_all(self, episodes: Sequence[Episode], on_ingested: OnIngested) -> None:
         self._system.handed.append([episode.day for episode in episodes])
         for episode in episodes:
             await self._system.before(episode)
             self.lived.append(episode)
-            took(episode)
+            on_ingested(episode)
 
 
 class StreamSystem(ScriptedSystem):
@@ -115,22 +115,22 @@ async def test_a_fault_names_the_day_after_the_last_one_taken(rehearsal: Rehears
 class Forgetful(StreamMemory):
     """Ends the stream without a word about the last day."""
 
-    async def ingest_all(self, episodes: Sequence[Episode], took: Took) -> None:
-        await super().ingest_all(episodes[:-1], took)
+    async def ingest_all(self, episodes: Sequence[Episode], on_ingested: OnIngested) -> None:
+        await super().ingest_all(episodes[:-1], on_ingested)
 
 
 class Hasty(StreamMemory):
     """Says that it took the last day first."""
 
-    async def ingest_all(self, episodes: Sequence[Episode], took: Took) -> None:
-        await super().ingest_all(episodes[::-1], took)
+    async def ingest_all(self, episodes: Sequence[Episode], on_ingested: OnIngested) -> None:
+        await super().ingest_all(episodes[::-1], on_ingested)
 
 
 class Stalled(StreamMemory):
     """Takes one day and then nothing more."""
 
-    async def ingest_all(self, episodes: Sequence[Episode], took: Took) -> None:
-        await super().ingest_all(episodes[:1], took)
+    async def ingest_all(self, episodes: Sequence[Episode], on_ingested: OnIngested) -> None:
+        await super().ingest_all(episodes[:1], on_ingested)
         await anyio.sleep_forever()
 
 

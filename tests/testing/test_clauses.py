@@ -179,11 +179,11 @@ class Streams(ScriptedMemory):
         self._step = -1 if is_backwards else 1
 
     async def ingest_all(
-        self, episodes: Sequence[Episode], took: Callable[[Episode], None]
+        self, episodes: Sequence[Episode], on_ingested: Callable[[Episode], None]
     ) -> None:
         self.lived += episodes
         for each in episodes[:: self._step]:
-            took(each)
+            on_ingested(each)
 
 
 @pytest.mark.parametrize(("is_backwards", "expected"), [(False, "passed"), (True, "failed")])

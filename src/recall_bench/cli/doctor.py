@@ -182,7 +182,9 @@ def _run_doctor(settings: Settings, timeout_s: float, story_seed: str | None) ->
 
         async def diagnose_and_close() -> "DoctorResult":
             try:
-                return await examine_system(system, setup, files, timeout_s=timeout_s, telling=show)
+                return await examine_system(
+                    system, setup, files, timeout_s=timeout_s, on_progress=show
+                )
             finally:
                 await system.close()
 
@@ -271,7 +273,7 @@ def _run_checks(
     async def run_and_close() -> "ContractReport":
         try:
             return await check_system(
-                system, only=only, seed=seed, timeout_s=timeout_s, telling=show
+                system, only=only, seed=seed, timeout_s=timeout_s, on_progress=show
             )
         finally:
             await system.close()

@@ -226,9 +226,9 @@ class BulkIngestMemory(Protocol):
     """A memory that ingests many episodes faster together than one by one."""
 
     async def ingest_all(
-        self, episodes: Sequence[Episode], took: Callable[[Episode], None]
+        self, episodes: Sequence[Episode], on_ingested: Callable[[Episode], None]
     ) -> None:
-        """Ingest them in story order; `took` is called for each once it is stored."""
+        """Ingest them in story order; `on_ingested` is called for each once it is stored."""
 
 
 @runtime_checkable

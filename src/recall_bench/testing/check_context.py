@@ -237,12 +237,18 @@ class CheckContext:
     """The system as one check sees it, with facts and memories of the check's own."""
 
     def __init__(
-        self, system: MemorySystem, *, name: str, seed: int, timeout_s: float, sight: Observations
+        self,
+        system: MemorySystem,
+        *,
+        name: str,
+        seed: int,
+        timeout_s: float,
+        observations: Observations,
     ) -> None:
         self.system = system
         self.name = name
         self.seed = seed
-        self.observations = sight
+        self.observations = observations
         self._timeout_s = timeout_s
         self.step = "beginning"
         """The current step, as a gerund for messages."""
@@ -323,11 +329,11 @@ class CheckContext:
 class CheckedMemory:
     """A memory under check."""
 
-    def __init__(self, bench: CheckContext, memory: Memory, scenario: str) -> None:
+    def __init__(self, context: CheckContext, memory: Memory, scenario: str) -> None:
         self.memory = memory
         self.scenario = scenario
         self.last_day = 0
-        self._bench = bench
+        self._context = context
 
     async def feed_all(self, *days: Episode) -> None:
         """Ingest the days one by one, and settle."""
@@ -347,11 +353,11 @@ class CheckedMemory:
     async def feed(self, day: Episode) -> None:
         """Ingest one day."""
         self.last_day = day.day
-        await self._bench.call(f"ingesting day {day.day}", partial(self.memory.ingest, day))
+        await self._context.call(f"ingesting day {day.day}", partial(self.memory.ingest, day))
 
     async def settle(self) -> None:
         """Wait until everything can be queried."""
-        await self._bench.call("settling", self.memory.settle)
+        await self._context.call("settling", self.memory.settle)
 
     async def ask(self, text: str, session: str = PRINCIPAL) -> CheckReply:
         """Ask a question on the last ingested day."""
@@ -363,7 +369,7 @@ class CheckedMemory:
             session=session,
         )
         shown = text if len(text) <= 60 else f"{text[:57]}…"
-        reply = await self._bench.call(
+        reply = await self._context.call(
             f"answering {shown!r}", partial(self.memory.answer, question)
         )
         return self._read_reply(reply)
@@ -384,21 +390,21 @@ class CheckedMemory:
         """Return how many days it reports to have ingested; None if it does not report it."""
         if not isinstance(self.memory, AttestingMemory):
             return None
-        return await self._bench.call("counting its days", self.memory.attest)
+        return await self._context.call("counting its days", self.memory.attest)
 
     async def read_holdings(self) -> Holdings:
         """Return what it reports to hold; empty if it does not report it."""
         if not isinstance(self.memory, MemoryWithHoldings):
             return Holdings()
-        return await self._bench.call("reporting what it holds", self.memory.holdings)
+        return await self._context.call("reporting what it holds", self.memory.holdings)
 
     async def close(self) -> None:
         """Release the memory."""
-        self._bench.release(self)
-        await self._bench.call("closing a memory", self.memory.close)
+        self._context.release(self)
+        await self._context.call("closing a memory", self.memory.close)
 
     def _read_reply(self, reply: Answer | RetrievalReply) -> CheckReply:
-        observed = self._bench.observations
+        observed = self._context.observations
         observed.answers = bool(observed.answers) or isinstance(reply, Answer)
         if isinstance(reply, Answer):
             return CheckReply(reply.text, tuple(each.text for each in reply.passages))

@@ -109,7 +109,7 @@ async def check_system(
     only: Collection[str] = (),
     seed: int = SEED,
     timeout_s: float = TIMEOUT_S,
-    telling: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> ContractReport:
     """Run every check, or those named.
 
@@ -117,22 +117,24 @@ async def check_system(
     SystemGone is raised if it opens no memory at all, UsageError if there is no such check.
     """
     _refuse_unknown(only)
-    sight = Observations()
+    observations = Observations()
     results = []
     for check in CHECKS:
         is_wanted = not only or check.name in only
         if not is_wanted and check is not ROUND_TRIP:
             continue
-        telling(check.name)
-        bench = CheckContext(system, name=check.name, seed=seed, timeout_s=timeout_s, sight=sight)
-        outcome, message = await _run_check(check, bench)
+        on_progress(check.name)
+        context = CheckContext(
+            system, name=check.name, seed=seed, timeout_s=timeout_s, observations=observations
+        )
+        outcome, message = await _run_check(check, context)
         if is_wanted:
             results.append(CheckResult(name=check.name, outcome=outcome, message=message))
     return ContractReport(
         system=system.card,
         seed=seed,
         checks=tuple(results),
-        seen=sight.make_seen(system),
+        seen=observations.make_seen(system),
         max_shards=get_worker_limit(system),
     )
 
@@ -144,14 +146,14 @@ def _refuse_unknown(only: Collection[str]) -> None:
             raise UsageError(f"there is no check {name!r}; there are {', '.join(known)}")
 
 
-async def _run_check(check: ContractCheck, bench: CheckContext) -> tuple[Outcome, str]:
-    if check.rests_on_recall and bench.observations.recall == 0:
+async def _run_check(check: ContractCheck, context: CheckContext) -> tuple[Outcome, str]:
+    if check.rests_on_recall and context.observations.recall == 0:
         return (
             Outcome.NOT_APPLICABLE,
             "it finds nothing of what it is fed, so this would prove nothing",
         )
     try:
-        message = await _run_and_close(check, bench)
+        message = await _run_and_close(check, context)
     except CheckDoesNotApply as reason:
         return Outcome.NOT_APPLICABLE, str(reason)
     except NotOffered:
@@ -159,23 +161,23 @@ async def _run_check(check: ContractCheck, bench: CheckContext) -> tuple[Outcome
     except ContractBroken as broken:
         return Outcome.FAILED, str(broken)
     except (SystemFault, SystemGone) as fault:
-        if check is ROUND_TRIP and isinstance(fault, SystemGone) and bench.is_unused:
+        if check is ROUND_TRIP and isinstance(fault, SystemGone) and context.is_unused:
             raise
         return Outcome.FAILED, (
-            f"expected {bench.step} to succeed, but it raised {type(fault).__name__}: {fault}; "
+            f"expected {context.step} to succeed, but it raised {type(fault).__name__}: {fault}; "
             "see the system's own log"
         )
     return Outcome.PASSED, message
 
 
-async def _run_and_close(check: ContractCheck, bench: CheckContext) -> str:
+async def _run_and_close(check: ContractCheck, context: CheckContext) -> str:
     """Run a check, and close everything it opened."""
     try:
-        message = await check.run(bench)
+        message = await check.run(context)
     except BaseException:
-        await bench.close_quietly()
+        await context.close_quietly()
         raise
-    await bench.close()
+    await context.close()
     return message
 
 

@@ -120,7 +120,7 @@ async def examine_system(
     files: Path,
     *,
     timeout_s: float,
-    telling: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> DoctorResult:
     """Examine a system that was made within `collect_temporary_files`; it stays open.
 
@@ -136,12 +136,12 @@ async def examine_system(
         f"score of {name}": result.mean for name, result in controls.items()
     }
     contract = await check_system(
-        system, timeout_s=timeout_s, telling=lambda name: telling(f"checking {name}")
+        system, timeout_s=timeout_s, on_progress=lambda name: on_progress(f"checking {name}")
     )
     found += doctor_probe.check_contract_report(contract)
     if contract.seen.recall is not None:
         figures["facts found again"] = contract.seen.recall
-    telling("running a small story")
+    on_progress("running a small story")
     try:
         runs = await _run_story(system, probe, files)
     except SystemFault as fault:

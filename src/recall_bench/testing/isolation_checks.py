@@ -19,11 +19,11 @@ from recall_bench.testing.story import StoryFact, make_canary, make_episode, mak
 _CLOSED, _OTHER = "boardroom", "helpdesk"
 
 
-async def check_empty_memory(bench: CheckContext) -> str:
+async def check_empty_memory(context: CheckContext) -> str:
     """An empty memory knows nothing, and does not fail when it is asked."""
-    memory = await bench.open()
-    elsewhere = [make_fact(bench.seed, "round-trip", thing) for thing in range(1, DAYS + 1, 7)]
-    for each in (*elsewhere, bench.make_fact(0)):
+    memory = await context.open()
+    elsewhere = [make_fact(context.seed, "round-trip", thing) for thing in range(1, DAYS + 1, 7)]
+    for each in (*elsewhere, context.make_fact(0)):
         reply = await memory.ask(each.question)
         if reply.contains(each.canary):
             raise ContractBroken(
@@ -39,17 +39,17 @@ async def check_empty_memory(bench: CheckContext) -> str:
     return "a new memory knows nothing and can be asked"
 
 
-async def check_isolation(bench: CheckContext) -> str:
+async def check_isolation(context: CheckContext) -> str:
     """Two memories do not see each other's days."""
-    ours, theirs = bench.make_fact(0), bench.make_fact(1)
-    one = await bench.open("one")
-    two = await _open_second(bench)
-    together = bench.observations.memories_at_once = two is not None
+    ours, theirs = context.make_fact(0), context.make_fact(1)
+    one = await context.open("one")
+    two = await _open_second(context)
+    together = context.observations.memories_at_once = two is not None
     if two is None:
         await one.tell_facts([ours])
         await _check_knowledge(one, ours, theirs)
         await one.close()
-        two = await bench.open("two")
+        two = await context.open("two")
         await two.tell_facts([theirs])
     else:
         for memory, fact in ((one, ours), (two, theirs)):
@@ -63,10 +63,10 @@ async def check_isolation(bench: CheckContext) -> str:
     return "of two memories, one after the other, neither sees the other's days"
 
 
-async def _open_second(bench: CheckContext) -> CheckedMemory | None:
+async def _open_second(context: CheckContext) -> CheckedMemory | None:
     """A second memory beside the first; None if only one can be open."""
     try:
-        return await bench.open("two")
+        return await context.open("two")
     except SystemGone:
         raise
     except BenchError:
@@ -88,15 +88,15 @@ async def _check_knowledge(memory: CheckedMemory, own: StoryFact, other: StoryFa
         )
 
 
-async def check_reset(bench: CheckContext) -> str:
+async def check_reset(context: CheckContext) -> str:
     """A memory opened after another was closed, under the same name, knows nothing of it."""
-    before, after = bench.make_fact(0), bench.make_fact(1)
-    memory = await bench.open()
+    before, after = context.make_fact(0), context.make_fact(1)
+    memory = await context.open()
     await memory.tell_facts([before])
     await memory.require_fact(before, "before the memory is closed")
     await memory.close()
 
-    memory = await bench.open()
+    memory = await context.open()
     replies = []
     # Another check says whether an empty memory may fail.
     with suppress(SystemFault):
@@ -117,12 +117,12 @@ async def check_reset(bench: CheckContext) -> str:
     return "a new memory knows nothing of the one closed before it"
 
 
-async def check_sessions(bench: CheckContext) -> str:
+async def check_sessions(context: CheckContext) -> str:
     """What a closed session said is kept from another, by a system that claims to do so."""
-    secret, own = bench.make_fact(0), bench.make_fact(1)
-    memory = await bench.open()
+    secret, own = context.make_fact(0), context.make_fact(1)
+    memory = await context.open()
     await memory.feed_all(
-        make_episode(1, write_day(1, bench.make_fact(2).sentence)),
+        make_episode(1, write_day(1, context.make_fact(2).sentence)),
         make_episode(
             2,
             write_day(2, secret.sentence, session=_CLOSED)
@@ -133,9 +133,9 @@ async def check_sessions(bench: CheckContext) -> str:
     is_known = (await memory.ask(secret.question, _CLOSED)).contains(secret.canary)
     is_told = (await memory.ask(secret.question, _OTHER)).contains(secret.canary)
     own_known = (await memory.ask(own.question, _OTHER)).contains(own.canary)
-    claim = bench.system.card.asker
+    claim = context.system.card.asker
     if is_known and own_known:
-        bench.observations.asker = _observe_asker(claim, is_told=is_told)
+        context.observations.asker = _observe_asker(claim, is_told=is_told)
     if claim is not Asker.HONOURED:
         happened = _describe_outcome(is_known=is_known, is_told=is_told)
         return f"what one session said {happened}; it does not claim otherwise"
@@ -166,31 +166,31 @@ def _describe_outcome(*, is_known: bool, is_told: bool) -> str:
     return "is kept from another" if is_known else "is found by neither"
 
 
-async def check_snapshots(bench: CheckContext) -> str:
+async def check_snapshots(context: CheckContext) -> str:
     """A copy equals its original, asking it leaves no trace, and the original goes on."""
-    shelf = bench.system.snapshots
+    shelf = context.system.snapshots
     if shelf is None:
         raise CheckDoesNotApply("it offers no copies of a memory")
-    before, after = [bench.make_fact(0), bench.make_fact(1)], [bench.make_fact(2)]
-    original = await bench.open()
+    before, after = [context.make_fact(0), context.make_fact(1)], [context.make_fact(2)]
+    original = await context.open()
     await original.tell_facts(before)
     known = await original.find_facts(before)
 
-    token = await bench.call("saving a memory", partial(shelf.save, original.memory))
-    copy = await _reopen(bench, shelf, token, original)
+    token = await context.call("saving a memory", partial(shelf.save, original.memory))
+    copy = await _reopen(context, shelf, token, original)
     if await copy.find_facts(before) != known:
         raise ContractBroken(
             f"expected a copy to find the {len(known)} facts its original finds, but it found "
             f"{len(await copy.find_facts(before))}; save everything that was settled"
         )
-    await _check_no_trace(bench, shelf, token, (original, copy))
+    await _check_no_trace(context, shelf, token, (original, copy))
     await original.tell_facts(after)
     if await original.find_facts([*before, *after]) != [*known, *after]:
         raise ContractBroken(
             "expected a memory to go on after it was copied, but it lost what it knew or what it "
             "was fed since; let a copy share nothing that changes"
         )
-    late = await _reopen(bench, shelf, token, original)
+    late = await _reopen(context, shelf, token, original)
     for each in (copy, late):
         if (await each.ask(after[0].question)).contains(after[0].canary):
             raise ContractBroken(
@@ -198,44 +198,44 @@ async def check_snapshots(bench: CheckContext) -> str:
                 f"later, {after[0].canary!r}; let a copy share nothing that changes"
             )
     if isinstance(shelf, PortableSnapshots):
-        await _check_packing(bench, shelf, token, original)
+        await _check_packing(context, shelf, token, original)
         return "a copy equals its original, packed or not, and neither changes the other"
-    await bench.call("dropping a saved state", partial(shelf.drop, token))
+    await context.call("dropping a saved state", partial(shelf.drop, token))
     return "a copy equals its original, and neither changes the other"
 
 
 async def _check_packing(
-    bench: CheckContext, shelf: PortableSnapshots, token: str, original: CheckedMemory
+    context: CheckContext, shelf: PortableSnapshots, token: str, original: CheckedMemory
 ) -> None:
-    snapshots = bench.system.snapshots
+    snapshots = context.system.snapshots
     if snapshots is None:
         return
-    known = [bench.make_fact(0), bench.make_fact(1)]
-    as_saved = await _reopen(bench, snapshots, token, original)
+    known = [context.make_fact(0), context.make_fact(1)]
+    as_saved = await _reopen(context, snapshots, token, original)
     expected = await as_saved.find_facts(known)
     with TemporaryFolder() as folder:
         place = Path(folder)
-        await bench.call("packing a saved state", partial(shelf.pack, token, place))
-        await bench.call("dropping a saved state", partial(snapshots.drop, token))
-        arrived = await bench.call("unpacking a state", partial(shelf.unpack, place))
-        copy = await _reopen(bench, snapshots, arrived, original)
+        await context.call("packing a saved state", partial(shelf.pack, token, place))
+        await context.call("dropping a saved state", partial(snapshots.drop, token))
+        arrived = await context.call("unpacking a state", partial(shelf.unpack, place))
+        copy = await _reopen(context, snapshots, arrived, original)
         if await copy.find_facts(known) != expected:
             raise ContractBroken(
                 "expected a state that was packed to be opened as it was saved, but it finds other "
                 "facts; leave everything that was saved in the files that are copied"
             )
         await copy.close()
-        await bench.call("dropping a saved state", partial(snapshots.drop, arrived))
-        await bench.call("discarding a packed state", partial(shelf.discard, place))
+        await context.call("dropping a saved state", partial(snapshots.drop, arrived))
+        await context.call("discarding a packed state", partial(shelf.discard, place))
 
 
 async def _check_no_trace(
-    bench: CheckContext, shelf: Snapshots, token: str, asked: tuple[CheckedMemory, CheckedMemory]
+    context: CheckContext, shelf: Snapshots, token: str, asked: tuple[CheckedMemory, CheckedMemory]
 ) -> None:
     original, copy = asked
-    trace = make_canary(bench.seed, "asked of a copy")
+    trace = make_canary(context.seed, "asked of a copy")
     await copy.ask(f"Is {trace} the name of the parrot in the wine cellar?")
-    other = await _reopen(bench, shelf, token, original)
+    other = await _reopen(context, shelf, token, original)
     for memory in (other, original):
         reply = await memory.ask("What is the name of the parrot in the wine cellar?")
         if reply.contains(trace):
@@ -247,9 +247,9 @@ async def _check_no_trace(
 
 
 async def _reopen(
-    bench: CheckContext, shelf: Snapshots, token: str, like: CheckedMemory
+    context: CheckContext, shelf: Snapshots, token: str, like: CheckedMemory
 ) -> CheckedMemory:
-    memory = await bench.call("opening a copy", partial(shelf.open, token))
-    copy = bench.hold_memory(memory, like.scenario)
+    memory = await context.call("opening a copy", partial(shelf.open, token))
+    copy = context.hold_memory(memory, like.scenario)
     copy.last_day = like.last_day
     return copy

@@ -47,20 +47,20 @@ _SIGNS = {
 }
 
 
-async def check_round_trip(bench: CheckContext) -> str:
+async def check_round_trip(context: CheckContext) -> str:
     """What is fed on any day is found again at the end."""
-    if isinstance(bench.system, EvidenceControl):
-        bench.observations.recall = 0.0
+    if isinstance(context.system, EvidenceControl):
+        context.observations.recall = 0.0
         raise CheckDoesNotApply(
             "it is a control that answers from the evidence it receives, not from what it is fed"
         )
-    facts = {day: bench.make_fact(day) for day in range(1, DAYS + 1)}
-    memory = await bench.open()
+    facts = {day: context.make_fact(day) for day in range(1, DAYS + 1)}
+    memory = await context.open()
     await memory.tell_facts(list(facts.values()))
 
     found = await memory.find_facts(list(facts.values()))
 
-    share = bench.observations.recall = len(found) / len(facts)
+    share = context.observations.recall = len(found) / len(facts)
     missing = [day for day, each in facts.items() if each not in found]
     if share >= ENOUGH:
         return f"found {_format_count(found, facts)} facts again" + (
@@ -78,19 +78,19 @@ def _format_count(found: Sequence[StoryFact], facts: dict[int, StoryFact]) -> st
     return f"all {len(facts)}" if len(found) == len(facts) else f"{len(found)} of {len(facts)}"
 
 
-async def check_order(bench: CheckContext) -> str:
+async def check_order(context: CheckContext) -> str:
     """Days come in story order, with gaps, and what changed is known as it is at the end."""
-    early, late, other = bench.make_fact(0), bench.make_change(0), bench.make_fact(1)
+    early, late, other = context.make_fact(0), context.make_change(0), context.make_fact(1)
     days = [
         make_episode(day, write_day(day, fact.sentence))
-        for day, fact in ((1, early), (2, other), (9, bench.make_fact(2)), (31, late))
+        for day, fact in ((1, early), (2, other), (9, context.make_fact(2)), (31, late))
     ]
-    memory = await bench.open()
+    memory = await context.open()
     await memory.feed_all(*days)
 
     said = await _find_latest(memory, early, late)
     await memory.close()
-    streamed = await _check_stream(bench, days, early, late)
+    streamed = await _check_stream(context, days, early, late)
 
     return f"the later of two values is found, {said}{streamed}"
 
@@ -111,16 +111,16 @@ async def _find_latest(memory: CheckedMemory, early: StoryFact, late: StoryFact)
 
 
 async def _check_stream(
-    bench: CheckContext, days: Sequence[Episode], early: StoryFact, late: StoryFact
+    context: CheckContext, days: Sequence[Episode], early: StoryFact, late: StoryFact
 ) -> str:
     """The same with many days at once, if the memory can ingest them so."""
-    memory = await bench.open("streamed")
+    memory = await context.open("streamed")
     stream = memory.memory
-    bench.observations.streams = isinstance(stream, BulkIngestMemory)
+    context.observations.streams = isinstance(stream, BulkIngestMemory)
     if not isinstance(stream, BulkIngestMemory):
         return ""
     took: list[int] = []
-    await bench.call(
+    await context.call(
         "ingesting many days",
         lambda: stream.ingest_all(days, lambda day: took.append(day.day)),
     )
@@ -136,9 +136,9 @@ async def _check_stream(
     return "; many days at once arrive in order"
 
 
-async def check_scripts(bench: CheckContext) -> str:
+async def check_scripts(context: CheckContext) -> str:
     """Text is returned as it was fed, in every script."""
-    odd = make_canary(bench.seed, "control")
+    odd = make_canary(context.seed, "control")
     signs = {
         kind: StoryFact(
             canary=word,
@@ -153,7 +153,7 @@ async def check_scripts(bench: CheckContext) -> str:
         question="What does the label on the brass valve read?",
     )
     facts = list(signs.values())
-    memory = await bench.open()
+    memory = await context.open()
     await memory.feed_all(
         *(
             make_episode(day, write_day(day, *(each.sentence for each in facts[day - 1 :: 4])))
@@ -172,10 +172,10 @@ async def check_scripts(bench: CheckContext) -> str:
     return f"text in {len(signs)} kinds of writing is returned as it was fed"
 
 
-async def check_large_day(bench: CheckContext) -> str:
+async def check_large_day(context: CheckContext) -> str:
     """A day of a megabyte is ingested; how much of it can be found is only reported."""
-    facts = (bench.make_fact(0), bench.make_fact(1), bench.make_fact(2))
-    memory = await bench.open()
+    facts = (context.make_fact(0), context.make_fact(1), context.make_fact(2))
+    memory = await context.open()
     await memory.feed_all(make_episode(1, write_large_day(LARGE_BYTES, facts)))
 
     found = await memory.find_facts(facts)
@@ -197,10 +197,10 @@ is tolerated; a day that is found by its date can be guessed, so all four must b
 _RANK = {Clock.NONE: 0, Clock.IN_TEXT: 1, Clock.NATIVE: 2}
 
 
-async def check_dates(bench: CheckContext) -> str:
+async def check_dates(context: CheckContext) -> str:
     """A system knows the date as its card says."""
-    beside = await _observe_dates(bench, "beside", in_text=False)
-    within = None if beside.is_known else await _observe_dates(bench, "within", in_text=True)
+    beside = await _observe_dates(context, "beside", in_text=False)
+    within = None if beside.is_known else await _observe_dates(context, "within", in_text=True)
     if beside.is_known:
         seen, detail = Clock.NATIVE, beside
     elif within is not None and within.is_known:
@@ -209,8 +209,8 @@ async def check_dates(bench: CheckContext) -> str:
         seen, detail = Clock.NONE, within or beside
     if not beside.found and not (within and within.found):
         raise CheckDoesNotApply("it found none of the days, so their dates cannot be checked")
-    bench.observations.clock = seen
-    claim = bench.system.card.clock
+    context.observations.clock = seen
+    claim = context.system.card.clock
     if claim is not None and _RANK[claim] > _RANK[seen]:
         raise ContractBroken(
             f"expected to see the clock the card claims, {claim}, but saw {seen}: with the date "
@@ -238,9 +238,9 @@ class _DateSighting:
         )
 
 
-async def _observe_dates(bench: CheckContext, scenario: str, *, in_text: bool) -> _DateSighting:
-    visits = {day: _make_visit(bench.seed, scenario, day, in_text=in_text) for day in _DAYS}
-    memory = await bench.open(scenario)
+async def _observe_dates(context: CheckContext, scenario: str, *, in_text: bool) -> _DateSighting:
+    visits = {day: _make_visit(context.seed, scenario, day, in_text=in_text) for day in _DAYS}
+    memory = await context.open(scenario)
     await memory.feed_all(
         *(make_episode(day, write_day(1, visit.sentence)) for day, visit in visits.items()),
         make_episode(_DAYS[-1] + 30, write_day(2, "No visitors at all.")),

@@ -26,11 +26,11 @@ LATE_PAUSE_S = 0.05
 MOST_AT_ONCE = 64
 
 
-async def check_readiness(bench: CheckContext) -> str:
+async def check_readiness(context: CheckContext) -> str:
     """Once settled, everything can be asked about at once, and stays so."""
-    facts = [bench.make_fact(thing) for thing in range(5)]
+    facts = [context.make_fact(thing) for thing in range(5)]
     last = facts[-1]
-    memory = await bench.open()
+    memory = await context.open()
     await memory.tell_facts(facts)
 
     if not await memory.find_facts([last]):
@@ -62,15 +62,15 @@ async def _explain_late(memory: CheckedMemory, last: StoryFact) -> str:
     )
 
 
-async def check_concurrency(bench: CheckContext) -> str:
+async def check_concurrency(context: CheckContext) -> str:
     """As many questions at once as the card allows are answered as they are one by one."""
-    declared = bench.system.card.max_concurrency
+    declared = context.system.card.max_concurrency
     if declared == 1:
-        bench.observations.questions_at_once = 1
+        context.observations.questions_at_once = 1
         raise CheckDoesNotApply("it is asked one question at a time, as its card says")
     count = min(declared, MOST_AT_ONCE)
-    facts = [bench.make_fact(thing) for thing in range(6)]
-    memory = await bench.open()
+    facts = [context.make_fact(thing) for thing in range(6)]
+    memory = await context.open()
     await memory.tell_facts(facts)
     alone = await memory.find_facts(facts)
     asked = [facts[number % len(facts)] for number in range(count)]
@@ -90,7 +90,7 @@ async def check_concurrency(bench: CheckContext) -> str:
             f"{len(lost)} lost their answer, {swapped} of them to another question's; share no "
             f"state between questions, or {describe_declaration('max_concurrency', 1)}"
         )
-    bench.observations.questions_at_once = count
+    context.observations.questions_at_once = count
     return f"{count} questions at once are answered as they are one by one"
 
 
@@ -108,11 +108,11 @@ def _get_first_error(error: Exception) -> Exception:
     return _get_first_error(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
 
 
-async def check_asking(bench: CheckContext) -> str:
+async def check_asking(context: CheckContext) -> str:
     """A question leaves no trace: what it mentions is not remembered as if it had been fed."""
-    trace = make_canary(bench.seed, "asked")
-    known = bench.make_fact(0)
-    memory = await bench.open()
+    trace = make_canary(context.seed, "asked")
+    known = context.make_fact(0)
+    memory = await context.open()
     await memory.tell_facts([known])
 
     await memory.ask(f"Is {trace} the name of the parrot in the wine cellar?")
@@ -126,10 +126,10 @@ async def check_asking(bench: CheckContext) -> str:
     return "what a question mentions is not remembered"
 
 
-async def check_finalize(bench: CheckContext) -> str:
+async def check_finalize(context: CheckContext) -> str:
     """Settling twice, or with nothing new to settle, changes nothing."""
-    first, second = [bench.make_fact(0), bench.make_fact(1)], [bench.make_fact(2)]
-    memory = await bench.open()
+    first, second = [context.make_fact(0), context.make_fact(1)], [context.make_fact(2)]
+    memory = await context.open()
     await memory.settle()
     await memory.tell_facts(first)
     before = await memory.find_facts(first), await memory.count_days()
@@ -158,10 +158,10 @@ def _describe_difference(
     return f"{len(before[0])} facts found became {len(after[0])}"
 
 
-async def check_count(bench: CheckContext) -> str:
+async def check_count(context: CheckContext) -> str:
     """A memory that counts its days counts those it was fed."""
-    facts = [bench.make_fact(thing) for thing in range(4)]
-    memory = await bench.open()
+    facts = [context.make_fact(thing) for thing in range(4)]
+    memory = await context.open()
     if await memory.count_days() is None:
         raise CheckDoesNotApply("it does not say how many days it has ingested")
     await memory.tell_facts(facts)
@@ -204,10 +204,10 @@ _ODD_QUESTIONS = {
 }
 
 
-async def check_errors(bench: CheckContext) -> str:
+async def check_errors(context: CheckContext) -> str:
     """Odd but legal input is answered or raises SystemFault, and the memory goes on working."""
-    known, later = bench.make_fact(0), bench.make_fact(1)
-    memory = await bench.open()
+    known, later = context.make_fact(0), context.make_fact(1)
+    memory = await context.open()
     await memory.tell_facts([known])
     await memory.require_fact(known, "before any odd input")
     refused = [
@@ -264,10 +264,10 @@ def _find_apology(reply: CheckReply) -> str | None:
     return None
 
 
-async def check_holdings(bench: CheckContext) -> str:
+async def check_holdings(context: CheckContext) -> str:
     """A memory that says what it holds names days it was fed, and every day it knows of."""
-    facts = [bench.make_fact(thing) for thing in range(5)]
-    memory = await bench.open()
+    facts = [context.make_fact(thing) for thing in range(5)]
+    memory = await context.open()
     await memory.settle()
     before = await memory.read_holdings()
     await memory.tell_facts(facts)

@@ -248,13 +248,13 @@ class GrpcChannel:
         self,
         method: GrpcMethod,
         requests: Sequence[Protobuf],
-        got: Callable[[Protobuf], None],
-        doing: Callable[[], str],
+        on_response: Callable[[Protobuf], None],
+        describe_progress: Callable[[], str],
     ) -> None:
-        """Send all requests, and pass every response to `got`.
+        """Send all requests, and pass every response to `on_response`.
 
-        Each response has the full timeout after the one before. `doing` describes the progress, for
-        error messages.
+        Each response has the full timeout after the one before. `describe_progress` is for error
+        messages.
         """
         import grpc
 
@@ -266,17 +266,19 @@ class GrpcChannel:
             metadata=self._metadata,
         )
         end = StreamStatus(call)
-        reading = asyncio.ensure_future(_read_stream(call, got, moments))
+        reading = asyncio.ensure_future(_read_stream(call, on_response, moments))
         try:
             await self._wait_until_idle(reading, moments)
             if not reading.done():
                 raise SystemTimeout(
-                    f"{self._address}: {doing()} had no response for {self._timeout_s:g} s"
+                    f"{self._address}: {describe_progress()} had no response for "
+                    f"{self._timeout_s:g} s"
                 )
             reading.result()
         except grpc.aio.AioRpcError as error:
             largest = max(request.ByteSize() for request in requests)
-            raise self._translate_status(doing(), method, end.resolve(error), largest) from error
+            status = end.resolve(error)
+            raise self._translate_status(describe_progress(), method, status, largest) from error
         finally:
             await self._stop_stream(call, reading)
 
@@ -317,12 +319,12 @@ class GrpcChannel:
         )
 
     def _translate_status(
-        self, doing: str, method: GrpcMethod, status: GrpcStatus, size: int
+        self, what: str, method: GrpcMethod, status: GrpcStatus, size: int
     ) -> BenchError:
         code, details = status.code, status.details or "no details"
         if f"127.0.0.1:{self._connection.port}" in details:
             details = "the connection was lost"
-        message = f"{doing} failed with {code}: {details}"
+        message = f"{what} failed with {code}: {details}"
         if code == "UNAVAILABLE" or self.is_lost:
             self._lost = message
             return self._build_gone_error()
@@ -330,13 +332,13 @@ class GrpcChannel:
 
 
 async def _read_stream(
-    call: "grpc.aio.StreamStreamCall", got: Callable[[Protobuf], None], moments: list[float]
+    call: "grpc.aio.StreamStreamCall", on_response: Callable[[Protobuf], None], moments: list[float]
 ) -> None:
     now = asyncio.get_running_loop().time
     # Not call.read(), which drops what has arrived once the end is known.
     async for response in call:
         moments[0] = now()
-        got(response)
+        on_response(response)
 
 
 def _describe_method(method: GrpcMethod) -> tuple[str, Any, Any]:

@@ -63,9 +63,9 @@ class GrpcTransport:
         )
 
     async def stream(
-        self, requests: Sequence[IngestRequest], took: Callable[[IngestRequest], None]
+        self, requests: Sequence[IngestRequest], on_ingested: Callable[[IngestRequest], None]
     ) -> None:
-        """Send them in order; `took` is called for each that the server acknowledged."""
+        """Send them in order; `on_ingested` is called for each that the server acknowledged."""
         if not requests:
             return
         channel = self._channel or await self._connect()
@@ -82,7 +82,7 @@ class GrpcTransport:
                     f"day {ingested.day} where {f'day {due}' if due else 'none'}"
                 )
             taken += 1
-            took(requests[taken - 1])
+            on_ingested(requests[taken - 1])
 
         method = load_methods(SERVICE_V2)["IngestMany"]
         await channel.stream(

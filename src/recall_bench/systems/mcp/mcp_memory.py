@@ -94,7 +94,7 @@ class McpMemory:
         await self.ingest_all([episode], lambda _: None)
 
     async def ingest_all(
-        self, episodes: Sequence[Episode], took: Callable[[Episode], None]
+        self, episodes: Sequence[Episode], on_ingested: Callable[[Episode], None]
     ) -> None:
         """Ingest many days, in batches as large as the map allows."""
         coming: list[tuple[Episode, int]] = []
@@ -109,7 +109,7 @@ class McpMemory:
                 await self._send_batch(batch)
                 waiting, sent = waiting[len(batch) :], sent + len(batch)
             while coming and coming[0][1] <= sent:
-                took(coming.pop(0)[0])
+                on_ingested(coming.pop(0)[0])
 
     async def settle(self) -> None:
         """Call the tool that waits, if the server has one."""

@@ -60,9 +60,11 @@ class StreamTransport(Transport, Protocol):
     """A transport that sends many episodes without waiting for each."""
 
     async def stream(
-        self, requests: Sequence[wire.IngestRequest], took: Callable[[wire.IngestRequest], None]
+        self,
+        requests: Sequence[wire.IngestRequest],
+        on_ingested: Callable[[wire.IngestRequest], None],
     ) -> None:
-        """Send them in order; `took` is called for each that the server acknowledged."""
+        """Send them in order; `on_ingested` is called for each that the server acknowledged."""
 
 
 @runtime_checkable
@@ -252,12 +254,12 @@ class StreamingMemory(RemoteMemory):
         self._stream = transport
 
     async def ingest_all(
-        self, episodes: Sequence[Episode], took: Callable[[Episode], None]
+        self, episodes: Sequence[Episode], on_ingested: Callable[[Episode], None]
     ) -> None:
         """Send many episodes in order."""
         by_day = {episode.day: episode for episode in episodes}
         requests = [encode_episode(self.name, episode) for episode in episodes]
-        await self._stream.stream(requests, lambda request: took(by_day[request.day]))
+        await self._stream.stream(requests, lambda request: on_ingested(by_day[request.day]))
 
 
 class _AttestingMixin:
