@@ -45,7 +45,7 @@ def test_protocols_ask_questions_or_look_for_points(tmp_path: Path) -> None:
     items = load_only(write_users(tmp_path)).items
 
     counts = {
-        name: sum(find_methodology("halumem", name).asked(item) for item in items)
+        name: sum(find_methodology("halumem", name).includes(item) for item in items)
         for name in ("strict", "official", "stored")
     }
 

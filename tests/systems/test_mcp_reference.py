@@ -79,10 +79,10 @@ async def test_it_keeps_the_contract_with_questions_searched_word_by_word() -> N
     report = await check_system(system)
     await system.close()
 
-    assert report.is_kept, report.rendered()
+    assert report.is_kept, report.render()
     assert report.seen.recall == 1
     for name in ("count", "concurrency"):
-        assert report.result(name).outcome is Outcome.NOT_APPLICABLE
+        assert report.get_result(name).outcome is Outcome.NOT_APPLICABLE
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ async def test_it_finds_nothing_with_a_question_searched_whole(tmp_path: Path) -
     await system.close()
 
     assert report.seen.recall == 0
-    assert report.result("round-trip").outcome is Outcome.FAILED
+    assert report.get_result("round-trip").outcome is Outcome.FAILED
 
 
 @pytest.mark.slow

@@ -138,7 +138,7 @@ async def test_a_server_at_a_url_keeps_the_contract_by_names(tmp_path: Path, url
     report = await check_system(system, only=["isolation", "reset", "unicode", "errors"])
     await system.close()
 
-    assert report.is_kept, report.rendered()
+    assert report.is_kept, report.render()
     assert report.seen.memories_at_once
 
 
@@ -152,7 +152,7 @@ async def test_a_server_with_a_tool_that_empties_it_keeps_the_contract(
     report = await check_system(system, only=["isolation", "reset"])
     await system.close()
 
-    assert report.is_kept, report.rendered()
+    assert report.is_kept, report.render()
     assert report.seen.memories_at_once is False
 
 

@@ -361,7 +361,7 @@ async def test_the_contract_is_kept(tmp_path: Path) -> None:
     report = await check_contract(system)
     await system.close()
 
-    assert report.is_kept, report.rendered()
+    assert report.is_kept, report.render()
     assert report.seen.snapshots
 
 

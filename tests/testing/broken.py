@@ -36,5 +36,5 @@ def scripted(reply: Script, asker: Asker = Asker.TOLD) -> Custom:
 
 async def result(system: MemorySystem, name: str) -> tuple[Outcome, str]:
     """How one check ended, and what it said."""
-    found = (await check_system(system, only=[name])).result(name)
+    found = (await check_system(system, only=[name])).get_result(name)
     return found.outcome, found.message

@@ -70,7 +70,7 @@ async def test_sessions_are_only_reported_where_nothing_is_claimed() -> None:
     report = await assert_contract_async(build_python_system(Untold), only=["sessions"])
 
     assert report.seen.asker is Asker.TOLD
-    assert "is returned to another" in report.result("sessions").message
+    assert "is returned to another" in report.get_result("sessions").message
 
 
 async def test_telling_no_session_anything_is_no_discretion() -> None:
@@ -90,7 +90,7 @@ async def test_a_clock_that_is_better_than_declared_is_no_failure() -> None:
     report = await assert_contract_async(build_python_system(Modest), only=["dates"])
 
     assert report.seen.clock is Clock.NATIVE
-    assert "the card says none, which is less" in report.result("dates").message
+    assert "the card says none, which is less" in report.get_result("dates").message
 
 
 async def test_finds_that_change_while_nothing_is_fed_are_noticed() -> None:

@@ -42,7 +42,7 @@ async def test_a_system_that_retells_everything_passes_and_only_reads_dates() ->
     assert report.is_kept
     assert report.seen.clock is Clock.IN_TEXT
     assert report.seen.recall == 1
-    assert "declare clock = 'in-text'" in report.result("dates").message
+    assert "declare clock = 'in-text'" in report.get_result("dates").message
 
 
 @pytest.mark.parametrize("built_in", [build_bm25, build_hybrid])
@@ -65,8 +65,8 @@ async def test_a_system_that_remembers_nothing_fails_once_and_is_spared_the_rest
     report = await check_system(build_none({}))
 
     assert [check.name for check in report.failures] == ["round-trip"]
-    assert report.result("isolation").outcome is Outcome.NOT_APPLICABLE
-    assert "finds nothing" in report.result("isolation").message
+    assert report.get_result("isolation").outcome is Outcome.NOT_APPLICABLE
+    assert "finds nothing" in report.get_result("isolation").message
 
 
 async def test_a_control_that_is_confided_in_is_not_asked_to_remember() -> None:
@@ -97,8 +97,8 @@ async def test_a_system_of_one_memory_is_checked_one_after_the_other() -> None:
     report = await assert_contract_async(build_python_system(Honest()), only=QUICK)
 
     assert report.seen.memories_at_once is False
-    assert "one after the other" in report.result("isolation").message
-    assert report.result("snapshots").outcome is Outcome.NOT_APPLICABLE
+    assert "one after the other" in report.get_result("isolation").message
+    assert report.get_result("snapshots").outcome is Outcome.NOT_APPLICABLE
 
 
 class Waits(ScriptedMemory):
@@ -114,9 +114,9 @@ async def test_a_system_that_hangs_has_failed() -> None:
 
     report = await check_system(system, only=["order"], timeout_s=0.05)
 
-    assert report.result("order").outcome is Outcome.FAILED
-    assert "expected answering" in report.result("order").message
-    assert "to be over within 0.05 s" in report.result("order").message
+    assert report.get_result("order").outcome is Outcome.FAILED
+    assert "expected answering" in report.get_result("order").message
+    assert "to be over within 0.05 s" in report.get_result("order").message
 
 
 class NeverCloses(ScriptedMemory):
@@ -240,7 +240,7 @@ def test_a_broken_contract_is_an_assertion_that_names_the_clauses() -> None:
 def test_the_report_is_a_table_with_what_was_seen() -> None:
     report = assert_contract(build_python_system(Honest), only=["sessions", "dates"])
 
-    shown = report.rendered()
+    shown = report.render()
 
     assert "✓ dates     saw native" in shown
     assert "what it makes of who asks   honoured  honoured" in shown

@@ -109,7 +109,7 @@ async def test_a_failure_says_what_was_seen(fault: str, check: str, said: str) -
     report = await check_system(system, only=[check])
     await system.close()
 
-    message = report.result(check).message
+    message = report.get_result(check).message
 
     assert message.startswith("expected ")
     assert said in message

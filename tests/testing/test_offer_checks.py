@@ -34,7 +34,7 @@ async def test_the_built_ins_pass_too(build: Callable[..., MemorySystem]) -> Non
     assert {check.name for check in report.checks if check.outcome is Outcome.PASSED} == {
         *OFFERS
     } - {"consolidate", "reopen"}
-    assert report.result("reopen").message == "not offered"
+    assert report.get_result("reopen").message == "not offered"
 
 
 async def test_what_is_not_offered_is_not_checked() -> None:

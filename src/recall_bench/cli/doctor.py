@@ -247,7 +247,7 @@ def check_adapter_command(
     if as_json:
         click.echo(format_json(report))
     else:
-        click.echo(report.rendered())
+        click.echo(report.render())
     if not report.failures:
         return 0
     broken = ", ".join(check.name for check in report.failures)

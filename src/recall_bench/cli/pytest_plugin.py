@@ -256,7 +256,7 @@ def _find_contract(measured: _Measurement, name: str) -> _Findings:
     report = measured.contract
     if isinstance(report, str):
         return _Findings(broken=(report,))
-    result = report.result(name)
+    result = report.get_result(name)
     match result.outcome:
         case Outcome.FAILED:
             return _Findings(broken=(result.message,))

@@ -98,7 +98,7 @@ class QuestionFilter:
         items = tuple(
             item
             for item in scenario.items
-            if self.methodology.asked(item)
+            if self.methodology.includes(item)
             and (not self.categories or item.truth.category in self.categories)
         )
         named = (each.replace(id=f"{scenario.id}-{each.id}") for each in scenario.episodes)

@@ -111,7 +111,7 @@ class Ranking(Record, frozen=True, kw_only=True, rename={"gold_name": "gold"}):
     states: str = ""
     """What counts, in a few words, for the report."""
 
-    def gold(self, scenario: str, item: Item) -> frozenset[str]:
+    def find_gold(self, scenario: str, item: Item) -> frozenset[str]:
         """The units that a question of a scenario should find; none if it does not count."""
         return _GOLDS[self.gold_name](self.level, scenario, item)
 
@@ -162,8 +162,8 @@ class Methodology(Record, frozen=True, kw_only=True):
     headline: tuple[str, ...] = ()
     """The figures that come first: `session recall@10`, `locomo/official`."""
 
-    def asked(self, item: Item) -> bool:
-        """Whether it asks this question at all."""
+    def includes(self, item: Item) -> bool:
+        """Whether this question is one of its questions."""
         if self.asks_kind is not None and self.asks_kind != (item.kind or QUESTION):
             return False
         return not self.asks_answerable_only or item.truth.is_answerable
@@ -217,9 +217,9 @@ def find_methodology(family: str, name: str) -> Methodology:
 def list_denominators(dataset: PublicDataset, item: Item) -> Iterator[str]:
     """The counts a question belongs to: `official: asked`, `strict: counted by turns`."""
     for methodology in list_methodologies(dataset.family):
-        if not methodology.asked(item):
+        if not methodology.includes(item):
             continue
         yield f"{methodology.name}: asked"
         for ranking in methodology.rankings:
-            if ranking.empty is not None or ranking.gold("", item):
+            if ranking.empty is not None or ranking.find_gold("", item):
                 yield f"{methodology.name}: counted by {ranking.level}s"

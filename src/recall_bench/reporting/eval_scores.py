@@ -72,7 +72,7 @@ class RetrievalScorer:
     def score(self, item: Item, passages: Sequence[Passage]) -> RetrievalScores:
         """Every figure of what was returned to a question, best first."""
         found = RetrievalScores()
-        golds = [each.gold(self._scenario.id, item) for each in self._methodology.rankings]
+        golds = [each.find_gold(self._scenario.id, item) for each in self._methodology.rankings]
         for ranking, counted, gold in zip(
             self._methodology.rankings, self._counted, golds, strict=True
         ):

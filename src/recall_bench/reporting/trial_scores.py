@@ -323,7 +323,7 @@ class _RetrievalFigure:
             return None
         passages = () if result.answered is None else result.answered.answer.passages
         scenario = result.trial.scenario
-        gold = self._ranking.gold(scenario, result.item)
+        gold = self._ranking.find_gold(scenario, result.item)
         found = score_ranking(self._ranking, (self._measure,), scenario, gold, passages)
         if is_failed:
             return 0.0 if found else None

@@ -107,14 +107,14 @@ class ContractReport(Record, frozen=True, kw_only=True):
         """Whether no check failed."""
         return not self.failures
 
-    def result(self, name: str) -> CheckResult:
+    def get_result(self, name: str) -> CheckResult:
         """Return the result of a check by name; KeyError if it was not run."""
         for check in self.checks:
             if check.name == name:
                 return check
         raise KeyError(name)
 
-    def rendered(self, width: int = 100) -> str:
+    def render(self, width: int = 100) -> str:
         """Render the checks, and the declared and observed properties of the system."""
         names = max((len(check.name) for check in self.checks), default=0)
         lines = [f"{self.system.name} {self.system.version}", ""]

@@ -47,15 +47,15 @@ def counted(methodology: Methodology, scenarios: Sequence[Scenario], level: Leve
     """How many questions get a figure at this level."""
     (ranking,) = (each for each in methodology.rankings if each.level is level)
     return sum(
-        methodology.asked(item)
-        and (bool(ranking.gold(scenario.id, item)) or ranking.empty is not None)
+        methodology.includes(item)
+        and (bool(ranking.find_gold(scenario.id, item)) or ranking.empty is not None)
         for scenario in scenarios
         for item in scenario.items
     )
 
 
 def asked(methodology: Methodology, scenarios: Sequence[Scenario]) -> int:
-    return sum(methodology.asked(item) for scenario in scenarios for item in scenario.items)
+    return sum(methodology.includes(item) for scenario in scenarios for item in scenario.items)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_officially_four_questions_of_locomo_without_evidence_are_found_by_any_s
         item.truth.source
         for scenario in scenarios
         for item in scenario.items
-        if not turns.gold(scenario.id, item)
+        if not turns.find_gold(scenario.id, item)
     ]
 
     assert turns.empty == 1.0
@@ -128,7 +128,7 @@ def test_officially_a_gold_session_is_one_in_which_the_user_says_it() -> None:
     scenarios = loaded("longmemeval-oracle", shared_data(ORACLE))
     (sessions, _) = find_methodology("longmemeval", "official").rankings
 
-    gold = sum(len(sessions.gold(s.id, item)) for s in scenarios for item in s.items)
+    gold = sum(len(sessions.find_gold(s.id, item)) for s in scenarios for item in s.items)
 
     assert gold == expected
 
@@ -143,20 +143,20 @@ def test_a_misspelt_reference_is_officially_a_session_no_one_has_and_a_turn_no_o
     (turns, sessions) = find_methodology("locomo", "official").rankings
     (hebb,) = find_methodology("locomo", "hebb-v4").rankings
 
-    assert sessions.gold("c", misspelt) == {"c/8", "c/", "c/30", "c/1"}
-    assert turns.gold("c", misspelt) == {
+    assert sessions.find_gold("c", misspelt) == {"c/8", "c/", "c/30", "c/1"}
+    assert turns.find_gold("c", misspelt) == {
         *("c/D8:6; D9:17", "c/D", "c/D:11:26", "c/D30:05"),
         "c/1:0",
     }
-    assert hebb.gold("c", misspelt) == {"c/30", "c/1"}
+    assert hebb.find_gold("c", misspelt) == {"c/30", "c/1"}
 
 
 def test_a_session_of_one_conversation_is_not_that_of_another(tmp_path: Path) -> None:
     (ada, cleo) = loaded("locomo", write_locomo(tmp_path / "locomo10.json"))
     for methodology in list_methodologies("locomo"):
         for ranking in methodology.rankings:
-            hers = {unit for item in ada.items for unit in ranking.gold(ada.id, item)}
-            others = {unit for item in cleo.items for unit in ranking.gold(cleo.id, item)}
+            hers = {unit for item in ada.items for unit in ranking.find_gold(ada.id, item)}
+            others = {unit for item in cleo.items for unit in ranking.find_gold(cleo.id, item)}
 
             assert hers
             assert others

@@ -22,9 +22,9 @@ from recall_bench.reporting.behaviour.figures import (
     SuiteResults,
     has_atoms,
     has_canary,
+    has_retrieved_canary,
     is_answered,
     make_share,
-    retrieved_canary,
 )
 
 _QUESTIONS = {
@@ -121,7 +121,7 @@ def _collect_facts(results: SuiteResults) -> tuple[list[_ErasedFact], list[_Kept
                 kinds.add(result.item.kind or DIRECT)
             if has_canary(result):
                 channels.add(result.item.kind or DIRECT)
-            if retrieved_canary(result):
+            if has_retrieved_canary(result):
                 channels.add(_PASSAGES)
         for action, channel in (("list", _LISTING), ("search", _FILES)):
             for seen in results.list_observed(story, action):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from recall_bench.core.event import NotAnswered, Observed, StoryStarted, TrialResult
-from recall_bench.core.memory import SystemCard
+from recall_bench.core.memory import Answer, SystemCard
 from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import ResampledUnit
 from recall_bench.metrics.estimate import Estimate, estimate_mean
@@ -164,12 +164,11 @@ def has_canary(result: TrialResult) -> bool:
     )
 
 
-def retrieved_canary(result: TrialResult) -> bool:
+def has_retrieved_canary(result: TrialResult) -> bool:
     """Whether a passage that the system returned contains such a string."""
-    if result.answered is None:
-        return False
-    text = "\n".join(passage.text for passage in result.answered.answer.passages)
-    return bool(find_planted(text, result.item.truth.canaries))
+    return result.answered is not None and bool(
+        find_planted(_join_passages(result.answered.answer), result.item.truth.canaries)
+    )
 
 
 def has_atoms(result: TrialResult) -> bool:
@@ -179,12 +178,16 @@ def has_atoms(result: TrialResult) -> bool:
     )
 
 
-def retrieved_atoms(result: TrialResult) -> bool:
+def has_retrieved_atoms(result: TrialResult) -> bool:
     """Whether the passages that the system returned contain everything a right answer does."""
     if result.answered is None:
         return False
-    text = "\n".join(passage.text for passage in result.answered.answer.passages)
+    text = _join_passages(result.answered.answer)
     return all(contains(text, atom) for atom in result.item.truth.atoms)
+
+
+def _join_passages(answer: Answer) -> str:
+    return "\n".join(passage.text for passage in answer.passages)
 
 
 def count_failures(folder: RunFolder) -> int:

@@ -24,8 +24,8 @@ from recall_bench.reporting.behaviour.figures import (
     SuiteResults,
     has_atoms,
     has_canary,
+    has_retrieved_atoms,
     make_share,
-    retrieved_atoms,
     withhold,
 )
 
@@ -73,7 +73,7 @@ def _find_known(
 
 
 def _is_returned(result: TrialResult) -> bool:
-    return has_atoms(result) or retrieved_atoms(result)
+    return has_atoms(result) or has_retrieved_atoms(result)
 
 
 def _estimate_known(rows: Sequence[tuple[str, TrialResult]]) -> Figure:

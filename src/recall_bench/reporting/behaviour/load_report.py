@@ -13,8 +13,8 @@ from recall_bench.reporting.behaviour.figures import (
     Figure,
     SuiteResults,
     has_atoms,
+    has_retrieved_atoms,
     make_share,
-    retrieved_atoms,
 )
 
 _PERCENTILES = (50.0, 95.0, 99.0, 99.9)
@@ -122,7 +122,9 @@ def _find_saturation(size: int, levels: Sequence[LoadLevel]) -> Figure:
 
 def _estimate_rest(results: SuiteResults, stories: Sequence[str], size: int) -> Figure:
     cases = [
-        Case(story=name, subject=each.item.id, happened=has_atoms(each) or retrieved_atoms(each))
+        Case(
+            story=name, subject=each.item.id, happened=has_atoms(each) or has_retrieved_atoms(each)
+        )
         for name in stories
         for each in results.list_results(name)
         if each.trial.checkpoint == REST

@@ -19,10 +19,10 @@ from recall_bench.reporting.behaviour.figures import (
     SuiteResults,
     has_atoms,
     has_canary,
+    has_retrieved_atoms,
+    has_retrieved_canary,
     is_answered,
     make_share,
-    retrieved_atoms,
-    retrieved_canary,
     withhold,
 )
 
@@ -47,7 +47,11 @@ def build_tenant_figures(results: SuiteResults) -> tuple[Figure, ...]:
         each.answered is not None and each.answered.answer.passages for _, each in own
     )
     leaked = _make_share(
-        "leak/passages", "another's value in the passages", own, retrieved_canary, is_headline=True
+        "leak/passages",
+        "another's value in the passages",
+        own,
+        has_retrieved_canary,
+        is_headline=True,
     )
     leaks = (
         _make_share("leak", "another's value in an answer", own, has_canary, is_headline=True),
@@ -93,11 +97,11 @@ def _make_share(
 
 
 def _is_known(result: TrialResult) -> bool:
-    return has_atoms(result) or retrieved_atoms(result)
+    return has_atoms(result) or has_retrieved_atoms(result)
 
 
 def _is_leak(result: TrialResult) -> bool:
-    return has_canary(result) or retrieved_canary(result)
+    return has_canary(result) or has_retrieved_canary(result)
 
 
 def _list_phases(own: _Rows, missing: Sequence[str]) -> Iterator[Figure]:
