@@ -26,6 +26,7 @@ from recall_bench.judging.offline.answer_sentence import (
     weigh_sentences,
 )
 from recall_bench.judging.offline.arrangement import arrange, is_sequence_stated
+from recall_bench.judging.offline.calculation import find_computed, find_extra_entry
 from recall_bench.judging.offline.choice import OpposedChoice
 from recall_bench.judging.offline.commitment import (
     is_one_name_of_many,
@@ -70,7 +71,6 @@ from recall_bench.judging.offline.value_claims import (
     find_turned_word,
     is_progress_changed,
 )
-from recall_bench.judging.offline.working import find_computed, find_extra_entry
 
 _UNDECIDED = CuedPattern(
     r"\b(?:could be|might be|may be|possibly|perhaps|maybe|either|unclear which|depending on"

@@ -20,6 +20,7 @@ from recall_bench.core.text import normalise, split_words
 from recall_bench.core.values import IDENTIFIER, QUANTITY, ValueAtom
 from recall_bench.core.verdict import Finding
 from recall_bench.judging.offline.answer_sentence import is_about_itself, weigh_sentences
+from recall_bench.judging.offline.calculation import find_computed
 from recall_bench.judging.offline.case import (
     GradingCase,
     RightResponse,
@@ -60,7 +61,6 @@ from recall_bench.judging.offline.stance import (
     read_stance,
     remove_refusing_clauses,
 )
-from recall_bench.judging.offline.working import find_computed
 
 MAX_ANSWER_CHARACTERS = 4000
 """Only the beginning of an answer is graded: reciting the whole history is not an answer."""

@@ -1,4 +1,4 @@
-"""Numbers that an answer computes: its working, and lists with one entry too many."""
+"""Numbers that an answer computes: its calculation, and lists with one entry too many."""
 
 import re
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ MOST_OPERANDS = 8
 
 
 def find_computed(text: str) -> frozenset[float]:
-    """The numbers of a text that follow from its other numbers, if it shows any working."""
+    """The numbers of a text that follow from its other numbers, if it shows any calculation."""
     if not _COMPUTES.search(text):
         return frozenset()
     numbers = [abs(float(atom.core)) for atom in find_values(text) if _is_number(atom)]
