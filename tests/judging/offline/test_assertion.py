@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.judging.offline.hedging import TextSpan, is_one_of_several
+from recall_bench.judging.offline.hedges import TextSpan, is_one_of_several
 from recall_bench.judging.offline.past_values import is_given_as_past, is_total
 
 

@@ -39,7 +39,7 @@ from recall_bench.judging.offline.direction import (
     is_comparison_reversed,
     is_origin_exchanged,
 )
-from recall_bench.judging.offline.hedging import (
+from recall_bench.judging.offline.hedges import (
     is_end_of_range,
     is_list_of_candidates,
     is_listed_among_others,
