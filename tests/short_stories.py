@@ -12,7 +12,7 @@ from typing import TypeVar
 from filelock import FileLock
 
 from recall_bench.generate import worlds
-from recall_bench.generate.behaviour.planting import Background
+from recall_bench.generate.behaviour.story_writer import Background
 from recall_bench.generate.world_seeds import WorldSeed
 
 T = TypeVar("T")

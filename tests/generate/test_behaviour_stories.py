@@ -3,7 +3,7 @@
 from recall_bench.core.behaviour import RestartStep, WaitStep, WriteStep
 from recall_bench.core.memory import Asker, Offer, SystemCard
 from recall_bench.generate.behaviour.freshness import draw_freshness_stories
-from recall_bench.generate.behaviour.planting import StoryRequest
+from recall_bench.generate.behaviour.story_writer import StoryRequest
 
 
 def test_no_memory_is_written_to_when_the_process_of_another_is_killed() -> None:

@@ -9,13 +9,13 @@ import pytest
 from recall_bench.core.behaviour import BehaviourStory
 from recall_bench.core.memory import Asker, Offer, SystemCard
 from recall_bench.generate.behaviour.erasure import draw_erasure_stories
-from recall_bench.generate.behaviour.planting import FactDrawer, StoryRequest
 from recall_bench.generate.behaviour.poisoning import (
     CARRIERS,
     VARIANTS,
     Attack,
     draw_poisoning_stories,
 )
+from recall_bench.generate.behaviour.story_writer import FactDrawer, StoryRequest
 from recall_bench.generate.behaviour.wordings import (
     FactKind,
     list_gaps,

@@ -5,7 +5,7 @@ import pytest
 from recall_bench.core.behaviour import LoadStep
 from recall_bench.core.memory import SystemCard
 from recall_bench.generate.behaviour.load import RATES, draw_load_stories
-from recall_bench.generate.behaviour.planting import StoryRequest
+from recall_bench.generate.behaviour.story_writer import StoryRequest
 from recall_bench.running.load_generator import draw_arrivals
 
 

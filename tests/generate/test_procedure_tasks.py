@@ -10,13 +10,13 @@ import pytest
 from recall_bench.core.errors import DataError
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.yaml12 import load_yaml
-from recall_bench.generate.behaviour.planting import StoryRequest
 from recall_bench.generate.behaviour.procedures import (
     CEILING,
     FLOOR,
     MEMORY,
     draw_procedure_stories,
 )
+from recall_bench.generate.behaviour.story_writer import StoryRequest
 from recall_bench.generate.procedures import __main__ as lint_command
 from recall_bench.generate.procedures import task_source
 from recall_bench.generate.procedures.rule_history import load_history

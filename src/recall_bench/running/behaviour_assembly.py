@@ -19,7 +19,7 @@ from recall_bench.core.settings import Settings
 from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.generate.behaviour import erasure, freshness, load, poisoning, procedures, tenants
-from recall_bench.generate.behaviour.planting import StoryRequest
+from recall_bench.generate.behaviour.story_writer import StoryRequest
 from recall_bench.generate.procedures.task_source import PERSONAS
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import NoJudge

@@ -15,7 +15,7 @@ from recall_bench.core.behaviour import (
     WriteStep,
 )
 from recall_bench.core.memory import Offer
-from recall_bench.generate.behaviour.planting import (
+from recall_bench.generate.behaviour.story_writer import (
     Background,
     PlantedFact,
     StoryRequest,

@@ -12,7 +12,7 @@ from recall_bench.core.behaviour import (
     WaitStep,
     WriteStep,
 )
-from recall_bench.generate.behaviour.planting import Background, StoryRequest, StoryWriter
+from recall_bench.generate.behaviour.story_writer import Background, StoryRequest, StoryWriter
 from recall_bench.generate.world.random_stream import derive_seed
 
 VERSION = "2"

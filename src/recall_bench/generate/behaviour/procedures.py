@@ -17,7 +17,7 @@ from recall_bench.core.behaviour import (
     WriteStep,
 )
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth
-from recall_bench.generate.behaviour.planting import StoryRequest
+from recall_bench.generate.behaviour.story_writer import StoryRequest
 from recall_bench.generate.procedures.rule_history import load_history, tell_rules
 from recall_bench.generate.procedures.task_source import (
     HISTORY_DAYS,
