@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from recall_bench.generate.life.calendar import LifeCalendar
-from recall_bench.generate.life.drawing import ValueDrawer
 from recall_bench.generate.life.facts import MOST_STATES, FactBook, FactHistory, StateMention
 from recall_bench.generate.life.names import flatten, list_placeholders
 from recall_bench.generate.life.prose import (
@@ -16,6 +15,7 @@ from recall_bench.generate.life.prose import (
     TopicNames,
 )
 from recall_bench.generate.life.sources import EntityKind, LifeAttribute, LifeSources
+from recall_bench.generate.life.value_draws import ValueDrawer
 from recall_bench.generate.world.fact_values import FactValue
 from recall_bench.generate.world.random_stream import RandomStream, ShuffleBag
 from recall_bench.generate.world.templates import Placeholder, PlaceholderValue

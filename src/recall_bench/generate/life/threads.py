@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from recall_bench.generate.life.calendar import LifeCalendar
-from recall_bench.generate.life.drawing import ValueDrawer
 from recall_bench.generate.life.entities import Entity, EntityLives, StateChange
 from recall_bench.generate.life.facts import StateMention
 from recall_bench.generate.life.names import CAUSE, flatten, holds, list_names, list_placeholders
@@ -18,6 +17,7 @@ from recall_bench.generate.life.prose import (
     join_texts,
 )
 from recall_bench.generate.life.sources import LifeProcess, LifeSources, LifeStep
+from recall_bench.generate.life.value_draws import ValueDrawer
 from recall_bench.generate.world.fact_values import FactValue
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.generate.world.templates import Placeholder, PlaceholderValue
