@@ -30,7 +30,7 @@ from recall_bench.generate.world_seeds import WorldSeed
 if TYPE_CHECKING:
     from recall_bench.datasets.lint.lint_report import LintReport
     from recall_bench.generate.verification.findings import VerificationReport
-    from recall_bench.generate.written.rendering import RenderedEdition
+    from recall_bench.generate.written.renderer import RenderedEdition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +178,7 @@ def render_short_story(seed: WorldSeed) -> tuple["RenderedEdition", int]:
     It is the shortest written edition of a persona, which was checked when it was released.
     """
     from recall_bench.generate.world.random_stream import RandomStream
-    from recall_bench.generate.written.rendering import render_edition
+    from recall_bench.generate.written.renderer import render_edition
     from recall_bench.generate.written.sources import find_written, read_written
 
     chance = RandomStream(seed.value, "short story")

@@ -19,7 +19,7 @@ from recall_bench.generate.life.wording_replies import (
     list_wording_faults,
 )
 from recall_bench.generate.verification.verifier import verify_world
-from recall_bench.generate.written.rendering import RenderedEdition
+from recall_bench.generate.written.renderer import RenderedEdition
 from recall_bench.generate.written.sources import WrittenQuestion
 from tests.commands import Invoke, Shown
 from tests.generate.life.played_library import play_library

@@ -22,7 +22,7 @@ from recall_bench.generate.worlds import draw_short_story, render_short_story
 from recall_bench.generate.written.build import build_written_folder
 from recall_bench.generate.written.checks import check_sources, count_sources
 from recall_bench.generate.written.question_entries import EntryBuilder
-from recall_bench.generate.written.rendering import render_edition
+from recall_bench.generate.written.renderer import render_edition
 from recall_bench.generate.written.sources import (
     KINDS,
     WrittenSources,

@@ -20,7 +20,7 @@ from recall_bench.generate.written.build import build_written_folder
 from recall_bench.generate.written.checks import check_sources
 from recall_bench.generate.written.derivation import AnswerDeriver, parse_derivation
 from recall_bench.generate.written.question_entries import EntryBuilder
-from recall_bench.generate.written.rendering import move_epoch, render_edition
+from recall_bench.generate.written.renderer import move_epoch, render_edition
 from recall_bench.generate.written.sources import read_written
 from tests.commands import Invoke
 from tests.generate.written.small_edition import write_small_edition

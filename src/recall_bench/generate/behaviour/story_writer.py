@@ -194,7 +194,7 @@ class Background:
         """Draw the story of some shipped persona from a seed."""
         from recall_bench.generate.world_seeds import parse_world_seed
         from recall_bench.generate.worlds import render_short_story
-        from recall_bench.generate.written.rendering import parse_written_epoch
+        from recall_bench.generate.written.renderer import parse_written_epoch
 
         edition, last = render_short_story(parse_world_seed(str(seed)))
         texts = (day.text for day in edition.days if day.day <= last)

@@ -28,7 +28,7 @@ from recall_bench.generate.world.day_text import render_variant
 from recall_bench.generate.world.public_format import PUBLIC_ARC_KEYS
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.generate.world.sources import AuthoredStory, WorldPersona
-from recall_bench.generate.written.rendering import RenderedEdition, render_edition
+from recall_bench.generate.written.renderer import RenderedEdition, render_edition
 from recall_bench.generate.written.sources import (
     SourcePlace,
     WrittenQuestion,

@@ -16,7 +16,7 @@ from recall_bench.core.text_values import collect_stems, collect_topics
 from recall_bench.generate.life.matters import Matters
 from recall_bench.generate.written.derivation import parse_derivation
 from recall_bench.generate.written.question_entries import EntryBuilder
-from recall_bench.generate.written.rendering import RenderedEdition
+from recall_bench.generate.written.renderer import RenderedEdition
 from recall_bench.generate.written.slots import FactState
 from recall_bench.generate.written.sources import SentenceCitation, WrittenQuestion
 

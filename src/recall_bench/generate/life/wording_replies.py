@@ -23,7 +23,7 @@ from recall_bench.generate.life.question_wordings import (
 from recall_bench.generate.life.sources import LifeSources
 from recall_bench.generate.written.checks import SourceFinding
 from recall_bench.generate.written.question_entries import EntryBuilder
-from recall_bench.generate.written.rendering import RenderedEdition
+from recall_bench.generate.written.renderer import RenderedEdition
 from recall_bench.generate.written.sources import WrittenQuestion
 
 _MOST_WORDS = 45

@@ -15,7 +15,7 @@ from recall_bench.datasets.persona_files import (
 from recall_bench.generate.world.build import choose_new_folder, write_text, write_whole_folder
 from recall_bench.generate.written.checks import check_sources
 from recall_bench.generate.written.question_entries import EntryBuilder
-from recall_bench.generate.written.rendering import RenderedDay, RenderedEdition, render_edition
+from recall_bench.generate.written.renderer import RenderedDay, RenderedEdition, render_edition
 from recall_bench.generate.written.sources import WrittenSources
 
 _ONLY_OURS = ("alternatives", "week", "epoch", "dates")

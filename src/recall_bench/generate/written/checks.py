@@ -19,7 +19,7 @@ from recall_bench.core.scenario import CATEGORIES, DIFFICULTIES
 from recall_bench.generate.written.derivation import UnderivableAnswer, parse_derivation
 from recall_bench.generate.written.dialogue_checks import find_dialogue_faults, find_lost_answers
 from recall_bench.generate.written.question_entries import DERIVED, EntryBuilder, find_repeated
-from recall_bench.generate.written.rendering import render_edition
+from recall_bench.generate.written.renderer import render_edition
 from recall_bench.generate.written.slots import (
     FactState,
     SlotError,

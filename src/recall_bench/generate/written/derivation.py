@@ -8,7 +8,7 @@ from functools import cached_property
 from recall_bench.core.languages import Language, build_word_start, get_language
 from recall_bench.core.sentences import split_sentences
 from recall_bench.generate.world.fact_values import FactValue
-from recall_bench.generate.written.rendering import RenderedEdition, WrittenStatement
+from recall_bench.generate.written.renderer import RenderedEdition, WrittenStatement
 from recall_bench.generate.written.slots import FactState, parse_state
 from recall_bench.generate.written.values import ValueProblem, compute_total
 

@@ -8,7 +8,7 @@ from recall_bench.core.errors import Malformed
 from recall_bench.core.languages import Language, count_words, get_language
 from recall_bench.datasets.transcripts import parse_markdown_turns
 from recall_bench.generate.dialogue_shape import find_shape_faults
-from recall_bench.generate.written.rendering import RenderedEdition
+from recall_bench.generate.written.renderer import RenderedEdition
 from recall_bench.generate.written.sources import WrittenDay, WrittenSources
 from recall_bench.metrics.planted import contains
 

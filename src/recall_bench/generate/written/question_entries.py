@@ -17,7 +17,7 @@ from recall_bench.generate.written.derivation import (
     UnderivableAnswer,
     parse_derivation,
 )
-from recall_bench.generate.written.rendering import RenderedEdition, WrittenStatement
+from recall_bench.generate.written.renderer import RenderedEdition, WrittenStatement
 from recall_bench.generate.written.slots import FactState, Slot, find_slots, parse_state
 from recall_bench.generate.written.sources import SentenceCitation, WrittenDay, WrittenQuestion
 
