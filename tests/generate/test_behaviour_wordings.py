@@ -24,7 +24,7 @@ from recall_bench.generate.behaviour.wordings import (
     load_requests,
 )
 from recall_bench.generate.world.random_stream import RandomStream
-from recall_bench.metrics.planted import find_planted
+from recall_bench.metrics.planted_strings import find_planted
 from tests.thoroughness import choose_cases
 
 _VALUE = re.compile(r"\d\d:\d\d|£|\b[A-Z]{2}-\d")

@@ -65,7 +65,7 @@ from recall_bench.core.retry import choose_limit
 from recall_bench.core.scenario import Item
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.metrics.planted import contains, find_planted, search_folder
+from recall_bench.metrics.planted_strings import contains, find_planted, search_folder
 from recall_bench.running.agent_events import record_day_sessions, record_question_sessions
 from recall_bench.running.backlog import Backlog
 from recall_bench.running.checkpoint import finish_trial

@@ -22,7 +22,7 @@ from recall_bench.core.retry import limit_time
 from recall_bench.core.scenario import Episode, Item, Question
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.metrics.latency import make_histogram, to_microseconds
-from recall_bench.metrics.planted import contains
+from recall_bench.metrics.planted_strings import contains
 from recall_bench.systems.reply_limits import check_reply
 
 if TYPE_CHECKING:

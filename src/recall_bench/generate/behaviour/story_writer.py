@@ -29,7 +29,7 @@ from recall_bench.generate.behaviour.wordings import (
     load_requests,
 )
 from recall_bench.generate.world.random_stream import RandomStream, ShuffleBag
-from recall_bench.metrics.planted import normalise
+from recall_bench.metrics.planted_strings import normalise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

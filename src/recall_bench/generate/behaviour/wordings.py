@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from recall_bench.core.yaml12 import load_yaml
-from recall_bench.metrics.planted import normalise
+from recall_bench.metrics.planted_strings import normalise
 
 ValueKind = Literal["name", "place", "code", "money", "time"]
 AttackName = Literal[

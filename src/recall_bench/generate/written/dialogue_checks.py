@@ -10,7 +10,7 @@ from recall_bench.datasets.transcripts import parse_markdown_turns
 from recall_bench.generate.dialogue_shape import find_shape_faults
 from recall_bench.generate.written.renderer import RenderedEdition
 from recall_bench.generate.written.sources import WrittenDay, WrittenSources
-from recall_bench.metrics.planted import contains
+from recall_bench.metrics.planted_strings import contains
 
 _MAX_TURNS = 24
 _WORDS = (60, 1200)

@@ -8,7 +8,7 @@ from recall_bench.core.memory import Answer, SystemCard
 from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import ResampledUnit
 from recall_bench.metrics.estimate import Estimate, estimate_mean
-from recall_bench.metrics.planted import contains, find_planted
+from recall_bench.metrics.planted_strings import contains, find_planted
 from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_folder import RunFolder
 

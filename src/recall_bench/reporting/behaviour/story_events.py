@@ -18,7 +18,7 @@ from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.scenario import Item
 from recall_bench.generate.behaviour.procedures import CATEGORY as PROCEDURES
 from recall_bench.generate.procedures.task_source import HOUSE_WORDS
-from recall_bench.metrics.planted import contains, find_planted
+from recall_bench.metrics.planted_strings import contains, find_planted
 from recall_bench.metrics.task_grading import decode_grading, grade_reply
 from recall_bench.reporting.behaviour.procedures_report import list_missing_rules
 from recall_bench.reporting.formats import format_seconds

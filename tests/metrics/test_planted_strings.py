@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.metrics import planted
-from recall_bench.metrics.planted import contains, find_planted, search_bytes, search_folder
+from recall_bench.metrics import planted_strings
+from recall_bench.metrics.planted_strings import contains, find_planted, search_bytes, search_folder
 from recall_bench.metrics.quantiles import estimate_quantile
 
 _VALUE = "Tavenholt"
 
 
 def test_examples_of_the_module_hold() -> None:
-    assert doctest.testmod(planted).failed == 0
+    assert doctest.testmod(planted_strings).failed == 0
 
 
 @pytest.mark.parametrize(
