@@ -153,12 +153,12 @@ class TextValue(NamedTuple):
         return tuple(word for word in list_words(self.value) if word not in _NOT_NAMES)
 
 
-def find_values(text: str) -> Iterator[TextValue]:
+def find_text_values(text: str) -> Iterator[TextValue]:
     """Yield the amounts, dates, times and codes of a normalised text, with repeats."""
     return map(_read_value, _VALUES.finditer(text))
 
 
-def locate_values(text: str) -> Iterator[tuple[int, int, TextValue]]:
+def locate_text_values(text: str) -> Iterator[tuple[int, int, TextValue]]:
     """Yield start, end and value of each."""
     return ((match.start(), match.end(), _read_value(match)) for match in _VALUES.finditer(text))
 
@@ -183,7 +183,7 @@ def find_claims(text: str) -> tuple[TextValue, ...]:
 def exclude_known(found: Iterable[TextValue], given: str) -> tuple[TextValue, ...]:
     """Return the values that another text, such as the question, does not contain."""
     level = normalise_text(given)
-    cores = {(atom.kind, atom.core) for atom in find_values(level)}
+    cores = {(atom.kind, atom.core) for atom in find_text_values(level)}
     said = set(list_words(level))
     return tuple(
         atom

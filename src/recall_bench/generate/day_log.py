@@ -13,7 +13,7 @@ from recall_bench.core.text_values import (
     QUOTE,
     TextValue,
     find_claims,
-    find_values,
+    find_text_values,
     list_words,
     normalise_text,
 )
@@ -130,7 +130,9 @@ def list_known_values(text: str) -> frozenset[str]:
     """
     level = normalise_text(text)
     spelled = (_SPELLED[word.lower()] for word in _SPELLED_NUMBER.findall(level))
-    return frozenset((*(atom.core for atom in (*find_values(level), *find_claims(text))), *spelled))
+    return frozenset(
+        (*(atom.core for atom in (*find_text_values(level), *find_claims(text))), *spelled)
+    )
 
 
 UNREACHABLE_DAY = 10**6

@@ -12,8 +12,8 @@ from recall_bench.core.text_values import (
     TextValue,
     collect_topics,
     find_claims,
-    find_values,
-    locate_values,
+    find_text_values,
+    locate_text_values,
     normalise_text,
     remove_values,
 )
@@ -333,7 +333,7 @@ def is_superseded(value: TextValue, mention: SentenceMention) -> bool:
         return True
     return all(
         _DISMISSED.search(text[:start])
-        for start, _, found in locate_values(text)
+        for start, _, found in locate_text_values(text)
         if (found.kind, found.core) == (value.kind, value.core)
     )
 
@@ -385,7 +385,7 @@ def _check_dates(corpus: LintCorpus) -> Iterator[Remark]:
 def _find_metadata_dates(
     corpus: LintCorpus, question: LintQuestion, text: str
 ) -> Iterator[tuple[TextValue, int]]:
-    for value in find_values(normalise_text(text)):
+    for value in find_text_values(normalise_text(text)):
         for day in question.days if value.kind == DATE else ():
             meant = corpus.find_date(day)
             if (
@@ -412,7 +412,7 @@ def _check_weekdays(corpus: LintCorpus) -> Iterator[Remark]:
     for question in corpus.questions:
         for text in (question.item.text, question.reference):
             level = normalise_text(text)
-            for start, end, value in locate_values(level):
+            for start, end, value in locate_text_values(level):
                 if value.kind != DATE:
                     continue
                 named = _BEFORE.search(level, 0, start) or _AFTER.match(level, end)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from recall_bench.core.text_values import (
     DATE,
     collect_stems,
-    find_values,
+    find_text_values,
     list_words,
     measure_likeness,
     normalise_text,
@@ -57,7 +57,7 @@ def is_dated(text: str) -> bool:
     """Whether a text names a date, a month or a year."""
     level = normalise_text(text)
     return _MONTH.search(level) is not None or any(
-        value.kind == DATE for value in find_values(level)
+        value.kind == DATE for value in find_text_values(level)
     )
 
 

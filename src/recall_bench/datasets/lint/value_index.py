@@ -35,7 +35,7 @@ from recall_bench.core.text_values import (
     collect_topics,
     exclude_known,
     find_claims,
-    find_values,
+    find_text_values,
     list_words,
     normalise_text,
 )
@@ -163,7 +163,9 @@ class DayLog:
     def dates(self) -> frozenset[str]:
         """Every calendar date it names, as month and day."""
         return frozenset(
-            value.core for value in find_values(normalise_text(self.body)) if value.kind == DATE
+            value.core
+            for value in find_text_values(normalise_text(self.body))
+            if value.kind == DATE
         )
 
     @cached_property
@@ -291,7 +293,7 @@ class ValueIndex:
         return found
 
     def _select_values(self, text: str) -> tuple[TextValue, ...]:
-        found = find_values(normalise_text(text))
+        found = find_text_values(normalise_text(text))
         if self._keys is None:
             return tuple(found)
         return tuple(value for value in found if (value.kind, value.core) in self._keys)

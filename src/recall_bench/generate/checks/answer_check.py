@@ -20,7 +20,7 @@ from recall_bench.core.text_values import (
     collect_stems,
     find_claims,
     list_words,
-    locate_values,
+    locate_text_values,
     normalise_text,
 )
 from recall_bench.core.words import contains_phrase
@@ -116,7 +116,7 @@ def is_ignorant(answer: str) -> bool:
 def _is_bare(answer: str) -> bool:
     """Whether an answer is just a sum, a number, a date or a time."""
     level = normalise_text(answer)
-    found = [(start, end) for start, end, atom in locate_values(level) if _is_plain(atom)]
+    found = [(start, end) for start, end, atom in locate_text_values(level) if _is_plain(atom)]
     for start, end in reversed(found):
         level = level[:start] + level[end:]
     return bool(found) and all(
@@ -164,7 +164,7 @@ def _describe_mismatch(kind: str, answer: str) -> str | None:
 def _is_figure_left(answer: str, other: Collection[str]) -> bool:
     """Whether an answer has a figure besides values of the other kinds."""
     left = answer
-    for start, end, atom in reversed(list(locate_values(answer))):
+    for start, end, atom in reversed(list(locate_text_values(answer))):
         if atom.kind in other and not _is_possible_date(atom):
             left = left[:start] + left[end:]
     return any(char.isdigit() for char in left)

@@ -22,7 +22,7 @@ from recall_bench.core.text_values import (
     TextValue,
     collect_topics,
     find_claims,
-    find_values,
+    find_text_values,
     measure_likeness,
     normalise_text,
     remove_values,
@@ -259,9 +259,10 @@ def _is_same_thing(asked: LintQuestion, line: _ValueLine, source: _ValueLine) ->
     Similar things are described in the same words: each culture has its viability.
     """
     text = normalise_text(asked.item.text)
-    codes = {atom.core for atom in find_values(text) if atom.kind == CODE}
+    codes = {atom.core for atom in find_text_values(text) if atom.kind == CODE}
     here = {
-        atom.core for atom in find_values(normalise_text(f"{line.said.under} {line.said.text}"))
+        atom.core
+        for atom in find_text_values(normalise_text(f"{line.said.under} {line.said.text}"))
     }
     names = collect_topics(" ".join(atom.value for atom in find_claims(text) if atom.kind == NAME))
     return codes <= here and names & source.said.topics <= line.said.topics

@@ -14,7 +14,12 @@ from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.plain_text import format_quantity
-from recall_bench.core.text_values import collect_topics, find_values, list_words, normalise_text
+from recall_bench.core.text_values import (
+    collect_topics,
+    find_text_values,
+    list_words,
+    normalise_text,
+)
 from recall_bench.core.usage import Usage
 from recall_bench.core.yaml12 import Document
 from recall_bench.datasets.lint.boundary_checks import find_disclosures
@@ -251,7 +256,7 @@ def _score_section(asked: LintQuestion, text: str) -> int:
     """The number of words and exact values that a text shares with the question."""
     about = asked.topics | collect_topics(asked.reference)
     exact = {(atom.kind, atom.core) for atom in asked.exact}
-    held = {(atom.kind, atom.core) for atom in find_values(normalise_text(text))}
+    held = {(atom.kind, atom.core) for atom in find_text_values(normalise_text(text))}
     return len(collect_topics(text) & about) + len(held & exact)
 
 

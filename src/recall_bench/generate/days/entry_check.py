@@ -10,7 +10,7 @@ from recall_bench.core.text_values import (
     QUOTE,
     TextValue,
     list_words,
-    locate_values,
+    locate_text_values,
     normalise_text,
 )
 from recall_bench.datasets.lint.history_checks import is_superseded
@@ -208,7 +208,7 @@ def _check_dates(entry: str, today: date) -> Iterator[str]:
             f"{format_date(today)}: correct it, or name the other date further down"
         )
     level = normalise_text(entry)
-    for start, _, atom in locate_values(level):
+    for start, _, atom in locate_text_values(level):
         if atom.kind != DATE or (meant := _find_nearest_date(atom, today)) is None:
             continue
         before = level[max(0, start - 40) : start]

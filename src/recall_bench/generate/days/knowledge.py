@@ -21,7 +21,7 @@ from recall_bench.core.text_values import (
     QUOTE,
     TextValue,
     find_claims,
-    find_values,
+    find_text_values,
     list_words,
     normalise_text,
 )
@@ -53,7 +53,7 @@ class HiddenValues:
         level = normalise_text(text)
         found = [
             self._by_value[key]
-            for atom in find_values(level)
+            for atom in find_text_values(level)
             if (key := _make_key(atom)) in self._by_value
         ]
         names = frozenset(word.lower() for word in _CAPITAL.findall(level))
