@@ -1,6 +1,6 @@
 """Typography and inflection make no difference."""
 
-from recall_bench.core.text import Stems, normalise, split_sentences, split_words
+from recall_bench.core.text import Stems, normalise, split_normalised, split_words
 
 
 def test_emphasis_curly_quotes_and_dashes_are_levelled() -> None:
@@ -26,7 +26,7 @@ def test_inflected_words_have_one_stem_and_stopwords_none() -> None:
 def test_sentences_end_at_full_stops_and_lines_and_not_at_abbreviations() -> None:
     text = "The yard is Brine Inc. Ltd of York. It closed!\n- first\n\n- second"
 
-    assert split_sentences(text) == [
+    assert split_normalised(text) == [
         "The yard is Brine Inc. Ltd of York.",
         "It closed!",
         "- first",
@@ -35,4 +35,4 @@ def test_sentences_end_at_full_stops_and_lines_and_not_at_abbreviations() -> Non
 
 
 def test_a_blank_text_has_no_sentences() -> None:
-    assert split_sentences(" \n ") == []
+    assert split_normalised(" \n ") == []

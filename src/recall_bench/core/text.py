@@ -109,8 +109,13 @@ def _normalise_anew(text: str) -> str:
 _normalise_short = lru_cache(maxsize=4096)(_normalise_anew)
 
 
-def split_sentences(text: str) -> list[str]:
-    """The sentences and list entries of a normalised text, in order, none of them blank."""
+def split_normalised(text: str) -> list[str]:
+    """The sentences and list entries of a normalised text, in order, none of them blank.
+
+    `split_sentences` is for prose: it does not split at line breaks, and also has typographic
+    signs, which normalised text lacks, and other abbreviations. The two stay apart, because the
+    marks of the offline judge depend on this one.
+    """
     ends = [match.span() for match in _SENTENCE_END.finditer(text)]
     if not ends:
         stripped = text.strip()

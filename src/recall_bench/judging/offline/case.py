@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from recall_bench.core.scenario import Disclosure, Expects, Item
-from recall_bench.core.text import load_stemmer, normalise, split_sentences
+from recall_bench.core.text import load_stemmer, normalise, split_normalised
 from recall_bench.core.values import DATE, find_values
 from recall_bench.judging.offline.answer_forms import AnswerForms
 from recall_bench.judging.offline.contents import (
@@ -231,4 +231,4 @@ def _is_unknown(question: str, reference: str, reading: StanceReading) -> bool:
         return False
     stated = {atom.core for atom in find_values(reference)}
     asked = {atom.core for atom in find_values(question)}
-    return len(split_sentences(reference)) == 1 and stated <= asked
+    return len(split_normalised(reference)) == 1 and stated <= asked

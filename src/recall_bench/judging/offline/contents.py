@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.core.number_words import ROUND_NUMBERS
-from recall_bench.core.text import STOPWORDS, Stems, split_sentences, split_words
+from recall_bench.core.text import STOPWORDS, Stems, split_normalised, split_words
 from recall_bench.core.values import ValueAtom, find_values, locate_values, split_values
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import PhraseReader
@@ -260,7 +260,7 @@ class ContentReader:
 
     def _read_new_line(self, line: str) -> LineContents:
         body, citations = split_citations(line)
-        sentences = tuple(split_sentences(body))
+        sentences = tuple(split_normalised(body))
         dated = _DATED_LINE.match(line)
         return LineContents(
             text=body,

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.core.foreign_text import guess_language
-from recall_bench.core.text import split_sentences
+from recall_bench.core.text import split_normalised
 from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
 from recall_bench.judging.offline.answer_sentence import (
     AnswerSentence,
@@ -279,7 +279,7 @@ class ExactTruth:
             return period
         if is_comparison_reversed(question, part, text, reader):
             return "the opposite of what is asked for"
-        rivals = (find_main_rival(part, each, reader) for each in split_sentences(text))
+        rivals = (find_main_rival(part, each, reader) for each in split_normalised(text))
         rival = next((each for each in rivals if each), None)
         if rival is not None:
             return rival

@@ -14,7 +14,7 @@ from math import log1p
 import msgspec
 
 from recall_bench.core.cued_pattern import CuedPattern
-from recall_bench.core.text import normalise, split_sentences, split_words
+from recall_bench.core.text import normalise, split_normalised, split_words
 from recall_bench.core.values import DATE, ValueAtom
 from recall_bench.judging.offline.case import GradingCase, RightResponse
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader
@@ -128,7 +128,7 @@ class CaseFeatures:
             clauses=clauses,
             sentences=tuple(
                 (collect_tokens(reader.read(sentence)), count_negations(sentence) > 0)
-                for sentence in split_sentences(reference_text)
+                for sentence in split_normalised(reference_text)
             ),
             reading=read_stance(reference_text),
             question_words=len(split_words(asked)),

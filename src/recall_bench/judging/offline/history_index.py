@@ -19,7 +19,7 @@ from typing import Generic, Protocol, TypeVar
 from recall_bench.core.garbage_collector import pause_collector
 from recall_bench.core.relative_dates import expand_relative_dates, has_relative_date
 from recall_bench.core.scenario import Item, Scenario
-from recall_bench.core.text import Stems, normalise, split_sentences, split_words
+from recall_bench.core.text import Stems, normalise, split_normalised, split_words
 from recall_bench.core.values import DATE, MONTH, QUANTITY, YEAR, ValueAtom, find_values, negate
 from recall_bench.judging.offline.contents import ContentReader, TextContents
 from recall_bench.judging.offline.lexicon import load_lexicon
@@ -144,7 +144,7 @@ def _read_values(line: str) -> Iterator[tuple[str, str]]:
 
 def _read_sentences(line: str) -> Iterator[str]:
     """A line, its sentences and their parts, levelled."""
-    sentences = split_sentences(line)
+    sentences = split_normalised(line)
     parts = dict.fromkeys((*sentences, *_split_parts(sentences)))
     parts.pop(line, None)
     yield level_line(line)
@@ -273,7 +273,7 @@ class HistoryIndex:
             return True
         is_known = self._sentences.is_known
         return is_known(level_text(sentence), days) or all(
-            is_known(level_text(part), days) for part in _split_parts(split_sentences(sentence))
+            is_known(level_text(part), days) for part in _split_parts(split_normalised(sentence))
         )
 
     def find_value_sessions(self, atom: ValueAtom, days: int) -> set[str]:
@@ -553,7 +553,7 @@ class EvidenceIndex:
         episode = self._episodes[day]
         text = normalise(episode.text)
         return EvidenceDay(
-            sentences=tuple(dict.fromkeys(map(self._tokens, split_sentences(text)))),
+            sentences=tuple(dict.fromkeys(map(self._tokens, split_normalised(text)))),
             text=level_lines(text),
             date=f"{episode.at:%m-%d}",
         )

@@ -11,7 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from recall_bench.core.cued_pattern import CuedPattern
-from recall_bench.core.text import split_sentences
+from recall_bench.core.text import split_normalised
 
 SENTENCE_CACHE = 16384
 """Sentences kept in memory."""
@@ -203,7 +203,7 @@ def read_stance(text: str) -> StanceReading:
     """How a normalised text without citations responds to its question."""
     if _SENTINEL.fullmatch(text):
         return StanceReading(Stance.SILENT, None)
-    first, *others = split_sentences(text)
+    first, *others = split_normalised(text)
     polarity = _find_polarity(first)
     stance = _find_stance(first)
     if polarity is Polarity.YES:
