@@ -19,9 +19,8 @@ from recall_bench.core.memory import Answer, Delivery, Passage, RetrievalReply
 from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.trial_states import TrialState
-from recall_bench.core.usage import Usage
+from recall_bench.core.usage import Usage, estimate_tokens
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.core.words import estimate_tokens
 from recall_bench.systems import memory_call, reply
 from recall_bench.systems.reply import cut_to_budget
 from tests.running.conftest import Rehearsal

@@ -6,6 +6,13 @@ from typing import Self
 
 from recall_bench.core.record import Record
 
+CHARACTERS_A_TOKEN = 4
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text; 0 only for an empty one."""
+    return -(-len(text) // CHARACTERS_A_TOKEN)
+
 
 def explain_missing_price(whose: str) -> str:
     """Explain why a server that reports no tokens stops a run with --max-cost."""

@@ -49,17 +49,9 @@ class WordSequence:
 
 
 def contains_phrase(text: str, phrase: str) -> bool:
-    """Whether the words of the phrase stand in the text; see `Wording.holds`."""
+    """Whether the words of the phrase stand in the text; see `WordSequence.contains`."""
     return WordSequence(text).contains(WordSequence(phrase))
 
 
 def _join_words(found: list[str]) -> str:
     return f" {' '.join(found)} "
-
-
-CHARACTERS_A_TOKEN = 4
-
-
-def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text; 0 only for an empty one."""
-    return -(-len(text) // CHARACTERS_A_TOKEN)

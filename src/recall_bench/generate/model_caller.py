@@ -15,8 +15,7 @@ from recall_bench.core.errors import (
 )
 from recall_bench.core.plain_text import escape_surrogates, format_quantity
 from recall_bench.core.retry import extend_limit, limit_time, retry
-from recall_bench.core.usage import Usage
-from recall_bench.core.words import estimate_tokens
+from recall_bench.core.usage import Usage, estimate_tokens
 from recall_bench.generate.call_log import CallLog, ModelCall
 from recall_bench.generate.pass_request import PassRequest
 from recall_bench.models.model import Model, Prompt, Reply, report_rejection

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from recall_bench.core.errors import ModelFault, ModelPending
 from recall_bench.core.plain_text import join_words
-from recall_bench.core.words import estimate_tokens
+from recall_bench.core.usage import estimate_tokens
 from recall_bench.models.batch_budget import BatchBudget
 from recall_bench.models.batch_delivery import BatchDelivery
 from recall_bench.models.batch_files import CANCELLED, EXPIRED, NO_RESULT, BatchFiles

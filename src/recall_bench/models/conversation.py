@@ -14,8 +14,7 @@ import msgspec
 
 from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.tool_call import MemoryTool
-from recall_bench.core.usage import Usage
-from recall_bench.core.words import estimate_tokens
+from recall_bench.core.usage import Usage, estimate_tokens
 from recall_bench.models.model import Model, Prompt, fence_blocks
 
 CONVERSATION_VERSION = "1"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recall_bench.core.tool_call import MemoryTool
-from recall_bench.core.words import estimate_tokens
+from recall_bench.core.usage import estimate_tokens
 from recall_bench.models.conversation import (
     CallReturn,
     ModelTurn,

@@ -10,7 +10,7 @@ from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import Expects
 from recall_bench.core.tables import escape_markdown, make_table
-from recall_bench.core.words import estimate_tokens
+from recall_bench.core.usage import estimate_tokens
 from recall_bench.metrics.bootstrap import TemplateNames
 from recall_bench.metrics.comparison import (
     PairedComparison,

@@ -12,8 +12,9 @@ from recall_bench.core.event import Judged, NotAnswered, NotJudged, Outcome, Tri
 from recall_bench.core.memory import Passage
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.scenario import Item, Scenario
+from recall_bench.core.usage import estimate_tokens
 from recall_bench.core.verdict import PASS, Verdict
-from recall_bench.core.words import estimate_tokens, normalise_words
+from recall_bench.core.words import normalise_words
 from recall_bench.datasets.methodologies import AnswerCheck, Level, Methodology, Ranking, name_unit
 from recall_bench.judging.protocols import registry
 from recall_bench.judging.protocols.multiple_choice import parse_options

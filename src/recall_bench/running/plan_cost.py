@@ -20,9 +20,8 @@ from recall_bench.core.record import Record
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import ScenarioStates
-from recall_bench.core.usage import Usage
+from recall_bench.core.usage import Usage, estimate_tokens
 from recall_bench.core.verdict import SCALES, Exhibit
-from recall_bench.core.words import estimate_tokens
 from recall_bench.judging.exhibits import ExhibitFactory
 from recall_bench.reporting.plan_report import RoleSpending
 from recall_bench.running.measured_runs import EarlierRuns

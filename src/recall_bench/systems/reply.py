@@ -11,8 +11,7 @@ from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan
 from recall_bench.core.retry import OnBusy, extend_limit, ignore_busy, limit_time, retry
 from recall_bench.core.scenario import Question
-from recall_bench.core.usage import Usage
-from recall_bench.core.words import CHARACTERS_A_TOKEN, estimate_tokens
+from recall_bench.core.usage import CHARACTERS_A_TOKEN, Usage, estimate_tokens
 
 MAX_CUT_TRACED = 100
 """The most passages beyond the budget that are traced: tracing a paraphrase takes milliseconds,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import Episode, Evidence, Item, Truth, Turn, compute_story_date
+from recall_bench.core.usage import CHARACTERS_A_TOKEN
 from recall_bench.core.verdict import Exhibit
-from recall_bench.core.words import CHARACTERS_A_TOKEN
 from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions, render_evidence
 from tests.judging.harbour import DAYS, EPOCH
 

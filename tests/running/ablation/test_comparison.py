@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings
-from recall_bench.core.words import estimate_tokens
+from recall_bench.core.usage import estimate_tokens
 from recall_bench.reporting.ablation_report import (
     AblationDifference,
     AblationReport,

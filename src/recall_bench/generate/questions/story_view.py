@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from recall_bench.core.languages import LANGUAGE_CODES, Language, get_language
 from recall_bench.core.scenario import PRINCIPAL, compute_story_date
-from recall_bench.core.words import CHARACTERS_A_TOKEN
+from recall_bench.core.usage import CHARACTERS_A_TOKEN
 from recall_bench.datasets.lint.value_index import NO_SESSION
 from recall_bench.datasets.persona_story import Arc, Persona, Session, Story
 from recall_bench.generate.day_log import StoryDay

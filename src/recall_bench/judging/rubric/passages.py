@@ -22,9 +22,9 @@ from sys import intern
 from recall_bench.core.scenario import Episode, Evidence
 from recall_bench.core.sentences import Sentence, read_sentences
 from recall_bench.core.text import Stems, normalise, split_words
+from recall_bench.core.usage import CHARACTERS_A_TOKEN
 from recall_bench.core.values import find_values
 from recall_bench.core.verdict import Exhibit, Strictness
-from recall_bench.core.words import CHARACTERS_A_TOKEN
 
 
 class ExcerptMode(StrEnum):
