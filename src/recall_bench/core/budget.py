@@ -1,6 +1,6 @@
 """The budget of a run, and the limit of calls at a time to a system and to each provider."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 import anyio
@@ -18,7 +18,7 @@ def name_provider(model: str) -> str:
     return f"provider {model.partition(':')[0]}"
 
 
-def _join_work(names: list[str]) -> str:
+def _join_work(names: Sequence[str]) -> str:
     """Name the work that is paid for, with its verb."""
     *most, last = names or ["it"]
     return f"{', '.join(most)} and {last} have" if most else f"{last} has"
@@ -54,9 +54,7 @@ class Budget:
         allowed_tokens: int | None = None,
         elsewhere: Callable[[], Usage] = Usage,
         max_calls: int | None = None,
-        pays_reader: bool = False,
-        pays_agent: bool = False,
-        pays_judge: bool = True,
+        paid_work: Sequence[str] = ("judging",),
         on_resume: str = PAYS_ONCE,
     ) -> None:
         self._places = anyio.Semaphore(places)
@@ -66,8 +64,7 @@ class Budget:
         self._allowed_usd = allowed_usd
         self._allowed_tokens = allowed_tokens
         self._elsewhere = elsewhere
-        paid = {"our agent": pays_agent, "reading": pays_reader, "judging": pays_judge}
-        self._work = _join_work([name for name, is_paid in paid.items() if is_paid])
+        self._work = _join_work(paid_work)
         self._on_resume = on_resume
         self.stop_reason: BudgetSpent | JudgeGone | None = None
         self.pending: ReplyPending | None = None

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from recall_bench.core.budget import PAYS_ONCE, Budget
 from recall_bench.core.event import Answered
 from recall_bench.core.plan import Plan
-from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.trial_states import (
     JUDGEABLE,
     ScenarioStates,
@@ -19,7 +18,7 @@ from recall_bench.core.work_unit import WorkUnit, list_states
 from recall_bench.running.checkpoint import OpenTrials
 from recall_bench.running.components import RunContext
 from recall_bench.running.lifecycle import list_open_trials
-from recall_bench.systems.reply import is_paid
+from recall_bench.systems.reply import is_paid, list_paid_work
 
 _REDOES_STORY = "and does the story again that was cut off"
 WITHOUT_VERDICT = frozenset({TrialState.ANSWERED, TrialState.NOT_JUDGED})
@@ -41,9 +40,7 @@ class Backlog:
             allowed_tokens=context.max_tokens,
             elsewhere=context.spent_elsewhere,
             max_calls=context.max_calls,
-            pays_reader=is_paid(context.reader),
-            pays_agent=plan.system.name.startswith(LOOP_PREFIX),
-            pays_judge=not plan.unjudged,
+            paid_work=list_paid_work(plan.system, context.reader, judges=not plan.unjudged),
             on_resume=PAYS_ONCE if plan.behaviour is None else _REDOES_STORY,
         )
 

@@ -15,7 +15,6 @@ from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import ScenarioCard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.schedule import plan_checkpoints
-from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.judging.exhibits import ExhibitFactory
 from recall_bench.running.checkpoint import OpenTrials
@@ -38,7 +37,7 @@ from recall_bench.running.worker_messages import (
     TaskStarted,
     WorkerMessage,
 )
-from recall_bench.systems.reply import ReplyFinisher, is_paid
+from recall_bench.systems.reply import ReplyFinisher, list_paid_work
 
 _MAX_LOADED = 4
 """How many scenarios stay loaded: the units of one tend to come one after another."""
@@ -133,8 +132,7 @@ class Worker:
             allowed_usd=limits.allowed_usd,
             allowed_tokens=limits.allowed_tokens,
             max_calls=limits.max_calls,
-            pays_reader=is_paid(components.reader),
-            pays_agent=components.system.card.name.startswith(LOOP_PREFIX),
+            paid_work=list_paid_work(components.system.card, components.reader, judges=True),
         )
         if run.stop_reason is not None:
             budget.stop(run.stop_reason)

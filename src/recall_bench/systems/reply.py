@@ -6,11 +6,20 @@ from dataclasses import dataclass
 
 from recall_bench.core.budget import Budget, name_provider
 from recall_bench.core.errors import ModelBusy, NotAnAnswer, ReaderFault
-from recall_bench.core.memory import ActingReader, Answer, Delivery, Passage, Reader, RetrievalReply
+from recall_bench.core.memory import (
+    ActingReader,
+    Answer,
+    Delivery,
+    Passage,
+    Reader,
+    RetrievalReply,
+    SystemCard,
+)
 from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan
 from recall_bench.core.retry import OnBusy, extend_limit, ignore_busy, limit_time, retry
 from recall_bench.core.scenario import Question
+from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.usage import CHARACTERS_A_TOKEN, Usage, estimate_tokens
 
 MAX_CUT_TRACED = 100
@@ -144,6 +153,13 @@ def is_acting(reader: Reader | None) -> bool:
 def is_paid(reader: Reader | None) -> bool:
     """Whether reading may cost money."""
     return reader is not None and reader.card.model is not None
+
+
+def list_paid_work(system: SystemCard, reader: Reader | None, *, judges: bool) -> tuple[str, ...]:
+    """Name what a run may pay for, for the message of a budget that is spent."""
+    agent = ("our agent",) if system.name.startswith(LOOP_PREFIX) else ()
+    reading = ("reading",) if is_paid(reader) else ()
+    return (*agent, *reading, *(("judging",) if judges else ()))
 
 
 def cut_to_budget(passages: Sequence[Passage], plan: Plan) -> Iterator[Passage]:
