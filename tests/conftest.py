@@ -25,10 +25,12 @@ from recall_bench.core.fork_server import ForkServer
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
+from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.generate import shipped_personas
 from recall_bench.running import process_worker
 from recall_bench.systems.python import isolated_system
+from tests.ada_trials import declare_trials
 from tests.commands import Invoke, Shown
 from tests.flushing import skip_flushes
 from tests.short_stories import share_short_stories
@@ -232,6 +234,11 @@ def plan(scenario: Scenario) -> Plan:
         system=SystemCard(name="scripted", version="1"),
         judge=JudgeCard(name="exact", version="1"),
     )
+
+
+@pytest.fixture
+def states(plan: Plan, scenario: Scenario) -> TrialStates:
+    return declare_trials(plan, scenario)
 
 
 @pytest.fixture

@@ -1,9 +1,8 @@
 """`--help` answers at once because it imports next to nothing."""
 
-import subprocess
-import sys
-
 import pytest
+
+from tests.imports import imported_by
 
 HEAVY = {
     "anyio",
@@ -19,14 +18,6 @@ HEAVY = {
     "wordllama",
     "yaml",
 }
-
-
-def imported_by(statement: str) -> set[str]:
-    report = f"import sys; {statement}; print(*sorted(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", report], capture_output=True, text=True, check=True
-    )
-    return {name.split(".")[0] for name in done.stdout.split()}
 
 
 @pytest.mark.parametrize(

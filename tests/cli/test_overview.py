@@ -7,13 +7,13 @@ import pytest
 
 from recall_bench.cli import run_display
 from recall_bench.cli.run_display import RunOverview, RunProgress, render_pool_lines
-from recall_bench.core.event import Declared, NotAnswered, NotJudged
-from recall_bench.core.plan import Plan
+from recall_bench.core.event import NotAnswered, NotJudged
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.running.worker_pool import Lane, RunningTask, WorkerPool
-from tests.cli.test_run_display import NEW, NOW, OLD, answered, job_of, judged
+from tests.ada_trials import NEW, NOW, OLD, answered, judged
+from tests.cli.test_run_display import job_of
 
 
 class Clock:
@@ -38,13 +38,6 @@ class Shown:
 
     def print_line(self, line: str) -> None:
         self.said.append(line.strip())
-
-
-@pytest.fixture
-def states(plan: Plan, scenario: Scenario) -> TrialStates:
-    states = TrialStates(plan)
-    states.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
-    return states
 
 
 def test_trials_rate_errors_money_and_the_end_are_in_one_line(states: TrialStates) -> None:

@@ -2,32 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-import pytest
-
 from recall_bench.cli.run_display import RunWatch
-from recall_bench.core.event import Answered, Declared, Event, FeedFailed, Judged, NotAnswered
-from recall_bench.core.memory import Answer
-from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.event import Declared, Event, FeedFailed, NotAnswered
+from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import Verdict
 from recall_bench.running.execution import write_progress_file
 from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import PROGRESS
 from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
+from tests.ada_trials import NEW, NOW, OLD, RIGHT, WRONG, answered, judged
 from tests.written_runs import ALL_OF_ADA, ada_story
-
-NOW = datetime(2024, 1, 1, tzinfo=UTC)
-OLD = Trial(scenario="ada", item="old-name", checkpoint="2d")
-NEW = Trial(scenario="ada", item="new-name", checkpoint="3d")
-RIGHT, WRONG = Verdict.of(3, 2, 1), Verdict.of(0, 0, 1)
 
 
 class Shown:
@@ -42,21 +33,6 @@ class Shown:
 
     def print_line(self, line: str) -> None:
         self.lines.append(line.strip())
-
-
-def answered(trial: Trial) -> Answered:
-    return Answered(at=NOW, trial=trial, answer=Answer(text="Fig"), seconds=1.0)
-
-
-def judged(trial: Trial, verdict: Verdict = RIGHT, **more: object) -> Judged:
-    return Judged(at=NOW, trial=trial, verdict=verdict).replace(**more)
-
-
-@pytest.fixture
-def states(plan: Plan, scenario: Scenario) -> TrialStates:
-    states = TrialStates(plan)
-    states.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
-    return states
 
 
 def job_of(plan: Plan, items: Sequence[Item] = (), **settings: Any) -> Job:

@@ -1,22 +1,14 @@
 """The libraries that call models are imported by the first call, and by nothing before it."""
 
-import subprocess
 import sys
 
 import pytest
 
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.provider_model import open_model
+from tests.imports import imported_by
 
 HEAVY = {"anthropic", "genai_prices", "httpx2", "openai", "pydantic", "pydantic_ai", "xllamacpp"}
-
-
-def imported_by(statement: str) -> set[str]:
-    report = f"import sys\n{statement}\nprint(*sorted(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", report], capture_output=True, text=True, check=True
-    )
-    return {name.split(".")[0] for name in done.stdout.splitlines()[-1].split()}
 
 
 HELP = """

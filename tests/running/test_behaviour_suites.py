@@ -25,6 +25,7 @@ from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import BEHAVIOUR_FAULTS, Honest, ReferenceMemory
 from recall_bench.testing.behaviour_faults import MisbehavingMemory
 from tests.commands import Invoke
+from tests.running.suite_figures import get_value
 
 _FAR = 0.3
 """A fault must move its figure at least this far from that of the reference."""
@@ -52,14 +53,6 @@ def make_system(kind: type, folder: Path) -> MemorySystem:
     """A system of one adapter class with a folder for its files."""
     folder.mkdir()
     return build_python_system(kind, state_dir=folder)
-
-
-def get_value(report: BehaviourReport, name: str) -> float:
-    """The value of a figure that must be there."""
-    figure = report.get_figure(name)
-    assert figure is not None
-    assert figure.estimate is not None, (name, figure.note)
-    return figure.estimate.value
 
 
 @pytest.mark.parametrize("suite", ["erasure", "poisoning", "tenants", "freshness"])

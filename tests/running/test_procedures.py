@@ -29,6 +29,7 @@ from recall_bench.systems.readers import TaskReader
 from recall_bench.testing.agent_program import NoteTaker
 from recall_bench.testing.agent_server import AgentServer
 from tests.commands import Invoke
+from tests.running.suite_figures import get_value
 
 DOER = "recall_bench.generate.procedures.scripted_doer:do_task"
 
@@ -44,13 +45,6 @@ def run(into: Path, *, only: tuple[str, ...] = (), **settings: object) -> Behavi
     result = execute(assemble_behaviour(request))
     assert result.stopped_by is None, result.stopped_by
     return build_behaviour_report(result.folder)
-
-
-def get_value(report: BehaviourReport, name: str) -> float:
-    figure = report.get_figure(name)
-    assert figure is not None
-    assert figure.estimate is not None, (name, figure.note)
-    return figure.estimate.value
 
 
 def test_a_model_that_keeps_rules_does_what_is_recalled(tmp_path: Path) -> None:

@@ -3,16 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
-from recall_bench.core.event import Declared, Event, NotAnswered, NotJudged
-from recall_bench.core.plan import Plan
-from recall_bench.core.scenario import Scenario
+from recall_bench.core.event import Event, NotAnswered, NotJudged
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.running.experiment import ExperimentCell
 from recall_bench.running.job import Job
 from recall_bench.running.matrix_progress import CellLine, MatrixBoard
-from tests.cli.test_run_display import NEW, NOW, OLD, RIGHT, WRONG, answered, judged
+from tests.ada_trials import NEW, NOW, OLD, RIGHT, WRONG, answered, judged
 
 
 def assemble() -> Job:
@@ -20,13 +16,6 @@ def assemble() -> Job:
 
 
 CELL = ExperimentCell(label="default/1/a", folder=Path("there"), assemble=assemble)
-
-
-@pytest.fixture
-def states(plan: Plan, scenario: Scenario) -> TrialStates:
-    states = TrialStates(plan)
-    states.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
-    return states
 
 
 def followed(states: TrialStates, events: Sequence[Event]) -> CellLine:

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from recall_bench.core.memory import Asker, ListingMemory, MemorySystem
+from recall_bench.core.memory import Asker, ListingMemory
 from recall_bench.models.static_embedding import embed
-from recall_bench.systems.transports.command_system import start_command_system
 from recall_bench.testing import assert_contract_async
 from tests.systems.diary import EPISODES
 from tests.systems.products.embedding_server import endpoint
 from tests.systems.products.in_process import finds
+from tests.systems.products.installed import python_of, served
 from tests.systems.products.pins import ROOT, pinned
 
 NAMES = ("chroma", "lancedb", "langmem", "llama-index", "qdrant", "txtai")
@@ -38,16 +38,6 @@ def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     if Path("/dev/shm").is_dir():
         monkeypatch.setenv("TMPDIR", "/dev/shm")
     return found
-
-
-def python_of(name: str) -> str:
-    return str(ROOT / ".products" / name / "bin" / "python")
-
-
-async def served(name: str, *settings: str) -> MemorySystem:
-    words = [python_of(name), "-m", "recall_bench", "serve", name, "--stdio"]
-    words += [word for setting in settings for word in ("--config", setting)]
-    return await start_command_system(f"command:{' '.join(words)}", {})
 
 
 def in_process(name: str, url: str) -> list[list[list[str]]]:
