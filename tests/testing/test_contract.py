@@ -28,7 +28,7 @@ from recall_bench.testing import (
     check_context,
     check_system,
 )
-from tests.test_import_is_light import imported_by
+from tests.imports import imported_by
 from tests.testing.broken import Custom, everything, result, scripted
 
 pytestmark = pytest.mark.anyio

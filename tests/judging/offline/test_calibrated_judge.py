@@ -82,7 +82,7 @@ def test_what_no_one_had_stated_is_not_grounded(
     verdict = ruled(judge, monkeypatch, SURE, about)
     assert verdict.marks["grounded"] == 0
     assert Finding.FABRICATION in verdict.findings
-    assert "nobody had told" in verdict.reason
+    assert "the history does not mention" in verdict.reason
 
 
 def test_without_a_history_nothing_can_be_called_invented(monkeypatch: pytest.MonkeyPatch) -> None:

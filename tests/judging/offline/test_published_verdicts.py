@@ -95,7 +95,9 @@ def reasons(judge: OfflineJudge, material: TrainingAnswers) -> list[str]:
 
 def test_hardly_any_real_answer_is_called_an_invention_of_values(reasons: list[str]) -> None:
     """The systems quoted a real history: an index that missed much of it would show here."""
-    assert sum("nobody had told" in reason for reason in reasons) < 0.015 * len(reasons)
+    assert sum("the history does not mention" in reason for reason in reasons) < 0.015 * len(
+        reasons
+    )
 
 
 def test_no_plain_non_answer_to_an_answerable_question_passes(
