@@ -259,8 +259,8 @@ class _AgeIntervals:
     """For each kind of loss, the first interval it can have happened in."""
     last: Ints
     """The interval after the last one it can have happened in."""
-    known: Floats
-    """For each kind that was not lost, whether it was at risk in each interval."""
+    until: Ints
+    """For each kind that was not lost, the last interval in which it was at risk; all differ."""
 
     def compute_curves(self, counts: Floats, *, close: float) -> tuple[Floats, Floats]:
         """Compute the share still known and the facts at risk, from counts of each kind.
@@ -271,9 +271,12 @@ class _AgeIntervals:
         lost, kept = np.split(np.ascontiguousarray(counts.T), [len(self.first)])
         within = self._build_within()
         back = within.T.tocsr()
-        asked = self.known.T @ kept
         mass = np.repeat(np.diff(self.edges)[:, np.newaxis], len(counts), axis=1)
         shares, rate = np.ones_like(mass), np.empty_like(mass)
+        asked = np.zeros_like(mass)
+        asked[self.until] = kept
+        # Not a product of matrices: OpenBLAS has threads that go on waiting for the next one.
+        _accumulate(np.add, asked[::-1])
         for _ in range(_ROUNDS):
             losses = back @ _divide_or_zero(lost, within @ mass)
             losses *= mass
@@ -330,14 +333,13 @@ def _build_intervals(facts: Sequence[FactLifetime]) -> _AgeIntervals:
     )
     number = {kind: column for column, kind in enumerate(kinds)}
     losses = [(known, lost) for known, lost in kinds if lost is not None]
-    kept = np.array([known for known, lost in kinds if lost is None])
     return _AgeIntervals(
         edges=edges,
         kind=np.array([number[each.known_for, each.lost_by] for each in facts], np.int64),
         kinds=len(kinds),
         first=np.array([place[known] for known, _ in losses], np.int64),
         last=np.array([place[lost] for _, lost in losses], np.int64),
-        known=(edges[1:] <= kept[:, np.newaxis]).astype(np.float64),
+        until=np.array([place[known] - 1 for known, lost in kinds if lost is None], np.int64),
     )
 
 
