@@ -6,6 +6,7 @@ Long texts are stored once.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from recall_bench.core.event import Judged, NotAnswered, NotJudged, OtherVerdict
 from recall_bench.core.plan import Trial
@@ -178,6 +179,13 @@ class _TextPool:
             day: self._add_text(self.story[day], day, None) for day in cited if day in self.story
         }
 
+    def place_texts(self) -> list[SourceText]:
+        """All texts in the order of the page; each knows its index from then on."""
+        texts = sorted(self.pool.values(), key=_sort_key)
+        for place, text in enumerate(texts):
+            text.place = place
+        return texts
+
     def _add_text(self, text: str, day: int | None, source: str | None) -> SourceText:
         key = (text, day, source)
         found = self.pool.get(key)
@@ -196,31 +204,48 @@ def collect_details(
 ) -> PersonaDetails:
     """The details of one persona, given the indices of its questions and trials."""
     gathering = _TextPool(folder, story)
-    by_question: dict[str, list[tuple[int, StoredResult, list[SourceText]]]] = {}
+    by_question: dict[str, list[_TrialDetails]] = {}
+    items: dict[str, Item] = {}
     for result in folder.read_stored_results(persona):
+        items[result.trial.item] = result.item
         found = gathering.collect_passages(result)
-        by_question.setdefault(result.trial.item, []).append((rows[result.trial], result, found))
+        # Described at once, so that no answer with all its passages stays in memory.
+        described = _describe_trial(folder, result, found)
+        by_question.setdefault(result.trial.item, []).append(
+            _TrialDetails(rows[result.trial], _get_answer(result), found, described)
+        )
     ordered = sorted(by_question.items(), key=lambda each: places[each[0]])
-    days = {name: gathering.collect_days(trials[0][1].item) for name, trials in ordered}
-    details = PersonaDetails()
-    for place, text in enumerate(sorted(gathering.pool.values(), key=_sort_key)):
-        text.place = place
-        details.texts.append(text)
+    days = {name: gathering.collect_days(items[name]) for name, _ in ordered}
+    details = PersonaDetails(texts=gathering.place_texts())
     answers: dict[str, int] = {}
     for name, trials in ordered:
-        for number, result, _ in trials:
-            if result.answered is not None:
-                answer = truncate_text(result.answered.answer.text)
-                details.answer_of[number] = answers.setdefault(answer, len(answers))
+        for each in trials:
+            each.place_passages()
+            if each.answer is not None:
+                details.answer_of[each.row] = answers.setdefault(each.answer, len(answers))
         details.questions[places[name]] = {
-            **_describe_question(trials[0][1].item, days[name]),
-            "trials": {
-                str(number): _describe_trial(folder, result, found)
-                for number, result, found in trials
-            },
+            **_describe_question(items[name], days[name]),
+            "trials": {str(each.row): each.details for each in trials},
         }
     details.answers = list(answers)
     return details
+
+
+class _TrialDetails(NamedTuple):
+    row: int
+    """In the table."""
+    answer: str | None
+    passages: list[SourceText]
+    details: dict[str, object]
+
+    def place_passages(self) -> None:
+        """Write the indices of the passages, once all texts are known."""
+        if self.passages:
+            self.details["passages"] = [text.place for text in self.passages]
+
+
+def _get_answer(result: StoredResult) -> str | None:
+    return None if result.answered is None else truncate_text(result.answered.answer.text)
 
 
 def truncate_text(text: str) -> str:
@@ -287,7 +312,8 @@ def _describe_trial(
         if answered.delivery is not None:
             details["delivery"] = answered.delivery
         if found:
-            details["passages"] = [text.place for text in found]
+            # In its place; the indices are written later.
+            details["passages"] = found
             scores = [each.score for each in answered.answer.passages]
             if any(score is not None for score in scores):
                 # Three significant digits.
