@@ -382,11 +382,11 @@ class _ViewBuilder:
             [samples], ("made_up", "invented", "leaked"), resamples
         )
         groups = samples.split(samples.checkpoint)
-        # At one checkpoint, sizes differ only between stories.
-        grows = len(groups) > 1
-        inventions = self._fit_line(samples, "invented") if grows else None
-        recall = self._fit_line(samples, "recall") if grows else None
-        pattern, reason = detect_pattern(recall, inventions, rate)
+        # At one checkpoint, sizes differ only between stories. All lines come before the many means
+        # of the moments, because they have draws in common.
+        names: tuple[_Figure, ...] = ("invented", "recall", "made_up", "leaked")
+        lines = {each: self._fit_line(samples, each) for each in names if len(groups) > 1}
+        pattern, reason = detect_pattern(lines.get("recall"), lines.get("invented"), rate)
         return RateCourse(
             name=name,
             rate=rate,
@@ -394,10 +394,10 @@ class _ViewBuilder:
             invention=invention,
             leak=leak,
             moments=tuple(sorted(self._build_moments(groups), key=lambda moment: moment.days)),
-            hallucination=self._fit_line(samples, "made_up") if grows else None,
-            inventions=inventions,
-            leaks=self._fit_line(samples, "leaked") if grows else None,
-            recall=recall,
+            hallucination=lines.get("made_up"),
+            inventions=lines.get("invented"),
+            leaks=lines.get("leaked"),
+            recall=lines.get("recall"),
             pattern=pattern,
             reason=reason,
         )
