@@ -36,11 +36,11 @@ def generate_numbers(seed: int) -> Iterator[float]:
         yield (t ^ (t >> 14)) / 4294967296
 
 
-def shuffle(things: Sequence[T], seed: int) -> list[T]:
-    """Shuffle by seed. Seed 0 keeps the order."""
+def shuffle(things: Sequence[T], seed: int, count: int | None = None) -> list[T]:
+    """Shuffle by seed, and return the first `count` of them or all. Seed 0 keeps the order."""
     if seed == 0:
-        return list(things)
-    return [things[place] for place in _shuffle_places(len(things), seed)]
+        return list(things[:count])
+    return [things[place] for place in _shuffle_places(len(things), seed)[:count]]
 
 
 @lru_cache(maxsize=1024)
@@ -188,7 +188,7 @@ def draw_stratified_sample(parts: _SampleParts, seed: int, core: Sequence[int] =
         fixed = [i for i in core if i in members][:taken]
         members.difference_update(fixed)
         others = [i for i in bucket if i in members]
-        chosen += fixed + shuffle(others, seed)[: taken - len(fixed)]
+        chosen += fixed + shuffle(others, seed, taken - len(fixed))
     return chosen
 
 
