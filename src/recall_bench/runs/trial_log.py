@@ -1,10 +1,8 @@
 """The last events of each trial: times, passages, usage and findings.
 
-One pass over the journal, which keeps no text. Ungrounded answers are read once more, to see
-whether they are about another persona.
+One pass over the journal, which keeps no text but answers that may contain a secret.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -77,12 +75,16 @@ class TrialEntry(msgspec.Struct, kw_only=True):
     findings: tuple[Finding, ...] | None = None
     score: float | None = None
     fault: str | None = None
-    offset: int = -1
-    """The offset of the answer in the journal."""
     is_silent: bool = False
     tells_stale: bool = False
     tells_others: bool = False
-    tells_other_people: bool = False
+    has_others_values: bool = False
+    """Whether an ungrounded answer contains a value of another persona."""
+
+    @property
+    def tells_other_people(self) -> bool:
+        """Whether it is about another persona; a disclosed secret is a leak in any session."""
+        return self.has_others_values and Finding.LEAK not in (self.findings or ())
 
 
 _EMPTY_ENTRY = TrialEntry()
@@ -101,6 +103,11 @@ class TrialLog:
             name: [is_confidential(item.truth) for item in states.items]
             for name, states in self._scenarios.items()
         }
+        self._strangers = (
+            OtherPeople({name: each.items for name, each in self._scenarios.items()})
+            if len(self._scenarios) > 1
+            else None
+        )
         self.has_passages = False
         """Whether the system ever returned a passage."""
         self.lost: dict[tuple[str, str], frozenset[int]] = {}
@@ -108,15 +115,14 @@ class TrialLog:
 
     def read(self, path: Path) -> None:
         """Read the whole journal."""
-        for offset, line in read_lines(path):
-            self._note(decode_foreign_line(_LOG_LINE, line), offset)
-        self._look_for_other_people(path)
+        for _, line in read_lines(path):
+            self._note(decode_foreign_line(_LOG_LINE, line))
 
     def get_entry(self, scenario: str, slot: int) -> TrialEntry:
         """Return the entry of the trial in this slot, an empty one if it has no events."""
         return self._entries[scenario][slot] or _EMPTY_ENTRY
 
-    def _note(self, line: _LogLine, offset: int) -> None:
+    def _note(self, line: _LogLine) -> None:
         if line.type == "inspected" and line.scenario and line.checkpoint:
             self._note_inspection((line.scenario, line.checkpoint), line.lost)
         # A run in progress may have started another persona since it was opened.
@@ -124,7 +130,7 @@ class TrialLog:
             return
         match line.type:
             case "answered":
-                self._store_entry(line.trial, self._build_entry(line.trial, line, offset))
+                self._store_entry(line.trial, self._build_entry(line.trial, line))
             case "not_answered":
                 self._store_entry(line.trial, TrialEntry(seconds=line.seconds, fault=line.fault))
             case "judged" | "not_judged":
@@ -142,32 +148,7 @@ class TrialLog:
         if lost is not None:
             self.lost[place] = frozenset(lost)
 
-    def _look_for_other_people(self, path: Path) -> None:
-        """Read ungrounded answers again: their values may be another persona's."""
-        if len(self._entries) < 2:
-            return
-        strangers = OtherPeople({name: each.items for name, each in self._scenarios.items()})
-        with path.open("rb") as file:
-            for name, entry in self._list_hallucinations():
-                file.seek(entry.offset)
-                answer = _LOG_LINE.decode(file.readline()).answer
-                entry.tells_other_people = answer is not None and strangers.is_in_answer(
-                    name, answer.text
-                )
-
-    def _list_hallucinations(self) -> Iterator[tuple[str, TrialEntry]]:
-        for name, states in self._scenarios.items():
-            for row in range(len(states.checkpoint_plans)):
-                for repeat, number in states.list_owed_trials(row):
-                    found = states.get_status(row, repeat, number)
-                    entry = self._entries[name][states.compute_slot(row, repeat, number)]
-                    is_made_up = found.state is TrialState.JUDGED and not found.grounded
-                    # A disclosed secret is a leak in any session.
-                    is_leak = entry is not None and Finding.LEAK in (entry.findings or ())
-                    if is_made_up and entry is not None and entry.is_answered and not is_leak:
-                        yield name, entry
-
-    def _build_entry(self, trial: Trial, line: _LogLine, offset: int) -> TrialEntry:
+    def _build_entry(self, trial: Trial, line: _LogLine) -> TrialEntry:
         states, answer = self._scenarios[trial.scenario], line.answer
         if answer is None:
             raise ValueError(f"{trial} was answered without an answer")
@@ -184,7 +165,6 @@ class TrialLog:
         )
         return TrialEntry(
             is_answered=True,
-            offset=offset,
             seconds=line.seconds,
             reading_s=line.reading_s,
             usage=sum(usages, Usage()) if usages else None,
@@ -196,6 +176,9 @@ class TrialLog:
             tells_stale=is_wrong and is_told_instead(truth, truth.stale, answer.text),
             tells_others=is_wrong
             and is_told_instead(truth, list_others_values(truth), answer.text),
+            has_others_values=self._strangers is not None
+            and _is_ungrounded(final)
+            and self._strangers.is_in_answer(trial.scenario, answer.text),
         )
 
     def _note_verdict(self, trial: Trial, line: _LogLine) -> None:
@@ -212,6 +195,10 @@ class TrialLog:
                 is_reviewed=line.primary is not None,
             )
             entry.score = line.verdict.score
+
+
+def _is_ungrounded(status: TrialStatus) -> bool:
+    return status.state is TrialState.JUDGED and not status.grounded
 
 
 def _has_full_marks(status: TrialStatus) -> bool:
