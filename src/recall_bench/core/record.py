@@ -37,6 +37,9 @@ class ComputedRecord(Record, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
+            # A report has tens of thousands of records, and most fields are plain.
+            if type(value) in _PLAIN:
+                continue
             plain = _convert_numbers(value)
             if plain is not value:
                 msgspec.structs.force_setattr(self, name, plain)
