@@ -103,7 +103,8 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
         A leak is not marked as grounded either, although it may be true.
         """
-        return None if self.is_hallucination is None else self.is_hallucination and not self.leaked
+        is_made_up = self.is_hallucination
+        return None if is_made_up is None else is_made_up and not self.leaked
 
     @property
     def is_refusal(self) -> bool | None:

@@ -315,7 +315,7 @@ def _describe_trial(
             # In its place; the indices are written later.
             details["passages"] = found
             scores = [each.score for each in answered.answer.passages]
-            if any(score is not None for score in scores):
+            if scores.count(None) < len(scores):
                 # Three significant digits.
                 details["scores"] = [
                     None if score is None else float(f"{score:.3g}") for score in scores
