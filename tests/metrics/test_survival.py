@@ -117,6 +117,12 @@ def test_the_curve_falls_by_the_share_lost_of_those_at_risk() -> None:
     assert (found.facts, found.lost) == (4, 2)
 
 
+def test_a_fact_is_at_risk_up_to_the_age_at_which_it_was_last_known() -> None:
+    found = lived((10, None), (20, None), (30, None), (0, 10))
+
+    assert [(each.age, each.at_risk) for each in found.curve] == [(10, 4), (20, 2), (30, 1)]
+
+
 def test_the_half_life_is_between_two_asks_at_a_steady_rate() -> None:
     found = lived((0, 10), (10, None), (10, 20), (20, None)).half_life
 

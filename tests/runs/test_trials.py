@@ -219,15 +219,21 @@ def test_an_answer_without_a_word_is_silent(story: Story) -> None:
     assert row(story, trial("cat")).is_silent
 
 
-def test_what_was_made_up_is_compared_with_what_other_personas_were_reported(
-    tmp_path: Path,
-) -> None:
+def two_personas(folder: Path) -> Story:
+    """Ada's cat is Fig Plum, and Bob's is Rex Umber."""
+
     def asked(value: str) -> tuple[Item, ...]:
         cat = question("cat")
         return (cat.replace(truth=cat.truth.replace(atoms=(value,))),)
 
     scenarios: dict[str, Sequence[Item]] = {"ada": asked("Fig Plum"), "bob": asked("Rex Umber")}
-    story = Story(tmp_path, scenarios, plan_of(scenarios))
+    return Story(folder, scenarios, plan_of(scenarios))
+
+
+def test_what_was_made_up_is_compared_with_what_other_personas_were_reported(
+    tmp_path: Path,
+) -> None:
+    story = two_personas(tmp_path)
     story.both(trial("cat"), INVENTED, "Rex Umber")
     story.both(trial("cat", "4d"), POOR, "Rex Umber")
     story.both(trial("cat", scenario="bob"), INVENTED, "Rex Umber")
@@ -241,6 +247,20 @@ def test_what_was_made_up_is_compared_with_what_other_personas_were_reported(
         trial("cat", scenario="bob"): False,
         trial("cat", "4d", scenario="bob"): False,
     }
+
+
+def test_a_leak_is_not_about_another_persona_unless_a_later_verdict_withdraws_it(
+    tmp_path: Path,
+) -> None:
+    story, leak = two_personas(tmp_path), INVENTED.replace(findings=(Finding.LEAK,))
+    for each in (trial("cat"), trial("cat", "4d")):
+        story.both(each, leak, "Rex Umber")
+    story.judge(trial("cat", "4d"), INVENTED)
+
+    found = {each.trial: each.tells_other_people for each in table(story).rows}
+
+    assert not found[trial("cat")]
+    assert found[trial("cat", "4d")]
 
 
 def test_of_a_system_that_shows_no_passages_nothing_is_known(story: Story) -> None:
