@@ -142,10 +142,12 @@ def test_a_write_that_fails_half_way_leaves_whole_lines_and_ends_the_writing(
 
     with Journal(path) as journal:
         journal.append(ingested(1))
+        whole = path.read_bytes()
         monkeypatch.setattr(os, "write", full)
         with pytest.raises(JournalLost, match="No space left"):
             journal.append(ingested(2))
         monkeypatch.undo()
+        assert path.read_bytes() == whole, "nothing of the line that did not fit"
         with pytest.raises(JournalLost):
             journal.append(ingested(3))
 

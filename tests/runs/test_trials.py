@@ -1,6 +1,7 @@
 """One row for every trial owed; a mean over rows is the mean the summary prints."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding, JudgeCard, RubricCard, Verdict
 from recall_bench.runs.summary import summarise
-from recall_bench.runs.trials import TrialRow, TrialTable, read_trials
+from recall_bench.runs.trials import ScoreScale, TrialRow, TrialTable, read_trials
 from tests.written_runs import (
     ADA,
     ALL_OF_ADA,
@@ -356,3 +357,16 @@ def test_a_protocol_gives_a_score_and_no_points(story: Story) -> None:
     cat = row(story, trial("cat"))
 
     assert (cat.state, cat.score, cat.points) == (TrialState.MEASURED, 0.5, None)
+
+
+def test_the_best_score_of_a_protocol_is_six_points_and_no_score_is_no_points(story: Story) -> None:
+    story.both(trial("cat"), Verdict(score=0.5))
+    story.both(trial("dog"), Verdict(score=1.0))
+    story.both(trial("cat", "4d"), Verdict(score=0.0))
+    story.both(trial("house", "4d"), POOR)
+    scale = ScoreScale(name="locomo/official", label="token F1", protocol="locomo/strict")
+
+    scored = replace(table(story), scale=scale)
+
+    assert scored.missing == 1, "the figure need not apply to what was judged; one is still open"
+    assert scored.points == {trial("cat"): 3.0, trial("dog"): 6.0, trial("cat", "4d"): 0.0}
