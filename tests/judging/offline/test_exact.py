@@ -307,6 +307,28 @@ def test_what_does_not_deny_is_no_denial(answer: str, grounded: int) -> None:
     assert marks(NEVER, answer) == (0, 0, grounded)
 
 
+@pytest.mark.parametrize(
+    ("answer", "coverage"),
+    [
+        ("The pump was replaced.", 3),
+        ("The pump was painted.", 0),
+        ("The pump was replaced and painted.", 0),
+    ],
+)
+def test_an_opening_of_the_words_of_question_and_reference_takes_the_side_of_the_reference(
+    answer: str, coverage: int
+) -> None:
+    asked = item(
+        "Did Owen repair the pump of the lock himself last winter?",
+        "No, last winter the pump of the lock was replaced.",
+        category="negative-recall",
+        atoms=("No",),
+        distractors=("Yes",),
+    )
+
+    assert marks(asked, answer)[0] == coverage
+
+
 def test_a_reference_that_begins_with_no_is_not_a_denial() -> None:
     asked = item(
         "What drawback was pressed?",
