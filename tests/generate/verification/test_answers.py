@@ -304,6 +304,21 @@ def test_a_value_true_twice_is_too_early(corpus: Corpus) -> None:
     assert corpus.found() == [("too-early", "question due-now")]
 
 
+def test_a_value_that_replaces_none_may_occur_before_it_is_stated(corpus: Corpus) -> None:
+    corpus.tell(2, "oncall", "RB-4101", "Will it reach 840 ms?")
+    corpus.only("p99")
+
+    assert corpus.found() == []
+
+
+def test_a_date_may_occur_before_it_is_the_new_one(corpus: Corpus) -> None:
+    """Any other thing may be on that day, where a sum without a cue is the price already."""
+    corpus.tell(4, "oncall", "RB-4101", "We talk again on 15 March 2024.")
+    corpus.only("due-now")
+
+    assert corpus.found() == []
+
+
 def test_a_link_the_text_spells_out_is_found(corpus: Corpus) -> None:
     corpus.tell(20, "principal", "Odd", "RB-4102 looks like Falcon.")
     corpus.only("shared")

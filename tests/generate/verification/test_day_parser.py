@@ -91,6 +91,10 @@ def test_entries_and_quoted_lines_stand_alone() -> None:
     ]
 
 
+def test_an_entry_goes_on_in_an_indented_line_and_in_no_other() -> None:
+    assert sentences("- first\n and more\nnot of it") == ["first  and more", "not of it"]
+
+
 def test_a_wrapped_line_does_not_end_a_sentence_and_a_blank_one_does() -> None:
     assert sentences("It was\nlate\n\nand cold") == ["It was late", "and cold"]
 
