@@ -192,10 +192,11 @@ def find_conflicts(text: WrittenText) -> Iterator[VerificationFinding]:
 
 
 def _agree(one: Key, other: Key) -> bool:
-    if isinstance(one, Amount) and isinstance(other, Amount):
+    if isinstance(one, Amount) and isinstance(other, Amount) and bool(one.unit) != bool(other.unit):
         # The number alone may stand for the whole: 3.4 for €3.4 million.
-        scales = (1, 1_000, 1_000_000, 1_000_000_000)
-        low, high = sorted((one.number, other.number))
-        return any(low * scale == high for scale in (scales if "" in (one[0], other[0]) else (1,)))
+        whole, alone = (one, other) if one.unit else (other, one)
+        return any(
+            alone.number * scale == whole.number for scale in (1, 1_000, 1_000_000, 1_000_000_000)
+        )
     # A date may be stated by its weekday or month alone.
     return one == other or type(one) is not type(other)
