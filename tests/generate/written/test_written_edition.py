@@ -284,6 +284,7 @@ def _replace(path: Path, old: str, new: str) -> None:
 
 DAY_1, DAY_3 = "memories-9d/day-0001.md", "memories-9d/day-0003.md"
 ASKED = "qa-9d/questions.yaml"
+MOST = 'form: "most"\n    states: ["refit-bid.1"'
 
 
 @pytest.mark.parametrize(
@@ -306,6 +307,8 @@ ASKED = "qa-9d/questions.yaml"
         (lambda f: _replace(f / ASKED, 'atoms: ["16 people', 'atoms: ["18 people'), "atoms"),
         (lambda f: _replace(f / ASKED, 'answer: "4 days', 'answer: "5 days'), "reference"),
         (lambda f: _replace(f / ASKED, "first, then the primer", "first"), "reference"),
+        # A code has no size, so the bid is not the larger of the two.
+        (lambda f: _replace(f / ASKED, MOST, MOST.replace("refit-bid", "yard-ref")), "reference"),
     ],
 )
 def test_each_change_of_a_built_edition_is_found(

@@ -515,10 +515,11 @@ def _derive_extreme(
     text: WrittenText, stated: Sequence[StatementText], claims: WrittenClaims
 ) -> Derived:
     is_most = claims.derive.form == "most"
-    ranked = sorted(stated, key=lambda each: _measure(each.key), reverse=is_most)
-    if len(ranked) < 2 or _measure(ranked[0].key) == _measure(ranked[1].key):
+    sizes = [(size, each) for each in stated if (size := _measure(each.key)) is not None]
+    ranked = sorted(sizes, key=lambda pair: pair[0], reverse=is_most)
+    if len(ranked) < max(2, len(stated)) or ranked[0][0] == ranked[1][0]:
         return [("a single one", lambda _: False)]
-    winner = ranked[0]
+    winner = ranked[0][1]
     names = [winner.record.about or "", winner.surface]
 
     def is_told(answer: str) -> bool:
@@ -532,13 +533,14 @@ def _derive_extreme(
     return [(names[0] or names[1], is_told)]
 
 
-def _measure(key: Key) -> Decimal:
+def _measure(key: Key) -> Decimal | None:
+    """The size of a number, a date or a time; None for a code, a name or a phrase."""
     if isinstance(key, Amount):
         return key.number
     if isinstance(key, date):
         return Decimal(key.toordinal())
-    hours, _, minutes = key.partition(":")
-    return Decimal(int(hours) * 60 + int(minutes)) if minutes.isdigit() else Decimal(0)
+    time = re.fullmatch(r"(\d\d):(\d\d)", key)
+    return Decimal(int(time[1]) * 60 + int(time[2])) if time else None
 
 
 def _derive_yes(
