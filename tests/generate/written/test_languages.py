@@ -95,6 +95,19 @@ def test_a_wrong_answer_is_found(code: str, tmp_path: Path) -> None:
         assert not verify_world(folder, ARCS).is_verified, value
 
 
+@pytest.mark.parametrize(("named", "is_known"), [("健一が", True), ("健一氏が", False)])
+def test_words_without_blanks_are_recognised_by_half_of_their_pairs_of_letters(
+    named: str, is_known: bool, tmp_path: Path
+) -> None:
+    """The evidence has 健一, but neither 一が nor 一氏 and 氏が."""
+    folder = build_written_folder(read_written(write_edition(tmp_path, "ja")), tmp_path / "built")
+    file = folder / "qa-9d" / "questions.yaml"
+    text = file.read_text("utf-8").replace('answer: "小林 健一"', f'answer: "{named}払います。"')
+    file.write_text(text.replace('atoms: ["小林 健一"]', f'atoms: ["{named}"]'), "utf-8")
+
+    assert verify_world(folder, ARCS).is_verified is is_known
+
+
 @each_language
 def test_figures_and_months_stand_in_slots(code: str, tmp_path: Path) -> None:
     folder = write_edition(tmp_path, code)
