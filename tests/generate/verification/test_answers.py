@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from recall_bench.core.errors import DataError
 from tests.generate.verification.corpus import Corpus
 
 WRONG = {
@@ -110,6 +111,13 @@ def test_a_question_without_derive_is_found(corpus: Corpus) -> None:
     corpus.only("p99", derive=None)
 
     assert corpus.found() == [("derive", "question p99")]
+
+
+def test_a_derive_that_is_no_mapping_is_refused_with_its_line(corpus: Corpus) -> None:
+    corpus.only("p99", derive="value p99")
+
+    with pytest.raises(DataError, match=r"questions\.yaml, line 1.*derive of .*; write a mapping"):
+        corpus.prove()
 
 
 def test_a_value_never_stated_is_found_with_the_sentence_that_nearly_does(corpus: Corpus) -> None:
