@@ -125,6 +125,18 @@ def test_states_follow_each_other_as_the_text_tells(
     assert "state" in list_codes(folder)
 
 
+def let_no_supplier_share_a_discount(records: Records) -> None:
+    for each in pick(records, "state"):
+        each["distinct"] = each["attribute"] == "discount"
+
+
+def test_a_value_of_two_at_different_times_is_not_shared(folder: Path) -> None:
+    """One supplier gives 28 % long after another did."""
+    change_ledger(folder, let_no_supplier_share_a_discount)
+
+    assert list_codes(folder) == []
+
+
 def prolong_a_thread(records: Records) -> None:
     first = next(pick(records, "step"))["thread"]
     for each in pick(records, "step"):
@@ -140,7 +152,14 @@ def invent_a_cause(records: Records) -> None:
     next(pick(records, "step"))["cause"] = "repair-99"
 
 
-@pytest.mark.parametrize("change", [prolong_a_thread, reverse_the_steps, invent_a_cause])
+def begin_with_the_cause(records: Records) -> None:
+    first = next(pick(records, "step"))
+    first["cause"] = first["thread"]
+
+
+@pytest.mark.parametrize(
+    "change", [prolong_a_thread, reverse_the_steps, invent_a_cause, begin_with_the_cause]
+)
 def test_threads_do_not_overlap_and_have_causes(
     folder: Path, change: Callable[[Records], None]
 ) -> None:

@@ -22,6 +22,9 @@ WHOLE = Amount("€", Decimal(3_400_000))
     [
         pytest.param(WHOLE, WHOLE, True, id="the same"),
         pytest.param(WHOLE, Amount("", Decimal("3.4")), True, id="3.4 for €3.4 million"),
+        pytest.param(
+            Amount("€", Decimal(2_000_000_000)), Amount("", Decimal(2)), True, id="2 for €2 billion"
+        ),
         pytest.param(WHOLE, Amount("", Decimal("3.5")), False, id="3.5 for €3.4 million"),
         pytest.param(WHOLE, Amount("€", Decimal(3_400)), False, id="€3,400 for €3.4 million"),
         pytest.param(WHOLE, Amount("$", Decimal(3_400_000)), False, id="another currency"),
