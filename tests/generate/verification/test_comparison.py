@@ -18,6 +18,8 @@ from tests.generate.verification.corpus import Corpus
         ("due-now", {"distractors": ["March 15, 2024"]}, "distractor"),
         ("highest", {"distractors": ["RB-4102"]}, "distractor"),
         ("shared", {"distractors": ["A Stale Cache"]}, "distractor"),
+        # The only atom is right too, although it is less than the phrase.
+        ("shared", {"distractors": ["stale cache"]}, "distractor"),
         ("secret", {"distractors": ["I cannot share that here."]}, "distractor"),
         ("p99", {"stale": ["900 ms"]}, "stale"),
         ("p99", {"stale": ["840 ms"]}, "stale"),
