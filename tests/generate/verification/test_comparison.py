@@ -150,6 +150,13 @@ def test_what_never_happened_rests_on_days_that_name_the_thread(corpus: Corpus) 
     assert corpus.found() == [("relevant-days", "question elsewhere")]
 
 
+def test_where_it_cites_evidence_its_days_are_those_alone(corpus: Corpus) -> None:
+    """Days 6 and 9 both name the thread, and the evidence is of day 9."""
+    corpus.only("did-not", relevant_days=[6, 9])
+
+    assert corpus.found() == [("relevant-days", "question did-not")]
+
+
 def test_a_name_with_a_digit_is_no_code_in_a_reference(corpus: Corpus) -> None:
     corpus.lexicon["slots"]["regression.tag"] = {"kind": "code", "cues": ["tagged _"]}
     corpus.tell(4, "oncall", "RB-4101", "It was tagged 7B.")

@@ -321,6 +321,23 @@ def test_each_change_of_a_built_edition_is_found(
     assert code in {str(finding.code) for finding in report.findings}, report.findings
 
 
+@pytest.mark.parametrize(
+    ("reason", "is_told"),
+    [("the rusting port side", True), ("the noisy funnel side", False), ("a gap", False)],
+)
+def test_prose_may_have_other_words_if_half_of_the_long_ones_are_those_of_the_evidence(
+    built: Path, tmp_path: Path, reason: str, is_told: bool
+) -> None:
+    """The evidence tells that the port side rusts faster. Short words have to be there as such."""
+    folder = tmp_path / built.name
+    shutil.copytree(built, folder)
+    known = "the port side rusts faster"
+    _replace(folder / ASKED, f'answer: "Because {known}', f'answer: "Because of {reason}')
+    _replace(folder / ASKED, f'atoms: ["{known}', f'atoms: ["{reason}')
+
+    assert verify_world(folder, ARCS).is_verified is is_told
+
+
 def test_a_longer_number_does_not_tell_a_secret(built: Path, tmp_path: Path) -> None:
     """As “April 2026” does not tell the second of April."""
     folder = tmp_path / built.name
