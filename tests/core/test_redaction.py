@@ -111,6 +111,11 @@ def test_secrets_of_settings(setting: object, secrets: list[str]) -> None:
         (f"client_secret: {KEY}", f"client_secret: {REDACTED}"),
         ("max_tokens=500 and tokens: 12345", "max_tokens=500 and tokens: 12345"),
         ("unexpected end, no token", "unexpected end, no token"),
+        (f"[(b'x-api-key', b'{KEY}')]", f"[(b'x-api-key', b'{REDACTED}')]"),
+        (f"api_key, {KEY}", f"api_key, {REDACTED}"),
+        ("authorization, Basic cGFzczp3b3Jk", f"authorization, {REDACTED}"),
+        ("api_key, 'secretword'", f"api_key, '{REDACTED}'"),
+        ("set OPENAI_API_KEY, or name another", "set OPENAI_API_KEY, or name another"),
     ],
 )
 def test_messages_lose_what_looks_like_a_secret(text: str, told: str) -> None:

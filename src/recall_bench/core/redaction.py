@@ -40,12 +40,15 @@ _SECRET_VARIABLE = re.compile(
 _PLACE_VARIABLE = re.compile(r"_(PATH|FILE|DIR|URL|NAME)$", re.IGNORECASE)
 
 _VALUE = r"(?!\[redacted\])[^\s'\",;)}\]&]"
+_SCHEME = r"(?:bearer|basic)\s+"
 
 _MESSAGE_SHAPES = (
-    # Credentials in a header, a dictionary, a list of pairs, a flag or a query.
+    # Credentials in a header, a dictionary, a list of pairs, a flag or a query. In prose a comma
+    # stands after a name too: what follows it is a value if the name has a quote or it has a digit.
     re.compile(
-        rf"(?P<keep>(?:authorization|{_STRONG_NAMES})['\"]?\s*[:=,]\s*(?:b?['\"])?)"
-        rf"(?:(?:bearer|basic)\s+)?{_VALUE}+",
+        rf"(?P<keep>(?:authorization|{_STRONG_NAMES})"
+        rf"(?:['\"]?\s*[:=]|['\"]\s*,|\s*,(?=\s*(?:b?['\"]|{_SCHEME}|{_VALUE}*\d)))"
+        rf"\s*(?:b?['\"])?+)(?:{_SCHEME})?{_VALUE}+",
         re.IGNORECASE,
     ),
     re.compile(
