@@ -2,11 +2,19 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from recall_bench.cli import run as run_module
+from recall_bench.core.diagnosis import (
+    Diagnosis,
+    DoctorFinding,
+    SystemHealth,
+    identify_system,
+    save_diagnosis,
+)
 from recall_bench.generate.shipped_personas import find_longest_story
 from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting.run_brief import find_weakest
@@ -102,6 +110,38 @@ def test_a_system_of_ones_own_is_diagnosed_next(
     shown = invoke("run", "-a", place, "-d", data, "-o", "r")
 
     assert f"recall-bench doctor {place}" in shown.out
+
+
+@pytest.mark.parametrize("health", SystemHealth)
+def test_a_diagnosis_that_is_known_is_shown_unless_it_is_valid(
+    invoke: Invoke,
+    data: Path,
+    adapter: Callable[..., Path],
+    health: SystemHealth,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RECALL_BENCH_CACHE", "cache")
+    place = adapter()
+    words = ("run", "-a", place, "-d", data, "--no-page", "-o")
+    invoke(*words, "before")
+    complaint = DoctorFinding(check="round-trip", health=health, message="lost")
+    save_diagnosis(
+        Diagnosis(
+            health=health,
+            system=identify_system(RunFolder.open(Path("before")).plan.system),
+            at=datetime(2026, 5, 24, tzinfo=UTC),
+            code="1",
+            complaints=() if health is SystemHealth.VALID else (complaint,),
+        )
+    )
+
+    shown = invoke(*words, "after").out
+
+    assert (f"Doctor       {health.value}, diagnosed 2026-05-24: round-trip" in shown) == (
+        health is not SystemHealth.VALID
+    )
+    assert "recall-bench doctor " not in shown.partition("Next ")[2]
+    assert "Next         recall-bench compare after OTHER_RUN" in shown
 
 
 def test_a_page_that_takes_long_is_written_only_if_wanted(

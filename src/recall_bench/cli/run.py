@@ -315,16 +315,24 @@ def print_page_place(finished: "RunResult", page: Path | None, *, to_stderr: boo
 
 
 def print_next_steps(finished: "RunResult", settings: "Settings") -> None:
-    """Print two commands to go on with, and the one for a longer story if there is one."""
+    """Print commands to go on with: the diagnosis, a comparison, a longer story."""
+    label = "Next"
+    for step in _list_next_steps(finished, settings):
+        _print_step(label, step)
+        label = ""
+
+
+def _list_next_steps(finished: "RunResult", settings: "Settings") -> "Iterator[str]":
     # Under our agent, it is the memory that can be diagnosed.
     memory = settings.adapter.removeprefix(LOOP_PREFIX)
-    own = f"recall-bench doctor {quote(memory)}  # diagnoses the system"
-    other = "recall-bench run --adapter my_adapter.py  # measures a system of yours"
-    _print_step("Next", own if is_code_target(memory) else other)
+    if not is_code_target(memory):
+        yield "recall-bench run --adapter my_adapter.py  # measures a system of yours"
+    elif finished.folder.diagnosis is None:
+        yield f"recall-bench doctor {quote(memory)}  # diagnoses the system"
     place = quote(str(finished.folder.path))
-    _print_step("", f"recall-bench compare {place} OTHER_RUN  # compares two runs")
+    yield f"recall-bench compare {place} OTHER_RUN  # compares two runs"
     if (longer := _find_longer_run(finished, settings)) is not None:
-        _print_step("", longer)
+        yield longer
 
 
 def _print_step(label: str, words: str, *, to_stderr: bool = False) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.plain_text import WIDTH, clean_text, format_fact, format_quantity
-from recall_bench.reporting.formats import SMALL_MARK, format_card, format_score
+from recall_bench.reporting.formats import SMALL_MARK, format_card, format_quantity, format_score
 from recall_bench.reporting.headlines import LOW_CEILING_NOTE
 from recall_bench.reporting.run_text import (
     STUB_WARNING,
@@ -72,6 +73,8 @@ def _render_lines(folder: RunFolder, summary: Summary, width: int) -> Iterator[s
     if (missing := describe_missing_bounds(summary, means)) is not None:
         yield from format_fact("Silence", missing, width=width)
     shown = _SHOWN_FACTS | _AGENT_FACTS if folder.service.messages else _SHOWN_FACTS
+    if folder.diagnosis is not None and folder.diagnosis.health is not SystemHealth.VALID:
+        shown |= {"Doctor"}
     for label, words in list_run_facts(folder, summary, means):
         if label in shown:
             yield from format_fact(label, clean_text(words), width=width)
