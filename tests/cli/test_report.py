@@ -141,4 +141,6 @@ def test_a_stub_and_an_invalid_run_are_said_to_be(
     run("invalid", "--adapter", adapter(query='raise KeyError("x")'))
 
     assert "STUB JUDGE: scores mean nothing" in invoke("report", "stub").out
-    assert "INVALID" in invoke("report", "invalid").out
+    failed = invoke("report", "invalid").out
+    assert "INVALID" in failed
+    assert "Result " not in failed, "failures are no low score"

@@ -10,6 +10,8 @@ from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.reporting.formats import format_duration
 from recall_bench.reporting.headlines import LOW_CEILING_NOTE
+from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
+from recall_bench.reporting.run_brief import render_brief
 from recall_bench.reporting.run_text import (
     STUB_WARNING,
     describe_verdict,
@@ -89,6 +91,32 @@ def test_an_unfinished_run_says_how_much_is_open(story: Story) -> None:
 
     assert "UNFINISHED (4 of 5 trials open); so far 100 of 100" in text
     assert "INVALID" not in text
+
+
+def test_an_unfinished_run_whose_questions_fail_has_no_score(story: Story) -> None:
+    """Failures are no answers: they must not look like a low score."""
+    story.both(trial("cat"))
+    story.not_answered(trial("dog"))
+
+    folder = story.open()
+    summary = summarise(folder)
+
+    assert describe_verdict(summary, RunEstimates.get(folder)) == (
+        "UNFINISHED (3 of 5 trials open); no score: 1 of 2 trials so far failed, budget 5 %"
+    )
+    assert "of 100" not in render_brief(folder, summary)
+    assert "of 100" not in reported(story).split("ada ·")[0]
+    assert build_run_heatmap(folder).headline is None
+
+
+def test_a_checkpoint_without_a_graded_answer_has_no_score(story: Story) -> None:
+    story.not_answered(trial("cat"))
+    story.not_answered(trial("dog"))
+    part = summarise(story.open()).personas[0].checkpoints[0]
+
+    line = format_progress(part, persona="ada", index=1, total=2)
+
+    assert "score=-- unanswered=2" in line
 
 
 def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:

@@ -71,6 +71,11 @@ class TrialTally(msgspec.Struct, frozen=True):
         return self.owed - self.judged - self.measured
 
     @property
+    def without_open(self) -> "TrialTally":
+        """The same group as if no more were owed than has an outcome."""
+        return msgspec.structs.replace(self, owed=self.owed - self.open)
+
+    @property
     def mean(self) -> float | None:
         """Points a trial, six at best; None where nothing was measured."""
         return self.points / self.counted if self.counted else None

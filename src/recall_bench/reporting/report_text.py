@@ -345,7 +345,7 @@ def render_report(report: RunReport) -> str:
         "",
         *_render_header(report.header, report.score),
     ]
-    if report.heatmaps and report.header.status is not RunStatus.INVALID:
+    if report.heatmaps and report.header.overall is not None:
         lines += ["", *render_categories(report.heatmaps[0])]
     if report.judges is not None:
         lines += _render_section("Judges", render_sensitivity(report.judges))

@@ -19,7 +19,7 @@ from recall_bench.reporting.score_tables import (
     select_heatmap_places,
 )
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.summary import RunStatus, Summary
+from recall_bench.runs.summary import Summary
 
 if TYPE_CHECKING:
     from recall_bench.metrics.estimate import Estimate
@@ -78,7 +78,7 @@ def _render_lines(folder: RunFolder, summary: Summary, width: int) -> Iterator[s
     for label, words in list_run_facts(folder, summary, means):
         if label in shown:
             yield from format_fact(label, clean_text(words), width=width)
-    if summary.validity.status is RunStatus.INVALID or means.estimate_overall() is None:
+    if not summary.has_score or means.estimate_overall() is None:
         return
     places = select_heatmap_places(summary.checkpoints, width=width)
     heatmap = means.build_heatmap(None, places)

@@ -226,15 +226,15 @@ def _watch_canaries(table: TrialTable, file: Path | None) -> CanaryWatch:
 def _build_header(
     folder: RunFolder, table: TrialTable, summary: Summary, means: RunEstimates
 ) -> ReportHeader:
-    plan, validity = folder.plan, summary.validity
+    plan, validity, has_score = folder.plan, summary.validity, summary.has_score
     return ReportHeader(
         system=format_card(plan.system),
         judge=describe_judge(plan),
         status=validity.status,
         reason=validity.reason or "",
         is_stub=summary.is_stub,
-        overall=means.estimate_overall(),
-        bounds=means.estimate_range(),
+        overall=means.estimate_overall() if has_score else None,
+        bounds=means.estimate_range() if has_score else None,
         hallucination=means.estimate_hallucination(),
         invented=means.estimate_invented(),
         leaked=means.estimate_leaked(),

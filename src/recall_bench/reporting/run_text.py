@@ -87,7 +87,8 @@ def render_run(folder: RunFolder, summary: Summary, *, width: int = WIDTH) -> st
 def format_progress(part: CheckpointSummary, *, persona: str, index: int, total: int) -> str:
     """One finished checkpoint on one line; `index` counts from 1."""
     tally, clock, digits = part.overall, part.clock, len(str(total))
-    score = NO_DATA if tally.share is None else f"{format_number(tally.share * 100, 1)}%"
+    share = tally.share if tally.judged else None
+    score = NO_DATA if share is None else f"{format_number(share * 100, 1)}%"
     line = (
         f"  [bench] [{index:>{digits}}/{total}] {clean_text(persona)} {part.checkpoint.label:>6} "
         f"+{clock.days_fed:>4}d ingest={clock.feeding_s:5.1f}s "
@@ -118,7 +119,15 @@ def describe_verdict(summary: Summary, means: "RunEstimates") -> str:
         case RunStatus.INVALID:
             return f"INVALID ({validity.reason})"
         case RunStatus.UNFINISHED:
-            return f"UNFINISHED ({validity.reason}); so far {_describe_score(summary, means)}"
+            found = f"so far {_describe_score(summary, means)}"
+            shown = found if summary.has_score else _describe_failures(summary)
+            return f"UNFINISHED ({validity.reason}); {shown}"
+
+
+def _describe_failures(summary: Summary) -> str:
+    """Why an unfinished run has no score yet."""
+    asked, budget = summary.overall.without_open, summary.plan.error_budget * 100
+    return f"no score: {asked.failed} of {asked.owed} trials so far failed, budget {budget:.4g} %"
 
 
 def describe_result(folder: RunFolder, summary: Summary, means: "RunEstimates") -> str:
@@ -134,7 +143,9 @@ def describe_result(folder: RunFolder, summary: Summary, means: "RunEstimates") 
 
 def describe_missing_bounds(summary: Summary, means: "RunEstimates") -> str | None:
     """Why the score stands beside no silence and no ceiling; None if it does, or means nothing."""
-    if summary.is_stub or means.estimate_overall() is None or means.estimate_range() is not None:
+    if summary.is_stub or not summary.has_score:
+        return None
+    if means.estimate_overall() is None or means.estimate_range() is not None:
         return None
     return explain_missing_bounds(summary.plan)
 
@@ -154,7 +165,7 @@ def _render_header(
         yield from format_fact("Intervals", _describe_intervals(overall), width=width)
         if (missing := describe_missing_bounds(summary, means)) is not None:
             yield from format_fact("Silence", missing, width=width)
-        if summary.validity.status is not RunStatus.INVALID:
+        if summary.has_score:
             yield ""
             yield from render_categories(means.build_heatmap(places=()), width=width)
             yield ""

@@ -178,6 +178,13 @@ class Summary:
         return self.plan.judge.name == STUB
 
     @property
+    def has_score(self) -> bool:
+        """Whether few enough trials failed, so far too: more make a score invalid, not low."""
+        return self.validity.status is not RunStatus.INVALID and not is_over_budget(
+            self.overall.without_open, self.plan.error_budget
+        )
+
+    @property
     def asked_categories(self) -> tuple[str, ...]:
         """The categories without those this run does not ask."""
         return tuple(name for name in self.categories if is_in_plan(name, self.plan))

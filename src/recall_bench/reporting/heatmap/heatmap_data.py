@@ -183,7 +183,7 @@ def build_heatmap(folder: RunFolder, summary: Summary, heatmap: Heatmap) -> Heat
     caption = _build_caption(folder, parts, heatmap.persona)
     return HeatmapData(
         title=caption.title,
-        headline=None if invalid else _describe_run(folder, heatmap),
+        headline=_describe_run(folder, heatmap) if summary.has_score else None,
         subtitle=caption.subtitle,
         categories=tuple(row.category for row in heatmap.rows),
         columns=tuple(checkpoint.label for checkpoint in heatmap.columns),

@@ -514,7 +514,7 @@ def _render_figure(chart: Chart, *, is_wide: bool) -> Markup:
 
 def _render_scores(report: RunReport) -> Iterator[Markup]:
     for heatmap in report.heatmaps[:1]:
-        if heatmap.total.mean is not None and report.header.status is not RunStatus.INVALID:
+        if heatmap.total.mean is not None and report.header.overall is not None:
             yield from render_categories(heatmap)
     if report.figures:
         yield from render_figures(report.figures, report.categories)
