@@ -334,6 +334,16 @@ def test_a_progress_line_tells_one_checkpoint(story: Story) -> None:
     )
 
 
+def test_a_progress_line_tells_days_that_were_fed_again_apart(story: Story) -> None:
+    for day in (1, 2, 1, 2):
+        story.ingest("ada", day, "2d")
+    part = summarise(story.open()).checkpoints[0]
+
+    line = format_progress(part, persona="ada", index=1, total=12)
+
+    assert "ada     2d +   2d ingest=  2.0s (4d, some again) q=2" in line
+
+
 def test_a_progress_line_without_questions_has_no_score(tmp_path: Path) -> None:
     scenarios: dict[str, Sequence[Item]] = {"ada": ()}
     story = Story(tmp_path, scenarios, plan_of(scenarios))

@@ -89,9 +89,11 @@ def format_progress(part: CheckpointSummary, *, persona: str, index: int, total:
     tally, clock, digits = part.overall, part.clock, len(str(total))
     share = tally.share if tally.judged else None
     score = NO_DATA if share is None else f"{format_number(share * 100, 1)}%"
+    # After a stop a memory is fed from its start, and the time is that of all feeding.
+    again = f" ({clock.days_fed}d, some again)" if clock.days_fed > part.cutoff else ""
     line = (
         f"  [bench] [{index:>{digits}}/{total}] {clean_text(persona)} {part.checkpoint.label:>6} "
-        f"+{clock.days_fed:>4}d ingest={clock.feeding_s:5.1f}s "
+        f"+{min(clock.days_fed, part.cutoff):>4}d ingest={clock.feeding_s:5.1f}s{again} "
         f"q={tally.owed} (new={part.new} hist={part.older_asked}/{part.older}) "
         f"query={clock.query_s:5.1f}s score={score}"
     )
