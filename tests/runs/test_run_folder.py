@@ -246,6 +246,14 @@ def test_a_folder_of_runs_names_them(tmp_path: Path) -> None:
         RunFolder.open(tmp_path / "secnd")
 
 
+def test_a_journal_that_is_a_folder_is_no_run_to_suggest(tmp_path: Path) -> None:
+    (tmp_path / "run" / JOURNAL).mkdir(parents=True)
+
+    for name in ("run", "rum"):
+        with pytest.raises(UsageError, match=r"its journal.jsonl cannot be read \("):
+            RunFolder.open(tmp_path / name)
+
+
 def test_a_journal_changed_behind_our_back_is_noticed(finished: Story) -> None:
     folder = finished.open()
     journal = folder.path / JOURNAL

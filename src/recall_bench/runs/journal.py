@@ -120,7 +120,8 @@ def explain_missing(folder: Path, error: OSError) -> str:
     if below := [str(each) for each in islice(find_run_folders(folder), _NAMED_RUNS + 1)]:
         more = ", …" if len(below) > _NAMED_RUNS else ""
         return f"{problem}; name one of the runs in it: {', '.join(below[:_NAMED_RUNS])}{more}"
-    beside = [each.parent.name for each in folder.parent.glob(f"*/{JOURNAL}")]
+    journals = filter(Path.is_file, folder.parent.glob(f"*/{JOURNAL}"))
+    beside = [each.parent.name for each in journals if each.parent.name != folder.name]
     if (near := find_nearest(folder.name, beside)) is not None:
         return f"{problem}; did you mean {str(folder.parent / near)!r}?"
     return f"{problem}; its {JOURNAL} cannot be read ({error.strerror})"
