@@ -6,6 +6,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.survival import HalfLife
 from recall_bench.metrics.trend import Coefficient
+from recall_bench.reporting.analyses.hallucination import find_start
 from recall_bench.reporting.formats import format_half_life, format_rise, format_slope
 from recall_bench.reporting.report_text import (
     render_costs,
@@ -127,6 +128,22 @@ def test_no_text_has_a_sign_before_nothing() -> None:
     assert "0.0 % at no days · 0.00 points of 100 in 100 days (0.00 to 0.00)" in text
     assert "-0.00" not in text
     assert "+0.00" not in text
+
+
+def test_a_trend_whose_line_starts_at_no_rate_states_its_slope_alone() -> None:
+    course = REPORT.hallucination.overall
+    line = course.leaks
+    assert line is not None
+    below = line.replace(intercept=Coefficient(value=-0.015, low=-0.04, high=0.02))
+    views = REPORT.hallucination.replace(overall=course.replace(leaks=below))
+
+    text = " ".join("\n".join(render_hallucination(views)).split())
+
+    assert "answers that could leak trend: +0.10 points of 100 in 100 days" in text
+    assert find_start(below) is None
+    assert find_start(line.replace(intercept=Coefficient(value=0.01, low=-0.1, high=1.1))) == (
+        Coefficient(value=0.01, low=0.0, high=1.0)
+    )
 
 
 def test_inventions_and_leaks_have_a_trend_each_and_forecasts_that_say_something() -> None:

@@ -34,6 +34,7 @@ from recall_bench.reporting.analyses.fact_survival import GroupSurvival, Surviva
 from recall_bench.reporting.analyses.hallucination import (
     HallucinationViews,
     RateCourse,
+    find_start,
     select_forecasts,
 )
 from recall_bench.reporting.formats import (
@@ -110,9 +111,10 @@ def _render_rate(
     yield from format_fact(label, f"{format_share(rate)}{counted}")
     if line is None:
         return
-    start = f"{format_number(line.intercept.value * 100, 1)} % at no days"
+    start = find_start(line)
+    at_start = "" if start is None else f"{format_number(start.value * 100, 1)} % at no days · "
     slope = format_slope(line.slope, scale=100, digits=2, unit=" points of 100")
-    yield from format_fact("", f"trend: {start} · {slope}")
+    yield from format_fact("", f"trend: {at_start}{slope}")
     yield from format_fact("", describe_forecasts(line))
 
 

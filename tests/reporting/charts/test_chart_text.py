@@ -31,7 +31,7 @@ def test_a_level_rate_has_no_sign() -> None:
     assert chart is not None
 
     assert chart.summary.startswith(
-        "Invented, over corpus size: it starts at 0.0 % (0.0–0.0) and changes by 0.00 points "
+        "Invented, over corpus size: it starts at 0 % (0.0–0.0) and changes by 0.00 points "
         "of 100 in 100 days "
         "(0.00 to 0.00)."
     )

@@ -149,6 +149,18 @@ def select_forecasts(line: Trend) -> tuple[tuple[Prediction, ...], str]:
     return shown, "; ".join(reasons)
 
 
+def find_start(line: Trend) -> Coefficient | None:
+    """The rate that the line says at no days, its ends cut; None where it says no rate."""
+    start = line.intercept
+    if not -_LEVEL_CHANGE <= start.value <= 1 + _LEVEL_CHANGE:
+        return None
+    value, low, high = (
+        None if each is None else min(1.0, max(0.0, each))
+        for each in (start.value, start.low, start.high)
+    )
+    return Coefficient(value=value or 0.0, low=low, high=high)
+
+
 def detect_pattern(
     recall: Trend | None, invention: Trend | None, rate: Estimate | None
 ) -> tuple[HallucinationPattern, str]:

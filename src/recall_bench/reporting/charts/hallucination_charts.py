@@ -12,6 +12,7 @@ from recall_bench.reporting.analyses.hallucination import (
     CheckpointRates,
     HallucinationViews,
     RateCourse,
+    find_start,
     select_forecasts,
 )
 from recall_bench.reporting.charts import chart_text
@@ -384,12 +385,15 @@ def _summarise_outlook(curve: RateCurve, far: Sequence[Prediction], missing: str
     trend = curve.trend
     if trend is None:
         return f"{curve.title}: measured at one corpus size only, so there is no line."
-    start = trend.intercept
-    said = (
-        f"{curve.title}: it starts at "
+    start = find_start(trend)
+    at_start = (
+        ""
+        if start is None
+        else "starts at "
         f"{chart_text.format_share_interval(start.value, start.low, start.high)} and "
-        f"changes by {chart_text.format_change(trend.slope, scale=100, unit=' points of 100')}."
     )
+    change = chart_text.format_change(trend.slope, scale=100, unit=" points of 100")
+    said = f"{curve.title}: it {at_start}changes by {change}."
     for each in far:
         size, rate = _format_size(each), _format_rate(each)
         said += f" At {size} days, {_describe_kind(each)}, the line says {rate}."
