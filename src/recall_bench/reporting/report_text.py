@@ -80,7 +80,7 @@ def render_hallucination(views: HallucinationViews) -> Iterator[str]:
     yield from _render_rate("Invented", course.invention, "judged answers", course.inventions)
     if course.leak is not None:
         yield from _render_rate("Leaked", course.leak, "answers that could leak", course.leaks)
-    yield from format_fact("Pattern", f"{course.pattern.value}: {course.reason}")
+    yield from format_fact("Pattern", f"{course.pattern.value} (inventions only): {course.reason}")
     yield from format_fact("Note", INVENTION_NOTE)
     yield ""
     rows = [
@@ -97,7 +97,7 @@ def render_hallucination(views: HallucinationViews) -> Iterator[str]:
     yield from _render_moments(course)
     if views.personas:
         yield ""
-        heads = ("invented", "leaked", "")
+        heads = ("invented", "leaked", "pattern of inventions")
         courses = [_list_persona(each) for each in views.personas[:_MAX_PERSONAS]]
         yield from _render_columns("by persona", heads, courses)
     if len(views.personas) > _MAX_PERSONAS:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -121,6 +122,24 @@ def test_a_few_questions_without_a_hallucination_do_not_prove_health(
     assert found.recall.slope.high is not None
     assert found.recall.slope.high < 0
     assert found.pattern.value == pattern, found.reason
+
+
+@pytest.mark.parametrize("leaks", [False, True])
+def test_the_reason_says_where_leaks_rise(leaks: bool) -> None:
+    """Healthy is said of inventions: it must not read as a verdict on leaks."""
+    rows = [
+        msgspec.structs.replace(
+            asked(f"q{n}", (3, 2, 1) if n % 2 or days == 100 else (1, 0, 1), days=days),
+            leaked=leaks and days == 200,
+        )
+        for n in range(300)
+        for days in (100, 200)
+    ]
+
+    found = analyse_hallucination(table_of(rows), resamples=300).overall
+
+    assert found.pattern is HallucinationPattern.HEALTHY
+    assert ("; but leaks rise, +100.00 points of 100 in 100 days" in found.reason) == leaks
 
 
 def test_what_a_rounding_moves_is_level() -> None:

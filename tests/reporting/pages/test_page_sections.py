@@ -12,6 +12,7 @@ from recall_bench.reporting.analyses.canaries import (
     CanaryWatch,
     WatchedCanary,
 )
+from recall_bench.reporting.analyses.hallucination import HallucinationPattern
 from recall_bench.reporting.pages.page_body import render_header
 from recall_bench.reporting.pages.page_sections import (
     render_canaries,
@@ -110,6 +111,16 @@ def test_inventions_and_leaks_have_a_sentence_each() -> None:
     assert "the share of answers leaked changes by +0.10 percentage points" in text
     assert "Forecast: 43.0 % at 2,000 days" in text
     assert "No forecast for 2,000 and 5,000 days: the band says nothing" in text
+
+
+def test_the_pattern_is_called_that_of_inventions_and_is_green_only_without_more_leaks() -> None:
+    course = REPORT.hallucination.overall.replace(pattern=HallucinationPattern.HEALTHY)
+    rising = shown(render_hallucination(REPORT.hallucination.replace(overall=course)))
+    fewer = course.replace(leaks=None)
+    quiet = shown(render_hallucination(REPORT.hallucination.replace(overall=fewer)))
+
+    assert '<span class="tag">inventions: healthy</span>' in rising
+    assert '<span class="tag pattern-healthy">inventions: healthy</span>' in quiet
 
 
 def test_the_header_has_silence_ceiling_and_both_rates() -> None:

@@ -14,7 +14,8 @@ whole interval of its slope is above zero. Then the pattern is
 * unknown: recall falls, invention does not rise, and its upper end is not as low as that;
 * steady: neither changes significantly, which does not prove that neither changes.
 
-Steady data are called something else about once in twenty.
+Steady data are called something else about once in twenty. The pattern is of inventions alone; that
+leaks rise is said beside it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -178,7 +179,7 @@ def detect_pattern(
         )
     if _is_changing(recall, below=True):
         return _explain_falling(recall, invention, highest)
-    if _is_changing(invention, below=False):
+    if is_rising(invention):
         return HallucinationPattern.INVENTING, (
             f"invention rises, {_format_change(invention)}, and recall does not fall "
             f"significantly, {_format_rise(recall)}"
@@ -195,7 +196,7 @@ def _explain_falling(
     """The pattern if recall falls; `highest` is the steepest rise of invention that fits."""
     fall, rise = -recall.slope.value, invention.slope.value
     lost, invented = _format_change(recall), _format_rise(invention)
-    if _is_changing(invention, below=False):
+    if is_rising(invention):
         return HallucinationPattern.PATHOLOGICAL, (
             f"recall falls, {lost}, and invention rises, {invented}: "
             f"{format_number(100 * rise / fall, 0)} invented for every 100 points lost"
@@ -209,6 +210,11 @@ def _explain_falling(
         f"{finding}; but up to {share} would fit the data as well, and from "
         f"{100 * MAX_FABRICATED_SHARE:g} on that is not called healthy: ask more questions"
     )
+
+
+def is_rising(line: Trend) -> bool:
+    """Whether the whole interval of the slope is above zero."""
+    return _is_changing(line, below=False)
 
 
 def _is_changing(line: Trend, *, below: bool) -> bool:
@@ -399,6 +405,9 @@ class _ViewBuilder:
         names: tuple[_Figure, ...] = ("invented", "recall", "made_up", "leaked")
         lines = {each: self._fit_line(samples, each) for each in names if len(groups) > 1}
         pattern, reason = detect_pattern(lines.get("recall"), lines.get("invented"), rate)
+        leaks = lines.get("leaked")
+        if leaks is not None and is_rising(leaks):
+            reason += f"; but leaks rise, {_format_change(leaks)}"
         return RateCourse(
             name=name,
             rate=rate,
@@ -408,7 +417,7 @@ class _ViewBuilder:
             moments=tuple(sorted(self._build_moments(groups), key=lambda moment: moment.days)),
             hallucination=lines.get("made_up"),
             inventions=lines.get("invented"),
-            leaks=lines.get("leaked"),
+            leaks=leaks,
             recall=lines.get("recall"),
             pattern=pattern,
             reason=reason,

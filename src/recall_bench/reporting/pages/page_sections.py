@@ -15,7 +15,11 @@ from recall_bench.reporting.analyses.cost_units import format_cost
 from recall_bench.reporting.analyses.costs import Pareto, RunCosts
 from recall_bench.reporting.analyses.degradation import Degradation
 from recall_bench.reporting.analyses.fact_survival import GroupSurvival, SurvivalGroup
-from recall_bench.reporting.analyses.hallucination import HallucinationViews, RateCourse
+from recall_bench.reporting.analyses.hallucination import (
+    HallucinationViews,
+    RateCourse,
+    is_rising,
+)
 from recall_bench.reporting.analyses.tool_loop import STAGE_MEANINGS, ToolLoopReport
 from recall_bench.reporting.formats import (
     format_count,
@@ -164,7 +168,7 @@ def render_hallucination(views: HallucinationViews) -> Iterator[Markup]:
     course = views.overall
     yield make_element(
         "p",
-        make_element("span", course.pattern.value, class_=f"tag pattern-{course.pattern.value}"),
+        _render_pattern(course),
         " ",
         format_sentence(course.reason),
         class_="lead",
@@ -178,8 +182,15 @@ def render_hallucination(views: HallucinationViews) -> Iterator[Markup]:
             )
     yield make_element("p", format_sentence(INVENTION_NOTE), class_="quiet")
     if views.personas:
-        head = ("persona", "invented", "leaked", "pattern")
+        head = ("persona", "invented", "leaked", "pattern of inventions")
         yield render_table(head, [_list_persona_cells(each) for each in views.personas])
+
+
+def _render_pattern(course: RateCourse) -> Markup:
+    """The pattern of inventions; in no colour where leaks rise, which it does not tell."""
+    name = course.pattern.value
+    colour = "" if course.leaks is not None and is_rising(course.leaks) else f" pattern-{name}"
+    return make_element("span", f"inventions: {name}", class_=f"tag{colour}")
 
 
 def render_degradation(found: Degradation) -> Iterator[Markup]:
