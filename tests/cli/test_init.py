@@ -30,6 +30,25 @@ def test_the_commands_it_names_work(invoke: Invoke) -> None:
     assert [words[1] for words in named] == ["check-adapter", "run", "gate"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-p", "harbour-office"),
+        ("-p", "executive-assistant", "--arcs", "arcs-180d.yaml", "-r", "90d", "full"),
+    ],
+    ids=["settings", "workflow"],
+)
+def test_its_gate_fails_a_memory_that_knows_nothing(invoke: Invoke, words: tuple[str, ...]) -> None:
+    invoke("init")
+    invoke("run", "-a", "none", "-o", "silence", "--no-page", "--no-heatmap-png", *words)
+
+    shown = invoke("gate", "silence", "--rules", "gate.yaml")
+
+    assert shown.code == 11
+    assert "FAILED min-score (overall)" in shown.out
+
+
 def test_it_writes_into_a_new_folder_and_overwrites_nothing(invoke: Invoke) -> None:
     first = invoke("init", "my/project")
     Path("my/project/gate.yaml").write_text("mine")
