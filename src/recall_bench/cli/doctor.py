@@ -207,9 +207,23 @@ def _render_diagnosis(result: "DoctorResult") -> str:
     asker = "unknown" if diagnosis.asker is None else diagnosis.asker.value
     facts = {"story": diagnosis.story} if diagnosis.story else {}
     facts |= {"seen to know the date": clock, "seen to take the asker as": asker}
-    facts |= {name: f"{value:,.2f}" for name, value in diagnosis.figures.items()}
+    facts |= {name: _format_figure(name, value) for name, value in diagnosis.figures.items()}
     table = make_table(("measured", "result"), facts.items(), text=(1,))
     return "\n".join([*lines, *(f"  {line}" for line in render_text(table))])
+
+
+_SHARES = ("facts found again", "answers changed by shuffling")
+
+
+def _format_figure(name: str, value: float) -> str:
+    """A figure as reports show its kind: marks as points of 100, a share in %, a count whole."""
+    from recall_bench.reporting.formats import format_number, format_score
+
+    if name.startswith("score"):
+        return f"{format_score(value)} of 100"
+    if name in _SHARES:
+        return f"{format_number(100 * value, 0)} %"
+    return f"{value:,.0f}" if name == "questions" else f"{value:,.2f}"
 
 
 BROKEN = 1

@@ -1,6 +1,7 @@
 """The contract, the doctor, the summary and the pages of agents."""
 
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -57,7 +58,11 @@ def test_an_agent_can_be_examined(
     shown = invoke("doctor", name_agent("a2a", "notes", agents), "--seed", 7)
 
     assert shown.code == 0, shown.err
-    assert "facts found again             1.00" in shown.out
+    shown_figures = dict(re.findall(r"(?m)^  (\S.*?)  +(\S.*)$", shown.out))
+    assert shown_figures["facts found again"] == "100 %"
+    assert shown_figures["questions"] == str(2 * doctor.ABSTENTIONS)
+    assert shown_figures["score of oracle"] == "100 of 100"
+    assert shown_figures["score"].endswith(" of 100")
 
 
 def test_the_summary_says_what_was_sent_and_what_cannot_be_guaranteed(
