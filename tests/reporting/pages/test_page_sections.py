@@ -95,6 +95,7 @@ def test_every_leaf_is_shown_with_its_meaning() -> None:
     page = shown(render_failures(REPORT.attribution.replace(leaves=leaves)))
 
     assert all(LEAF_MEANINGS[leaf] in page for leaf in FailureLeaf)
+    assert " marks lost, of 6 a trial" in page
 
 
 def test_costs_and_half_lives_have_the_words_of_the_text() -> None:

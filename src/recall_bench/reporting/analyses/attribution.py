@@ -68,6 +68,9 @@ class Attribution(Record, frozen=True, kw_only=True):
     """Which causes could not be distinguished, and what would help."""
 
 
+MARKS_LOST: Final = f"marks lost, of {FULL_MARKS} a trial"
+"""What is counted of a leaf beside its trials; everything else is in points of 100."""
+
 LEAF_TITLES: Final[Mapping[FailureLeaf, str]] = {
     leaf: "Cut by the budget" if leaf is FailureLeaf.CUT else format_slug(leaf)
     for leaf in FailureLeaf

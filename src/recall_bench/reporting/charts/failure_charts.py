@@ -2,7 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from recall_bench.reporting.analyses.attribution import LEAF_TITLES, Attribution, FailureLeaf
+from recall_bench.reporting.analyses.attribution import (
+    LEAF_TITLES,
+    MARKS_LOST,
+    Attribution,
+    FailureLeaf,
+)
 from recall_bench.reporting.charts import chart_text
 from recall_bench.reporting.charts.plane import (
     Chart,
@@ -42,7 +47,7 @@ def plot_failures(views: Attribution) -> Chart | None:
         title=title,
         summary=f"{note} Most: {'; '.join(causes)}.",
         spec=build_chart_spec(title, [note], body),
-        columns=("leaf", "trials", "questions", "points lost"),
+        columns=("leaf", "trials", "questions", MARKS_LOST),
         rows=tuple(
             (LEAF_TITLES[each.leaf], each.trials, each.questions, each.points_lost)
             for each in views.leaves
@@ -85,13 +90,13 @@ def _draw_leaves(views: Attribution) -> list[ChartLayer]:
             "leaf": LEAF_TITLES[each.leaf],
             "misses": f"{each.trials:,} of {views.misses:,}",
             "questions": each.questions,
-            "points lost": each.points_lost,
+            MARKS_LOST: each.points_lost,
             "text": f"{each.trials:,} · {chart_text.format_share(each.trials / views.misses)}",
         }
         for each in views.leaves
     ]
     plane = _build_plane(max(each.trials for each in views.leaves), [str(row["y"]) for row in rows])
-    tells = ("leaf", "misses", "questions", "points lost")
+    tells = ("leaf", "misses", "questions", MARKS_LOST)
     texts = [{key: row[key] for key in ("x", "y", "text")} for row in rows]
     colour = _encode_colour("leaf")
     return [

@@ -7,6 +7,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.reporting.analyses.attribution import (
     LEAF_MEANINGS,
     LEAF_TITLES,
+    MARKS_LOST,
     Attribution,
     LeafCount,
 )
@@ -153,7 +154,7 @@ def _render_leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
             "span",
             make_element("b", f"{format_number(100 * leaf.trials / misses, 1)} %"),
             f" {leaf.trials:,} trials · {leaf.questions:,} questions"
-            + (f" · {leaf.points_lost:,} points lost" if leaf.points_lost else ""),
+            + (f" · {leaf.points_lost:,} {MARKS_LOST}" if leaf.points_lost else ""),
             class_="leaf-count",
         ),
         make_element("p", LEAF_MEANINGS[leaf.leaf], " Such as ", *examples, class_="leaf-text"),
