@@ -144,8 +144,16 @@ def questions_in_range(scenario: Scenario, label: str | int) -> tuple[Item, ...]
 
 def read_settings(profile: Path | None = None, given: Mapping[str, Any] | None = None) -> Settings:
     """The defaults, overridden by a profile, overridden by what is given."""
-    settings = Settings() if profile is None else apply_overrides(Settings(), read_profile(profile))
+    settings = Settings() if profile is None else _apply_profile(profile)
     return apply_overrides(settings, dict(given or {}))
+
+
+def _apply_profile(path: Path) -> Settings:
+    given = read_profile(path)
+    try:
+        return apply_overrides(Settings(), given)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 def run(

@@ -163,6 +163,7 @@ OPTIONS = {
     "an unwritable result": (("--json-out", "data/gardener/persona.yaml/x.json"), "--json-out"),
     "a folder for a result": (("--json-out", "data"), "--json-out"),
     "a profile that is not there": (("--profile", "none.yaml"), "none.yaml"),
+    "a profile that is a folder": (("--profile", "data"), "data is a folder; name a file"),
     "resuming nothing": (("--resume", "nowhere"), "--resume"),
     "catch-up skipped where it cannot be": (("--skip-catchup-ingest",), "--lifecycle growing"),
     "copies of no copy": (
@@ -210,6 +211,12 @@ PROFILES = {
     "bad steps": ("run: {ranges: {start: 1}}\n", "ranges"),
     "no ranges": ("run: {ranges: []}\n", "has no checkpoint"),
     "steps that never start": ("run: {ranges: {start: 5, end: 1, step: 1}}\n", "no checkpoint"),
+    "no list": (
+        "run: {personas: harbour-office}\n",
+        "profile.yaml: run.personas: expected a list, got a text; write for example [a, b]",
+    ),
+    "no time": ("run: {timeout: -5}\n", "profile.yaml: timeout: -5 is too small"),
+    "steps of no days": ("run: {ranges: {start: 1, end: 9, step: 0}}\n", "profile.yaml: run.ra"),
     "no env file": ("env: {file: none.env}\n", "none.env"),
 }
 

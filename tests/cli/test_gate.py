@@ -112,6 +112,8 @@ def test_a_real_run_whose_system_broke_fails_where_one_that_works_passes(
         (["good", "--min-category", "x=high"], 2, "--min-category: 'x=high' sets nothing"),
         (["good", "--min-category", "x=1"], 2, "there is no category 'x'"),
         (["good", "--rules", "none.yaml"], 2, "--rules: there is no file none.yaml"),
+        (["good", "--rules", "empty.yaml"], 2, "empty.yaml: sets no rule; set for example minSc"),
+        (["good", "--rules", "."], 2, "--rules: . is a folder; name a file"),
         (["good", "--rules", "odd.yaml"], 2, "odd.yaml: unknown key 'minscore'; did you mean"),
         (["good", "--rules", "torn.yaml"], 3, "torn.yaml, line 1: is not YAML"),
         (["good", "--min-score", "1", "--junit", "no/x.xml"], 2, "--junit: there is no folder no"),
@@ -128,6 +130,7 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(
 ) -> None:
     Path("odd.yaml").write_text("minscore: 3\n")
     Path("torn.yaml").write_text("minScore: [\n")
+    Path("empty.yaml").write_text("# minScore: 30\n")
 
     shown = runs("gate", *words)
 

@@ -97,6 +97,7 @@ def gate_command(
     """
     from recall_bench.core.atomic_file import replace_file
     from recall_bench.reporting.gate.gate_output import render_gate, render_junit, render_markdown
+    from recall_bench.reporting.gate.gate_rules import GateRules
     from recall_bench.reporting.gate.run_gate import check_run
     from recall_bench.runs.run_folder import RunFolder
 
@@ -109,6 +110,8 @@ def gate_command(
         "min_figure": _parse_limits("--min-figure", min_figure),
     }
     rules = _read_rules(rules_file, select_given(flags), named)
+    if rules_file is not None and baseline is None and rules == GateRules():
+        raise UsageError(f"{rules_file}: sets no rule; set for example minScore: 30")
     other = None if baseline is None else RunFolder.open(baseline)
     found = check_run(RunFolder.open(run), other, rules)
     for path, content in (

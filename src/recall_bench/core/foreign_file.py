@@ -12,6 +12,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, BinaryIO
 
+from recall_bench.core.errors import UsageError
+
 _SHELL_PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 """The names that a shell gives to pipes that have a writer."""
 
@@ -20,6 +22,14 @@ UNPACKED_ALWAYS = 1 << 30
 
 UNPACKED_RATIO = 100
 """How many times larger than its gzip file a content may be beyond that. Text reaches 20."""
+
+
+def require_file(path: Path, flag: str) -> None:
+    """Raise UsageError, which names the flag, unless this is a file."""
+    if path.is_dir():
+        raise UsageError(f"{flag}: {path} is a folder; name a file")
+    if not path.is_file():
+        raise UsageError(f"{flag}: there is no file {path}")
 
 
 def open_regular_file(path: Path) -> BufferedReader:

@@ -8,8 +8,10 @@ from typing import Any, cast
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.foreign_file import require_file
 from recall_bench.core.settings import describe_settings
 from recall_bench.core.suggestion import suggest
+from recall_bench.core.type_words import split_type_error
 
 
 class _ProfileSection(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -95,15 +97,18 @@ class Profile(_ProfileSection):
 
 def read_profile(path: Path) -> dict[str, Any]:
     """The settings a profile gives, by name; relative paths are resolved against its folder."""
-    return extract_settings(parse_profile(path), path.parent)
+    profile = parse_profile(path)
+    try:
+        return extract_settings(profile, path.parent)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 def parse_profile(path: Path) -> Profile:
     """Parse the profile and load its env file."""
     from recall_bench.core.yaml12 import load_yaml
 
-    if not path.is_file():
-        raise UsageError(f"--profile: there is no file {path}")
+    require_file(path, "--profile")
     raw = load_yaml(path)
     if not isinstance(raw, dict):
         raise UsageError(f"{path}: a profile is a mapping with sections {_list_keys(Profile)}")
@@ -138,9 +143,8 @@ def _list_members(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a type 
 
 
 def _describe_error(error: msgspec.ValidationError) -> str:
-    problem, _, place = str(error).partition(" - at ")
-    words = problem.replace("`", "").lower()
-    return f"{place.strip('`').removeprefix('$.')}: {words}" if place else words
+    words, place = split_type_error(error)
+    return f"{place}: {words}" if place else words
 
 
 def _load_env(path: Path) -> None:

@@ -13,6 +13,7 @@ from recall_bench.core.errors import BenchError, UsageError, raise_problems
 from recall_bench.core.profile import Profile, extract_settings, resolve_code_path
 from recall_bench.core.settings import RUNS
 from recall_bench.core.suggestion import suggest
+from recall_bench.core.type_words import split_type_error
 from recall_bench.core.yaml12 import Document, Key, read_document
 from recall_bench.running.behaviour_assembly import SUITES
 
@@ -270,15 +271,14 @@ class _MatrixReader:
         try:
             return extract_settings(msgspec.convert(whole, Profile), self._base)
         except msgspec.ValidationError as error:
-            problem, _, place = str(error).partition(" - at ")
+            words, place = split_type_error(error)
             steps: list[Key] = [
                 int(step) if step.isdigit() else step
-                for step in re.findall(r"[A-Za-z_]+|\d+", place.strip("`$"))
+                for step in re.findall(r"[A-Za-z_]+|\d+", place)
             ]
             if steps[:1] == ["run"] and (is_flat or (len(steps) > 1 and steps[1] in moved)):
                 steps = steps[1:]
-            words = problem.replace("`", "").lower()
-            if choices := _list_choices(place.strip("`$.")):
+            if choices := _list_choices(place):
                 words += f"; choose one of {', '.join(choices)}"
             self._add_problem(words, *at, *steps)
         except UsageError as error:

@@ -36,14 +36,18 @@ def test_an_empty_file_and_an_empty_key_ask_for_nothing() -> None:
         ({"minScor": 1}, "gate.yaml: unknown key 'minScor'; did you mean 'minScore'?"),
         ({"zzz": 1}, "gate.yaml: unknown key 'zzz'; known keys: minScore, maxInvented"),
         ([1], "gate.yaml: rules are a mapping of keys"),
-        ({"minScore": "high"}, "gate.yaml, line 1: minScore: expected float"),
-        ({"margin": True}, "gate.yaml, line 1: margin: expected float"),
-        ({"maxLeaks": 1.5}, "gate.yaml, line 1: maxLeaks: expected int"),
+        ({"minScore": "high"}, "gate.yaml, line 1: minScore: expected a number, got a text"),
+        ({"margin": True}, "gate.yaml, line 1: margin: expected a number"),
+        ({"maxLeaks": 1.5}, "gate.yaml, line 1: maxLeaks: expected a whole number"),
         ({"maxLeaks": -1}, "gate.yaml, line 1: maxLeaks: must be 0 or more; got -1"),
         ({"minScore": 101}, "gate.yaml, line 1: minScore: 101 is not between 0 and 100"),
         ({"notice": float("nan")}, "gate.yaml, line 1: notice: nan is not between"),
         ({"minCategory": {"x": -1}}, "gate.yaml, line 1: minCategory: -1 is not between"),
-        ({"minCategory": 3}, "gate.yaml, line 1: minCategory: expected object"),
+        ({"minCategory": 3}, "gate.yaml, line 1: minCategory: expected a mapping"),
+        (
+            {"minCategory": {"synthesis": 1, "x": "high"}},
+            "gate.yaml, line 1: minCategory: x: expected a number, got a text",
+        ),
     ],
 )
 def test_what_is_no_rule_is_refused_by_name(content: object, complaint: str) -> None:

@@ -70,7 +70,7 @@ workers: 4
             "systems: [a]\nrun:\n  seed: 3",
             "line 3: run.seed: 'seed' cannot stand here; say",
         ),
-        ("systems: [a]\nrun:\n  sample: many", "line 3: run.sample: expected int"),
+        ("systems: [a]\nrun:\n  sample: many", "line 3: run.sample: expected a whole number"),
         ("systems: [a]\nsettings:\n  - {sample: 1}", "line 3: settings: a setting is a mapping"),
         (
             "systems: [a]\nsettings:\n  - name: s\n    smaple: 1",
@@ -78,7 +78,7 @@ workers: 4
         ),
         (
             "systems: [a]\nsettings:\n  - name: s\n    sample: x",
-            "line 4: settings.sample: expected int",
+            "line 4: settings.sample: expected a whole number, got a text",
         ),
         *(
             (

@@ -8,8 +8,10 @@ from typing import Final
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.foreign_file import require_file
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.suggestion import suggest
+from recall_bench.core.type_words import split_type_error
 from recall_bench.core.yaml12 import read_document
 
 FULL_SCORE: Final = 100.0
@@ -120,8 +122,7 @@ def read_rules(content: object, where: str, named: FieldNamer) -> dict[str, obje
 
 def read_rules_file(path: Path, flag: str) -> dict[str, object]:
     """The fields that a YAML file sets; UsageError names the flag, or the key and its line."""
-    if not path.is_file():
-        raise UsageError(f"{flag}: there is no file {path}")
+    require_file(path, flag)
     document = read_document(path)
 
     def name_field(field: str) -> str:
@@ -167,9 +168,11 @@ def check_rules(given: Mapping[str, object], named: FieldNamer) -> GateRules:
     try:
         rules = msgspec.convert(dict(given), GateRules)
     except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at ")
-        field = place.strip("`").removeprefix("$.").partition("[")[0] or "rules"
-        raise UsageError(f"{named(field)}: {problem.replace('`', '').lower()}") from error
+        problem, place = split_type_error(error)
+        field = place.partition("[")[0] or "rules"
+        if "[" in place and (name := _find_wrong_name(given[field])) is not None:
+            problem = f"{name}: {problem}"
+        raise UsageError(f"{named(field)}: {problem}") from error
     for field, number in _list_numbers(rules):
         # Written so that NaN is refused too.
         if not 0 <= number <= FULL_SCORE:
@@ -181,6 +184,14 @@ def check_rules(given: Mapping[str, object], named: FieldNamer) -> GateRules:
     if rules.max_leaks is not None and rules.max_leaks < 0:
         raise UsageError(f"{named('max_leaks')}: must be 0 or more; got {rules.max_leaks}")
     return rules
+
+
+def _find_wrong_name(limits: object) -> str | None:
+    """The first name of a mapping whose limit is no number: its place in an error is left out."""
+    if not isinstance(limits, Mapping):
+        return None
+    wrong = (str(name) for name, limit in limits.items() if not isinstance(limit, int | float))
+    return next(wrong, None)
 
 
 def require_baseline(rules: GateRules) -> None:
