@@ -211,6 +211,7 @@ PROFILES = {
     "bad steps": ("run: {ranges: {start: 1}}\n", "ranges"),
     "no ranges": ("run: {ranges: []}\n", "has no checkpoint"),
     "steps that never start": ("run: {ranges: {start: 5, end: 1, step: 1}}\n", "no checkpoint"),
+    "no personas": ("run: {personas: []}\n", "profile.yaml: run.personas: is empty; name a"),
     "no list": (
         "run: {personas: harbour-office}\n",
         "profile.yaml: run.personas: expected a list, got a text; write for example [a, b]",

@@ -232,6 +232,8 @@ def _extract_run_settings(run: _ProfileSection, base: Path) -> dict[str, Any]:
             given["write_question_log"] = value
         elif about.name == "ranges":
             given["ranges"] = _parse_range_setting(value)
+        elif about.name == "personas" and not value:
+            raise UsageError("run.personas: is empty; name a persona or leave the key out")
         elif about.kind is tuple:
             given[about.name] = tuple(value)
         else:
