@@ -12,7 +12,7 @@ from typing import Self
 from recall_bench.core.scenario import BOUNDARY, Disclosure, Truth
 from recall_bench.core.verdict import Finding
 from recall_bench.metrics.marks import add_counts
-from recall_bench.metrics.planted import find_planted
+from recall_bench.metrics.planted_strings import find_planted
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.plain_text import WIDTH, clean_text, format_fact, format_quantity
-from recall_bench.reporting.formats import SMALL_MARK, format_card, format_quantity, format_score
+from recall_bench.reporting.formats import SMALL_MARK, format_card, format_score
 from recall_bench.reporting.headlines import LOW_CEILING_NOTE
 from recall_bench.reporting.run_text import (
     STUB_WARNING,
