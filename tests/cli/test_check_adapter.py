@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.testing import doctor
 from tests.commands import Invoke
 
 QUIET = ("--only", "sessions", "--only", "count")
@@ -44,6 +45,21 @@ def test_settings_reach_the_system(invoke: Invoke) -> None:
     assert shown.code == 0
     assert report["system"]["config"]["fusion"] == "rank"
     assert report["seen"]["asker"] == "honoured"
+
+
+def test_the_verdict_of_doctor_stands_where_it_cannot_be_saved(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("")
+    monkeypatch.setenv("RECALL_BENCH_CACHE", str(blocked / "cache"))
+    monkeypatch.setattr(doctor, "QUESTIONS", 2 * doctor.ABSTENTIONS)
+
+    shown = invoke("doctor", "hybrid", "--seed", 7)
+
+    assert shown.out.splitlines()[0].endswith((": valid", ": suspect"))
+    assert shown.code == 0
+    assert "not saved for later runs: " in shown.err
 
 
 @pytest.mark.parametrize("command", ["check-adapter", "doctor"])

@@ -1,6 +1,7 @@
 """What `run` prints by default: one screen, the page, and what to do next."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -110,6 +111,21 @@ def test_a_system_of_ones_own_is_diagnosed_next(
     shown = invoke("run", "-a", place, "-d", data, "-o", "r")
 
     assert f"recall-bench doctor {place}" in shown.out
+
+
+@pytest.mark.parametrize("method", ["ingest_day", "query"])
+def test_a_run_that_failed_names_no_command_that_would_refuse_it(
+    invoke: Invoke, data: Path, adapter: Callable[..., Path], method: str
+) -> None:
+    place = adapter(**{method: "raise ValueError"})
+    shown = invoke("run", "-a", place, "-d", data, "-o", "r", "--keep-going").out
+
+    assert "INVALID" in shown
+    assert "recall-bench compare" not in shown
+    assert f"recall-bench doctor {place}" in shown
+    for command in ("compare", "report"):
+        named = re.findall(rf"recall-bench ({command} \S+)", shown)
+        assert all(invoke(*words.split()).code == 0 for words in named)
 
 
 @pytest.mark.parametrize("health", SystemHealth)

@@ -17,11 +17,12 @@ from recall_bench.cli.options import (
     build_system_settings,
 )
 from recall_bench.core.diagnosis import SystemHealth
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.memory import UNDECLARED
 from recall_bench.core.settings import Settings
 
 if TYPE_CHECKING:
+    from recall_bench.core.diagnosis import Diagnosis
     from recall_bench.core.memory import MemorySystem
     from recall_bench.generate.world_seeds import WorldSeed
     from recall_bench.testing import ContractReport
@@ -88,8 +89,6 @@ def doctor_command(
     With --memorisation it exits with 1 if the system scores higher on the released stories than
     on the same stories drawn from fresh seeds.
     """
-    from recall_bench.core.diagnosis import save_diagnosis
-
     settings = build_system_settings(adapter, system)
     if memorisation:
         settings = replace(
@@ -109,7 +108,7 @@ def doctor_command(
     if result.contract.system.version == UNDECLARED:
         click.echo("not saved for later runs: the system declares no version", err=True)
     else:
-        click.echo(f"saved for later runs: {save_diagnosis(result.diagnosis)}", err=True)
+        _save_for_later(result.diagnosis)
     health = result.diagnosis.health
     if health is SystemHealth.VALID or (health is SystemHealth.SUSPECT and not strict):
         return 0
@@ -134,6 +133,17 @@ def _test_memorisation(
         found = run_memorisation(settings, seeds, into or Path(scratch), show, show_build)
     click.echo(format_json(found) if as_json else render_memorisation(found))
     return UNHEALTHY if found.is_memorised else 0
+
+
+def _save_for_later(diagnosis: "Diagnosis") -> None:
+    """Save the diagnosis; the verdict stands where the cache cannot be written to."""
+    from recall_bench.core.diagnosis import save_diagnosis
+
+    try:
+        said = f"saved for later runs: {save_diagnosis(diagnosis)}"
+    except BenchError as error:
+        said = f"not saved for later runs: {error}"
+    click.echo(said, err=True)
 
 
 def _choose_seeds(first: str | None, count: int) -> list[str]:

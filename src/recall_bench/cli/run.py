@@ -308,7 +308,10 @@ def write_page(
 
 
 def print_page_place(finished: "RunResult", page: Path | None, *, to_stderr: bool = False) -> None:
-    """Print where the page is, or the command that writes it."""
+    """Print where the page is, or the command that writes it, if there is anything to report."""
+    overall = finished.summary.overall
+    if page is None and not overall.counted + overall.measured:
+        return
     place = quote(str(finished.folder.path))
     shown = f"recall-bench report {place}  # writes the page" if page is None else str(page)
     _print_step("Page", shown, to_stderr=to_stderr)
@@ -329,8 +332,9 @@ def _list_next_steps(finished: "RunResult", settings: "Settings") -> "Iterator[s
         yield "recall-bench run --adapter my_adapter.py  # measures a system of yours"
     elif finished.folder.diagnosis is None:
         yield f"recall-bench doctor {quote(memory)}  # diagnoses the system"
-    place = quote(str(finished.folder.path))
-    yield f"recall-bench compare {place} OTHER_RUN  # compares two runs"
+    if finished.is_valid:
+        place = quote(str(finished.folder.path))
+        yield f"recall-bench compare {place} OTHER_RUN  # compares two runs"
     if (longer := _find_longer_run(finished, settings)) is not None:
         yield longer
 
