@@ -63,10 +63,11 @@ def test_it_writes_into_a_new_folder_and_overwrites_nothing(invoke: Invoke) -> N
     assert not Path("my/project/my_adapter.py").exists()
 
 
-def test_it_says_where_pytest_has_to_be(invoke: Invoke) -> None:
+def test_it_says_where_pytest_has_to_be_and_what_to_replace(invoke: Invoke) -> None:
     shown = invoke("init").out
 
     assert "pytest in the same environment as recall-bench" in shown
+    assert "replace <repository> by the address" in shown
     assert max(map(len, shown.splitlines())) <= 100
 
 

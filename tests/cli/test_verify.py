@@ -159,6 +159,7 @@ def test_a_broken_journal_is_an_error(invoke: Invoke) -> None:
 
     assert shown.code == 3
     assert "journal.jsonl, line 5: does not follow" in shown.err
+    assert "restore the file from a copy" in shown.err
 
 
 @pytest.mark.parametrize(("part", "field"), [("silence", "floor"), ("evidence", "ceiling")])

@@ -33,6 +33,7 @@ def list_command(data: Path | None, systems: bool, as_json: bool) -> None:
             if story.problems:
                 size = f"{story.problems} problem(s); `recall-bench run` names them"
             click.echo(f"    {story.arcs}  {size}")
+    click.echo("A run asks the questions about groups and sessions only with --groups-enabled.")
 
 
 def _list_systems(as_json: bool) -> None:

@@ -27,6 +27,11 @@ _PYTEST_NOTE = (
     "--recall-bench-gate gate.yaml` shows the same checks as tests."
 )
 
+_WORKFLOW_NOTE = (
+    "In .github/workflows/recall.yml, replace <repository> by the address of the repository that "
+    "you got recall-bench from."
+)
+
 
 @click.command("init")
 @click.argument("folder", type=click.Path(path_type=Path), default=Path())
@@ -51,7 +56,7 @@ def init_command(folder: Path) -> None:
     width = max(len(command) for command, _ in _NEXT)
     for command, purpose in _NEXT:
         click.echo(f"  {command:{width}}  # {purpose}")
-    click.echo("\n".join(["", *wrap_text(_PYTEST_NOTE)]))
+    click.echo("\n".join(["", *wrap_text(_WORKFLOW_NOTE), "", *wrap_text(_PYTEST_NOTE)]))
 
 
 def _is_other(path: Path, text: bytes) -> bool:

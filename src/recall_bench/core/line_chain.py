@@ -49,7 +49,8 @@ class LineChain:
         if link != (self._compute(content) if link else self._last):
             raise ValueError(
                 "does not follow from the line before: one of the two was changed, added or "
-                "removed after it was written"
+                "removed after it was written; restore the file from a copy, or run again into "
+                "another folder"
             )
         self._last = link
         return content
