@@ -20,7 +20,7 @@ STATIC = Path(recall_bench.reporting.pages.__file__).parent / "static"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
-    return page_of(ada_run(folder / "run").open(), folder / "report.html")
+    return page_of(ada_run(folder / "run", error_budget=0.5).open(), folder / "report.html")
 
 
 @pytest.fixture(scope="module")

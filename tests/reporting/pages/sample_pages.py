@@ -47,10 +47,16 @@ def ada() -> tuple[Item, ...]:
     )
 
 
-def ada_run(folder: Path) -> Story:
-    """Six trials: right, wrong, made up, not answered, not judged, and reviewed."""
+def ada_run(folder: Path, *, error_budget: float | None = None) -> Story:
+    """Six trials: right, wrong, made up, not answered, not judged, and reviewed.
+
+    By the usual error budget, two failures of six make it invalid.
+    """
     scenarios: dict[str, Sequence[Item]] = {"ada": ada()}
-    story = Story(folder, scenarios, plan_of(scenarios))
+    plan = plan_of(scenarios)
+    if error_budget is not None:
+        plan = plan.replace(error_budget=error_budget)
+    story = Story(folder, scenarios, plan)
     found = Passage(text=SENTENCE, day=1, score=0.91234, source="notes/1")
     other = Passage(text="The dog moved in.", day=2, score=0.4)
     story.answer(trial("cat"), "The cat is Fig.", found, other)
