@@ -197,8 +197,10 @@ from recall_bench.core.child_process import run_process
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 async def main():
-    command = [sys.executable, "-c", sys.argv[1]]
-    await run_process(command, folder=Path("."), environ=os.environ, output_limit=1000, grace_s=1)
+    command, grace_s = [sys.executable, "-c", sys.argv[1]], float(sys.argv[2])
+    await run_process(
+        command, folder=Path("."), environ=os.environ, output_limit=1000, grace_s=grace_s
+    )
 
 anyio.run(main)
 """
@@ -264,12 +266,12 @@ async def test_a_program_that_runs_out_of_time_has_no_exit_code(tmp_path: Path) 
     assert ended.code is None
 
 
-@pytest.mark.parametrize("presses", [1, 2])
+@pytest.mark.parametrize(("presses", "grace_s"), [(1, 1), (2, 600)])
 def test_ctrl_c_leaves_nothing_behind_however_often_it_is_pressed(
-    presses: int, tmp_path: Path
+    presses: int, grace_s: int, tmp_path: Path
 ) -> None:
-    """The second one comes during the grace."""
-    command = [sys.executable, "-c", CALLER, STUBBORN]
+    """The second one comes during the grace, and ends it."""
+    command = [sys.executable, "-c", CALLER, STUBBORN, str(grace_s)]
     caller = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
     try:
         wait_until((tmp_path / "pids").exists, "the start")
