@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recall_bench.core.settings import Settings
+    from recall_bench.reporting.analyses.attribution import Attribution
+    from recall_bench.reporting.publication import PublishedReport
     from recall_bench.running.job import Job
     from recall_bench.runs.run_result import RunResult
 
@@ -115,8 +117,9 @@ def run_command(
         written = write_page(finished, settings, is_wanted=page)
     if as_grid or as_json or is_reportable(finished):
         shape = "grid" if as_grid else "json" if as_json else "text" if verbose else "brief"
-        print_run(finished, shape)
-        print_page_place(finished, written, to_stderr=as_grid or as_json)
+        print_run(finished, shape, None if written is None else written.report.attribution)
+        place = None if written is None else written.files[0]
+        print_page_place(finished, place, to_stderr=as_grid or as_json)
         if not (as_grid or as_json):
             print_next_steps(finished, settings)
     print_conclusion(finished, find_problem(finished), is_quiet=quiet)
@@ -264,8 +267,8 @@ def _quote_commonest(finished: "RunResult") -> str:
     return f", {faults[kind]} times {kind}, first: {clean_text(examples[kind])}"
 
 
-def print_run(finished: "RunResult", shape: str) -> None:
-    """Print the run in short, its tables, its result or its heatmap."""
+def print_run(finished: "RunResult", shape: str, misses: "Attribution | None" = None) -> None:
+    """Print the run in short, with the causes of its misses if known; or all of it."""
     from recall_bench.cli.console import find_width
     from recall_bench.library import heatmap_json, result_json, text_report
     from recall_bench.reporting.run_brief import render_brief
@@ -277,7 +280,8 @@ def print_run(finished: "RunResult", shape: str) -> None:
         for part in result_json(finished.folder):
             click.echo(part, nl=False)
     elif shape == "brief":
-        click.echo(render_brief(finished.folder, finished.summary, width=find_width()))
+        brief = render_brief(finished.folder, finished.summary, misses, width=find_width())
+        click.echo(brief)
     else:
         click.echo(text_report(finished.folder, finished.summary))
         # The report is longer than a screen: its first line again, where the reader looks.
@@ -290,8 +294,8 @@ MAX_PAGE_TRIALS = 3000
 
 def write_page(
     finished: "RunResult", settings: "Settings", *, is_wanted: bool | None
-) -> Path | None:
-    """Write the report page if it is wanted, or by default if it costs little; return its path."""
+) -> "PublishedReport | None":
+    """Write the report page if it is wanted, or by default if it costs little."""
     from recall_bench.reporting.publication import publish_report
 
     overall = finished.summary.overall
@@ -300,11 +304,10 @@ def write_page(
     if is_wanted is False or not is_complete or not (is_cheap or is_wanted):
         return None
     try:
-        done = publish_report(finished.folder, data=settings.data)
+        return publish_report(finished.folder, data=settings.data)
     except BenchError as error:
         click.echo(f"note: no report page: {clean_text(str(error))}", err=True)
         return None
-    return done.files[0]
 
 
 def print_page_place(finished: "RunResult", page: Path | None, *, to_stderr: bool = False) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.plain_text import WIDTH, clean_text, format_fact, format_quantity
 from recall_bench.reporting.formats import SMALL_MARK, format_card, format_score
-from recall_bench.reporting.headlines import LOW_CEILING_NOTE
+from recall_bench.reporting.headlines import LOW_CEILING_NOTE, SAME_NOTE
 from recall_bench.reporting.run_text import (
     STUB_WARNING,
     describe_missing_bounds,
@@ -23,6 +23,7 @@ from recall_bench.runs.summary import Summary
 
 if TYPE_CHECKING:
     from recall_bench.metrics.estimate import Estimate
+    from recall_bench.reporting.analyses.attribution import Attribution
     from recall_bench.runs.estimates import Heatmap
 
 _WEAKEST = 3
@@ -57,12 +58,20 @@ def find_weakest(heatmap: "Heatmap") -> list[WeakCell]:
     return ranked[:_WEAKEST]
 
 
-def render_brief(folder: RunFolder, summary: Summary, *, width: int = WIDTH) -> str:
-    """The run in short, as text."""
-    return "\n".join(_render_lines(folder, summary, width))
+def render_brief(
+    folder: RunFolder,
+    summary: Summary,
+    misses: "Attribution | None" = None,
+    *,
+    width: int = WIDTH,
+) -> str:
+    """The run in short, as text; with the causes of its misses if they are known."""
+    return "\n".join(_render_lines(folder, summary, misses, width))
 
 
-def _render_lines(folder: RunFolder, summary: Summary, width: int) -> Iterator[str]:
+def _render_lines(
+    folder: RunFolder, summary: Summary, misses: "Attribution | None", width: int
+) -> Iterator[str]:
     from recall_bench.runs.estimates import RunEstimates
 
     means = RunEstimates.get(folder)
@@ -90,7 +99,13 @@ def _render_lines(folder: RunFolder, summary: Summary, width: int) -> Iterator[s
         from recall_bench.metrics.estimate import FEW_QUESTIONS
 
         yield f"{SMALL_MARK} fewer than {FEW_QUESTIONS} questions: the interval is unreliable"
+    if heatmap.same:
+        yield SAME_NOTE
     yield ""
+    if misses is not None:
+        from recall_bench.reporting.analyses.attribution import describe_misses
+
+        yield from format_fact("Misses", describe_misses(misses), width=width)
     label = "Weakest"
     for cell in find_weakest(heatmap):
         yield from format_fact(label, _describe_cell(cell), width=width)

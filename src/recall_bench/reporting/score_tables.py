@@ -27,6 +27,7 @@ from recall_bench.reporting.headlines import (
     LEAKED,
     LOW_CEILING_MARK,
     LOW_CEILING_NOTE,
+    SAME_QUESTIONS,
     WAY_NOTE,
     describe_place,
     format_ceiling,
@@ -236,6 +237,8 @@ def _list_heatmap_rows(heatmap: "Heatmap") -> Iterator[_HeatmapLine]:
             yield _HeatmapLine(row.category, cells, _format_heatmap_bounds(row.total.bounds))
     cells = [_format_points_cell(cell) for cell in heatmap.overall]
     yield _HeatmapLine(_OVERALL, cells, _format_heatmap_bounds(heatmap.total.bounds))
+    if _is_measured(heatmap.same):
+        yield _HeatmapLine(SAME_QUESTIONS, [_format_points_cell(cell) for cell in heatmap.same])
     for name, rates in ((INVENTED, heatmap.invented), (LEAKED, heatmap.leaked)):
         if _is_measured(rates):
             yield _HeatmapLine(name, [_format_rate_cell(cell) for cell in rates])

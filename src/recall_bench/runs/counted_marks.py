@@ -86,6 +86,10 @@ class CountedTrials:
         scores = () if self.score is None else (self.score,)
         return self.question, self.status, self.leak, *scores
 
+    def select_counted(self) -> "CountedTrials":
+        """Select the trials that have points of a judge."""
+        return self.select(~np.isnan(_POINTS_OF_BYTE[self.status]))
+
     def tally_points(self, resamples: int) -> MarkTally:
         """Tally the points, of six."""
         if self.score is None:
@@ -133,6 +137,7 @@ class CountedMarks:
             name: _mark_leaks(len(scenarios[name].grid), each) for name, each in boundaries.items()
         }
         self._scores = None if scores is None else _place_scores(scenarios, self._leaks, scores)
+        self.has_scores = scores is not None
         self._first: dict[str, int] = {}
         keys: list[tuple[str, str | int]] = []
         for name in self._leaks:

@@ -6,6 +6,7 @@ trials, those of one template together, or whole personas where there are five o
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -17,6 +18,7 @@ from recall_bench.core.plan import Checkpoint
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.schedule import is_in_plan
+from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED
 from recall_bench.metrics.estimate import (
     KNOWN_GRIDS,
@@ -28,6 +30,7 @@ from recall_bench.metrics.estimate import (
 from recall_bench.metrics.known_figures import digest_inputs
 from recall_bench.runs.counted_marks import CountedMarks, CountedTrials
 from recall_bench.runs.leak_counts import read_boundary
+from recall_bench.runs.question_span import QuestionSpan, find_best_span
 from recall_bench.runs.result_rows import encode_row
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import CountedTrial, ScoreRange, estimate_score_range
@@ -86,6 +89,9 @@ class Heatmap(Record, frozen=True, kw_only=True):
     leaked: tuple[HeatmapCell, ...]
     """The share of answers that leak, of those that could."""
     total: HeatmapTotal = HeatmapTotal()
+    same: tuple[HeatmapCell, ...] = ()
+    """The same questions at each checkpoint of a span, and no mean at the others. Empty where no
+    questions were asked twice, or all of them at each checkpoint."""
 
     @property
     def has_small(self) -> bool:
@@ -93,7 +99,7 @@ class Heatmap(Record, frozen=True, kw_only=True):
         rows = [row.cells for row in self.rows]
         return any(
             cell.mean is not None and cell.mean.is_small
-            for row in (*rows, self.overall, self.invented, self.leaked)
+            for row in (*rows, self.overall, self.same, self.invented, self.leaked)
             for cell in row
         )
 
@@ -175,6 +181,8 @@ class RunEstimates:
         self._headlines: dict[str | None, _Headline] = {}
         self._ranges: dict[str | None, ScoreRange | None] = {}
         self._category_ranges: dict[str | None, dict[str, ScoreRange]] = {}
+        self._spans: dict[tuple[str, ...], QuestionSpan[int] | None] = {}
+        self._grown = {name: _list_grown(self._scenarios[name]) for name in self._personas}
 
     def estimate_overall(self, persona: str | None = None) -> Estimate | None:
         """Estimate the mean points of a persona, or of all."""
@@ -307,7 +315,57 @@ class RunEstimates:
             total=HeatmapTotal(
                 mean=self.estimate_overall(persona), bounds=self.estimate_range(persona)
             ),
+            same=self._build_same(names, columns, supported),
         )
+
+    def _build_same(
+        self, names: tuple[str, ...], columns: Sequence[int], eligible: Sequence[int]
+    ) -> tuple[HeatmapCell, ...]:
+        """Estimate the same questions at each of these checkpoints that their span includes."""
+        span = self._find_span(names)
+        if span is None:
+            return ()
+        followed = np.array(sorted(span.questions), np.int64)
+        shown = [self._read_grown(names, place) for place in columns]
+        means = self._estimate(
+            each.select(np.isin(each.question, followed)).tally_points(CELL_RESAMPLES)
+            for each in shown
+        )
+        is_followed = [span.first <= place <= span.last for place in columns]
+        known = zip(means, is_followed, strict=True)
+        return _build_cells((mean if chosen else None for mean, chosen in known), eligible)
+
+    def _find_span(self, names: tuple[str, ...]) -> QuestionSpan[int] | None:
+        """Find the span of some personas; None where it would tell no more than all questions."""
+        if names not in self._spans:
+            self._spans[names] = self._find_span_anew(names)
+        return self._spans[names]
+
+    def _find_span_anew(self, names: tuple[str, ...]) -> QuestionSpan[int] | None:
+        if self._marks.has_scores or not names:
+            return None
+        plans = [self._scenarios[name].checkpoint_plans for name in names]
+        places = [
+            place for place, at in enumerate(zip(*plans, strict=True)) if any(x.asked for x in at)
+        ]
+        days = [max(plan[place].cutoff for plan in plans if plan[place].asked) for place in places]
+        trials = [self._read_grown(names, place).select_counted() for place in places]
+        counted = (
+            (question, number)
+            for number, each in enumerate(trials)
+            for question in each.question.tolist()
+        )
+        span = find_best_span(counted, days, repeats=self._scenarios[names[0]].repeats)
+        if span is None:
+            return None
+        followed = np.array(sorted(span.questions), np.int64)
+        if all(np.isin(each.question, followed).all() for each in trials):
+            return None
+        return replace(span, first=places[span.first], last=places[span.last])
+
+    def _read_grown(self, names: Iterable[str], place: int) -> CountedTrials:
+        """Read the trials of the personas whose story went on since the checkpoint before."""
+        return self._marks.read([name for name in names if place in self._grown[name]], place)
 
     def _estimate_grid(self, columns: Sequence[CountedTrials]) -> EstimateGrid:
         """Estimate all means of each column, one column after another."""
@@ -377,6 +435,15 @@ class RunEstimates:
                 self._eligible[name, place] = Counter([names[item] for item in plan.eligible])
             total += self._eligible[name, place]
         return total
+
+
+def _list_grown(states: ScenarioStates) -> frozenset[int]:
+    """The places at which questions were asked for the first time after another day."""
+    first: dict[int, int] = {}
+    for place, plan in enumerate(states.checkpoint_plans):
+        if plan.asked:
+            first.setdefault(plan.cutoff, place)
+    return frozenset(first.values())
 
 
 def _tally_all(trials: CountedTrials, resamples: int) -> Iterator[MarkTally]:
@@ -450,6 +517,7 @@ def _build_checkpoints(heatmap: Heatmap) -> Iterator[msgspec.Raw]:
             {
                 "range": checkpoint.label,
                 "overall": _format_cell(heatmap.overall[place]),
+                **({"sameQuestions": _format_cell(heatmap.same[place])} if heatmap.same else {}),
                 "hallucinationRate": _format_cell(heatmap.hallucination[place], scale=100),
                 "inventionRate": _format_cell(heatmap.invented[place], scale=100),
                 "leakRate": _format_cell(heatmap.leaked[place], scale=100),

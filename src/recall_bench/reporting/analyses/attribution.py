@@ -17,7 +17,7 @@ from recall_bench.core.record import Record
 from recall_bench.core.scenario import Expects, order_categories
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import FULL_MARKS, PASS, Finding
-from recall_bench.reporting.formats import format_slug
+from recall_bench.reporting.formats import format_number, format_slug
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 
@@ -279,6 +279,24 @@ DOUBTS = (
     ),
 )
 """In the order in which they are listed."""
+
+
+_COMMONEST = 3
+"""The leaves that `describe_misses` names."""
+
+
+def describe_misses(found: Attribution) -> str:
+    """How many trials missed, and the commonest causes with their shares."""
+    counts = {each.leaf: each.trials for each in found.leaves if each.trials}
+    named = sorted(counts, key=lambda leaf: -counts[leaf])[:_COMMONEST]
+    shares = {LEAF_TITLES[leaf].lower(): counts[leaf] for leaf in named}
+    if rest := found.misses - sum(shares.values()):
+        shares["other"] = rest
+    words = [f"{name} {format_number(100 * n / found.misses, 0)} %" for name, n in shares.items()]
+    is_misread = FailureLeaf.MISREAD in named
+    note = f"; {LEAF_TITLES[FailureLeaf.MISREAD].lower()}: no evidence was missing" * is_misread
+    causes = f": {', '.join(words)}{note}" if words else ""
+    return f"{found.misses:,} of {format_quantity(found.answered, 'trial')}{causes}"
 
 
 MAX_EXAMPLES = 3

@@ -1,17 +1,6 @@
-"""How scores change as a memory grows: all questions, the same questions, and facts.
+"""How scores change as a memory grows: all questions, the same questions, and facts."""
 
-The fixed view follows the same questions over consecutive checkpoints at each of which every repeat
-has points. A long span has few such questions, a short one shows little. The span is chosen that
-determines a slope best: the variance of a slope is inverse to
-
-    questions x sum over checkpoints of (days - mean days) squared
-
-and of equal spans the one that ends later is taken.
-"""
-
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -21,8 +10,6 @@ from recall_bench.core.plan import SampleMode
 from recall_bench.core.record import Record
 from recall_bench.metrics.bootstrap import (
     RESAMPLES,
-    Floats,
-    Ints,
     QuestionNumbers,
     TemplateNames,
 )
@@ -37,6 +24,7 @@ from recall_bench.reporting.analyses.fact_survival import (
 )
 from recall_bench.runs.counted_marks import POINTS
 from recall_bench.runs.estimates import CELL_RESAMPLES
+from recall_bench.runs.question_span import QuestionSpan, find_best_span
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 
@@ -109,87 +97,23 @@ def select_grown(table: TrialTable) -> Iterator[TrialRow]:
             yield row
 
 
-StretchQuestion = tuple[str, str]
+_SpanQuestion = tuple[str, str]
 """Persona and question."""
+FixedSpan = QuestionSpan[_SpanQuestion]
+"""The checkpoints and questions of the fixed view."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointSpan:
-    """Consecutive checkpoints, and the questions that have points at each of them."""
-
-    labels: tuple[str, ...]
-    questions: frozenset[StretchQuestion]
-
-
-def find_best_span(
+def find_span(
     rows: Iterable[TrialRow], sizes: Mapping[str, int], *, repeats: int
-) -> CheckpointSpan | None:
-    """The span that determines a slope best; None if no question was asked at two sizes."""
-    labels = tuple(sizes)
-    runs = _find_spans(rows, labels, repeats)
-    asked = _count_spans(runs, len(labels))
-    weights = asked * _sum_squares(np.array(list(sizes.values()), np.float64))
-    if not weights.size or weights.max() <= 0:
-        return None
-    # Reversed, so that the first maximum is the one that ends last.
-    end, start = np.unravel_index(np.argmax(weights[:, ::-1].T), weights.shape)
-    first, last = int(start), len(labels) - 1 - int(end)
-    return CheckpointSpan(
-        labels=labels[first : last + 1],
-        questions=frozenset(
-            question
-            for question, spans in runs.items()
-            if any(begin <= first and last <= until for begin, until in spans)
-        ),
+) -> FixedSpan | None:
+    """The checkpoints and questions of the fixed view; None if there is none."""
+    places = {label: place for place, label in enumerate(sizes)}
+    counted = (
+        ((row.trial.scenario, row.trial.item), places[row.trial.checkpoint])
+        for row in rows
+        if row.points is not None
     )
-
-
-def _find_spans(
-    rows: Iterable[TrialRow], labels: tuple[str, ...], repeats: int
-) -> dict[StretchQuestion, list[tuple[int, int]]]:
-    """For each question, the ends of all spans at whose checkpoints it has points."""
-    place = {label: number for number, label in enumerate(labels)}
-    counted: dict[StretchQuestion, Counter[int]] = {}
-    for row in rows:
-        if row.points is not None:
-            question = row.trial.scenario, row.trial.item
-            counted.setdefault(question, Counter())[place[row.trial.checkpoint]] += 1
-    return {
-        question: _group_consecutive(
-            sorted(number for number, times in found.items() if times == repeats)
-        )
-        for question, found in counted.items()
-    }
-
-
-def _group_consecutive(places: list[int]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for place in places:
-        if found and found[-1][1] == place - 1:
-            found[-1] = found[-1][0], place
-        else:
-            found.append((place, place))
-    return found
-
-
-def _count_spans(runs: Mapping[StretchQuestion, list[tuple[int, int]]], count: int) -> Ints:
-    """The number of questions with points from each checkpoint (row) to each (column)."""
-    ends = np.zeros((count, count), np.int64)
-    for spans in runs.values():
-        for first, last in spans:
-            ends[first, last] += 1
-    return np.asarray(ends.cumsum(axis=0)[:, ::-1].cumsum(axis=1)[:, ::-1], np.int64)
-
-
-def _sum_squares(days: Floats) -> Floats:
-    """The sum of squared deviations of days, from each checkpoint to each later one."""
-    count = len(days)
-    totals = np.concatenate([[0.0], days.cumsum()])
-    squares = np.concatenate([[0.0], (days**2).cumsum()])
-    length = np.arange(1, count + 1) - np.arange(count)[:, np.newaxis]
-    total = totals[1:] - totals[:-1, np.newaxis]
-    square = squares[1:] - squares[:-1, np.newaxis]
-    return np.where(length > 1, square - total**2 / np.maximum(length, 1), 0.0)
+    return find_best_span(counted, list(sizes.values()), repeats=repeats)
 
 
 def average_checkpoints(
@@ -214,7 +138,7 @@ def average_checkpoints(
 
 
 def _tally_points(
-    rows: Sequence[TrialRow], place: Mapping[StretchQuestion, int], resamples: int
+    rows: Sequence[TrialRow], place: Mapping[_SpanQuestion, int], resamples: int
 ) -> MarkTally:
     """Tally the points of trials, given the number of each question."""
     marks = [
@@ -251,28 +175,29 @@ def fit_trend(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend |
     )
 
 
-def select_span(rows: Iterable[TrialRow], stretch: CheckpointSpan) -> list[TrialRow]:
-    """The trials of the questions and checkpoints of a span."""
-    labels = frozenset(stretch.labels)
+def select_span(
+    rows: Iterable[TrialRow], span: FixedSpan | None, labels: Collection[str]
+) -> list[TrialRow]:
+    """The trials of the questions of a span at its checkpoints; none without a span."""
+    if span is None:
+        return []
     return [
         row
         for row in rows
-        if row.trial.checkpoint in labels
-        and (row.trial.scenario, row.trial.item) in stretch.questions
+        if row.trial.checkpoint in labels and (row.trial.scenario, row.trial.item) in span.questions
     ]
 
 
-def describe_cohort(stretch: CheckpointSpan, rows: Sequence[TrialRow]) -> CohortCard:
-    """The questions of a span, and the number of others asked meanwhile."""
-    labels = frozenset(stretch.labels)
+def describe_cohort(span: FixedSpan, labels: Sequence[str], rows: Sequence[TrialRow]) -> CohortCard:
+    """The questions of a span, and the number of others asked at its checkpoints."""
     asked = {(row.trial.scenario, row.trial.item) for row in rows if row.trial.checkpoint in labels}
     return CohortCard(
-        first=stretch.labels[0],
-        last=stretch.labels[-1],
-        checkpoints=len(stretch.labels),
-        questions=len(stretch.questions),
-        personas=len({persona for persona, _ in stretch.questions}),
-        left_out=len(asked - stretch.questions),
+        first=labels[0],
+        last=labels[-1],
+        checkpoints=len(labels),
+        questions=len(span.questions),
+        personas=len({persona for persona, _ in span.questions}),
+        left_out=len(asked - span.questions),
     )
 
 
@@ -294,13 +219,13 @@ def measure_degradation(
     """The mixed view, the fixed view, and the survival of facts."""
     sizes = measure_sizes(table)
     asked = list(select_grown(table))
-    stretch = find_best_span(asked, sizes, repeats=table.plan.repeats)
-    followed = [] if stretch is None else select_span(asked, stretch)
+    span = find_span(asked, sizes, repeats=table.plan.repeats)
+    labels = () if span is None else tuple(sizes)[span.first : span.last + 1]
+    followed = select_span(asked, span, labels)
     facts = follow_facts(asked, failures=failures)
     curves, notes = estimate_survivals(
         facts, seed=seed, resamples=min(resamples, SURVIVAL_RESAMPLES)
     )
-    labels = () if stretch is None else stretch.labels
     return Degradation(
         mixed=average_checkpoints(table.rows, sizes, seed=seed, resamples=resamples),
         mixed_trend=fit_trend(table.rows, seed=seed, resamples=resamples),
@@ -311,23 +236,23 @@ def measure_degradation(
             resamples=resamples,
         ),
         fixed_trend=fit_trend(followed, seed=seed, resamples=resamples),
-        cohort=None if stretch is None else describe_cohort(stretch, asked),
+        cohort=None if span is None else describe_cohort(span, labels, asked),
         survivals=tuple(curves),
         never_known=facts.never_known,
         failures=failures,
-        reason=_explain_missing(asked, stretch, facts, failures),
+        reason=_explain_missing(asked, span, facts, failures),
         unfollowed=facts.unfollowed,
-        notes=(*_list_notes(table, stretch), *notes),
+        notes=(*_list_notes(table, span), *notes),
     )
 
 
 def _explain_missing(
-    asked: list[TrialRow], stretch: CheckpointSpan | None, facts: FollowedFacts, failures: int
+    asked: list[TrialRow], span: FixedSpan | None, facts: FollowedFacts, failures: int
 ) -> str | None:
     if not any(row.points is not None for row in asked) and not facts.lifetimes:
         return "no answer has marks yet"
     reasons = []
-    if stretch is None:
+    if span is None:
         reasons.append(
             "no question has marks at two checkpoints in a row, so there is no fixed view; ask at "
             "more checkpoints, for example --ranges every:30"
@@ -340,7 +265,7 @@ def _explain_missing(
     return "; ".join(reasons) or None
 
 
-def _list_notes(table: TrialTable, stretch: CheckpointSpan | None) -> Iterator[str]:
+def _list_notes(table: TrialTable, span: FixedSpan | None) -> Iterator[str]:
     if table.plan.sample is not None:
         has_core = table.plan.sampling is SampleMode.CORE
         words = "of which half stay the same" if has_core else "so few are followed for long"
@@ -348,8 +273,8 @@ def _list_notes(table: TrialTable, stretch: CheckpointSpan | None) -> Iterator[s
             f"at each checkpoint only {table.plan.sample} older questions of a persona were asked "
             f"again (--sample), {words}; without it all are"
         )
-    if stretch is not None and len(stretch.questions) < FEW_QUESTIONS:
+    if span is not None and len(span.questions) < FEW_QUESTIONS:
         yield (
-            f"the fixed view follows only {format_quantity(len(stretch.questions), 'question')}: "
+            f"the fixed view follows only {format_quantity(len(span.questions), 'question')}: "
             f"with fewer than {FEW_QUESTIONS} its intervals are unreliable"
         )

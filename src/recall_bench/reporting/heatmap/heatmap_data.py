@@ -90,11 +90,13 @@ class HeatmapData:
     bounds: Mapping[str, RowBounds] = field(default_factory=dict)
     """By category; empty where they were not computed."""
     overall_bounds: RowBounds | None = None
+    same: tuple[PictureCell, ...] = ()
+    """The same questions at several checkpoints; empty where that is not known."""
 
     @property
     def all_cells(self) -> tuple[PictureCell, ...]:
         """Every cell of every row."""
-        rows = (*self.cells, self.overall, *(rate.cells for rate in self.rates))
+        rows = (*self.cells, self.overall, self.same, *(rate.cells for rate in self.rates))
         return tuple(cell for row in rows for cell in row)
 
 
@@ -208,6 +210,7 @@ def build_heatmap(folder: RunFolder, summary: Summary, heatmap: Heatmap) -> Heat
         overall_bounds=None
         if (whole := heatmap.total.bounds) is None
         else RowBounds(whole.floor, whole.ceiling),
+        same=_convert_cells(heatmap.same, scale=OF_100),
     )
 
 

@@ -101,6 +101,7 @@ class CheckpointIntervals(_IntervalRecord, frozen=True, kw_only=True):
 
     range: str = ""
     overall: IntervalFigure | None = None
+    same_questions: IntervalFigure | None = None
     hallucination_rate: IntervalFigure | None = None
     invention_rate: IntervalFigure | None = None
     leak_rate: IntervalFigure | None = None
@@ -314,6 +315,19 @@ def _assemble_heatmap(source: _HeatmapSource) -> HeatmapData:
         overall_bounds=None
         if bounds is None
         else RowBounds(bounds.overall.floor, bounds.overall.ceiling),
+        same=_read_same(known, overall),
+    )
+
+
+def _read_same(
+    known: Sequence[CheckpointIntervals], overall: Iterable[PictureCell]
+) -> tuple[PictureCell, ...]:
+    """The same questions at several checkpoints, as the estimates have them."""
+    if all(each.same_questions is None for each in known):
+        return ()
+    return tuple(
+        _read_figure(each.same_questions, cell, OF_100)
+        for each, cell in zip(known, overall, strict=True)
     )
 
 
@@ -323,23 +337,19 @@ def _read_rates(
     """Inventions and leaks, as the estimates have them."""
     pairs = list(zip(known, overall, strict=True))
     return (
-        RateRow(INVENTED, tuple(_read_rate(each.invention_rate, cell) for each, cell in pairs)),
-        RateRow(LEAKED, tuple(_read_rate(each.leak_rate, cell) for each, cell in pairs)),
+        RateRow(INVENTED, tuple(_read_figure(each.invention_rate, cell) for each, cell in pairs)),
+        RateRow(LEAKED, tuple(_read_figure(each.leak_rate, cell) for each, cell in pairs)),
     )
 
 
-def _read_rate(found: IntervalFigure | None, overall: PictureCell) -> PictureCell:
+def _read_figure(
+    found: IntervalFigure | None, overall: PictureCell, scale: float = 1
+) -> PictureCell:
+    empty = PictureCell(score=None, count=0, eligible=overall.eligible)
     if found is None:
-        return PictureCell(score=None, count=0, eligible=overall.eligible)
-    return PictureCell(
-        score=found.mean,
-        count=found.trials,
-        eligible=overall.eligible,
-        low=found.low,
-        high=found.high,
-        questions=found.questions,
-        missing=found.missing,
-    )
+        return empty
+    cell = replace(empty, score=found.mean * scale, count=found.trials)
+    return join_intervals([cell], [found], scale)[0]
 
 
 def _merge_rates(

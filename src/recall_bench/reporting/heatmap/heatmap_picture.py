@@ -19,7 +19,13 @@ from recall_bench.reporting.formats import (
     format_score,
     format_slug,
 )
-from recall_bench.reporting.headlines import LOW_CEILING_NOTE, format_ceiling, has_low_ceiling
+from recall_bench.reporting.headlines import (
+    LOW_CEILING_NOTE,
+    SAME_NOTE,
+    SAME_QUESTIONS,
+    format_ceiling,
+    has_low_ceiling,
+)
 from recall_bench.reporting.heatmap.cell_grid import (
     EARLY_KEY,
     EMPTY_KEY,
@@ -116,7 +122,8 @@ class PictureRows(NamedTuple):
     """The rows of the picture, by part."""
 
     categories: list[PictureRow]
-    overall: PictureRow
+    overall: list[PictureRow]
+    """All questions, and where it is known the same questions at several checkpoints."""
     rates: list[PictureRow]
 
 
@@ -130,7 +137,10 @@ def list_picture_rows(data: HeatmapData) -> PictureRows:
     rates = [PictureRow(format_slug(name), cells, is_rate=True) for name, cells in data.rates]
     return PictureRows(
         [row for row in every if row.is_measured],
-        PictureRow("Overall", data.overall, bounds=data.overall_bounds),
+        [
+            PictureRow("Overall", data.overall, bounds=data.overall_bounds),
+            *([PictureRow(format_slug(SAME_QUESTIONS), data.same)] if data.same else []),
+        ],
         [row for row in rates if row.is_measured] or rates[:1],
     )
 
@@ -160,7 +170,7 @@ class _HeatmapPicture:
         self._width = columns * cell
 
     def build_chart(self) -> View:
-        side = 0.0 if self._overall.bounds is None else 2 * SIDE_WIDTH
+        side = 0.0 if self._overall[0].bounds is None else 2 * SIDE_WIDTH
         room = max(self._width + side + _LABELS_WIDTH, _LEAST_TEXT_WIDTH)
         notices = [
             build_notice(wrap_lines(text, size=NOTICE_SIZE, width=self._width), colour, self._width)
@@ -188,7 +198,7 @@ class _HeatmapPicture:
             [
                 *notices,
                 *([self._build_view(self._rows)] if self._rows else []),
-                self._build_view([self._overall], {"labelFontWeight": "bold"}),
+                self._build_view(self._overall, {"labelFontWeight": "bold"}),
                 self._build_view(self._invented, unit, axis),
                 self._build_legend(),
             ],
@@ -200,7 +210,7 @@ class _HeatmapPicture:
             return CellText.NOTHING
         found = [
             (_format_interval(each, is_rate=row.is_rate), _format_count(each))
-            for row in (*self._rows, self._overall, *self._invented)
+            for row in (*self._rows, *self._overall, *self._invented)
             for each in row.cells
         ]
         if not any(interval for interval, _ in found):
@@ -309,9 +319,11 @@ class _HeatmapPicture:
             )
         if self._text in (CellText.LINE, CellText.LINES) and self._data.intervals:
             yield LegendKey(label=f"a–b: {self._data.intervals}")
-        found = [row.bounds for row in (*self._rows, self._overall)]
+        found = [row.bounds for row in (*self._rows, *self._overall)]
         if any(bounds is not None and has_low_ceiling(bounds) for bounds in found):
             yield LegendKey(label=LOW_CEILING_NOTE)
+        if self._data.same:
+            yield LegendKey(label=SAME_NOTE)
 
 
 def _list_labels(categories: Sequence[str]) -> list[str]:
@@ -332,14 +344,19 @@ def list_notices(data: HeatmapData) -> Iterator[tuple[str, str]]:
 
 def _describe_heatmap(data: HeatmapData) -> str:
     """The title on a line of its own, then what the picture says in words."""
-    means = []
-    for label, cell in zip(data.columns, data.overall, strict=True):
-        mean = "not measured" if cell.score is None else format_number(cell.score, 0)
-        means.append(f"{label} {mean}{format_bounds(cell, digits=0)}")
     notices = [text for text, _ in list_notices(data)]
     said = [data.headline] if data.headline else []
-    rest = ". ".join([*said, *data.subtitle, *notices, f"Overall: {', '.join(means)}"])
+    rows = [_describe_row(row, data.columns) for row in list_picture_rows(data).overall]
+    rest = ". ".join([*said, *data.subtitle, *notices, *rows])
     return f"{clean_text(data.title)}\n{clean_text(rest)}"
+
+
+def _describe_row(row: PictureRow, columns: Sequence[str]) -> str:
+    means = []
+    for label, cell in zip(columns, row.cells, strict=True):
+        mean = "not measured" if cell.score is None else format_number(cell.score, 0)
+        means.append(f"{label} {mean}{format_bounds(cell, digits=0)}")
+    return f"{row.label}: {', '.join(means)}"
 
 
 def describe_cell(row: PictureRow, column: str, cell: PictureCell) -> str:

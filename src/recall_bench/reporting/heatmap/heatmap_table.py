@@ -66,7 +66,7 @@ def _render_rows(data: HeatmapData) -> Iterator[Markup]:
         *(make_element("th", head, style=_CELL) for head in heads),
     )
     rows = list_picture_rows(data)
-    for row in (*rows.categories, rows.overall, *rows.rates):
+    for row in (*rows.categories, *rows.overall, *rows.rates):
         cells = [
             _render_cell(row, column, cell)
             for column, cell in zip(data.columns, row.cells, strict=True)

@@ -15,7 +15,7 @@ from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.verdict import Verdict
 from recall_bench.reporting.analyses.attribution import FailureLeaf
 from recall_bench.reporting.formats import OF_100, format_score
-from recall_bench.reporting.headlines import INVENTED, LEAKED, format_ceiling
+from recall_bench.reporting.headlines import INVENTED, LEAKED, SAME_QUESTIONS, format_ceiling
 from recall_bench.runs.estimates import Heatmap, HeatmapCell
 from recall_bench.runs.journal_lines import TextSpan
 from recall_bench.runs.run_folder import RunFolder, StoredResult
@@ -386,6 +386,8 @@ def encode_heatmap(heatmap: Heatmap) -> dict[str, object]:
         if _is_measured(row.cells)
     ]
     rows.append(_encode_row("overall", OVERALL_ROW, heatmap.overall, heatmap.total.bounds))
+    if _is_measured(heatmap.same):
+        rows.append(_encode_row("same", SAME_QUESTIONS, heatmap.same))
     rows += [
         _encode_row("rate", name, cells)
         for name, cells in ((INVENTED, heatmap.invented), (LEAKED, heatmap.leaked))

@@ -1,4 +1,5 @@
-// The heatmap: a grid to walk in with the arrow keys; Enter lists the trials of a cell.
+// The heatmap: a grid to walk in with the arrow keys; Enter lists the trials of a cell, or goes to the
+// section on degradation for the same questions.
 
 const heatmap = (() => {
   const WIDE = 26; // With more columns than this, a cell is too narrow for its figure.
@@ -27,6 +28,7 @@ const heatmap = (() => {
 
   const spoken = (row, cell, [label, days]) => {
     const lines = [`${nameOf(row)} at ${label}`];
+    if (!Array.isArray(cell) && row.kind === "same") return [...lines, "These questions were not all asked here."];
     if (!Array.isArray(cell)) {
       const why = cell > 0
         ? `Not measured: the story supports ${counted(cell, "question")} by then, and none has a verdict.`
@@ -37,8 +39,9 @@ const heatmap = (() => {
     const said = row.kind === "rate" ? percent : (value) => fixed(value, 1);
     lines.push([row.kind === "rate" ? row.name : "score", row.kind === "rate" ? said(mean) : `${said(mean)} of 100`]);
     lines.push(["95 % interval", low === null ? "none" : `${said(low)} to ${said(high)}`]);
-    lines.push(["different questions", eligible > questions ? `${whole(questions)} of ${whole(eligible)} there are` : whole(questions)]);
+    lines.push(["different questions", row.kind !== "same" && eligible > questions ? `${whole(questions)} of ${whole(eligible)} there are` : whole(questions)]);
     lines.push(["trials", missing ? `${whole(trials)}, ${whole(missing)} missing` : whole(trials)]);
+    if (row.kind === "same") lines.push("The same questions at each checkpoint; those of the other rows change.");
     if (questions === 1) lines.push("A single question says nothing about others.");
     else if (isSmall(cell)) lines.push(`Fewer than ${page.few} questions: the interval is unreliable.`);
     return lines;
@@ -127,6 +130,10 @@ const heatmap = (() => {
     const [row, column] = placeOf(node);
     const line = shown.rows[row];
     tooltip.hide();
+    if (line.kind === "same") {
+      byId("degradation").scrollIntoView({ behavior: motion() });
+      return;
+    }
     const wanted = {
       q: "", result: "", leaf: "", open: "",
       persona: shown.persona ?? "",

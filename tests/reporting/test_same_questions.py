@@ -1,0 +1,163 @@
+"""The row of the same questions: what changes with the questions is told from what is lost."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.plan import Checkpoint
+from recall_bench.core.scenario import Item
+from recall_bench.metrics.bootstrap import SEED
+from recall_bench.reporting.analyses.attribution import count_causes
+from recall_bench.reporting.analyses.degradation import measure_degradation
+from recall_bench.reporting.headlines import SAME_NOTE, SAME_QUESTIONS
+from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
+from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec
+from recall_bench.reporting.pages.page_data import encode_heatmap
+from recall_bench.reporting.run_brief import render_brief
+from recall_bench.runs.estimates import HeatmapCell, RunEstimates
+from recall_bench.runs.result_files import export_files
+from recall_bench.runs.run_folder import RunFolder
+from recall_bench.runs.summary import summarise
+from recall_bench.runs.trials import read_trials
+from tests.written_runs import PERFECT, POOR, Story, plan_of, question, trial
+
+FOUR = tuple(Checkpoint(label=f"{days}d", days=days) for days in (1, 2, 3, 4))
+
+
+def harder_story(folder: Path, personas: Sequence[str] = ("ada",), **settings: object) -> Story:
+    """A question of the first day, three of the second, and four later ones that are too hard."""
+    days = (1, 2, 2, 2, 3, 3, 4, 4)
+    items = tuple(question(f"q{n}", known_from=day) for n, day in enumerate(days))
+    scenarios: dict[str, Sequence[Item]] = dict.fromkeys(personas, items)
+    plan = plan_of(scenarios, **{"checkpoints": FOUR} | settings)
+    story = Story(folder, scenarios, plan)
+    for name, states in RunFolder.open(story.save()).states.scenarios.items():
+        for place, point in enumerate(states.checkpoint_plans):
+            for repeat, item in states.list_owed_trials(place):
+                each = trial(items[item].id, point.checkpoint.label, scenario=name, repeat=repeat)
+                story.both(each, PERFECT if item < 4 else POOR)
+    story.end()
+    return story
+
+
+def points(cells: Sequence[HeatmapCell]) -> list[tuple[float, int] | None]:
+    return [None if each.mean is None else (each.mean.value, each.mean.questions) for each in cells]
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_they_are_the_questions_of_the_fixed_view(tmp_path: Path, repeats: int) -> None:
+    names = [("ada",), ("ada", "bob")]
+    for number, personas in enumerate(names):
+        folder = harder_story(tmp_path / str(number), personas, repeats=repeats).open()
+        fixed = measure_degradation(read_trials(folder), seed=SEED, resamples=50).fixed
+
+        heatmap = RunEstimates.get(folder).build_heatmap()
+
+        shown = dict(zip([each.label for each in heatmap.columns], heatmap.same, strict=True))
+        known = {label: cell.mean for label, cell in shown.items() if cell.mean is not None}
+        assert list(known) == [each.checkpoint for each in fixed]
+        for each in fixed:
+            mean = known[each.checkpoint]
+            assert each.mean is not None
+            assert (mean.value, mean.trials) == (each.mean.value, each.mean.trials)
+
+
+def test_harder_questions_lower_the_overall_score_and_not_theirs(tmp_path: Path) -> None:
+    heatmap = RunEstimates.get(harder_story(tmp_path).open()).build_heatmap()
+
+    assert points(heatmap.overall) == [(6, 1), (6, 4), (pytest.approx(14 / 3), 6), (4, 8)]
+    assert points(heatmap.same) == [None, (6, 4), (6, 4), (6, 4)]
+
+
+def test_a_selection_of_checkpoints_follows_the_same_questions(tmp_path: Path) -> None:
+    means = RunEstimates.get(harder_story(tmp_path).open())
+
+    assert points(means.build_heatmap(None, [0, 3]).same) == [None, (6, 4)]
+
+
+def test_there_are_none_where_they_would_say_no_more_than_the_overall_score(
+    tmp_path: Path,
+) -> None:
+    """Where each checkpoint asks all of them, and where nothing is asked twice."""
+    for name, checkpoints in {"twice": FOUR[3:] + FOUR[2:3], "once": FOUR[3:]}.items():
+        scenarios: dict[str, Sequence[Item]] = {"ada": (question("cat"), question("dog"))}
+        ordered = tuple(sorted(checkpoints, key=lambda each: each.days))
+        story = Story(tmp_path / name, scenarios, plan_of(scenarios, checkpoints=ordered))
+        for each, item in product(ordered, ("cat", "dog")):
+            story.both(trial(item, each.label))
+        folder = story.open()
+
+        heatmap = RunEstimates.get(folder).build_heatmap()
+
+        assert heatmap.same == ()
+        assert SAME_QUESTIONS not in render_brief(folder, summarise(folder))
+        assert [row["kind"] for row in rows_of_page(folder)] == ["score", "overall", "rate"]
+
+
+def test_a_story_that_is_over_is_not_followed_on(tmp_path: Path) -> None:
+    later = Checkpoint(label="9d", days=9)
+    heatmap = RunEstimates.get(
+        harder_story(tmp_path, checkpoints=(*FOUR[1:], later)).open()
+    ).build_heatmap()
+
+    assert points(heatmap.same)[-1] is None
+    assert points(heatmap.same)[:-1] == [(6, 4)] * 3
+
+
+def test_a_question_without_a_verdict_somewhere_is_not_among_them(tmp_path: Path) -> None:
+    scenarios: dict[str, Sequence[Item]] = {"ada": (question("cat"), question("dog"))}
+    story = Story(tmp_path, scenarios, plan_of(scenarios))
+    for label in ("2d", "4d"):
+        story.both(trial("cat", label))
+    story.both(trial("dog"), POOR)
+    story.answer(trial("dog", "4d"))
+    story.not_judged(trial("dog", "4d"))
+
+    heatmap = RunEstimates.get(story.open()).build_heatmap()
+
+    assert points(heatmap.same) == [(6, 1), (6, 1)]
+
+
+def rows_of_page(folder: RunFolder) -> list[dict[str, object]]:
+    rows = encode_heatmap(RunEstimates.get(folder).build_heatmap())["rows"]
+    assert isinstance(rows, list)
+    return rows
+
+
+def test_every_view_of_the_heatmap_has_their_row(tmp_path: Path) -> None:
+    folder = harder_story(tmp_path).open()
+    export_files(folder, result=tmp_path / "result.json")
+
+    lines = render_brief(folder, summarise(folder)).splitlines()
+    ours, read = load_heatmap(tmp_path), load_heatmap(tmp_path / "result.json")
+    spec = str(build_heatmap_spec(ours))
+
+    at = next(n for n, line in enumerate(lines) if line.startswith("OVERALL"))
+    assert lines[at + 2].split() == [
+        SAME_QUESTIONS.split()[0],
+        "questions",
+        "--",
+        *["100", "(4)!"] * 3,
+    ]
+    assert SAME_NOTE in lines
+    assert [(each.score, each.questions) for each in ours.same] == [(None, None)] + [(100, 4)] * 3
+    assert read.same == tuple(
+        replace(each, eligible=at.eligible)
+        for each, at in zip(ours.same, read.overall, strict=True)
+    )
+    assert "Same questions: 1d not measured, 2d 100" in spec
+    assert SAME_NOTE in spec
+    assert [row["kind"] for row in rows_of_page(folder)] == ["score", "overall", "same", "rate"]
+
+
+def test_the_causes_of_misses_are_in_the_short_report(tmp_path: Path) -> None:
+    folder = harder_story(tmp_path).open()
+    misses = count_causes(read_trials(folder))
+
+    brief = " ".join(render_brief(folder, summarise(folder), misses).split())
+
+    assert "Misses 6 of 19 trials: not traced 100 % Weakest" in brief
+    assert "Misses" not in render_brief(folder, summarise(folder))
