@@ -186,7 +186,12 @@ def _run_doctor(settings: Settings, timeout_s: float, story_seed: str | None) ->
     )
 
     seed = WorldSeed.draw() if story_seed is None else _parse_seed(story_seed)
-    setup = build_doctor_setup(draw_short_story(seed), get_version(), seed.hex)
+    setup = build_doctor_setup(
+        draw_short_story(seed),
+        get_version(),
+        seed.hex,
+        draw_other=lambda: draw_short_story(WorldSeed(seed.value + 1)),
+    )
     with collect_temporary_files() as files, forward_to_stderr(), show_activity() as show:
         system = resolve_system(settings)
 

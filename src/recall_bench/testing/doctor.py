@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from recall_bench.core import user_code
 from recall_bench.core.diagnosis import Diagnosis, DoctorFinding, identify_system
@@ -64,6 +64,9 @@ class DoctorSetup:
     scenario: Scenario
     controls: dict[str, MemorySystem]
     """The built-in systems `none`, `random` and `oracle`; the last has the evidence."""
+    draw_other: Callable[[], Scenario] | None = None
+    """Draw another story, asked about where the system scores low on the first: of a fair system
+    that may be the draw."""
     reader: Reader
     judge: Judge
     code: str
@@ -76,16 +79,19 @@ class DoctorSetup:
         named = f"{self.scenario.id}, {self.scenario.last_day} days"
         return f"{named}, seed {self.seed}" if self.seed else named
 
-    def make_probe(self, card: SystemCard, timeout_s: float) -> StoryProbe:
-        """Make a probe with a spread of the questions that apply to the system."""
-        last = self.scenario.last_day
-        items = [item for item in self.scenario.items if item.is_open(last)]
+    def make_probe(
+        self, card: SystemCard, timeout_s: float, story: Scenario | None = None
+    ) -> StoryProbe:
+        """Make a probe of a story with a spread of the questions that apply to the system."""
+        story = story or self.scenario
+        last = story.last_day
+        items = [item for item in story.items if item.is_open(last)]
         items = [item for item in items if _is_applicable(item, card)]
         empty = [item for item in items if item.truth.expects is Expects.ABSTAIN]
         known = [item for item in items if item.truth.expects is not Expects.ABSTAIN]
-        self.judge.study(self.scenario)
+        self.judge.study(story)
         return StoryProbe(
-            scenario=self.scenario,
+            scenario=story,
             items=(
                 *spread_items(known, QUESTIONS - ABSTENTIONS),
                 *spread_items(empty, ABSTENTIONS),
@@ -127,10 +133,7 @@ async def examine_system(
     Raises SystemGone if it cannot be reached.
     """
     probe = setup.make_probe(system.card, timeout_s)
-    controls = {
-        name: await probe.run(each, probe.scenario.episodes)
-        for name, each in setup.controls.items()
-    }
+    controls = await _run_controls(setup.controls, probe)
     found: list[DoctorFinding] = []
     figures: dict[str, float] = {
         f"score of {name}": result.mean for name, result in controls.items()
@@ -144,14 +147,47 @@ async def examine_system(
     on_progress("running a small story")
     try:
         runs = await _run_story(system, probe, files)
+        found += runs.check(system.card, controls)
+        figures |= runs.list_figures()
+        scores = _Scores(runs.fed, controls, "a small story")
+        if doctor_probe.is_at_floor(runs.fed, controls) and setup.draw_other is not None:
+            on_progress("running another small story")
+            other = setup.make_probe(system.card, timeout_s, setup.draw_other())
+            scores = await _add_other_story(scores, system, other)
+            figures["score on two stories"] = scores.fed.mean
+            floor = doctor_probe.find_floor(scores.controls)
+            figures[f"score of {floor} on two stories"] = scores.controls[floor].mean
+        found += doctor_probe.check_floor(*scores)
     except SystemFault as fault:
         message = f"it failed on a small story: {fault}"
         found.append(doctor_probe.make_finding("story", message, is_invalid=True))
-    else:
-        found += runs.check(system.card, controls)
-        figures |= runs.list_figures()
     return DoctorResult(
         diagnosis=_build_diagnosis(system.card, setup, contract, found, figures), contract=contract
+    )
+
+
+async def _run_controls(
+    controls: dict[str, MemorySystem], probe: StoryProbe
+) -> dict[str, ProbeResult]:
+    return {name: await probe.run(each, probe.scenario.episodes) for name, each in controls.items()}
+
+
+class _Scores(NamedTuple):
+    """The answers of a system and of the controls, on one story or on several."""
+
+    fed: ProbeResult
+    controls: dict[str, ProbeResult]
+    stories: str
+
+
+async def _add_other_story(scores: _Scores, system: MemorySystem, probe: StoryProbe) -> _Scores:
+    """Ask about another story too, so that the draw of one does not decide."""
+    story = probe.scenario
+    controls = await _run_controls(load_controls(story), probe)
+    return _Scores(
+        scores.fed.join(await probe.run(system, story.episodes)),
+        {name: each.join(controls[name]) for name, each in scores.controls.items()},
+        "two small stories",
     )
 
 
@@ -258,22 +294,34 @@ def _shuffle_days(days: Sequence[Episode]) -> tuple[Episode, ...]:
 CONTROLS = ("none", "random", "oracle")
 
 
-def build_doctor_setup(scenario: Scenario, code: str, seed: str = "") -> DoctorSetup:
+def build_doctor_setup(
+    scenario: Scenario,
+    code: str,
+    seed: str = "",
+    draw_other: Callable[[], Scenario] | None = None,
+) -> DoctorSetup:
     """Build the setup of built-in controls, the extractive reader and the offline judge.
 
-    `code` is the version of the harness; the story was drawn from `seed`, if one is given.
+    `code` is the version of the harness; the story was drawn from `seed`, if one is given, and
+    `draw_other` draws another one.
     """
     from recall_bench.judging.offline.offline_judge import OfflineJudge
     from recall_bench.systems.readers import ExtractiveReader
 
     return DoctorSetup(
         scenario=scenario,
-        controls={name: _load_control(name, scenario) for name in CONTROLS},
+        controls=load_controls(scenario),
+        draw_other=draw_other,
         reader=ExtractiveReader(),
         judge=OfflineJudge({}),
         code=code,
         seed=seed,
     )
+
+
+def load_controls(scenario: Scenario) -> dict[str, MemorySystem]:
+    """Load the controls of a story."""
+    return {name: _load_control(name, scenario) for name in CONTROLS}
 
 
 def _load_control(name: str, scenario: Scenario) -> MemorySystem:

@@ -31,6 +31,15 @@ class ProbeResult:
     seconds: list[float] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
+    def join(self, other: "ProbeResult") -> "ProbeResult":
+        """Join the answers of two memories."""
+        return ProbeResult(
+            replies=self.replies + other.replies,
+            verdicts=self.verdicts + other.verdicts,
+            seconds=self.seconds + other.seconds,
+            faults=self.faults + other.faults,
+        )
+
     @property
     def mean(self) -> float:
         """Points of six; a question the system failed at has none."""
@@ -180,17 +189,33 @@ def _format_score(marks: float) -> str:
     return f"{100 * marks / FULL_MARKS:.0f}"
 
 
+def find_floor(controls: Mapping[str, ProbeResult]) -> str:
+    """Find the better of the controls that know nothing."""
+    return max(("none", "random"), key=lambda name: controls[name].mean)
+
+
+def is_at_floor(fed: ProbeResult, controls: Mapping[str, ProbeResult]) -> bool:
+    """Whether a score is no higher than that of a control that knows nothing."""
+    return fed.mean <= controls[find_floor(controls)].mean
+
+
+def check_floor(
+    fed: ProbeResult, controls: Mapping[str, ProbeResult], stories: str
+) -> Iterator[DoctorFinding]:
+    """Find a score that is no higher than that of the random and empty controls."""
+    if is_at_floor(fed, controls):
+        floor = find_floor(controls)
+        yield make_finding(
+            "random-control",
+            f"it scores {_format_score(fed.mean)} of 100 on {stories} where the control {floor!r} "
+            f"scores {_format_score(controls[floor].mean)}: what it was fed does not help it",
+        )
+
+
 def check_controls(
     fed: ProbeResult, controls: Mapping[str, ProbeResult]
 ) -> Iterator[DoctorFinding]:
-    """Find a score below the random and empty controls, or above the oracle."""
-    floor = max(("none", "random"), key=lambda name: controls[name].mean)
-    if fed.mean <= controls[floor].mean:
-        yield make_finding(
-            "random-control",
-            f"it scores {_format_score(fed.mean)} of 100 where the control {floor!r} scores "
-            f"{_format_score(controls[floor].mean)}: what it was fed does not help it",
-        )
+    """Find a score above the oracle, and questions that the system failed at."""
     if fed.mean > controls["oracle"].mean:
         yield make_finding(
             "oracle-control",
