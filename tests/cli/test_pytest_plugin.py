@@ -11,7 +11,8 @@ import pytest
 import recall_bench
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import Offer
-from recall_bench.testing import CHECKS
+from recall_bench.testing import CHECKS, contract
+from recall_bench.testing.check_context import CheckContext
 from tests.gardener import ADAPTER, write_persona
 
 pytest_plugins = ["pytester"]
@@ -73,14 +74,37 @@ def test_a_check_that_does_not_apply_is_skipped_with_its_reason(project: pytest.
 
 
 def test_a_broken_check_is_shown_without_a_traceback(project: pytest.Pytester) -> None:
-    found = run(project, "--recall-bench", "recall_bench.testing:RemembersQuestions")
+    words = ("--recall-bench", "recall_bench.testing:RemembersQuestions")
+    found = run(project, *words, "-k", "asking or count")
     text = found.stdout.str()
 
     assert found.ret == 1
-    assert found.parseoutcomes()["failed"] == 1
+    assert found.parseoutcomes() == {
+        "failed": 1,
+        "passed": 1,
+        "deselected": len(CHECKS) - 2,
+    }
     assert "FAILED recall-bench::contract::asking - " in text
     assert "Traceback" not in text
     assert "pytest_plugin.py" not in text
+
+
+def test_checks_that_are_not_chosen_are_not_made(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To choose one took as long as to make them all."""
+    made: list[str] = []
+    run_check = contract._run_check
+
+    def note_check(check: contract.ContractCheck, context: CheckContext) -> object:
+        made.append(check.name)
+        return run_check(check, context)
+
+    monkeypatch.setattr(contract, "_run_check", note_check)
+    found = run(project, "--recall-bench", "my_adapter.py", "-k", "isolation")
+
+    assert found.parseoutcomes()["passed"] == 1
+    assert made == ["round-trip", "isolation"], "the others rest on the first"
 
 
 def test_each_rule_of_a_gate_is_a_test(project: pytest.Pytester) -> None:

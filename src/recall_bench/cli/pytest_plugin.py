@@ -79,7 +79,7 @@ class _BenchPlugin:
     """Adds the tests, and measures the system once when the first of them is run."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self._config = config
+        self._measured = _Measurement(config)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
@@ -88,9 +88,8 @@ class _BenchPlugin:
         """Add the tests, so that `-k` can choose among them."""
         from recall_bench.core.errors import BenchError
 
-        measured = _Measurement(self._config)
         try:
-            has_gate = measured.rules is not None
+            has_gate = self._measured.rules is not None
         except BenchError as error:
             raise pytest.UsageError(str(error)) from error
         lists = {"contract": _list_contract_checks}
@@ -102,9 +101,15 @@ class _BenchPlugin:
                 name=name,
                 nodeid=f"{_NAME}::{name}",
                 list_checks=list_checks,
-                measured=measured,
+                measured=self._measured,
             )
             items += session.genitems(found)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note which checks were chosen: the others need not be made."""
+        self._measured.checks = frozenset(
+            item.name for item in session.items if isinstance(item, BenchCheck)
+        ) & {name for name, _ in _list_contract_checks(self._measured)}
 
 
 class _Measurement:
@@ -114,6 +119,8 @@ class _Measurement:
         self._config = config
         baseline = config.getoption("recall_bench_baseline")
         self.baseline: Path | None = None if baseline is None else Path(baseline)
+        self.checks: frozenset[str] = frozenset()
+        """The checks of the contract that are asked for; all if none is named."""
 
     @cached_property
     def rules(self) -> "GateRules | None":
@@ -142,7 +149,7 @@ class _Measurement:
 
         async def check_and_close(system: "MemorySystem") -> "ContractReport":
             try:
-                return await check_system(system)
+                return await check_system(system, only=self.checks)
             finally:
                 await system.close()
 
