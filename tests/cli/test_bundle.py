@@ -20,8 +20,18 @@ from recall_bench.runs.bundle_file import MANIFEST, unpack_bundle
 from recall_bench.runs.journal import JOURNAL, encode_events, read_events
 from tests.commands import Invoke
 from tests.gardener import ADAPTER, write_persona
+from tests.thoroughness import choose_number
 
 Members = dict[str, bytes]
+
+LIMITS = {
+    name: choose_number(1 << 20, usual)
+    for name, usual in {
+        "_MAX_LINE": bundle_file._MAX_LINE,
+        "_FREE_BYTES": bundle_file._FREE_BYTES,
+    }.items()
+}
+"""Of a hostile bundle: a hundred megabytes of nothing take seconds to pack and to open."""
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +258,7 @@ def expand(bundle: Path) -> None:
     pieces = [
         packer.compress(header.tobuf(tarfile.USTAR_FORMAT) + content),
         packer.compress(bytes(-len(content) % 512) + big.tobuf(tarfile.USTAR_FORMAT)),
-        *(packer.compress(bytes(1 << 20)) for _ in range(100)),
+        *(packer.compress(bytes(LIMITS["_FREE_BYTES"])) for _ in range(10)),
         packer.flush(),
     ]
     bundle.write_bytes(b"".join(pieces))
@@ -315,7 +325,7 @@ def remove_journal(bundle: Path) -> None:
 
 def lengthen_line(bundle: Path) -> None:
     members = read_members(bundle)
-    members[JOURNAL] += b"[" + b" " * (65 << 20) + b"]\n"
+    members[JOURNAL] += b"[" + b" " * (LIMITS["_MAX_LINE"] + (1 << 20)) + b"]\n"
     describe(members)
     write_members(bundle, members)
 
@@ -357,10 +367,16 @@ REFUSED = {
 }
 
 
+SAID = {"long line": "has a line of more than", "bomb": "expands to more than"}
+"""Of those that are broken as well, and would be refused for it once all of them was read."""
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_damaged_or_hostile_bundle_is_refused_in_one_sentence(
-    place: Path, invoke: Invoke, name: str, tmp_path: Path
+    place: Path, invoke: Invoke, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for limit, value in LIMITS.items():
+        monkeypatch.setattr(bundle_file, limit, value)
     REFUSED[name](Path("run.bundle"))
     shutil.rmtree("forged", ignore_errors=True)
     before = sorted(tmp_path.rglob("*"))
@@ -368,6 +384,7 @@ def test_a_damaged_or_hostile_bundle_is_refused_in_one_sentence(
 
     assert shown.code == 3, shown.out
     assert len(shown.err.splitlines()) == 1
+    assert SAID.get(name, "") in shown.err
     assert sorted(tmp_path.rglob("*")) == before
 
 
