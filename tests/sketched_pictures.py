@@ -33,9 +33,12 @@ def write_sketches(settings: Settings, folder: RunFolder, summary: Summary) -> N
             replace_file(folder.path / name, str(spec["description"]).encode())
 
 
-def write_sketch(spec: object, *paths: Path, title: str, summary: str) -> None:
+def write_sketch(
+    spec: object, *paths: Path, title: str, summary: str, config: object = None
+) -> None:
     """Write the words of a picture in its place."""
     for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{title}\n{summary}", encoding="utf-8")
 
 

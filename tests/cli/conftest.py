@@ -6,6 +6,7 @@ from textwrap import dedent
 
 import pytest
 
+from recall_bench.running import assembly
 from tests.gardener import ADAPTER, write_persona
 
 
@@ -14,6 +15,12 @@ def data(tmp_path: Path) -> Path:
     """A data folder with the gardener in it."""
     write_persona(tmp_path / "data")
     return tmp_path / "data"
+
+
+@pytest.fixture
+def without_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No floor and no ceiling are computed, which takes longer than to run a persona."""
+    monkeypatch.setattr(assembly, "plan_bounds", lambda *_: None)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ def list_files(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_bounds")
 def test_the_commands_it_names_work(invoke: Invoke) -> None:
     shown = invoke("init")
 
@@ -31,6 +32,7 @@ def test_the_commands_it_names_work(invoke: Invoke) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_bounds")
 @pytest.mark.parametrize(
     "words",
     [
