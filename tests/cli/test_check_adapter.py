@@ -55,7 +55,7 @@ def test_the_verdict_of_doctor_stands_where_it_cannot_be_saved(
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(blocked / "cache"))
     monkeypatch.setattr(doctor, "QUESTIONS", 2 * doctor.ABSTENTIONS)
 
-    shown = invoke("doctor", "hybrid", "--seed", 7)
+    shown = invoke("doctor", "bm25", "--seed", 7)
 
     assert shown.out.splitlines()[0].endswith((": valid", ": suspect"))
     assert shown.code == 0
@@ -69,6 +69,7 @@ def test_what_its_code_can_reach_is_chosen_as_for_run(
 ) -> None:
     """The adapter fails where it lacks the variable, or cannot make a socket."""
     monkeypatch.setenv("MY_SERVICE", "here")
+    monkeypatch.setattr(doctor, "QUESTIONS", 2 * doctor.ABSTENTIONS)
     Path("mine.py").write_text(
         "import os, socket, sys\nfrom recall_bench.testing import Honest\n"
         "class Adapter(Honest):\n"

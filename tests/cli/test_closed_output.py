@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.runs.run_folder import RunFolder
+from tests.thoroughness import choose_cases
 from tests.warm_commands import start_command
 
 
@@ -46,7 +47,7 @@ RUN = (
 )
 
 
-@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-", ">&-"])
+@pytest.mark.parametrize("closed", choose_cases(["<&- 2>&-", "2>&-", ">&-"], 2))
 def test_closed_streams_stop_nothing(data: Path, closed: str) -> None:
     """In a new process: Python has no objects for streams that are closed when it starts."""
     words = shlex.join([sys.executable, "-m", "recall_bench", *RUN, "--data", str(data)])

@@ -14,7 +14,7 @@ from recall_bench.runs.journal import encode_events, read_events
 from tests.commands import Invoke
 from tests.gardener import ADAPTER
 
-RUN = ("-p", "bakery-de", "-r", "30d", "--no-heatmap-png", "--world-seed", f"0x{1 << 127:x}")
+RUN = ("-p", "bakery-de", "-r", "10d", "--no-heatmap-png", "--world-seed", f"0x{1 << 127:x}")
 
 
 @pytest.fixture
@@ -146,25 +146,25 @@ def test_paths_without_runs_are_named(invoke: Invoke) -> None:
     assert not Path("site").exists()
 
 
+@pytest.mark.usefixtures("submissions")
 def test_verdicts_that_were_taken_away_are_noticed(invoke: Invoke) -> None:
-    assert invoke("run", "-a", "recency", *RUN, "-o", "runs/r").code == 0
-    journal = Path("runs/r/journal.jsonl")
+    journal = Path("runs/recency/journal.jsonl")
     events = list(read_events(journal))
     judged = next(event for event in events if isinstance(event, Judged))
     lost = NotJudged(at=judged.at, trial=judged.trial, fault="JudgeFault", message="it failed")
     journal.write_bytes(b"".join(encode_events([lost if e is judged else e for e in events])))
-    invoke("export", "runs/r")
+    invoke("export", "runs/recency")
 
-    shown = invoke("verify", "runs/r", "--json")
+    shown = invoke("verify", "runs/recency", "--json")
 
     checks = {row["part"]: row["state"] for row in json.loads(shown.out)["checks"]}
     assert shown.code == 3
     assert checks["verdicts"] == "differs"
 
 
+@pytest.mark.usefixtures("submissions")
 def test_a_verdict_of_people_needs_labels_in_the_plan(invoke: Invoke) -> None:
-    assert invoke("run", "-a", "recency", *RUN, "-o", "runs/r").code == 0
-    journal = Path("runs/r/journal.jsonl")
+    journal = Path("runs/recency/journal.jsonl")
     better = Verdict(marks={"correctness": 3, "completeness": 2, "grounded": 1})
     events = [
         event.replace(verdict=better, judge=PEOPLE) if isinstance(event, Judged) else event
@@ -172,7 +172,7 @@ def test_a_verdict_of_people_needs_labels_in_the_plan(invoke: Invoke) -> None:
     ]
     journal.write_bytes(b"".join(encode_events(events)))
 
-    shown = invoke("verify", "runs/r")
+    shown = invoke("verify", "runs/recency")
 
     assert shown.code == 3
     assert "judged by people, and the plan has no labels" in shown.err

@@ -12,6 +12,7 @@ import pytest
 from recall_bench.core import redaction
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.reporting.pages import document
+from recall_bench.testing import doctor
 from tests.commands import Invoke
 
 MARK = "qzhidden"
@@ -164,6 +165,8 @@ def planted(
     shared = find_cache_folder()
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("GARDEN_API_KEY", raising=False)
+    # Each of three answers tells the key in a way of its own: eight questions are enough.
+    monkeypatch.setattr(doctor, "QUESTIONS", 2 * doctor.ABSTENTIONS)
     # What another test planted must not be known here.
     monkeypatch.setattr(redaction, "_KNOWN", redaction._KnownSecrets())
     inputs = tmp_path / "in"

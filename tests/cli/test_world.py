@@ -17,12 +17,13 @@ from recall_bench.generate.worlds import build_world, find_worlds, verify_and_li
 from tests.commands import Invoke
 from tests.generate.world.built_bakery import BAKERY, build_bakery, read_questions
 
-DAYS = 60
+DAYS = 35
+"""Long enough for a checkpoint before the last."""
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bakery of sixty days, not to be touched."""
+    """A bakery of five weeks, not to be touched."""
     return build_bakery(tmp_path_factory, days=DAYS)
 
 
