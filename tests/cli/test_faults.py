@@ -457,7 +457,7 @@ def test_a_broken_adapter_stops_the_run_after_twenty_questions(
     invoke: Invoke, data: Path, adapter: Callable[..., Path]
 ) -> None:
     place = adapter(query="raise KeyError('index')")
-    words = ("run", "--adapter", place, "--data", data, "--repeats", "5", "--no-heatmap-png")
+    words = ("run", "--adapter", place, "--data", data, "--repeats", "3", "--no-heatmap-png")
     stopped = invoke(*words, "--into", "a")
     asked = invoke(*words, "--into", "b", "--keep-going")
     line = 1 + place.read_text().splitlines().index("        raise KeyError('index')")
@@ -473,7 +473,7 @@ def test_a_broken_adapter_stops_the_run_after_twenty_questions(
 def test_a_system_that_fails_in_several_ways_or_answers_once_is_not_stopped(
     invoke: Invoke, data: Path, adapter: Callable[..., Path]
 ) -> None:
-    words = ("--data", data, "--repeats", "5", "--no-heatmap-png")
+    words = ("--data", data, "--repeats", "3", "--no-heatmap-png")
     various = "raise (KeyError if len(question) % 2 else ValueError)('index')"
     once = (
         "if not hasattr(self, 'said'):\n    self.said = True\n    return 'x'\nraise KeyError('i')"
