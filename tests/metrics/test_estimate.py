@@ -227,7 +227,7 @@ def test_intervals_hold_the_truth_as_often_as_stated(
     """95 % is meant; `stated` is on the page on statistics, from which two standard errors go."""
     chance = default_rng(9)
     limits = (0.0, 1.0) if rule.is_rate else (0.0, 6.0)
-    hits, rounds, truth = 0, choose_number(120, 300), rule.truth
+    hits, rounds, truth = 0, choose_number(80, 300), rule.truth
     for number in range(rounds):
         made = rule.marks(chance, personas=personas, questions=questions, asks=4)
         found = estimate_mean(
@@ -243,8 +243,8 @@ def test_intervals_hold_the_truth_as_often_as_stated(
 
 def test_trials_taken_for_independent_would_claim_far_too_much() -> None:
     rule, chance = Rule(), default_rng(10)
-    hits, truth = 0, rule.truth
-    for number in range(200):
+    hits, rounds, truth = 0, choose_number(60, 200), rule.truth
+    for number in range(rounds):
         made = rule.marks(chance, personas=1, questions=30, asks=-8)
         each = [str(place) for place in range(len(made.values))]
         found = estimate_mean(made.values, each, made.personas, seed=number, resamples=400)
@@ -253,7 +253,7 @@ def test_trials_taken_for_independent_would_claim_far_too_much() -> None:
         assert found.high is not None
         hits += found.low <= truth <= found.high
 
-    assert hits / 200 < 0.65
+    assert hits / rounds < 0.65
 
 
 def test_the_half_width_of_a_real_run_is_that_of_questions_not_of_trials() -> None:

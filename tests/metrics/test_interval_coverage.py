@@ -12,7 +12,7 @@ from numpy.random import default_rng
 from tests.thoroughness import choose_number
 
 PATH = Path(__file__).parents[2] / "benchmarks/interval_coverage.py"
-ROUNDS = choose_number(90, 150)
+ROUNDS = choose_number(60, 150)
 NOMINAL = 0.95
 
 

@@ -66,7 +66,7 @@ def covers(found: CorrectedRate, share: float) -> bool:
 @pytest.fixture
 def _few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Coverage needs many corrections, not many draws in each."""
-    monkeypatch.setattr(judge_correction, "DRAWS", 1500)
+    monkeypatch.setattr(judge_correction, "DRAWS", choose_number(600, 1500))
 
 
 @pytest.mark.usefixtures("_few_draws")
@@ -84,7 +84,7 @@ def test_the_interval_covers_the_truth_about_95_times_in_100(
 ) -> None:
     chance = default_rng(7)
     found = []
-    tries = choose_number(200, 400)
+    tries = choose_number(120, 400)
     for _ in range(tries):
         rates = measured(labels, share, sensitivity, specificity, chance)
         truth, run = run_of(share, 100, 4, chance)

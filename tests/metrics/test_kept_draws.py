@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from recall_bench.metrics import bootstrap
+from tests.thoroughness import choose_number
 
 
 def test_several_threads_share_the_draws_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,7 +16,9 @@ def test_several_threads_share_the_draws_that_are_kept(monkeypatch: pytest.Monke
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(4) as pool:
-            found = pool.map(lambda seed: bootstrap._count_draws(4, seed, 5), range(4000))
+            found = pool.map(
+                lambda seed: bootstrap._count_draws(4, seed, 5), range(choose_number(1500, 4000))
+            )
             shapes = {counts.shape for counts in found}
     finally:
         sys.setswitchinterval(interval)

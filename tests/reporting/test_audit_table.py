@@ -15,12 +15,12 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def scenario() -> Scenario:
-    return load_story(*SHORT).scenario
+    return load_story(*SHORT, per_class=30).scenario
 
 
 @pytest.fixture
 def items() -> tuple[AuditItem, ...]:
-    return load_story(*SHORT).items
+    return load_story(*SHORT, per_class=30).items
 
 
 async def test_every_class_has_a_line(scenario: Scenario, items: tuple[AuditItem, ...]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.reporting.publication import PublishedReport, publish_report
@@ -15,8 +16,10 @@ from recall_bench.runs.run_folder import RunFolder
 from tests.processes import wait_until_gone
 from tests.written_runs import Story, plan_of, question, trial
 
+ONCE = (Checkpoint(label="2d", days=2),)
+"""Fewer charts are drawn of one checkpoint than of two."""
 GOOD = Verdict.of(3, 2, 1)
-PERSONAS = ("ada", "x/../../../escaped\0\x1b[31m", "long" * 100)
+PERSONAS = ("x/../../../escaped\0\x1b[31m", "long" * 100)
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +27,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run of hostile personas and a module that must not be imported."""
     folder = tmp_path_factory.mktemp("publication")
     scenarios: dict[str, Sequence[Item]] = {name: (question("cat"),) for name in PERSONAS}
-    story = Story(folder / "run", scenarios, plan_of(scenarios))
+    story = Story(folder / "run", scenarios, plan_of(scenarios, checkpoints=ONCE))
     for name in PERSONAS:
-        for label in ("2d", "4d"):
-            story.both(trial("cat", label, scenario=name), GOOD)
+        story.both(trial("cat", scenario=name), GOOD)
     story.end()
     story.save()
     (folder / "msgspec.py").write_text("open('executed', 'w')\nraise SystemExit(3)\n")
@@ -50,7 +52,8 @@ def test_a_persona_may_be_called_anything(folder: Path, published: PublishedRepo
     kept = {path for path in written if not path.is_relative_to(folder / "run")}
     assert kept == {*published.files, folder / "msgspec.py"}
     assert {path.parent for path in published.files} == {folder / "out", pictures}
-    for number in (1, 2, 3):
+    assert list(pictures.glob("*.svg"))
+    for number in (1, 2):
         assert len(list(pictures.glob(f"heatmap-{number}-*.png"))) == 1
 
 

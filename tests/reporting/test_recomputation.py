@@ -23,7 +23,7 @@ from recall_bench.reporting.comparison_text import render_comparison
 
 Json = dict[str, Any]
 FULL = 6
-CHECKPOINTS = ("10d", "30d")
+CHECKPOINTS = ("10d", "20d")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from recall_bench.runs.trials import read_trials
 from tests.reporting.simulated_runs import drawn_pair, questions
 from tests.thoroughness import choose_number
 
-ROUNDS = choose_number(75, 150)
+ROUNDS = choose_number(50, 150)
 NOMINAL = 0.05
 
 
@@ -46,7 +46,7 @@ def test_a_planted_difference_is_found_as_often_as_planned(tmp_path: Path) -> No
     ground = measure_pilot([read_trials(folder) for folder in pilot], ["a", "b"])
     needed = plan_power(ground, difference=wanted * 100 / 6).needed
     assert needed is not None
-    rounds, found, lost = choose_number(40, 80), 0, 0.0
+    rounds, found, lost = choose_number(30, 80), 0, 0.0
     for number in range(rounds):
         pair = drawn_pair(chance, tmp_path / str(number), questions(needed.questions), shift=wanted)
         comparison = contrasted(pair).overall.comparison

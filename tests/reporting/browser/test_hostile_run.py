@@ -31,9 +31,7 @@ def test_no_word_of_it_is_in_the_file_as_markup(page: Path) -> None:
 
 def test_nothing_runs_and_every_text_is_text(page: Path, visit: Visiting) -> None:
     seen = visit(page)
-    for chart in seen.page.locator("[data-chart]").all():
-        chart.scroll_into_view_if_needed()
-        chart.locator("svg").wait_for()
+    seen.draw_charts()
     for details in seen.page.locator("details").all():
         details.evaluate("node => { node.open = true; }")
     seen.page.locator('[role="gridcell"].cell').first.hover()

@@ -15,11 +15,13 @@ from recall_bench.reporting.explorer.explorer_views import ExplorerViews
 from recall_bench.reporting.explorer.run_catalogue import RunCatalogue
 from recall_bench.reporting.pages.markup import PageBlock, encode_block
 from tests.reporting.browser.visits import Tab, wait_until_ready
+from tests.thoroughness import choose_number
 from tests.written_runs import INVENTED, PERFECT, POOR, Story, plan_of, question, trial
 
 pytestmark = pytest.mark.slow
 
-QUESTIONS, CHECKPOINTS = 200, 20
+QUESTIONS, CHECKPOINTS = choose_number(50, 200), 20
+TRIALS = QUESTIONS * CHECKPOINTS
 MOST_ROWS = 60
 
 
@@ -76,6 +78,6 @@ def test_a_section_draws_the_rows_in_view(written: tuple[Path, list[str]], tab: 
         assert seen.page.evaluate("performance.getEntriesByName('interactive').length") == 1
         assert seen.page.locator(".pair-row").count() < MOST_ROWS, section
         if section.startswith("compare"):
-            seen.shows(".count", "4,000 trials")
+            seen.shows(".count", f"{TRIALS:,} trials")
             seen.page.locator("#pair-show").select_option("better")
-            seen.shows(".count", "800 trials")
+            seen.shows(".count", f"{TRIALS // 5} trials")

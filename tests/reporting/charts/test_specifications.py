@@ -12,6 +12,7 @@ from recall_bench.reporting.charts.plane import Chart
 from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
 from tests.reporting.charts.sample_report import empty_report, sampled_report
 from tests.reporting.charts.spec_reader import CHARTS, everything, layers, views
+from tests.thoroughness import choose_cases
 
 SECTIONS = {"categories", "hallucination", "degradation", "attribution", "costs"}
 
@@ -41,7 +42,7 @@ def test_a_warning_would_be_seen(capfd: pytest.CaptureFixture[str]) -> None:
     assert "colur" in "".join(capfd.readouterr())
 
 
-@pytest.mark.parametrize("count", [1, 2, 143])
+@pytest.mark.parametrize("count", choose_cases([1, 2, 143], 2))
 def test_runs_of_any_length_have_charts_that_compile(
     count: int, capfd: pytest.CaptureFixture[str]
 ) -> None:

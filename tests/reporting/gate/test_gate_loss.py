@@ -20,7 +20,7 @@ from recall_bench.reporting.gate.gate_loss import (
     measure_loss,
     measure_losses,
 )
-from tests.thoroughness import choose_number
+from tests.thoroughness import choose_cases, choose_number
 
 RESAMPLES = 2
 """Nothing is decided by the interval, unless something is to be proved."""
@@ -116,7 +116,7 @@ def test_two_runs_of_one_system_fail_as_rarely_as_stated() -> None:
 
 def test_taking_trials_for_independent_would_raise_far_more_alarms() -> None:
     """The contrast to the test above: so it can fail."""
-    chance, rounds = default_rng(11), choose_number(30, 60)
+    chance, rounds = default_rng(11), choose_number(20, 60)
 
     def apart(marks: Mapping[Trial, float]) -> Run:
         return {trial.replace(item=str(trial)): mark for trial, mark in marks.items()}
@@ -161,12 +161,7 @@ def stated(chance: Generator, questions: int, **settings: float) -> tuple[float,
 
 @pytest.mark.parametrize(
     ("questions", "luck", "personas"),
-    [
-        (30, 10.0, 1),
-        (90, 12.0, 1),
-        (90, 12.0, 6),
-        pytest.param(200, 14.0, 1, marks=pytest.mark.slow),
-    ],
+    choose_cases([(30, 10.0, 1), (90, 12.0, 1), (200, 14.0, 1), (90, 12.0, 6)], 2),
 )
 def test_a_planted_loss_of_five_points_is_caught_at_least_as_often_as_stated(
     questions: int, luck: float, personas: int
@@ -211,7 +206,7 @@ def test_questions_of_full_marks_that_come_to_nothing_are_caught_as_often_as_sta
 
 
 def test_a_loss_of_the_size_said_to_be_noticed_is_noticed_four_times_in_five() -> None:
-    chance, rounds = default_rng(14), choose_number(100, 200)
+    chance, rounds = default_rng(14), choose_number(75, 200)
     smallest = float(np.mean([found(*pair(chance, 40)).noticed or 0 for _ in range(25)]))
 
     caught = sum(decided(*pair(chance, 40, whole=smallest)).is_significant for _ in range(rounds))
@@ -221,7 +216,7 @@ def test_a_loss_of_the_size_said_to_be_noticed_is_noticed_four_times_in_five() -
 
 
 def test_a_loss_within_the_margin_is_tolerated_and_five_points_more_are_caught() -> None:
-    chance, rounds, margin = default_rng(15), 100, 4.0
+    chance, rounds, margin = default_rng(15), choose_number(60, 100), 4.0
     at_margin = beyond = 0
     for _ in range(rounds):
         at_margin += decided(*pair(chance, 80, lost=margin), margin=margin).is_significant

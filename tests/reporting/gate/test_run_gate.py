@@ -477,7 +477,7 @@ def test_what_doctor_said_is_passed_on(tmp_path: Path) -> None:
 
 def test_from_the_journal_on_a_planted_loss_is_caught_and_none_is_not(tmp_path: Path) -> None:
     """A tenth of the marks lost, on 60 questions asked twice: pairs of runs as they lie on disk."""
-    chance, rounds = default_rng(21), choose_number(6, 12)
+    chance, rounds = default_rng(21), choose_number(3, 12)
     items = questions(60, "factual-recall", "synthesis")
     caught = alarms = 0
     stated = 0.0

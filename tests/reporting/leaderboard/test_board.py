@@ -41,7 +41,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], P
         recall_bench.run(
             adapter=system,
             personas=("bakery-de",),
-            ranges=("30d",),
+            ranges=("20d",),
             world_seed=world,
             into=into,
             heatmap_png=False,
@@ -120,7 +120,7 @@ def test_the_command_names_stories_seed_and_checkpoints(board: Board) -> None:
 
     assert entry.command == (
         f"recall-bench run --adapter bm25 --personas bakery-de --arcs arcs-60d.yaml "
-        f"--edition 2 --world-seed {entry.seed} --ranges 30d"
+        f"--edition 2 --world-seed {entry.seed} --ranges 20d"
     )
 
 
@@ -133,7 +133,7 @@ def test_runs_of_several_judges_show_their_range(tmp_path: Path) -> None:
         recall_bench.run(
             adapter=system,
             personas=("bakery-de",),
-            ranges=("30d",),
+            ranges=("20d",),
             judges="offline,offline@strict",
             into=into,
             heatmap_png=False,
