@@ -19,6 +19,7 @@ from recall_bench.datasets.persona_story import read_persona, read_story
 from tests.commands import Invoke
 from tests.datasets.history import exports
 from tests.datasets.history.exports import write_tree, write_zip
+from tests.warm_commands import start_command
 
 
 @pytest.fixture
@@ -286,11 +287,9 @@ def test_a_broken_file_leaves_nothing_and_exits_with_2(
 def test_a_killed_import_leaves_no_persona_and_the_next_one_cleans_up(tmp_path: Path) -> None:
     chats = [{**exports.CHATGPT[0], "conversation_id": str(number)} for number in range(20_000)]
     write_tree(tmp_path, {"conversations.json": chats})
-    command = [
-        *(sys.executable, "-m", "recall_bench", "import-history"),
-        *(str(tmp_path / "conversations.json"), "--into", str(tmp_path / "data")),
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = start_command(
+        ["import-history", tmp_path / "conversations.json", "--into", tmp_path / "data"]
+    )
     while not list(tmp_path.glob("data/.*.part/spool")):
         assert process.poll() is None
         time.sleep(0.01)

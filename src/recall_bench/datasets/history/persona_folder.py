@@ -201,5 +201,8 @@ def _list_distinct(keys: Iterable[str], label: Callable[[str], str]) -> list[str
 
 def _guard_structure(text: str) -> str:
     """The text without lines that would be headings or sessions of the day."""
+    # Most messages have no such line, and to look for the start of each takes longer than all else.
+    if "#" not in text:
+        return text
     text = _SESSION_LINE.sub(r"\1\\\2", text)
     return _HEADING_LINE.sub(" ", text)
