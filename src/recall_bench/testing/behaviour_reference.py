@@ -3,9 +3,11 @@
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
+
+import msgspec
 
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
@@ -76,7 +78,7 @@ class ReferenceMemory:
 
     def flush(self) -> None:
         """Write the entries to the folder."""
-        content = json.dumps([asdict(entry) for entry in self.entries])
+        content = json.dumps(msgspec.to_builtins(self.entries))
         (self.state_dir / _FILE).write_text(content, encoding="utf-8")
 
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
