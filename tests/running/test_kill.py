@@ -22,7 +22,7 @@ from recall_bench.core.event import Judged, RunResumed
 from recall_bench.runs.journal import JOURNAL, read_events
 from tests.gardener import write_persona
 from tests.running.result_views import done_twice, views
-from tests.thoroughness import choose_cases, choose_number
+from tests.thoroughness import IS_EXHAUSTIVE, choose_cases, choose_number
 from tests.warm_commands import run_command, start_command
 
 GARDEN: dict[str, Any] = {"adapter": "bm25", "ranges": ("5d", "10d"), "heatmap_png": False}
@@ -178,15 +178,16 @@ def kill_at(words: list[object], seconds: float) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("judge", "deaths"),
-    [("offline", 1), ("a file", choose_number(2, 4))],
+    [("offline", 1), ("a file", choose_number(1, 4))],
     ids=["offline judge", "quick judge"],
 )
 def test_kills_at_random_moments_of_a_larger_run(tmp_path: Path, judge: str, deaths: int) -> None:
     """A judge that reads the history takes most of a run's time: few deaths are elsewhere then."""
-    chance = random.Random(deaths)
+    chance = random.Random(judge)
     (tmp_path / "marks.py").write_text(MARKS)
     words: list[object] = ["run", "--personas", "harbour-office", "--adapter", "bm25"]
-    words += ["--ranges", "every:10", "--groups-enabled", "--parallelism", "4"]
+    words += ["--ranges", "every:10" if IS_EXHAUSTIVE else "5d,10d"]
+    words += ["--groups-enabled", "--parallelism", "4"]
     words += ["--judge", judge if judge == "offline" else tmp_path / "marks.py"]
     words += ["--no-heatmap-png", "--no-page", "--into"]
     run_command(["--version"])  # the first command also starts what later ones are copies of
