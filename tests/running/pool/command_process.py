@@ -72,6 +72,14 @@ class Adapter:
 '''
 
 
+MARKS = """
+async def judge(exhibit):
+    number = sum(map(ord, exhibit.item.id + exhibit.answer.text[:100]))
+    return {"correctness": number % 4, "completeness": number % 3, "grounded": number % 2}
+"""
+"""A judge that starts at once: the judge that ships takes half a second in each process."""
+
+
 def write_system(
     folder: Path, before: str = "", *, copied: bool = True, max_shards: int | None = None
 ) -> Path:

@@ -14,7 +14,7 @@ import pytest
 from recall_bench.core.memory import Isolation
 from recall_bench.runs.run_folder import RunFolder
 from tests.gardener import ADAPTER, write_persona
-from tests.running.pool.command_process import Command, answered, lines, write_system
+from tests.running.pool.command_process import MARKS, Command, answered, lines, write_system
 from tests.running.pool.pool_runs import outcome, run_alone
 from tests.running.result_views import done_twice
 from tests.thoroughness import choose_number
@@ -27,7 +27,12 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="Ray's clusters are for POSIX systems"),
 ]
 
-LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+LOOPBACK = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # Start the workers that a run asks for, and no more.
+    "RAY_prestart_worker_first_driver": "0",
+}
 RANGES = ("3d", "5d", "8d", "10d")
 WORKERS = choose_number(2, 4)
 """Half of them on each node."""
@@ -86,6 +91,7 @@ def gardens(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, b
     folder = tmp_path_factory.mktemp("ray")
     for name in ("gardener", "grower", "hedger"):
         write_persona(folder / "data", name)
+    (folder / "marks.py").write_text(MARKS)
     run_alone(
         folder / "one",
         adapter=str(write_system(folder / "system")),
@@ -93,6 +99,7 @@ def gardens(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, b
         data=folder / "data",
         ranges=RANGES,
         lifecycle="fresh",
+        judge=str(folder / "marks.py"),
     )
     return folder, outcome(folder / "one")
 
@@ -117,7 +124,8 @@ def run(place: Path, *words: object) -> Command:
     return Command(
         *("run", "--adapter", place / "system" / "system.py", "--data", place / "data"),
         *("--ranges", ",".join(RANGES), "--lifecycle", "fresh", "--no-heatmap-png", "--no-page"),
-        *("--into", place / "run", "--in-process", "--executor", "ray", *words),
+        *("--into", place / "run", "--in-process", "--executor", "ray"),
+        *("--judge", place / "marks.py", *words),
         **LOOPBACK,
     )
 
@@ -132,12 +140,20 @@ def test_isolated_adapters_give_on_a_cluster_what_they_give_alone(
     write_persona(tmp_path / "data")
     adapter = tmp_path / "adapter.py"
     adapter.write_text(ADAPTER)
-    run_alone(tmp_path / "one", adapter=str(adapter), data=tmp_path / "data", ranges=("3d", "5d"))
+    marks = tmp_path / "marks.py"
+    marks.write_text(MARKS)
+    run_alone(
+        tmp_path / "one",
+        adapter=str(adapter),
+        data=tmp_path / "data",
+        ranges=("3d", "5d"),
+        judge=str(marks),
+    )
 
     command = Command(
         *("run", "--adapter", adapter, "--data", tmp_path / "data", "--ranges", "3d,5d"),
         *("--into", tmp_path / "run", "--no-heatmap-png", "--no-page", "--executor", "ray"),
-        *("--ray-address", nodes.address, "--workers", 2),
+        *("--ray-address", nodes.address, "--workers", choose_number(1, 2), "--judge", marks),
         **LOOPBACK,
     )
     code, err = command.ended()
@@ -193,7 +209,7 @@ def test_a_cluster_of_its_own_goes_on_where_processes_were_killed(
     first.signalled(signal.SIGKILL)
     first.ended()
 
-    code, err = run(place, "--workers", 2).ended()
+    code, err = run(place, "--workers", choose_number(1, 2)).ended()
 
     assert code == 0, err
     assert "Traceback" not in err

@@ -25,6 +25,7 @@ from tests.running.pool.pool_runs import (
     spread,
 )
 from tests.running.result_views import done_twice
+from tests.thoroughness import choose_number
 
 FIRST = """
 async def judge(exhibit):
@@ -111,7 +112,7 @@ def test_every_lifecycle_with_repeats_and_a_sample(
 
 
 @pytest.mark.parametrize("lifecycle", list(Lifecycle))
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(choose_number(1, 2)))
 def test_every_lifecycle_with_workers_that_die(
     tmp_path: Path, data: Path, lifecycle: Lifecycle, seed: int
 ) -> None:

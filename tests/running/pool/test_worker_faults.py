@@ -10,6 +10,7 @@ from recall_bench.core.event import Answered
 from recall_bench.runs.journal import read_events
 from tests.gardener import write_persona
 from tests.running.pool.command_process import (
+    MARKS,
     Command,
     answered,
     is_alive,
@@ -26,14 +27,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, as POS
 
 RANGES = ("3d", "5d", "8d", "10d")
 TRIALS = 26
-
-
-MARKS = """
-async def judge(exhibit):
-    number = sum(map(ord, exhibit.item.id + exhibit.answer.text[:100]))
-    return {"correctness": number % 4, "completeness": number % 3, "grounded": number % 2}
-"""
-"""A judge that starts at once: the judge that ships takes half a second in each process."""
 
 
 @pytest.fixture
