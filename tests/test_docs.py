@@ -16,7 +16,7 @@ from recall_bench.testing import recall_checks
 from tests.commands import Invoke
 from tests.gardener import ADAPTER, write_persona
 from tests.running.evaluation.eval_datasets import write_locomo
-from tests.thoroughness import choose_number
+from tests.thoroughness import IS_EXHAUSTIVE, choose_number
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -106,15 +106,23 @@ def test_make_targets_named_in_the_readme_exist() -> None:
     assert all(f"\n{target}:" in makefile for target in named)
 
 
+def list_cuts(words: list[str]) -> list[str]:
+    """What is added to a run, so that it takes less time."""
+    if words[0] != "run" or IS_EXHAUSTIVE:
+        return []
+    cuts = [] if {"--ranges", "--profile"} & {*words} else ["--ranges", "5d,10d"]
+    return [*cuts, "--workers", "1"] if "processes" in words else cuts
+
+
 @pytest.mark.slow
 def test_every_command_in_the_readme_and_the_tutorial_runs(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Run in order in one empty folder, with the files their words take for granted.
 
-    The demo is cut to the first days of half a year, and the matrix to two cells: longer stories
-    run the same code. The doctor examines on a story that other tests draw too, and its large day
-    is a tenth as large.
+    The demo and other runs are cut to their first days, and the matrix to two cells: longer
+    stories run the same code. One worker is as much a process as several. The doctor examines on
+    a story that other tests draw too, and its large day is a tenth as large.
     """
     monkeypatch.setattr(WorldSeed, "draw", lambda: WorldSeed(7))
     monkeypatch.setattr(recall_checks, "LARGE_BYTES", choose_number(100_000, 1_000_000))
@@ -141,5 +149,5 @@ def test_every_command_in_the_readme_and_the_tutorial_runs(
         if program in ("make", "."):
             continue
         assert program == "recall-bench"
-        shown = invoke(*words)
+        shown = invoke(*words, *list_cuts(words))
         assert shown.code == 0, f"{line}: {shown.err}"
