@@ -178,7 +178,7 @@ def kill_at(words: list[object], seconds: float) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("judge", "deaths"),
-    [("offline", 1), ("a file", choose_number(1, 4))],
+    [("offline", 1), ("a file", choose_number(2, 4))],
     ids=["offline judge", "quick judge"],
 )
 def test_kills_at_random_moments_of_a_larger_run(tmp_path: Path, judge: str, deaths: int) -> None:
@@ -196,7 +196,9 @@ def test_kills_at_random_moments_of_a_larger_run(tmp_path: Path, judge: str, dea
     took = perf_counter() - started
     expected = views(tmp_path / "whole")
     events = sum(1 for _ in read_events(tmp_path / "whole" / JOURNAL))
-    for number, moment in enumerate([chance.random() for _ in range(deaths)]):
+    # Before, it starts and reads; after, it often outruns the clock.
+    span = (0.0, 1.0) if IS_EXHAUSTIVE else (0.5, 0.9)
+    for number, moment in enumerate([chance.uniform(*span) for _ in range(deaths)]):
         folder = tmp_path / f"cut-{number}"
         code = kill_at([*words, folder], 0.01 + moment * took)
         if code == 0:  # it outran the clock: kill it by what it has written instead
