@@ -14,6 +14,7 @@ from tests.reporting.browser.visits import Visiting
 from tests.reporting.charts.sample_report import sampled_report
 from tests.reporting.pages.sample_pages import SENTENCE, ada_run, page_of
 from tests.reporting.pages.test_round_trip import three
+from tests.reporting.test_same_questions import harder_story
 
 STATIC = Path(recall_bench.reporting.pages.__file__).parent / "static"
 
@@ -53,6 +54,27 @@ def test_it_renders_every_section_and_chart_and_says_nothing(page: Path, visit: 
     details = seen.page.locator("details[data-table]").first
     details.locator("summary").click()
     details.locator("table tbody tr").first.wait_for()
+    assert seen.heard == []
+
+
+def test_the_row_of_the_same_questions_leads_to_their_curve(
+    tmp_path: Path, visit: Visiting
+) -> None:
+    """Its cells are no selection that the table of questions could list."""
+    page = page_of(harder_story(tmp_path).open(), tmp_path / "report.html")
+    seen = visit(page, width=390, height=700)
+    cells = seen.page.locator(".grid .row").filter(has_text="same questions").locator(".cell")
+
+    cells.first.hover()
+    seen.shows("#tooltip", "These questions were not all asked here.")
+    cells.nth(1).hover()
+    seen.shows("#tooltip", "The same questions at each checkpoint")
+    cells.nth(1).click()
+
+    seen.wait_until(
+        "() => Math.abs(document.getElementById('degradation').getBoundingClientRect().top) < 200"
+    )
+    assert seen.value("location.hash.includes('at=')") is False
     assert seen.heard == []
 
 

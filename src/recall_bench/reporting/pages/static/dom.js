@@ -32,3 +32,10 @@ const seconds = (value) => (value >= 1 ? `${fixed(value, 1)} s` : `${Number((val
 
 const motion = () =>
   matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+
+// Scroll to a section. Charts are drawn when they come near, which moves what is below them: so once
+// more when the scrolling has ended.
+const showSection = (id) => {
+  byId(id).scrollIntoView({ behavior: motion() });
+  addEventListener("scrollend", () => byId(id).scrollIntoView(), { once: true, signal: AbortSignal.timeout(2000) });
+};

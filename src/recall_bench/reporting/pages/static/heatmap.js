@@ -131,7 +131,7 @@ const heatmap = (() => {
     const line = shown.rows[row];
     tooltip.hide();
     if (line.kind === "same") {
-      byId("degradation").scrollIntoView({ behavior: motion() });
+      showSection("degradation");
       return;
     }
     const wanted = {
@@ -143,7 +143,7 @@ const heatmap = (() => {
       leaked: line.name === "leaked" ? "yes" : "",
     };
     address.go(wanted, { at: "questions", isStep: true });
-    byId("questions").scrollIntoView({ behavior: motion() });
+    showSection("questions");
     byId("trials-grid").focus({ preventScroll: true });
   };
 

@@ -12,7 +12,7 @@ const walkSections = () => {
     link.addEventListener("click", (event) => {
       event.preventDefault();
       address.go({}, { at: name });
-      byId(name).scrollIntoView({ behavior: motion() });
+      showSection(name);
       byId(name).focus({ preventScroll: true });
     });
   }
@@ -38,7 +38,7 @@ const openers = (trials) => {
     if (!opener) return;
     if (opener.dataset.leaf) {
       address.go({ q: "", persona: "", category: "", at: "", result: "", invented: "", leaked: "", split: "", leaf: opener.dataset.leaf }, { at: "questions", isStep: true });
-      byId("questions").scrollIntoView({ behavior: motion() });
+      showSection("questions");
       table.focus();
       return;
     }
