@@ -1,7 +1,6 @@
 """One honest memory keeps one contract, whatever it is plugged in through."""
 
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,6 +14,8 @@ from recall_bench.core.settings import Settings
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.resolver import resolve_system
 from recall_bench.testing import ContractReport, Honest, Outcome, check_system
+from tests.systems.serving_commands import read_address, serve_command
+from tests.thoroughness import IS_EXHAUSTIVE
 
 HONEST = "recall_bench.testing:Honest"
 SERVE = (sys.executable, "-m", "recall_bench", "serve", HONEST)
@@ -23,14 +24,8 @@ SERVE = (sys.executable, "-m", "recall_bench", "serve", HONEST)
 @contextmanager
 def serving(*words: str) -> Iterator[str]:
     """The address at which a server of its own process says it listens."""
-    with subprocess.Popen([*SERVE, *words], stderr=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stderr is not None
-            said = server.stderr.readline()
-            assert said.startswith("serving on "), said
-            yield said.removeprefix("serving on ").strip()
-        finally:
-            server.terminate()
+    with serve_command(("serve", HONEST, *words)) as command:
+        yield read_address(command)
 
 
 @contextmanager
@@ -89,7 +84,9 @@ def checked(system: MemorySystem) -> ContractReport:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "plugged_in",
-    [as_object, as_module, as_file, over_grpc, over_http, started_for_it, as_child],
+    [as_object, as_module, over_grpc, over_http, started_for_it, as_child]
+    # It is found elsewhere than a module, and then the same process is started.
+    + [as_file] * IS_EXHAUSTIVE,
     ids=lambda way: way.__name__,
 )
 def test_every_clause_is_kept(

@@ -1,11 +1,11 @@
 """A saved state that was packed is opened by another process, and is the same memory there."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from recall_bench.core.errors import DataError, SystemGone
@@ -18,6 +18,7 @@ from tests.systems import carried
 from tests.systems.carried import travelling
 from tests.systems.diary import question
 from tests.systems.http_servers import hosting
+from tests.warm_commands import start_command
 
 pytestmark = pytest.mark.anyio
 
@@ -44,8 +45,14 @@ async def packed(system: MemorySystem, place: Path) -> tuple[str, list[str]]:
 
 async def elsewhere(folder: Path, *words: str) -> Any:
     """What another process prints of what was packed."""
-    command = [sys.executable, "-m", "tests.systems.carried", str(folder), *words]
-    return json.loads((await anyio.run_process(command, cwd=ROOT, stderr=None)).stdout)
+
+    def run() -> tuple[bytes, bytes]:
+        module = "tests.systems.carried"
+        return start_command([folder, *words], cwd=ROOT, module=module).communicate()
+
+    printed, errors = await anyio.to_thread.run_sync(run)
+    assert printed, errors.decode()
+    return json.loads(printed)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -4,8 +4,6 @@ import os
 import re
 import socket
 import stat
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,21 +16,10 @@ import pytest
 from recall_bench.systems.endpoint.endpoint_server import BufferedProtocol
 from recall_bench.systems.servers import guarded_protocol, request_guard
 from tests.gardener import write_persona
+from tests.systems.serving_commands import read_address, serve_command
 from tests.warm_commands import TIMEOUT_S, start_command
 
 KEY = "sk-planted-0123456789abcdef"
-
-SHORTER = """
-import sys
-from recall_bench.systems.servers import guarded_protocol, request_guard
-guarded_protocol.HEAD_TIMEOUT_S = 0.5
-guarded_protocol.MAX_CONNECTIONS = 8
-request_guard.BODY_PAUSE_S = 0.5
-from recall_bench.cli.main import main
-sys.argv = ["recall-bench", *sys.argv[1:]]
-main()
-"""
-"""The command, with limits that a test can wait for."""
 
 
 class Server:
@@ -41,25 +28,21 @@ class Server:
     def __init__(self, words: list[str], folder: Path) -> None:
         self.kind = words[0]
         environ = os.environ | {"RECALL_BENCH_HTTP_TOKEN": "", "OPENAI_API_KEY": KEY}
-        self.errors = (folder / "errors").open("wb+")
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", SHORTER, *words],
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
-            env=environ,
+        self.outputs = [(folder / name).open("wb+") for name in ("output", "errors")]
+        self.process = start_command(
+            words,
             cwd=folder,
-            text=True,
+            environ=environ,
+            module="tests.systems.hasty_server",
+            stdout=self.outputs[0].fileno(),
+            stderr=self.outputs[1].fileno(),
         )
         self.url = ""
         self.headers: dict[str, str] = {}
 
-    def read_output(self) -> str:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline()
-
-    def read_errors(self) -> str:
-        self.errors.seek(0)
-        return self.errors.read().decode()
+    def read_printed(self) -> str:
+        """All that it printed so far: its output, and then its errors."""
+        return "".join(Path(each.name).read_text(encoding="utf-8") for each in self.outputs)
 
     @property
     def place(self) -> tuple[str, int]:
@@ -67,13 +50,13 @@ class Server:
         return str(parts.hostname), int(parts.port or 0)
 
 
-def find_address(server: Server) -> str:
+def find_printed(server: Server, pattern: str) -> re.Match[str]:
     for _ in range(600):
-        if found := re.search(r"http://127\.0\.0\.1:[0-9]+[^\s]*", server.read_errors()):
-            return found[0]
-        assert server.process.poll() is None, server.read_errors()
+        if found := re.search(pattern, server.read_printed()):
+            return found
+        assert server.process.poll() is None, server.read_printed()
         time.sleep(0.1)
-    raise AssertionError(server.read_errors())
+    raise AssertionError(server.read_printed())
 
 
 @contextmanager
@@ -88,18 +71,21 @@ def serve(kind: str, folder: Path) -> Iterator[Server]:
     server = Server(words, folder)
     try:
         if kind == "endpoint":
-            server.url = server.read_output().strip().partition("=")[2]
-            key = re.fullmatch(r'export OPENAI_API_KEY="\$\(cat (.+)\)"\n', server.read_output())
-            assert key is not None
-            assert stat.S_IMODE(Path(key[1]).parent.stat().st_mode) == 0o700
-            server.headers = {"Authorization": f"Bearer {Path(key[1]).read_text()}"}
+            found = find_printed(
+                server,
+                r"^export OPENAI_BASE_URL=(\S+)\nexport OPENAI_API_KEY=\"\$\(cat (.+)\)\"\n",
+            )
+            server.url, key = found[1], Path(found[2])
+            assert stat.S_IMODE(key.parent.stat().st_mode) == 0o700
+            server.headers = {"Authorization": f"Bearer {key.read_text()}"}
         else:
-            server.url = find_address(server).rstrip("/")
+            server.url = find_printed(server, r"http://127\.0\.0\.1:[0-9]+\S*")[0].rstrip("/")
         yield server
     finally:
         server.process.kill()
-        server.process.communicate()
-        server.errors.close()
+        server.process.wait()
+        for each in server.outputs:
+            each.close()
 
 
 @pytest.fixture(scope="module", params=["serve", "endpoint", "view"])
@@ -182,7 +168,7 @@ def test_no_key_is_in_what_it_prints_or_replies(server: Server) -> None:
         for path in ("/chat/completions", "/health", "/nothing"):
             replies = [client.post(server.url + path, json=body, headers=server.headers)]
             assert all(KEY not in reply.text + str(reply.headers) for reply in replies)
-    assert KEY not in server.read_errors()
+    assert KEY not in server.read_printed()
 
 
 @pytest.mark.parametrize("server", ["endpoint"], indirect=True)
@@ -231,18 +217,12 @@ def test_on_loopback_grpc_needs_no_token(tmp_path: Path) -> None:
 @contextmanager
 def serve_grpc(more: dict[str, str], folder: Path) -> Iterator[str]:
     """The address of `serve --grpc` with these variables."""
-    words = [sys.executable, "-m", "recall_bench", "serve", "bm25", "--grpc", "127.0.0.1:0"]
+    words = ["serve", "bm25", "--grpc", "127.0.0.1:0"]
     environ = os.environ | {"RECALL_BENCH_GRPC_TOKEN": ""} | more
-    with subprocess.Popen(
-        words, env=environ, cwd=folder, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stderr is not None
-            found = re.search(r"127\.0\.0\.1:\d+", process.stderr.readline())
-            assert found is not None
-            yield found[0]
-        finally:
-            process.kill()
+    with serve_command(words, cwd=folder, environ=environ) as command:
+        found = re.search(r"127\.0\.0\.1:\d+", read_address(command))
+        assert found is not None
+        yield found[0]
 
 
 def ask_card(address: str, token: str, folder: Path) -> tuple[int, str]:

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from tests.models.openai_server import OpenAIServer
 from tests.models.prompts import KEY
 from tests.systems.endpoint.clients import HELLO, call, client, talking
 from tests.systems.endpoint.conftest import left_over
+from tests.systems.serving_commands import serve_command
 
 
 def port_of(endpoint: ModelEndpoint) -> int:
@@ -251,20 +251,17 @@ def test_an_endpoint_above_has_its_own_model() -> None:
 def test_the_command_serves_until_interrupted_and_says_what_was_spent(
     number: signal.Signals,
 ) -> None:
-    words = [sys.executable, "-m", "recall_bench", "endpoint"]
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as serving:
-        assert serving.stdout is not None
-        address, key = serving.stdout.readline(), serving.stdout.readline()
+    with serve_command(["endpoint"]) as command:
+        address, key = command.out.readline(), command.out.readline()
         there = ParentEndpoint(address.strip().partition("=")[2])
         with client(there) as product:
             product.embeddings.create(model="m", input="hello world")
-        serving.send_signal(number)
-        _, told = serving.communicate(timeout=60)
+        command.process.send_signal(number)
+        code = command.process.wait()
+        told = command.err.read()
 
     assert address.startswith("export OPENAI_BASE_URL=http://127.0.0.1:")
     assert key == "export OPENAI_API_KEY=unused\n"
     assert "embeddings: wordllama, 256 dimensions" in told
     assert "1 call · 2 tokens in, 0 out · $0.0000" in told
-    assert serving.returncode == 0
+    assert code == 0
