@@ -1,18 +1,23 @@
 """A system that knows the released stories is found out on fresh seeds; an honest one is not."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import rmtree
+from typing import Any
 
 import pytest
 
-from recall_bench.core.scenario import Scenario
+from recall_bench.core.scenario import Item, Scenario
+from recall_bench.datasets import persona
+from recall_bench.datasets.persona_questions import parse_questions
 from recall_bench.generate import worlds
 from recall_bench.generate.world_seeds import WorldSeed
 from recall_bench.library import load_persona
 from recall_bench.running import assembly
 from recall_bench.testing import doctor
 from tests.commands import Invoke
+from tests.thoroughness import choose_number
 
 KNOWS_THE_RELEASE = '''
 KNOWN = {known!r}
@@ -38,6 +43,21 @@ class KnowsTheRelease:
 WORDS = ("--memorisation", "-p", "bakery-de", "--fresh-seeds", 2, "--seed", 20, "-o", "kept")
 
 
+@pytest.fixture
+def few_questions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let each run ask every third of the 134 questions, the same of each story."""
+    step = choose_number(3, 1)
+
+    def parse_fewer(*words: Any, **given: Any) -> tuple[Item, ...]:
+        return parse_questions(*words, **given)[::step]
+
+    persona._parse_question_file.cache_clear()
+    monkeypatch.setattr(persona, "parse_questions", parse_fewer)
+    yield
+    persona._parse_question_file.cache_clear()
+
+
+@pytest.mark.usefixtures("few_questions")
 def test_only_a_system_that_knows_the_released_answers_is_found_out(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
