@@ -18,7 +18,7 @@ from recall_bench.systems.agents.talk_settings import (
     ProgramSettings,
     TalkSettings,
 )
-from recall_bench.testing import doctor
+from recall_bench.testing import CHECKS, doctor
 from recall_bench.testing.agent_server import AgentServer
 from tests.commands import Invoke
 from tests.systems.agents.targets import WAYS, Journal, name_agent, run_garden
@@ -30,8 +30,8 @@ PAGES = Path(__file__).parents[3] / "docs" / "how-to"
 def test_an_agent_that_takes_notes_keeps_the_contract(
     way: str, agents: AgentServer, invoke: Invoke
 ) -> None:
-    # Each message to a program is a process, so few are sent.
-    only = ("--only", "reset") if way == "agent" else ()
+    # Each message to a program is a process, so few are sent; the doctor puts all clauses to a2a.
+    only = () if way == "openai" else ("--only", "reset")
 
     shown = invoke("check-adapter", name_agent(way, "notes", agents), *only)
 
@@ -59,6 +59,8 @@ def test_an_agent_can_be_examined(
 
     assert shown.code == 0, shown.err
     shown_figures = dict(re.findall(r"(?m)^  (\S.*?)  +(\S.*)$", shown.out))
+    complained = set(re.findall(r"(?m)^  (?:invalid|suspect) +([\w-]+): ", shown.out))
+    assert not complained & {check.name for check in CHECKS}
     assert shown_figures["facts found again"] == "100 %"
     assert shown_figures["questions"] == str(2 * doctor.ABSTENTIONS)
     assert shown_figures["score of oracle"] == "100 of 100"
@@ -85,12 +87,18 @@ def test_the_summary_says_what_was_sent_and_what_cannot_be_guaranteed(
 def test_a_program_in_a_sandbox_keeps_its_memory(
     agents: AgentServer, garden: Path, tmp_path: Path
 ) -> None:
-    code = run_garden(garden, tmp_path / "run", name_agent("agent", "notes", agents), sandbox=True)
+    adapter = name_agent("agent", "notes", agents)
+
+    code = run_garden(garden, tmp_path / "run", adapter, sandbox=True, ranges=("2d",))
 
     journal = Journal(tmp_path / "run")
     assert code == 0
     assert journal.card["isolation"]["kind"] == "sandbox"
-    assert len(journal.answers) == 6
+    # Each day and each question is a process, which has nothing but the files of the one before.
+    assert set(journal.answers.values()) == {
+        "I planted leeks in bed number 7.",
+        "I planted chard in bed number 14.",
+    }
     assert not any("home and its project" in each for each in journal.card["caveats"])
 
 

@@ -6,16 +6,7 @@ import pytest
 
 from recall_bench.testing.agent_server import AgentServer
 from tests.gardener import PLANTS
-from tests.processes import wait_until
-from tests.running.result_views import done_twice
-from tests.systems.agents.targets import (
-    WAYS,
-    Journal,
-    name_agent,
-    name_garden_run,
-    run_garden,
-)
-from tests.warm_commands import start_command
+from tests.systems.agents.targets import WAYS, Journal, name_agent, run_garden
 
 each_way = pytest.mark.parametrize("way", WAYS)
 each_dialect = pytest.mark.parametrize("way", [*WAYS, "a2a-0.3"])
@@ -136,31 +127,3 @@ def test_an_agent_that_never_stops_calling_tools_costs_no_more_than_its_time(
     wanted = "NotAnAnswer" if way == "a2a-0.3" else "SystemTimeout"
     assert (failure["day"], failure["fault"]) == (1, wanted)
     assert journal.exchanges[-1]["fault"]
-
-
-@each_way
-def test_a_run_goes_on_after_a_kill(
-    way: str, agents: AgentServer, garden: Path, tmp_path: Path
-) -> None:
-    into, adapter = tmp_path / "run", name_agent(way, "slow", agents)
-    killed = start_command(name_garden_run(garden, into, adapter))
-    journal = into / "journal.jsonl"
-    try:
-        wait_until(
-            lambda: journal.exists() and journal.read_text().count('"type":"answered"') >= 2,
-            "two answers",
-        )
-    finally:
-        killed.kill()
-        killed.communicate()
-    before = len(Journal(into).answers)
-
-    code = run_garden(garden, into, adapter)
-
-    whole = Journal(into)
-    assert code == 0
-    assert 2 <= before < 6
-    assert len(whole.list_events("run_resumed")) == 1
-    assert set(whole.answers.values()) <= LINES
-    assert len(whole.answers) == 6
-    assert done_twice(into) == []
