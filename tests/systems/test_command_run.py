@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from tests.gardener import ADAPTER, write_persona
 from tests.processes import is_running, wait_until, wait_until_gone
 from tests.systems import command_child
 from tests.systems.finder import GREP
+from tests.warm_commands import start_command
 
 PYTHON = shlex.quote(sys.executable)
 CHILD = f"command:{PYTHON} -I -S {command_child.__file__}"
@@ -48,9 +48,9 @@ def noted(pids: Path) -> list[int]:
     return [int(word) for word in pids.read_text().split()]
 
 
-def words(data: Path, target: object, into: str, *more: str) -> list[str]:
+def words(data: Path, target: object, into: str, *more: str, ranges: str = "5d,10d") -> list[str]:
     return [
-        *("run", "--data", str(data), "--ranges", "5d,10d", "--adapter", str(target)),
+        *("run", "--data", str(data), "--ranges", ranges, "--adapter", str(target)),
         *("--into", into, "--no-heatmap-png", *more),
         *(word for name in ("PIDS", "FAULTS") if name in os.environ for word in ("--env", name)),
     ]
@@ -97,11 +97,14 @@ def test_a_program_for_each_question_finds_the_same_in_copies_as_in_fed_memories
     path.write_text(GREP)
     target = f"once:{PYTHON} -I -S {shlex.quote(str(path))}"
 
-    forked = invoke(*words(data, target, "forked", "--lifecycle", "forked"))
-    fresh = invoke(*words(data, target, "fresh", "--lifecycle", "fresh"))
+    # Each day and each question is a process.
+    forked, fresh = (
+        invoke(*words(data, target, each, "--lifecycle", each, ranges="2d,4d"))
+        for each in ("forked", "fresh")
+    )
 
     assert (forked.code, fresh.code) == (0, 0), forked.err
-    assert len(answers("fresh")) == 15
+    assert len(answers("fresh")) == 6
     assert answers("forked") == answers("fresh")
     for answer in answers("forked").values():
         assert isinstance(answer, dict)
@@ -203,18 +206,15 @@ def test_a_harness_that_is_killed_leaves_no_process_and_the_same_command_continu
     command = words(data, CHILD, "cut", "--timeout", "600000")
     environ = {**os.environ, "FAULTS": "hang:7 spawn deaf"}
 
-    with subprocess.Popen(
-        [sys.executable, "-m", "recall_bench", *command],
-        cwd=tmp_path,
-        env=environ,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as harness:
+    harness = start_command(command, cwd=tmp_path, environ=environ)
+    try:
         wait_until(
             lambda: Path("cut/journal.jsonl").exists() and len(answers_so_far("cut")) == 6, "six"
         )
         assert all(map(is_running, noted(pids)[-2:]))
+    finally:
         harness.kill()
+        harness.wait()
     wait_until_gone(noted(pids))
     resumed(invoke, command)
 

@@ -50,22 +50,21 @@ def count_found(folder: Path) -> int:
     return next(each.right for each in analyse(folder).stages if each.stage == "found")
 
 
-@pytest.mark.parametrize(("lifecycle", "step"), [("forked", 7), ("fresh", 13), ("growing", 13)])
-def test_a_loop_resumes_from_any_event(
-    tmp_path: Path, data: Path, lifecycle: str, step: int
-) -> None:
+@pytest.mark.parametrize("lifecycle", ["forked", "fresh", "growing"])
+def test_a_loop_resumes_from_any_event(tmp_path: Path, data: Path, lifecycle: str) -> None:
+    """At some events, one of them amid the calls of a day and one amid those of a question."""
     given: dict[str, Any] = {
         "adapter": "loop:bm25",
         "agent_model": MODEL,
         "data": data,
-        "ranges": ("5d", "10d"),
+        "ranges": ("2d", "4d"),
         "heatmap_png": False,
         "lifecycle": lifecycle,
     }
     whole = tmp_path / "whole"
     recall_bench.run(into=whole, **given)
     lines = (whole / JOURNAL).read_bytes().splitlines(keepends=True)
-    for cut in choose_cases(range(0, len(lines), step), 4):
+    for cut in choose_cases(range(0, len(lines), 7), 4):
         folder = tmp_path / f"cut-{cut}"
         folder.mkdir()
         torn = lines[cut][: len(lines[cut]) // 2] if cut % 2 else b""
@@ -80,12 +79,12 @@ def test_a_loop_resumes_from_any_event(
 
 
 def test_a_loop_resumes_after_kill_9(tmp_path: Path, data: Path) -> None:
-    """At some events, one of them amid the calls of a day and one amid those of a question."""
+    """Amid the calls of a day, and amid those of a question."""
     words = ["run", "--adapter", "loop:bm25", "--agent-model", MODEL, "--data", data, "--quiet"]
-    words += ["--ranges", "5d,10d", "--no-heatmap-png", "--no-page", "--into"]
+    words += ["--ranges", "2d,4d", "--no-heatmap-png", "--no-page", "--into"]
     whole = tmp_path / "whole"
     assert run_command([*words, whole]) == 0
-    for events in (4, 21, 60):
+    for events in choose_cases((4, 14, 20, 30), 2):
         folder = tmp_path / f"killed-{events}"
         assert run_command([*words, folder], events=events) == -signal.SIGKILL, events
         assert run_command([*words, folder]) == 0, events
@@ -95,7 +94,7 @@ def test_a_loop_resumes_after_kill_9(tmp_path: Path, data: Path) -> None:
 
 def test_workers_give_the_same_report(invoke: Invoke, data: Path) -> None:
     words = ("run", "--adapter", "loop:bm25", "--agent-model", MODEL, "--data", data)
-    more = ("--ranges", "5d,10d", "--no-heatmap-png", "--into")
+    more = ("--ranges", "2d,4d", "--no-heatmap-png", "--into")
     assert invoke(*words, *more, "one").code == 0
     assert invoke(*words, "--executor", "processes", "--workers", "2", *more, "two").code == 0
 
