@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import uvicorn
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -48,6 +47,9 @@ def memory_server() -> "MCPServer[Any]":
 @asynccontextmanager
 async def serving() -> AsyncIterator[str]:
     """The URL of such a server, in this event loop, on a port of its own."""
+    # A server over pipes needs none of it.
+    import uvicorn
+
     app = memory_server().streamable_http_app()
     running = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", ws="none"))
     async with anyio.create_task_group() as tasks:

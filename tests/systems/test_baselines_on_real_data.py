@@ -17,8 +17,12 @@ from recall_bench.systems.builtin.retrieval import fuse_by_weight, select_best
 from recall_bench.systems.builtin.word_index import Bm25, Bm25Index, Postings, Vocabulary
 from tests.conftest import EPOCH, shared_data
 from tests.systems.test_baselines import FACTORIES, system_of
+from tests.thoroughness import choose_number
 
 pytestmark = pytest.mark.slow
+
+PART = choose_number(2, 4)
+"""Days before a log that grows is compared with one that is read anew: three times."""
 
 
 def spoken(turn: dict[str, Any]) -> str:
@@ -74,7 +78,7 @@ def test_locomo_turns_are_found_as_often_as_published() -> None:
 
 @cache
 def read_real_log(folder: Path) -> tuple[list[Episode], list[Question]]:
-    """Twelve days, and fifteen questions on the last: reading them takes longer than a test."""
+    """Some days, and fifteen questions on the last: reading them takes longer than a test."""
     asked = yaml.safe_load((folder / "qa-180d" / "questions.yaml").read_text("utf-8"))[:15]
     days = [
         Episode(
@@ -83,7 +87,7 @@ def read_real_log(folder: Path) -> tuple[list[Episode], list[Question]]:
             at=compute_story_date(EPOCH, day),
             text=(folder / "memories-180d" / f"day-{day:04}.md").read_text("utf-8"),
         )
-        for day in range(1, 13)
+        for day in range(1, 3 * PART + 1)
     ]
     questions = [
         Question(id=raw["id"], text=raw["question"], asked_at=days[-1].at, scenario="diary")
@@ -102,7 +106,7 @@ async def test_forked_and_fresh_agree_on_a_real_log(name: str) -> None:
 
     for day in days:
         await growing.ingest(day)
-        if day.day % 4 == 0:
+        if day.day % PART == 0:
             await growing.settle()
             copy = await system.snapshots.open(await system.snapshots.save(growing))
             fresh = await system_of(name).open("diary")
