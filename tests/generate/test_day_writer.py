@@ -1,6 +1,7 @@
 """However a run ends, its days are whole, and the same request goes on to the same folder."""
 
 import re
+import shutil
 from itertools import product
 from pathlib import Path
 
@@ -302,9 +303,9 @@ class Louder(Scripted):
 
 
 def test_overwriting_asks_anew_and_goes_on_when_it_was_cut_short(tmp_path: Path) -> None:
-    undisturbed, folder = nursery(tmp_path / "one"), nursery(tmp_path / "two")
-    for each in (undisturbed, folder):
-        write(each)
+    folder = nursery(tmp_path / "one")
+    write(folder)
+    undisturbed = Path(shutil.copytree(folder, tmp_path / "two" / folder.name))
     write(undisturbed, Louder(), overwrite=True)
 
     class Cut(Louder):

@@ -158,7 +158,8 @@ def test_a_signal_ends_the_waiting(tmp_path: Path, number: signal.Signals) -> No
     assert finish([*words[:-1], f"folder:{folder}"], folder) == 3
 
 
-def test_a_batch_serves_a_pass(tmp_path: Path) -> None:
+def test_a_batch_serves_a_pass(tmp_path: Path, invoke: Invoke) -> None:
+    """In this process: each other one would load the client of the provider anew."""
     pytest.importorskip("pydantic_ai")
     persona, folder = tmp_path / "yard", tmp_path / "b"
     assert in_child([*COMMANDS["create"], "--persona", str(persona), "--model", AUTHOR]) == 0
@@ -166,10 +167,10 @@ def test_a_batch_serves_a_pass(tmp_path: Path) -> None:
     model = f"openai:gpt-4o;batch={folder}"
     words = ["generate-conversations", "--persona", str(persona), "--model", model]
 
-    assert in_child(words) == WAITING
+    assert invoke(*words).code == WAITING
     days = len(list((persona / f"memories-{DAYS}d").glob("day-*.md")))
     assert serve_batch(folder, author) == days
-    assert in_child(words) == 0
+    assert invoke(*words).code == 0
     log = persona / ".generation" / f"conversations-{DAYS}d.jsonl"
     calls = [json.loads(line) for line in log.read_text().splitlines()]
     assert {call["model"] for call in calls} == {"openai:gpt-4o;temperature=0.7"}
