@@ -27,9 +27,11 @@ from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.world.build import parse_epoch, prepare_sources, write_outline
 from recall_bench.generate.world.simulation import Simulation
 from recall_bench.generate.world.sources import WorldOptions, read_sources
+from recall_bench.generate.worlds import list_shipped_personas
 from recall_bench.models.model import Prompt
 from tests.conftest import shared_data
 from tests.generate.scripted_days import ARCS, Scripted, nursery
+from tests.thoroughness import choose_cases
 
 SESSION = re.compile(r"<<conversation \w+>>\n(\S+?):")
 DATED = re.compile(r"for \w+day, (\d+ \w+ \d+)\.")
@@ -137,17 +139,7 @@ def _date(text: str) -> date:
     return datetime.strptime(text, "%d %B %Y").date()  # noqa: DTZ007 - a date of the story
 
 
-@pytest.mark.parametrize(
-    "persona",
-    [
-        "backend-eng-saas",
-        "er-physician",
-        "executive-assistant",
-        "financial-advisor",
-        "litigation-attorney",
-        "research-scientist",
-    ],
-)
+@pytest.mark.parametrize("persona", choose_cases(list_shipped_personas(), 3))
 def test_nor_does_any_of_a_shipped_persona(persona: str, tmp_path: Path) -> None:
     options = WorldOptions(days=120, seed=7)
     sources = prepare_sources(read_sources(SOURCES / persona, DEFAULT_ARCS), options.seed)

@@ -32,6 +32,7 @@ from recall_bench.generate.creation.persona_reply import (
 )
 from recall_bench.generate.model_reply import RejectedReply
 from tests.generate import made_personas
+from tests.thoroughness import choose_number
 
 EPOCH = date(2026, 3, 2)
 
@@ -212,7 +213,7 @@ def kept(text: str) -> str:
     return "".join(" " if each in odd else each for each in level).strip()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=choose_number(25, 80), deadline=None)
 @given(TEXT, st.lists(NAME, max_size=4), NAME)
 @example("two  blanks " * 20, [], "x")
 @example("a line\n  one further in\n\n\nand a third " * 9, [], "x")
@@ -247,7 +248,7 @@ def test_any_text_survives_being_written(text: str, several: list[str], name: st
     assert render_persona(read_back) == render_persona(persona)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=choose_number(20, 50), deadline=None)
 @given(TEXT, st.lists(TEXT, min_size=1, max_size=3))
 def test_any_story_survives_being_written(text: str, events: list[str]) -> None:
     arc = Arc(

@@ -1,6 +1,6 @@
 """The written editions that ship: large enough, checked, and built to the byte.
 
-Some are proved again, and all in the exhaustive run: their bytes are those that `world release`
+One is proved again, and all in the exhaustive run: their bytes are those that `world release`
 proved before it wrote their digests.
 """
 
@@ -86,7 +86,7 @@ def test_no_constant_answer_is_worth_giving(name: str) -> None:
     } == {}
 
 
-@pytest.mark.parametrize("name", choose_cases(PERSONAS, 2))
+@pytest.mark.parametrize("name", choose_cases(PERSONAS, 1))
 def test_the_released_edition_is_verified_and_passes_the_lints(name: str) -> None:
     folder = materialise(name, ARCS)
 
