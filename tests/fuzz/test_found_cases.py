@@ -391,7 +391,7 @@ def test_an_answer_that_no_day_tells_is_a_fault_of_the_sources(
     def tell_nothing(*_: object) -> None:
         raise UnderivableAnswer("room-capacity.2 is stated on no day")
 
-    monkeypatch.setattr("recall_bench.generate.life.build.write_life", tell_nothing)
+    monkeypatch.setattr("recall_bench.generate.life.build.play_life", tell_nothing)
 
     with pytest.raises(BenchError, match=r"room-capacity\.2 is stated on no day, and a question"):
         build_world(str(SOURCES / "life" / "tool-library" / "life-200d"), tmp_path / "out")

@@ -61,7 +61,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ContentReader
     return {name: each for name, each in opened.items() if isinstance(each, ContentReader)}
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=choose_number(30, 60), derandomize=True)
 @given(value=JSON_VALUES, place=st.integers(0, len(REPLIES) - 1))
 def test_any_json_is_a_reply_or_no_reply(
     readers: dict[str, ContentReader], value: object, place: int
