@@ -9,9 +9,11 @@ import pytest
 
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import Item
+from recall_bench.library import text_report
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.reporting.analyses.attribution import count_causes
 from recall_bench.reporting.analyses.degradation import measure_degradation
+from recall_bench.reporting.exports.run_tables import ExportedRun
 from recall_bench.reporting.headlines import SAME_NOTE, SAME_QUESTIONS
 from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
 from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec
@@ -75,7 +77,8 @@ def test_harder_questions_lower_the_overall_score_and_not_theirs(tmp_path: Path)
 def test_a_selection_of_checkpoints_follows_the_same_questions(tmp_path: Path) -> None:
     means = RunEstimates.get(harder_story(tmp_path).open())
 
-    assert points(means.build_heatmap(None, [0, 3]).same) == [None, (6, 4)]
+    assert points(means.build_heatmap(None, [0, 1, 3]).same) == [None, (6, 4), (6, 4)]
+    assert points(means.build_heatmap(None, [0, 3]).same) == []
 
 
 def test_there_are_none_where_they_would_say_no_more_than_the_overall_score(
@@ -108,17 +111,25 @@ def test_a_story_that_is_over_is_not_followed_on(tmp_path: Path) -> None:
 
 
 def test_a_question_without_a_verdict_somewhere_is_not_among_them(tmp_path: Path) -> None:
-    scenarios: dict[str, Sequence[Item]] = {"ada": (question("cat"), question("dog"))}
-    story = Story(tmp_path, scenarios, plan_of(scenarios))
+    """Nor does its missing verdict make a row where each checkpoint asked the same."""
+    two = question("cat"), question("dog")
+    assert points_with_a_missing_verdict(tmp_path / "two", two) == []
+    three = (*two, question("house", known_from=3))
+    assert points_with_a_missing_verdict(tmp_path / "three", three) == [(6, 1), (6, 1)]
+
+
+def points_with_a_missing_verdict(
+    folder: Path, items: Sequence[Item]
+) -> list[tuple[float, int] | None]:
+    scenarios: dict[str, Sequence[Item]] = {"ada": items}
+    story = Story(folder, scenarios, plan_of(scenarios))
     for label in ("2d", "4d"):
         story.both(trial("cat", label))
     story.both(trial("dog"), POOR)
     story.answer(trial("dog", "4d"))
     story.not_judged(trial("dog", "4d"))
 
-    heatmap = RunEstimates.get(story.open()).build_heatmap()
-
-    assert points(heatmap.same) == [(6, 1), (6, 1)]
+    return points(RunEstimates.get(story.open()).build_heatmap().same)
 
 
 def rows_of_page(folder: RunFolder) -> list[dict[str, object]]:
@@ -143,12 +154,13 @@ def test_every_view_of_the_heatmap_has_their_row(tmp_path: Path) -> None:
         *["100", "(4)!"] * 3,
     ]
     assert SAME_NOTE in lines
+    assert SAME_NOTE in text_report(folder, summarise(folder)).splitlines()
     assert [(each.score, each.questions) for each in ours.same] == [(None, None)] + [(100, 4)] * 3
     assert read.same == tuple(
         replace(each, eligible=at.eligible)
         for each, at in zip(ours.same, read.overall, strict=True)
     )
-    assert "Same questions: 1d not measured, 2d 100" in spec
+    assert "Same questions: 1d not all of these questions were asked, 2d 100" in spec
     assert SAME_NOTE in spec
     assert [row["kind"] for row in rows_of_page(folder)] == ["score", "overall", "same", "rate"]
 
@@ -161,3 +173,17 @@ def test_the_causes_of_misses_are_in_the_short_report(tmp_path: Path) -> None:
 
     assert "Misses 6 of 19 trials: not traced 100 % Weakest" in brief
     assert "Misses" not in render_brief(folder, summarise(folder))
+
+
+def test_exports_have_their_row(tmp_path: Path) -> None:
+    folder = harder_story(tmp_path / "run").open()
+
+    rows = [
+        row
+        for row in ExportedRun.read(folder).list_rows("cells")
+        if row["figure"] == SAME_QUESTIONS
+    ]
+
+    assert [(row["checkpoint"], row["mean"], row["category"]) for row in rows] == [
+        (label, 100, None) for label in ("2d", "3d", "4d")
+    ]

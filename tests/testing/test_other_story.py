@@ -75,6 +75,7 @@ def test_a_low_score_on_both_is(story: Scenario) -> None:
 
     assert found.health is SystemHealth.SUSPECT
     assert "of 100 on two small stories where the control" in find_message(found)
+    assert found.story == "harbour-office, 30 days; and other, 30 days"
 
 
 def test_another_story_is_drawn_only_for_a_low_score(story: Scenario) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.plain_text import WIDTH, clean_text, format_fact, format_quantity
 from recall_bench.reporting.formats import SMALL_MARK, format_card, format_score
-from recall_bench.reporting.headlines import LOW_CEILING_NOTE, SAME_NOTE
+from recall_bench.reporting.headlines import LOW_CEILING_NOTE
 from recall_bench.reporting.run_text import (
     STUB_WARNING,
     describe_missing_bounds,
@@ -99,8 +99,6 @@ def _render_lines(
         from recall_bench.metrics.estimate import FEW_QUESTIONS
 
         yield f"{SMALL_MARK} fewer than {FEW_QUESTIONS} questions: the interval is unreliable"
-    if heatmap.same:
-        yield SAME_NOTE
     yield ""
     if misses is not None:
         from recall_bench.reporting.analyses.attribution import describe_misses

@@ -27,6 +27,7 @@ from recall_bench.reporting.headlines import (
     LEAKED,
     LOW_CEILING_MARK,
     LOW_CEILING_NOTE,
+    SAME_NOTE,
     SAME_QUESTIONS,
     WAY_NOTE,
     describe_place,
@@ -215,6 +216,8 @@ def render_heatmap(heatmap: "Heatmap", *, of: int | None = None, width: int = WI
             lines.append(_format_line("", [row.cells[at][1] for at in shown], cell))
     if len(shown) < (of or len(heads)):
         lines.append(f"({len(shown)} of {of or len(heads)} checkpoints shown)")
+    if any(row.name == SAME_QUESTIONS for row in rows):
+        lines += wrap_text(SAME_NOTE, width=width)
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -237,7 +240,7 @@ def _list_heatmap_rows(heatmap: "Heatmap") -> Iterator[_HeatmapLine]:
             yield _HeatmapLine(row.category, cells, _format_heatmap_bounds(row.total.bounds))
     cells = [_format_points_cell(cell) for cell in heatmap.overall]
     yield _HeatmapLine(_OVERALL, cells, _format_heatmap_bounds(heatmap.total.bounds))
-    if _is_measured(heatmap.same):
+    if heatmap.same:
         yield _HeatmapLine(SAME_QUESTIONS, [_format_points_cell(cell) for cell in heatmap.same])
     for name, rates in ((INVENTED, heatmap.invented), (LEAKED, heatmap.leaked)):
         if _is_measured(rates):

@@ -19,7 +19,7 @@ from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.schedule import is_in_plan
 from recall_bench.core.trial_states import ScenarioStates
-from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED
+from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED, Ints
 from recall_bench.metrics.estimate import (
     KNOWN_GRIDS,
     Estimate,
@@ -90,8 +90,8 @@ class Heatmap(Record, frozen=True, kw_only=True):
     """The share of answers that leak, of those that could."""
     total: HeatmapTotal = HeatmapTotal()
     same: tuple[HeatmapCell, ...] = ()
-    """The same questions at each checkpoint of a span, and no mean at the others. Empty where no
-    questions were asked twice, or all of them at each checkpoint."""
+    """The same questions at each checkpoint of a span, and no mean at the others. Empty where each
+    checkpoint asks the same, where no two of the columns are in the span, and without marks."""
 
     @property
     def has_small(self) -> bool:
@@ -181,7 +181,7 @@ class RunEstimates:
         self._headlines: dict[str | None, _Headline] = {}
         self._ranges: dict[str | None, ScoreRange | None] = {}
         self._category_ranges: dict[str | None, dict[str, ScoreRange]] = {}
-        self._spans: dict[tuple[str, ...], QuestionSpan[int] | None] = {}
+        self._spans: dict[tuple[str, ...], QuestionSpan | None] = {}
         self._grown = {name: _list_grown(self._scenarios[name]) for name in self._personas}
 
     def estimate_overall(self, persona: str | None = None) -> Estimate | None:
@@ -322,46 +322,52 @@ class RunEstimates:
         self, names: tuple[str, ...], columns: Sequence[int], eligible: Sequence[int]
     ) -> tuple[HeatmapCell, ...]:
         """Estimate the same questions at each of these checkpoints that their span includes."""
-        span = self._find_span(names)
+        span = self._find_span(names) if len(columns) > 1 else None
         if span is None:
             return ()
-        followed = np.array(sorted(span.questions), np.int64)
-        shown = [self._read_grown(names, place) for place in columns]
+        is_followed = [span.first <= place <= span.last for place in columns]
+        if sum(is_followed) < 2:
+            return ()
+        shown = (self._read_grown(names, place) for place in columns)
         means = self._estimate(
-            each.select(np.isin(each.question, followed)).tally_points(CELL_RESAMPLES)
+            each.select(np.isin(each.question, span.questions)).tally_points(CELL_RESAMPLES)
             for each in shown
         )
-        is_followed = [span.first <= place <= span.last for place in columns]
         known = zip(means, is_followed, strict=True)
         return _build_cells((mean if chosen else None for mean, chosen in known), eligible)
 
-    def _find_span(self, names: tuple[str, ...]) -> QuestionSpan[int] | None:
-        """Find the span of some personas; None where it would tell no more than all questions."""
+    def _find_span(self, names: tuple[str, ...]) -> QuestionSpan | None:
+        """Find the span of some personas; None where each checkpoint asks the same questions."""
         if names not in self._spans:
             self._spans[names] = self._find_span_anew(names)
         return self._spans[names]
 
-    def _find_span_anew(self, names: tuple[str, ...]) -> QuestionSpan[int] | None:
+    def _find_span_anew(self, names: tuple[str, ...]) -> QuestionSpan | None:
         if self._marks.has_scores or not names:
             return None
         plans = [self._scenarios[name].checkpoint_plans for name in names]
-        places = [
-            place for place, at in enumerate(zip(*plans, strict=True)) if any(x.asked for x in at)
-        ]
-        days = [max(plan[place].cutoff for plan in plans if plan[place].asked) for place in places]
-        trials = [self._read_grown(names, place).select_counted() for place in places]
-        counted = (
-            (question, number)
-            for number, each in enumerate(trials)
-            for question in each.question.tolist()
-        )
-        span = find_best_span(counted, days, repeats=self._scenarios[names[0]].repeats)
+        days = {
+            place: max(each.cutoff for each in at if each.asked)
+            for place, at in enumerate(zip(*plans, strict=True))
+            if any(each.asked for each in at)
+        }
+        asked, counted = [], []
+        for place in days:
+            trials = self._read_grown(names, place)
+            asked.append(self._count_trials(trials))
+            counted.append(self._count_trials(trials.select_counted()))
+        if not any((each != asked[0]).any() for each in asked if each.any()):
+            return None
+        repeats = self._scenarios[names[0]].repeats
+        span = find_best_span(np.stack(counted, axis=1) == repeats, list(days.values()))
         if span is None:
             return None
-        followed = np.array(sorted(span.questions), np.int64)
-        if all(np.isin(each.question, followed).all() for each in trials):
-            return None
+        places = list(days)
         return replace(span, first=places[span.first], last=places[span.last])
+
+    def _count_trials(self, trials: CountedTrials) -> Ints:
+        """Count the trials of each question of the run."""
+        return np.bincount(trials.question, minlength=len(self._marks.numbers.template))
 
     def _read_grown(self, names: Iterable[str], place: int) -> CountedTrials:
         """Read the trials of the personas whose story went on since the checkpoint before."""

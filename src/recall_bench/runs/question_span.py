@@ -10,86 +10,52 @@ best: the variance of a slope is inverse to
 and of equal spans the one that ends later is taken.
 """
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 import numpy as np
 
-from recall_bench.metrics.bootstrap import Floats, Ints
-
-Question = TypeVar("Question", bound=Hashable)
+from recall_bench.metrics.bootstrap import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionSpan(Generic[Question]):
+class QuestionSpan:
     """Consecutive checkpoints, and the questions that have points at each of them."""
 
     first: int
     """The place of the first checkpoint."""
     last: int
-    questions: frozenset[Question]
+    questions: Ints
 
 
-def find_best_span(
-    counted: Iterable[tuple[Question, int]], days: Sequence[float], *, repeats: int
-) -> QuestionSpan[Question] | None:
+def find_best_span(is_counted: Bools, days: Sequence[float]) -> QuestionSpan | None:
     """The span that determines a slope best; None if no question was asked at two sizes.
 
-    `counted` has the question and the place of the checkpoint of each trial with points, and `days`
-    the size of the history at each place.
+    `is_counted` says of each question (row) whether all its repeats have points at each checkpoint
+    (column), and `days` is the size of the history there.
     """
-    spans = _find_spans(counted, repeats)
-    weights = _count_spans(spans, len(days)) * _sum_squares(np.array(days, np.float64))
+    weights = _count_questions(is_counted) * _sum_squares(np.array(days, np.float64))
     if not weights.size or weights.max() <= 0:
         return None
     # Reversed, so that the first maximum is the one that ends last.
     end, start = np.unravel_index(np.argmax(weights[:, ::-1].T), weights.shape)
     first, last = int(start), len(days) - 1 - int(end)
-    return QuestionSpan(
-        first=first,
-        last=last,
-        questions=frozenset(
-            question
-            for question, found in spans.items()
-            if any(begin <= first and last <= until for begin, until in found)
-        ),
-    )
+    is_followed = is_counted[:, first : last + 1].all(axis=1)
+    return QuestionSpan(first=first, last=last, questions=np.flatnonzero(is_followed))
 
 
-def _find_spans(
-    counted: Iterable[tuple[Question, int]], repeats: int
-) -> dict[Question, list[tuple[int, int]]]:
-    """For each question, the ends of all spans at whose checkpoints it has points."""
-    times: dict[Question, Counter[int]] = {}
-    for question, place in counted:
-        times.setdefault(question, Counter())[place] += 1
-    return {
-        question: _group_consecutive(
-            sorted(place for place, count in found.items() if count == repeats)
-        )
-        for question, found in times.items()
-    }
-
-
-def _group_consecutive(places: list[int]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for place in places:
-        if found and found[-1][1] == place - 1:
-            found[-1] = found[-1][0], place
-        else:
-            found.append((place, place))
-    return found
-
-
-def _count_spans(spans: Mapping[Question, list[tuple[int, int]]], count: int) -> Ints:
+def _count_questions(is_counted: Bools) -> Ints:
     """The number of questions with points from each checkpoint (row) to each (column)."""
-    ends = np.zeros((count, count), np.int64)
-    for found in spans.values():
-        for first, last in found:
-            ends[first, last] += 1
-    return np.asarray(ends.cumsum(axis=0)[:, ::-1].cumsum(axis=1)[:, ::-1], np.int64)
+    questions, count = is_counted.shape
+    found = np.zeros((count, count), np.int64)
+    length = np.zeros(questions, np.int64)
+    for last in range(count):
+        # For how many checkpoints up to this one each question has points, and how many have at
+        # least 1, 2, 3 …
+        length = np.where(is_counted[:, last], length + 1, 0)
+        reached = np.bincount(length, minlength=last + 2)[::-1].cumsum()[::-1]
+        found[: last + 1, last] = reached[last + 1 : 0 : -1]
+    return found
 
 
 def _sum_squares(days: Floats) -> Floats:

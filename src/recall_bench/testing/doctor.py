@@ -74,10 +74,14 @@ class DoctorSetup:
     seed: str = ""
     """The seed that the story was drawn from, if any."""
 
-    def describe_story(self) -> str:
-        """The persona, its days, and the seed, so that the examination can be repeated."""
+    def describe_story(self, other: Scenario | None = None) -> str:
+        """The persona, its days, and the seed, so that the examination can be repeated.
+
+        The other story is drawn from the next seed.
+        """
         named = f"{self.scenario.id}, {self.scenario.last_day} days"
-        return f"{named}, seed {self.seed}" if self.seed else named
+        named += f", seed {self.seed}" if self.seed else ""
+        return named if other is None else f"{named}; and {other.id}, {other.last_day} days"
 
     def make_probe(
         self, card: SystemCard, timeout_s: float, story: Scenario | None = None
@@ -145,6 +149,7 @@ async def examine_system(
     if contract.seen.recall is not None:
         figures["facts found again"] = contract.seen.recall
     on_progress("running a small story")
+    story = setup.describe_story()
     try:
         runs = await _run_story(system, probe, files)
         found += runs.check(system.card, controls)
@@ -153,6 +158,7 @@ async def examine_system(
         if doctor_probe.is_at_floor(runs.fed, controls) and setup.draw_other is not None:
             on_progress("running another small story")
             other = setup.make_probe(system.card, timeout_s, setup.draw_other())
+            story = setup.describe_story(other.scenario)
             scores = await _add_other_story(scores, system, other)
             figures["score on two stories"] = scores.fed.mean
             floor = doctor_probe.find_floor(scores.controls)
@@ -162,7 +168,10 @@ async def examine_system(
         message = f"it failed on a small story: {fault}"
         found.append(doctor_probe.make_finding("story", message, is_invalid=True))
     return DoctorResult(
-        diagnosis=_build_diagnosis(system.card, setup, contract, found, figures), contract=contract
+        diagnosis=_build_diagnosis(
+            system.card, setup, contract=contract, found=found, figures=figures, story=story
+        ),
+        contract=contract,
     )
 
 
@@ -240,9 +249,11 @@ async def _run_story(system: MemorySystem, probe: StoryProbe, files: Path) -> _S
 def _build_diagnosis(
     card: SystemCard,
     setup: DoctorSetup,
+    *,
     contract: ContractReport,
     found: Sequence[DoctorFinding],
     figures: dict[str, float],
+    story: str,
 ) -> Diagnosis:
     diagnosis = Diagnosis(
         health=doctor_probe.derive_health(found),
@@ -253,7 +264,7 @@ def _build_diagnosis(
         clock=contract.seen.clock,
         asker=contract.seen.asker,
         figures={name: round(value, 4) for name, value in figures.items()},
-        story=setup.describe_story(),
+        story=story,
     )
     return redact_card(diagnosis)
 

@@ -1,6 +1,8 @@
 """How scores change as a memory grows: all questions, the same questions, and facts."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from recall_bench.reporting.analyses.fact_survival import (
 )
 from recall_bench.runs.counted_marks import POINTS
 from recall_bench.runs.estimates import CELL_RESAMPLES
-from recall_bench.runs.question_span import QuestionSpan, find_best_span
+from recall_bench.runs.question_span import find_best_span
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 
@@ -99,8 +101,13 @@ def select_grown(table: TrialTable) -> Iterator[TrialRow]:
 
 _SpanQuestion = tuple[str, str]
 """Persona and question."""
-FixedSpan = QuestionSpan[_SpanQuestion]
-"""The checkpoints and questions of the fixed view."""
+
+
+class FixedSpan(NamedTuple):
+    """The checkpoints and questions of the fixed view."""
+
+    labels: tuple[str, ...]
+    questions: frozenset[_SpanQuestion]
 
 
 def find_span(
@@ -108,12 +115,21 @@ def find_span(
 ) -> FixedSpan | None:
     """The checkpoints and questions of the fixed view; None if there is none."""
     places = {label: place for place, label in enumerate(sizes)}
-    counted = (
+    times: Counter[tuple[_SpanQuestion, int]] = Counter(
         ((row.trial.scenario, row.trial.item), places[row.trial.checkpoint])
         for row in rows
         if row.points is not None
     )
-    return find_best_span(counted, list(sizes.values()), repeats=repeats)
+    questions = list(dict.fromkeys(question for question, _ in times))
+    numbers = {question: number for number, question in enumerate(questions)}
+    is_counted = np.zeros((len(questions), len(places)), np.bool_)
+    for (question, place), count in times.items():
+        is_counted[numbers[question], place] = count == repeats
+    span = find_best_span(is_counted, list(sizes.values()))
+    if span is None:
+        return None
+    followed = frozenset(questions[number] for number in span.questions)
+    return FixedSpan(tuple(sizes)[span.first : span.last + 1], followed)
 
 
 def average_checkpoints(
@@ -175,12 +191,11 @@ def fit_trend(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend |
     )
 
 
-def select_span(
-    rows: Iterable[TrialRow], span: FixedSpan | None, labels: Collection[str]
-) -> list[TrialRow]:
+def select_span(rows: Iterable[TrialRow], span: FixedSpan | None) -> list[TrialRow]:
     """The trials of the questions of a span at its checkpoints; none without a span."""
     if span is None:
         return []
+    labels = frozenset(span.labels)
     return [
         row
         for row in rows
@@ -188,8 +203,9 @@ def select_span(
     ]
 
 
-def describe_cohort(span: FixedSpan, labels: Sequence[str], rows: Sequence[TrialRow]) -> CohortCard:
+def describe_cohort(span: FixedSpan, rows: Sequence[TrialRow]) -> CohortCard:
     """The questions of a span, and the number of others asked at its checkpoints."""
+    labels = span.labels
     asked = {(row.trial.scenario, row.trial.item) for row in rows if row.trial.checkpoint in labels}
     return CohortCard(
         first=labels[0],
@@ -220,8 +236,8 @@ def measure_degradation(
     sizes = measure_sizes(table)
     asked = list(select_grown(table))
     span = find_span(asked, sizes, repeats=table.plan.repeats)
-    labels = () if span is None else tuple(sizes)[span.first : span.last + 1]
-    followed = select_span(asked, span, labels)
+    labels = () if span is None else span.labels
+    followed = select_span(asked, span)
     facts = follow_facts(asked, failures=failures)
     curves, notes = estimate_survivals(
         facts, seed=seed, resamples=min(resamples, SURVIVAL_RESAMPLES)
@@ -236,7 +252,7 @@ def measure_degradation(
             resamples=resamples,
         ),
         fixed_trend=fit_trend(followed, seed=seed, resamples=resamples),
-        cohort=None if span is None else describe_cohort(span, labels, asked),
+        cohort=None if span is None else describe_cohort(span, asked),
         survivals=tuple(curves),
         never_known=facts.never_known,
         failures=failures,

@@ -15,6 +15,7 @@ from recall_bench.reporting.analyses.cost_units import price_usage
 from recall_bench.reporting.analyses.costs import measure_costs
 from recall_bench.reporting.formats import OF_100
 from recall_bench.reporting.groups import describe_judge
+from recall_bench.reporting.headlines import SAME_QUESTIONS
 from recall_bench.reporting.trial_records import COLUMNS, list_trial_records
 from recall_bench.reporting.trial_scores import read_scored_trials
 from recall_bench.runs.estimates import Heatmap, HeatmapCell, RunEstimates, build_heatmaps
@@ -187,6 +188,8 @@ def _list_places(
     for row in heatmap.rows:
         yield row.category, "score", row.cells[place], OF_100
     yield None, "score", heatmap.overall[place], OF_100
+    if heatmap.same:
+        yield None, SAME_QUESTIONS, heatmap.same[place], OF_100
     yield None, "invented", heatmap.invented[place], 100.0
     yield None, "leaked", heatmap.leaked[place], 100.0
 

@@ -21,6 +21,7 @@ from recall_bench.reporting.formats import (
 )
 from recall_bench.reporting.headlines import (
     LOW_CEILING_NOTE,
+    NOT_SAME,
     SAME_NOTE,
     SAME_QUESTIONS,
     format_ceiling,
@@ -111,6 +112,8 @@ class PictureRow(NamedTuple):
     cells: Sequence[PictureCell]
     is_rate: bool = False
     bounds: RowBounds | None = None
+    absent: str = EMPTY_KEY.label
+    """Why a cell has no figure although there was something to ask."""
 
     @property
     def is_measured(self) -> bool:
@@ -139,7 +142,11 @@ def list_picture_rows(data: HeatmapData) -> PictureRows:
         [row for row in every if row.is_measured],
         [
             PictureRow("Overall", data.overall, bounds=data.overall_bounds),
-            *([PictureRow(format_slug(SAME_QUESTIONS), data.same)] if data.same else []),
+            *(
+                [PictureRow(format_slug(SAME_QUESTIONS), data.same, absent=NOT_SAME)]
+                if data.same
+                else []
+            ),
         ],
         [row for row in rates if row.is_measured] or rates[:1],
     )
@@ -354,7 +361,7 @@ def _describe_heatmap(data: HeatmapData) -> str:
 def _describe_row(row: PictureRow, columns: Sequence[str]) -> str:
     means = []
     for label, cell in zip(columns, row.cells, strict=True):
-        mean = "not measured" if cell.score is None else format_number(cell.score, 0)
+        mean = row.absent if cell.score is None else format_number(cell.score, 0)
         means.append(f"{label} {mean}{format_bounds(cell, digits=0)}")
     return f"{row.label}: {', '.join(means)}"
 
@@ -363,7 +370,7 @@ def describe_cell(row: PictureRow, column: str, cell: PictureCell) -> str:
     """A cell in words."""
     place = f"{row.label}, {column}"
     if cell.score is None:
-        return f"{place}: {(EARLY_KEY if cell.eligible == 0 else EMPTY_KEY).label}"
+        return f"{place}: {EARLY_KEY.label if cell.eligible == 0 else row.absent}"
     digits, unit = (1, "%") if row.is_rate else (1, "of 100")
     words = [f"{place}: {cell.score:.{digits}f} {unit}"]
     if ends := format_bounds(cell, digits=digits, unit=" %" if row.is_rate else "").strip(" ()"):

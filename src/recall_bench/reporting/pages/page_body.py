@@ -525,6 +525,6 @@ def _render_scores(report: RunReport) -> Iterator[Markup]:
         "p",
         "The score of each category at each checkpoint, in points of 100; silence and ceiling are "
         "over all checkpoints. Point at a cell, or move to it with the arrow keys, for its "
-        "interval; Enter lists its trials.",
+        "interval; Enter lists its trials, or for the same questions shows their course.",
     )
     yield make_element("div", id="heatmap")

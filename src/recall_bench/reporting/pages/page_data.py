@@ -386,7 +386,7 @@ def encode_heatmap(heatmap: Heatmap) -> dict[str, object]:
         if _is_measured(row.cells)
     ]
     rows.append(_encode_row("overall", OVERALL_ROW, heatmap.overall, heatmap.total.bounds))
-    if _is_measured(heatmap.same):
+    if heatmap.same:
         rows.append(_encode_row("same", SAME_QUESTIONS, heatmap.same))
     rows += [
         _encode_row("rate", name, cells)

@@ -34,8 +34,17 @@ const motion = () =>
   matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
 
 // Scroll to a section. Charts are drawn when they come near, which moves what is below them: so once
-// more when the scrolling has ended.
-const showSection = (id) => {
-  byId(id).scrollIntoView({ behavior: motion() });
-  addEventListener("scrollend", () => byId(id).scrollIntoView(), { once: true, signal: AbortSignal.timeout(2000) });
-};
+// more when the scrolling has ended, unless the reader has gone on by then.
+const showSection = (() => {
+  let before = new AbortController();
+  return (id) => {
+    before.abort();
+    const mine = (before = new AbortController());
+    byId(id).scrollIntoView({ behavior: motion() });
+    addEventListener("scrollend", () => byId(id).scrollIntoView(), { once: true, signal: mine.signal });
+    for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"]) {
+      addEventListener(kind, () => mine.abort(), { once: true, passive: true, signal: mine.signal });
+    }
+    setTimeout(() => mine.abort(), 2000);
+  };
+})();

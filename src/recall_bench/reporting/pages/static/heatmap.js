@@ -28,7 +28,7 @@ const heatmap = (() => {
 
   const spoken = (row, cell, [label, days]) => {
     const lines = [`${nameOf(row)} at ${label}`];
-    if (!Array.isArray(cell) && row.kind === "same") return [...lines, "These questions were not all asked here."];
+    if (!Array.isArray(cell) && row.kind === "same") return [...lines, "Not all of these questions were asked."];
     if (!Array.isArray(cell)) {
       const why = cell > 0
         ? `Not measured: the story supports ${counted(cell, "question")} by then, and none has a verdict.`
@@ -41,7 +41,7 @@ const heatmap = (() => {
     lines.push(["95 % interval", low === null ? "none" : `${said(low)} to ${said(high)}`]);
     lines.push(["different questions", row.kind !== "same" && eligible > questions ? `${whole(questions)} of ${whole(eligible)} there are` : whole(questions)]);
     lines.push(["trials", missing ? `${whole(trials)}, ${whole(missing)} missing` : whole(trials)]);
-    if (row.kind === "same") lines.push("The same questions at each checkpoint; those of the other rows change.");
+    if (row.kind === "same") lines.push("One set of questions, asked wherever this row has a figure; those of the other rows change.");
     if (questions === 1) lines.push("A single question says nothing about others.");
     else if (isSmall(cell)) lines.push(`Fewer than ${page.few} questions: the interval is unreliable.`);
     return lines;
@@ -131,7 +131,11 @@ const heatmap = (() => {
     const line = shown.rows[row];
     tooltip.hide();
     if (line.kind === "same") {
+      // The section is about all personas together.
+      if (shown !== page.heatmaps[0]) return;
+      address.go({}, { at: "degradation", isStep: true });
       showSection("degradation");
+      byId("degradation").focus({ preventScroll: true });
       return;
     }
     const wanted = {
