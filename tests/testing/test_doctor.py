@@ -128,6 +128,25 @@ def test_what_the_contract_cannot_see_is_caught_all_the_same(
     assert checks(found) == complained
 
 
+KEY = "sk-proj-0123456789abcdef0"
+
+
+class QuotesItsKey(Honest):
+    """A memory whose service refuses every question, and quotes the key that it was given."""
+
+    def query(self, question: str, context: object) -> object:
+        raise RuntimeError(f"401: the key {KEY} has expired")
+
+
+@pytest.mark.usefixtures("few_questions")
+def test_a_diagnosis_holds_no_key(story: Scenario) -> None:
+    found = examined(lambda: build_python_system(QuotesItsKey), story)
+
+    words = " ".join(each.message for each in found.complaints)
+    assert "[redacted]" in words
+    assert KEY not in words
+
+
 @pytest.mark.usefixtures("few_questions")
 def test_a_broken_contract_makes_every_number_invalid(story: Scenario) -> None:
     found = examined(lambda: build_python_system(CrashesOnSeventh), story)
