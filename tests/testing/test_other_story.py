@@ -1,6 +1,7 @@
 """A low score on one drawn story may be the draw, so another one is asked about too."""
 
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 import pytest
@@ -10,13 +11,14 @@ from recall_bench.core.memory import Memory, MemorySystem
 from recall_bench.core.scenario import Scenario
 from recall_bench.library import load_persona
 from recall_bench.systems.python.system import build_python_system
-from recall_bench.testing import Honest
+from recall_bench.testing import Honest, doctor_probe
 from recall_bench.testing.doctor import (
     build_doctor_setup,
     collect_temporary_files,
     examine_system,
     load_controls,
 )
+from recall_bench.testing.doctor_probe import ProbeResult, StoryProbe
 
 
 class KnowsSomeStories:
@@ -76,6 +78,31 @@ def test_a_low_score_on_both_is(story: Scenario) -> None:
     assert found.health is SystemHealth.SUSPECT
     assert "of 100 on two small stories where the control" in find_message(found)
     assert found.story == "harbour-office, 30 days; and other, 30 days"
+
+
+def test_what_fails_on_the_other_story_is_reported(
+    story: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no points there, which alone would read as a low score."""
+    other = story.replace(id="other")
+    system = KnowsSomeStories(story, story.id)
+    ask = doctor_probe.StoryProbe.ask
+
+    async def fail_on_other(probe: StoryProbe, *given: Any, **named: Any) -> ProbeResult:
+        result = await ask(probe, *given, **named)
+        if probe.scenario.id == "other":
+            result.faults.append("SystemFault: the disk is full")
+        return result
+
+    monkeypatch.setattr(doctor_probe.StoryProbe, "ask", fail_on_other)
+
+    found = examine(system, story, lambda: other)
+
+    assert found.health is SystemHealth.INVALID
+    failed = next(each.message for each in found.complaints if each.check == "answers")
+    assert failed == (
+        "it failed at 1 question of two small stories, first with SystemFault: the disk is full"
+    )
 
 
 def test_another_story_is_drawn_only_for_a_low_score(story: Scenario) -> None:

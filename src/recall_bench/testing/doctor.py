@@ -163,6 +163,7 @@ async def examine_system(
             figures["score on two stories"] = scores.fed.mean
             floor = doctor_probe.find_floor(scores.controls)
             figures[f"score of {floor} on two stories"] = scores.controls[floor].mean
+        found += doctor_probe.check_faults(scores.fed, scores.stories)
         found += doctor_probe.check_floor(*scores)
     except SystemFault as fault:
         message = f"it failed on a small story: {fault}"

@@ -11,6 +11,7 @@ from recall_bench.core.budget import Budget
 from recall_bench.core.diagnosis import DoctorFinding, SystemHealth
 from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Answer, Clock, Memory, MemorySystem, Reader, SystemCard
+from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.scenario import Episode, Item, Scenario
 from recall_bench.core.verdict import FULL_MARKS, Exhibit, Judge, Verdict
 from recall_bench.judging.judge_call import JudgeCall
@@ -215,7 +216,7 @@ def check_floor(
 def check_controls(
     fed: ProbeResult, controls: Mapping[str, ProbeResult]
 ) -> Iterator[DoctorFinding]:
-    """Find a score above the oracle, and questions that the system failed at."""
+    """Find a score above the oracle."""
     if fed.mean > controls["oracle"].mean:
         yield make_finding(
             "oracle-control",
@@ -223,10 +224,15 @@ def check_controls(
             f"scores {_format_score(controls['oracle'].mean)}; it must know the references",
             is_invalid=True,
         )
+
+
+def check_faults(fed: ProbeResult, stories: str) -> Iterator[DoctorFinding]:
+    """Find questions that the system failed at."""
     if fed.faults:
         yield make_finding(
             "answers",
-            f"it failed at {len(fed.faults)} questions of the story, first with {fed.faults[0]}",
+            f"it failed at {format_quantity(len(fed.faults), 'question')} of {stories}, first with "
+            f"{fed.faults[0]}",
             is_invalid=True,
         )
 
