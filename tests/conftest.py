@@ -1,10 +1,12 @@
 """Fixtures shared by every test: one tiny world, spelled out."""
 
+import faulthandler
 import gc
 import io
 import os
 import ssl
 import sys
+import time
 from asyncio import AbstractEventLoop
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from datetime import date
@@ -15,6 +17,7 @@ from typing import Any
 
 import certifi
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from anyio._backends._asyncio import TestRunner
 from hypothesis import HealthCheck, settings
 
@@ -120,6 +123,32 @@ def pytest_collection_finish() -> None:
     # Lists of thousands of rows are no reason to look either: a tenth of the time of such a test.
     gc.set_threshold(10_000, 10, 10)
     gc.enable()
+
+
+HANG_S = 900
+"""A test that takes longer ends its process, is reported as failed and run once more alone."""
+REARM_S = 60
+_armed_at = -float(REARM_S)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Limit the time of a test, to within a minute.
+
+    The setting `faulthandler_timeout` starts and ends a thread for each test, which takes more time
+    than half of the tests.
+    """
+    global _armed_at
+    now = time.monotonic()
+    if now - _armed_at >= REARM_S:
+        stderr = item.config.stash[fault_handler_stderr_fd_key]
+        faulthandler.dump_traceback_later(HANG_S, exit=True, file=stderr)
+        _armed_at = now
+
+
+def pytest_unconfigure() -> None:
+    """What follows the last test has no limit."""
+    faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
