@@ -128,7 +128,7 @@ def pytest_collection_finish() -> None:
 HANG_S = 900
 """A test that takes longer ends its process, is reported as failed and run once more alone."""
 REARM_S = 60
-_armed_at = -float(REARM_S)
+_ARMED_AT = pytest.StashKey[float]()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -138,12 +138,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
     The setting `faulthandler_timeout` starts and ends a thread for each test, which takes more time
     than half of the tests.
     """
-    global _armed_at
-    now = time.monotonic()
-    if now - _armed_at >= REARM_S:
-        stderr = item.config.stash[fault_handler_stderr_fd_key]
+    stash, now = item.config.stash, time.monotonic()
+    if now - stash.get(_ARMED_AT, -REARM_S) >= REARM_S:
+        stderr = stash[fault_handler_stderr_fd_key]
         faulthandler.dump_traceback_later(HANG_S, exit=True, file=stderr)
-        _armed_at = now
+        stash[_ARMED_AT] = now
 
 
 def pytest_unconfigure() -> None:

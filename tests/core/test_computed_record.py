@@ -6,11 +6,11 @@ from typing import get_type_hints
 
 import msgspec
 import numpy as np
-import pytest
 
 import recall_bench
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.metrics.survival import FactLifetime, estimate_survival
+from tests.loops import loop_over_rows
 
 
 class Figures(ComputedRecord, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ def test_plain_values_stay_the_very_objects() -> None:
     assert Figures(value=1.0, by_name=by_name).by_name is by_name
 
 
-@pytest.mark.parametrize("seed", range(5))
+@loop_over_rows("seed", range(5))
 def test_every_half_life_can_be_written(seed: int) -> None:
     """Ordinary runs ended in a TypeError: the band's bound was a numpy scalar."""
     rng = np.random.default_rng(seed)

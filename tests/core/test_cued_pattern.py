@@ -5,8 +5,6 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-import pytest
-
 from recall_bench.core import value_patterns
 from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.judging.offline import (
@@ -17,6 +15,7 @@ from recall_bench.judging.offline import (
     phrase,
     stance,
 )
+from tests.loops import loop_over_rows
 
 PATTERNS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": value
@@ -89,7 +88,7 @@ def _write_set(content: Any) -> str:
     return f"[{written}]"
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@loop_over_rows("name", PATTERNS)
 def test_every_match_of_a_pattern_holds_one_of_its_cues(name: str) -> None:
     examples = list_examples(PATTERNS[name].pattern)
 
@@ -97,7 +96,7 @@ def test_every_match_of_a_pattern_holds_one_of_its_cues(name: str) -> None:
     assert [text for text in examples if not PATTERNS[name].has_cue(text)] == []
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@loop_over_rows("name", PATTERNS)
 def test_no_cue_of_a_pattern_is_superfluous(name: str) -> None:
     cued = PATTERNS[name]
     # One digit stands for all in the examples.

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.file_digest import digest_program
+from tests.loops import loop_over_rows
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +60,6 @@ def test_what_two_files_hold_is_kept_apart(here: Path) -> None:
     assert digest("./tool tool.py", here / "tool") != first
 
 
-@pytest.mark.parametrize("line", ["python", "python -c pass", "python -m mine", "python x\0y"])
+@loop_over_rows("line", ["python", "python -c pass", "python -m mine", "python x\0y"])
 def test_a_program_without_files_has_no_digest(line: str) -> None:
     assert digest(line) is None

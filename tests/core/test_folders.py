@@ -6,9 +6,10 @@ import pytest
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.folders import join_id, remove_folder
+from tests.loops import loop_over_rows
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "name",
     [
         "",
@@ -31,7 +32,7 @@ def test_an_id_that_is_more_than_a_name_is_refused(name: str) -> None:
         join_id(Path("out"), name, "persona.yaml")
 
 
-@pytest.mark.parametrize("name", ["er-physician", "Ada Lovelace", "naïve_1.2", "日本"])
+@loop_over_rows("name", ["er-physician", "Ada Lovelace", "naïve_1.2", "日本"])
 def test_a_name_is_below_the_folder(name: str) -> None:
     assert join_id(Path("out"), name, "x") == Path("out") / name
 

@@ -1,15 +1,14 @@
 """Texts in German, Spanish, Japanese and Arabic are made readable for rules in English."""
 
-import pytest
-
 from recall_bench.core.foreign_text import guess_language, split_foreign_terms
 from recall_bench.core.foreign_values import level_foreign_values, pick_foreign_signs
 from recall_bench.core.sentences import split_sentences
 from recall_bench.core.text import normalise
 from recall_bench.core.values import find_values
+from tests.loops import loop_over_rows
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("written", "language", "english"),
     [
         ("am Freitag, 3. Oktober 2025", "de", "am Freitag, 3 October 2025"),
@@ -27,7 +26,7 @@ def test_values_take_the_english_form(written: str, language: str, english: str)
     assert level_foreign_values(written, language) == english
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "english",
     [
         "On 3 March 2025 it was $4,350, or 3.5 % more.",
@@ -43,7 +42,7 @@ def test_english_stays_as_it_is(english: str) -> None:
     assert split_foreign_terms(english) is None
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "language"),
     [
         ("Was kostet der Ofen jetzt?", "de"),
@@ -57,7 +56,7 @@ def test_the_language_is_stated_by_letters_or_frequent_words(text: str, language
     assert guess_language(text) == language
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("written", "said"),
     [
         ("Nein, das war Emre.", "No,"),

@@ -8,6 +8,7 @@ import pytest
 
 from recall_bench.core import json_stream
 from recall_bench.core.json_stream import stream_elements
+from tests.loops import loop_over_rows
 
 ARRAY = [1, 'a]b\\"{', {"x": [1, {"y": "}"}]}, None, True, [[]], "", -2.5, "ü"]
 OBJECT = {"a": [1, 2, {"z": 3}], "b": {"c": [1]}, "d": "x,y", "e": 5, "f": []}
@@ -35,7 +36,7 @@ def test_elements_are_as_written(
     ]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "content", ["", "  ", "5", "[1,", '["a', '{"a" 1}', '{"a":}', '{"a"', "[1] x", "[}", "{1: 2}"]
 )
 def test_what_is_no_document_is_refused(content: str) -> None:

@@ -1,10 +1,9 @@
 """A yes and a no are known in every language that stories are told in."""
 
-import pytest
-
 from recall_bench.core.languages import get_language, is_affirmation, is_denial
 from recall_bench.core.scenario import Item, Truth
 from recall_bench.datasets.lint.value_index import LintQuestion
+from tests.loops import loop_over_rows
 
 
 def make_question(answer: str) -> LintQuestion:
@@ -12,7 +11,7 @@ def make_question(answer: str) -> LintQuestion:
     return LintQuestion(Item(id="q", text="?", truth=truth, known_from=1), None)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("code", "answer", "side"),
     [
         ("en", "Yes, on Monday.", "yes"),

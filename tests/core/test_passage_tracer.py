@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from recall_bench.core.memory import DatedPassage, Passage
 from recall_bench.core.passage_tracer import PROBES, SHINGLE, PassageTracer
 from recall_bench.core.scenario import Episode, Turn, compute_story_date
+from tests.loops import loop_over_rows
 
 EPOCH = date(2024, 1, 1)
 
@@ -323,7 +324,7 @@ def test_ranges_stand_beside_their_passages() -> None:
     assert second is not None
 
 
-@pytest.mark.parametrize("text", ["the", "The", "about who", "the old"])
+@loop_over_rows("text", ["the", "The", "about who", "the old"])
 def test_a_word_that_is_in_other_days_too_does_not_prove_a_claim(text: str) -> None:
     tracer = story(HARBOUR, KITCHEN + " About who the old man was.", KITCHEN + " The old one.")
 

@@ -10,9 +10,10 @@ from recall_bench.core.plan import (
     parse_range,
     parse_ranges,
 )
+from tests.loops import loop_over_rows
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("word", "label", "days"),
     [
         ("30d", "30d", 30),
@@ -32,7 +33,7 @@ def test_a_word_becomes_a_checkpoint(word: str | int, label: str, days: int) -> 
     assert parse_range(word) == Checkpoint(label=label, days=days)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "word", ["abc", "30x", "-5", "0", "0d", "0w", "", "1.5d", "every:0", "every:0w", "every:x"]
 )
 def test_anything_else_is_refused_with_the_word_in_the_message(word: str) -> None:
@@ -75,7 +76,7 @@ def test_a_name_that_is_repeated_is_no_other_name() -> None:
     assert find_other_names(["10d,10d,20d"], 20) == {}
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("last_day", "within"),
     [
         (25, ""),

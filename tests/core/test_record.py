@@ -10,6 +10,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Item, Scenario, Truth, compute_story_date
 from recall_bench.core.verdict import Verdict
 from tests.conftest import EPOCH, episode
+from tests.loops import loop_over_rows
 
 
 def test_an_unknown_field_is_refused() -> None:
@@ -42,7 +43,7 @@ def test_an_event_survives_its_line() -> None:
     assert decode_event(encode_event(event)) == event
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "marks",
     [
         {"correctness": 4, "completeness": 2, "grounded": 1},
@@ -59,7 +60,7 @@ def test_a_mark_missing_or_off_its_scale_cannot_be_made(marks: dict[str, int]) -
         Verdict(marks=marks)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("marks", "failed"),
     [
         ((3, 2, 1), False),

@@ -26,6 +26,7 @@ from recall_bench.core.redaction import (
 )
 from recall_bench.core.scenario import Scenario
 from recall_bench.generate.shipped_personas import load_catalogue, materialise
+from tests.loops import loop_over_rows
 
 KEY = "zq-1a2b3c4d5e6f"
 NOW = datetime(2026, 5, 24, tzinfo=UTC)
@@ -37,7 +38,7 @@ def _forget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_KNOWN", redaction._KnownSecrets())
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "name",
     [
         *("api_key", "apiKey", "API-KEY", "x-api-key", "OPENAI_API_KEY", "accessToken", "token"),
@@ -49,7 +50,7 @@ def test_names_of_secrets(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "name",
     [
         *("max_tokens", "tokens", "token_limit", "tokenizer", "stop_token", "eos_token", "key"),
@@ -81,7 +82,7 @@ def test_no_field_of_an_event_has_the_name_of_a_secret() -> None:
     assert not {name for name in names if is_secret_name(name)}
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("setting", "secrets"),
     [
         ({"api_key": KEY, "k": 3}, [KEY]),
@@ -101,7 +102,7 @@ def test_secrets_of_settings(setting: object, secrets: list[str]) -> None:
     assert list(find_secrets(setting)) == secrets
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "told"),
     [
         (f"prog --api-key {KEY} --k 3", f"prog --api-key {REDACTED} --k 3"),

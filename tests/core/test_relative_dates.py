@@ -2,15 +2,14 @@
 
 from datetime import date
 
-import pytest
-
 from recall_bench.core import relative_dates
 from recall_bench.core.relative_dates import expand_relative_dates
+from tests.loops import loop_over_rows
 
 THURSDAY = date(2025, 3, 20)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "expected"),
     [
         ("It was yesterday.", "It was 2025-03-19."),
@@ -29,12 +28,12 @@ def test_one_day_is_written_out(text: str, expected: str) -> None:
     assert expand_relative_dates(text, THURSDAY) == expected
 
 
-@pytest.mark.parametrize("text", ["three months ago", "some days ago", "for 4 days", "on Monday"])
+@loop_over_rows("text", ["three months ago", "some days ago", "for 4 days", "on Monday"])
 def test_a_phrase_that_names_no_single_day_is_unchanged(text: str) -> None:
     assert expand_relative_dates(text, THURSDAY) == text
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "the day before yesterday", "tonight", "the day after tomorrow", "two weeks and 3 days ago",

@@ -6,6 +6,7 @@ import pytest
 
 from recall_bench.core.scenario import Episode, Turn
 from recall_bench.core.sentences import Sentence, locate_sentences, read_sentences, split_sentences
+from tests.loops import loop_over_rows
 
 LOG = """\
 ---
@@ -123,7 +124,7 @@ def test_a_conversation_is_read_turn_by_turn_with_its_speakers() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "   \n\n", "---\ntype: daily\n---\n", "# session: empty\n"])
+@loop_over_rows("text", ["", "   \n\n", "---\ntype: daily\n---\n", "# session: empty\n"])
 def test_nothing_written_is_no_sentence(text: str) -> None:
     assert texts(text) == []
 

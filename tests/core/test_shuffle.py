@@ -5,6 +5,7 @@ from itertools import islice
 import pytest
 
 from recall_bench.core.schedule import generate_numbers, shuffle
+from tests.loops import loop_over_rows
 
 
 def test_the_first_draws_of_seed_42() -> None:
@@ -17,7 +18,7 @@ def test_the_first_draws_of_seed_42() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("seed", "order"),
     [
         (0, "0 1 2 3 4 5 6 7 8 9"),

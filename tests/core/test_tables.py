@@ -1,7 +1,5 @@
 """One table, set in columns for a terminal or as Markdown, that no cell can break."""
 
-import pytest
-
 from recall_bench.core.tables import (
     Column,
     Table,
@@ -10,6 +8,7 @@ from recall_bench.core.tables import (
     render_markdown,
     render_text,
 )
+from tests.loops import loop_over_rows
 
 TABLE = make_table(("system", "score", "why"), [("bm25", "2.19", "a"), ("x", "10", "")], text=(2,))
 
@@ -57,7 +56,7 @@ def test_a_control_character_steers_no_terminal() -> None:
     assert render_text(make_table(("name",), [("a\x1b[31m",)]))[1] == "a [31m"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "escaped"),
     [
         ("*a* [b](c)", "\\*a\\* \\[b\\](c)"),
@@ -72,7 +71,7 @@ def test_marks_mean_nothing_in_escaped_text(text: str, escaped: str) -> None:
     assert escape_markdown(text) == escaped
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     ["er-physician", "bm25", "snake_case", "as in `compare`", "p < 0.001", "a -> b", "2 ~ 3"],
 )

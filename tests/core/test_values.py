@@ -1,7 +1,5 @@
 """Two spellings of one thing are one atom; two things never are."""
 
-import pytest
-
 from recall_bench.core.text import normalise
 from recall_bench.core.units import MEASURES, UNITS
 from recall_bench.core.values import ValueAtom, find_values, split_values
@@ -76,7 +74,7 @@ def test_spellings_of_one_value_are_equal(one: str, other: str) -> None:
     assert only(one)[:3] == only(other)[:3]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("full", "short"),
     [
         ("$420M", "420 million"),
@@ -92,7 +90,7 @@ def test_the_part_that_people_leave_out_may_be_left_out(full: str, short: str) -
     assert only(short).matches(only(full))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("one", "other"),
     [
         ("two weeks", "14 days"),
@@ -110,7 +108,7 @@ def test_a_duration_matches_itself_in_other_units(one: str, other: str) -> None:
     assert only(one).is_rival_of(only("3 days"))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("one", "other"),
     [("0.4 ml", "400 microlitres"), ("40 cl", "4 dl"), ("50 mcg", "0.05 mg"), ("50 µm", "0.05 mm")],
 )
@@ -119,7 +117,7 @@ def test_small_measures_match_in_other_units(one: str, other: str) -> None:
     assert not only(one).matches(only(other.replace("4", "3").replace("5", "6")))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("one", "other"),
     [
         ("$420M", "$420k"),
@@ -138,7 +136,7 @@ def test_different_values_do_not_match(one: str, other: str) -> None:
     assert not only(one).matches(only(other))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("one", "other", "are_rivals"),
     [
         ("$420M", "$465M", True),
@@ -158,7 +156,7 @@ def test_a_rival_is_another_value_of_the_same_kind_and_unit(
     assert only(one).is_rival_of(only(other)) is are_rivals
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "expected"),
     [
         ("$620-$760M", ["620000000 usd", "760000000 usd"]),
@@ -199,7 +197,7 @@ def test_a_value_named_only_to_be_denied_is_not_claimed() -> None:
     assert [atom.value for atom in found] == ["50 usd"]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "expected"),
     [
         ("the mate is Owen Pike.", {"owen", "pike"}),
@@ -223,7 +221,7 @@ def test_a_capital_makes_a_name_unless_it_only_opens_a_sentence(
     assert named(text) == expected
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("one", "other", "near_miss"),
     [
         ("12 metres", "39 feet", "12 feet"),
@@ -259,7 +257,7 @@ def test_a_number_is_read_with_the_word_after_it(unit: str) -> None:
     assert next(find_values(f"8 {unit}")) != alone
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "values"),
     [
         ("two cats and a dog", ["2"]),

@@ -103,7 +103,7 @@ def test_an_empty_file_holds_nothing() -> None:
     assert parsed("# only a comment\n") is None
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "source",
     [
         "- a\n- b: 1\n  c:\n  - 2\n  - {d: 3, e: []}\n- {}\n",
@@ -119,7 +119,7 @@ def test_values_do_not_depend_on_whether_lines_are_kept(source: str) -> None:
     assert parsed(source) is not None
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("source", "is_plain"),
     [
         ("a: [1, {b: c}]\n", True),

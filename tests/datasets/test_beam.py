@@ -8,6 +8,7 @@ from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Evidence, Expects, Scenario
 from recall_bench.datasets.catalogue import find_dataset, find_source
 from tests.datasets.beam_files import BATCHES, LATER, MESSAGES, QUESTIONS, write_chat
+from tests.loops import loop_over_rows
 
 
 def load_only(folder: Path, size: str = "100k") -> Scenario:
@@ -124,7 +125,7 @@ def test_a_folder_without_chats_is_refused(tmp_path: Path) -> None:
         find_dataset("beam-1m").load(tmp_path / "none", {})
 
 
-@pytest.mark.parametrize(("size", "chats"), [("100k", 20), ("500k", 35), ("1m", 35), ("10m", 10)])
+@loop_over_rows(("size", "chats"), [("100k", 20), ("500k", 35), ("1m", 35), ("10m", 10)])
 def test_every_chat_has_two_addresses(size: str, chats: int) -> None:
     source = find_source(f"beam-{size}")
 

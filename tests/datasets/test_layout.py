@@ -12,9 +12,10 @@ from recall_bench.datasets.persona_files import (
     name_story_folder,
 )
 from tests.datasets.persona_folder import plant
+from tests.loops import loop_over_rows
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("arcs", "base", "folder"),
     [
         ("arcs-180d.yaml", "memories", "memories-180d"),

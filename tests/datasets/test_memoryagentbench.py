@@ -10,6 +10,7 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.datasets.memoryagentbench import cut_text
 from tests.datasets.newer_files import EXAMPLES, FACTS, MOVIES, SUMMARY
+from tests.loops import loop_over_rows
 
 
 def load_rows(folder: Path, *rows: object) -> tuple[Scenario, ...]:
@@ -47,7 +48,7 @@ def test_splits_of_a_folder_are_read_in_turn(tmp_path: Path) -> None:
     assert [len(scenario.items) for scenario in scenarios] == [2, 1]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "pieces"),
     [
         ("one\ntwo\nthree\n", ["one\ntwo\n", "three\n"]),

@@ -11,6 +11,7 @@ from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Scenario
 from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.datasets.memoryarena import FILES, format_answer
+from tests.loops import loop_over_rows
 
 SHOPPING = {
     "id": 7,
@@ -141,7 +142,7 @@ def test_line_separators_inside_a_row_end_no_line(tmp_path: Path) -> None:
     assert load(path)[0].items[0].text == "c\x85d"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "text"),
     [
         (" B 12 ", "B 12"),

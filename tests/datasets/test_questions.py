@@ -12,6 +12,7 @@ from recall_bench.datasets.persona_questions import (
     parse_questions,
 )
 from tests.datasets.persona_folder import QUESTIONS
+from tests.loops import loop_over_rows
 
 DAYS = frozenset({1, 2, 3, 5, 6})
 SESSIONS = ("principal", "crew", "lender")
@@ -54,12 +55,12 @@ def test_a_question_is_open_from_its_last_relevant_day_until_it_is_irrelevant() 
     assert [item.is_open(days) for days in (1, 2, 5, 6)] == [False, True, True, False]
 
 
-@pytest.mark.parametrize("word", ["No.", "None", "not yet", "Never", "Nothing was", "“Neither"])
+@loop_over_rows("word", ["No.", "None", "not yet", "Never", "Nothing was", "“Neither"])
 def test_a_denial_of_what_never_was_is_to_be_denied(word: str) -> None:
     assert infer_expectation(word, "negative-recall", None) is Expects.ABSTAIN
 
 
-@pytest.mark.parametrize("word", ["Noted on Tuesday", "Norway", "Nonetheless it was", "Tuesday"])
+@loop_over_rows("word", ["Noted on Tuesday", "Norway", "Nonetheless it was", "Tuesday"])
 def test_a_word_that_only_starts_like_a_denial_is_none(word: str) -> None:
     assert infer_expectation(word, "negative-recall", None) is Expects.ANSWER
 
@@ -123,7 +124,7 @@ def test_a_wrong_question_is_said_with_its_line(old: str, new: str, line: int, w
     assert len(items) == 2
 
 
-@pytest.mark.parametrize("item", ["null", "a bare string", "[1, 2]", "7"])
+@loop_over_rows("item", ["null", "a bare string", "[1, 2]", "7"])
 def test_an_item_that_is_no_mapping_is_named_by_its_place(item: str) -> None:
     items, problems, _ = read(f"- {item}\n{QUESTIONS}")
 
@@ -132,7 +133,7 @@ def test_an_item_that_is_no_mapping_is_named_by_its_place(item: str) -> None:
     assert len(items) == 3
 
 
-@pytest.mark.parametrize("source", ["", "[]", "questions: []", "text"])
+@loop_over_rows("source", ["", "[]", "questions: []", "text"])
 def test_a_file_that_is_no_list_of_questions_is_refused(source: str) -> None:
     items, problems, _ = read(source)
 
@@ -187,7 +188,7 @@ def test_where_no_day_is_known_none_is_missed() -> None:
     assert problems == []
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
+@loop_over_rows("category", CATEGORIES)
 def test_all_ten_categories_are_known(category: str) -> None:
     items, problems, _ = read(changed("decision-tracking", category))
 
@@ -204,7 +205,7 @@ def test_a_template_is_named_or_inferred_and_changes_no_digest() -> None:
     assert digest_questions(named) == digest_questions(plain)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("derive", "template"),
     [
         ({"op": "value", "thread": "investor-0001", "slot": "stake"}, "value investor stake"),
@@ -223,6 +224,6 @@ def test_threads_of_one_process_share_a_template(derive: object, template: str) 
     assert infer_template("synthesis", derive) == f"synthesis {template}"
 
 
-@pytest.mark.parametrize("derive", [None, {}, {"slot": "stake"}, "value", ["value"]])
+@loop_over_rows("derive", [None, {}, {"slot": "stake"}, "value", ["value"]])
 def test_without_a_derivation_there_is_no_template(derive: object) -> None:
     assert infer_template("synthesis", derive) is None

@@ -13,6 +13,7 @@ from recall_bench.core.errors import JudgeBusy, JudgeFault, UnreadableVerdict, U
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.judging.python_judge import PythonJudge, load_judge
 from tests.judging.harbour import exhibit, harbour, item
+from tests.loops import loop_over_rows
 
 SHOWN = exhibit(item("What?", "$465"), "$465")
 MARKS = {"correctness": 3, "completeness": 2, "grounded": 1}
@@ -248,7 +249,7 @@ def test_what_cannot_be_loaded_is_a_usage_error_in_one_sentence(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("target", "problem"),
     [
         ("nowhere/judge.py", "there is no file nowhere/judge.py"),

@@ -11,6 +11,7 @@ from recall_bench.judging.offline.calibration import PassChances
 from recall_bench.judging.offline.offline_judge import OfflineJudge
 from recall_bench.judging.rubric.prompt import RubricKind, load_rubrics
 from tests.judging.harbour import exhibit, harbour, item, points
+from tests.loops import loop_over_rows
 
 READINGS = (Strictness.STRICT, None, Strictness.LENIENT)
 LISTED = item(
@@ -31,7 +32,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize(("asked", "answer", "wanted"), CASES)
+@loop_over_rows(("asked", "answer", "wanted"), CASES)
 def test_only_what_is_in_doubt_depends_on_the_reading(
     asked: Item, answer: str, wanted: tuple[tuple[int, int, int], ...]
 ) -> None:
@@ -67,7 +68,7 @@ def test_a_reading_stands_at_the_end_of_a_rubric(kind: RubricKind) -> None:
     assert len({each.card.digest for each in (strict, plain, lenient)}) == 3
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("target", "found"),
     [
         ("offline@strict", ("offline", Strictness.STRICT)),
@@ -93,7 +94,7 @@ def test_the_first_of_several_judges_gives_the_score() -> None:
     assert (several.judge, several.judges) == ("offline", ("offline", "stub"))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("given", "said"),
     [
         ({"judges": "offline"}, "name two or more"),

@@ -10,6 +10,7 @@ from recall_bench.metrics.fact_coverage import (
     list_layer_measures,
     measure_coverage,
 )
+from tests.loops import loop_over_rows
 
 DIARY = "Ada took the job at Acme in June. The dog is called Rex, and the cat is called Tom."
 LETTER = "Greetings from Juneau! We drove 120 miles to Acmeville."
@@ -42,7 +43,7 @@ def test_a_wording_inside_another_word_is_not_found(word: str, layer: EvidenceLa
     assert measure_coverage([ReturnedPassage(LETTER, LETTER)], ((word,),), layer) == 0.0
 
 
-@pytest.mark.parametrize("word", ["juneau", "120 miles", "ACMEVILLE", "to Acmeville"])
+@loop_over_rows("word", ["juneau", "120 miles", "ACMEVILLE", "to Acmeville"])
 def test_letter_case_and_punctuation_make_no_difference(word: str) -> None:
     assert (
         measure_coverage([ReturnedPassage(LETTER, None)], ((word,),), EvidenceLayer.SNIPPET) == 1.0

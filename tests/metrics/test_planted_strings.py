@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from recall_bench.metrics import planted_strings
 from recall_bench.metrics.planted_strings import contains, find_planted, search_bytes, search_folder
 from recall_bench.metrics.quantiles import estimate_quantile
+from tests.loops import loop_over_rows
 
 _VALUE = "Tavenholt"
 
@@ -22,7 +23,7 @@ def test_examples_of_the_module_hold() -> None:
     assert doctest.testmod(planted_strings).failed == 0
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "value", "is_there"),
     [
         ("the fee is £ 14,318 a year", "£14,318", False),

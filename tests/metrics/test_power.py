@@ -16,6 +16,7 @@ from recall_bench.metrics.power import (
     find_sample_size,
     measure_spread,
 )
+from tests.loops import loop_over_rows
 
 
 def test_more_questions_are_needed_for_less_difference() -> None:
@@ -129,7 +130,7 @@ def test_questions_that_differ_not_at_all_below_zero_correlation_count_as_unrela
     assert found.correlation == 0.0
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("act", "said"),
     [
         (lambda: DifferenceSpread(deviation=0), "is not above 0"),

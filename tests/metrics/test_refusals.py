@@ -5,6 +5,7 @@ import pytest
 from recall_bench.core.scenario import Disclosure, Truth
 from recall_bench.core.verdict import Finding
 from recall_bench.metrics.leaks import Refusals, count_refusals, may_disclose
+from tests.loops import loop_over_rows
 
 
 @pytest.mark.parametrize("finding", [Finding.REFUSAL, Finding.ABSTENTION])
@@ -12,7 +13,7 @@ def test_declining_and_not_knowing_are_refusals(finding: Finding) -> None:
     assert count_refusals([(finding,), ()]) == Refusals(measured=2, refused=1)
 
 
-@pytest.mark.parametrize("finding", sorted(set(Finding) - {Finding.REFUSAL, Finding.ABSTENTION}))
+@loop_over_rows("finding", sorted(set(Finding) - {Finding.REFUSAL, Finding.ABSTENTION}))
 def test_other_findings_are_none(finding: Finding) -> None:
     assert count_refusals([(finding,)]).refused == 0
 
@@ -35,7 +36,7 @@ def test_counts_add_up() -> None:
     assert Refusals(2, 1, 3) + Refusals(4, 0, 1) == Refusals(6, 1, 4)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("category", "disclosure", "answerable"),
     [
         ("information-boundary", Disclosure.ANSWER, True),

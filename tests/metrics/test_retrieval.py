@@ -28,7 +28,7 @@ BABA = ranking("B", "A", "A", None, "C")
 """A gold unit at rank 2, its repeat, an untraceable one, and the other gold unit last."""
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("name", "value"),
     [
         ("hit@1", 0.0),
@@ -74,7 +74,7 @@ def test_the_gold_at_the_top_is_full_marks_and_nothing_is_none(measure: Any) -> 
     assert measure.score(ranking(*"bcdefghijklmnopqrst"), frozenset("A")) == 0.0
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "name", ["recall@3", "recall_all@3", "precision@3", "map@3", "ndcg@3", "ndcg_lme@3"]
 )
 def test_recall_at_k_is_not_hit_at_k(name: str) -> None:
@@ -172,7 +172,7 @@ def test_a_question_without_gold_is_neither_found_nor_missed(measure: Any) -> No
         measure.score(BABA, frozenset())
 
 
-@pytest.mark.parametrize(("depth", "deepest"), [(1, 1), (4, 3), (7, 5), (10, 10), (50, 20)])
+@loop_over_rows(("depth", "deepest"), [(1, 1), (4, 3), (7, 5), (10, 10), (50, 20)])
 def test_no_cutoff_is_deeper_than_what_was_retrieved(depth: int, deepest: int) -> None:
     """PasClaw prints R@5 and R@10 of a single passage."""
     offered = list_measures(depth)
@@ -183,7 +183,7 @@ def test_no_cutoff_is_deeper_than_what_was_retrieved(depth: int, deepest: int) -
     assert {one.budget for one in offered} == {None, *BUDGETS}
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("name", "reason"),
     [
         ("recall@10", "only 5 passages were asked for; ask for 10"),

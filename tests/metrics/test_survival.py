@@ -15,6 +15,7 @@ from recall_bench.metrics.survival import (
     estimate_survival,
     estimate_survival_by,
 )
+from tests.loops import loop_over_rows
 from tests.metrics.simulated import decaying
 from tests.thoroughness import choose_number
 
@@ -47,7 +48,7 @@ def lived(*known: tuple[float, float | None]) -> Survival:
     return found
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("asks", "failures", "expected"),
     [
         ("++-", 1, (10, 20)),

@@ -12,6 +12,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.models.model import Prompt, Reply
 from recall_bench.models.model_spec import Tuning
 from recall_bench.models.program_model import open_command
+from tests.loops import loop_over_rows
 
 pytestmark = pytest.mark.anyio
 
@@ -99,7 +100,7 @@ async def test_a_name_means_the_search_path_and_then_this_folder(here: Path) -> 
     assert (await both.complete(PROMPT)).text == "shelf"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("target", "told"),
     [
         ("command:", "names no program; write 'command:PROGRAM ARGS…'"),

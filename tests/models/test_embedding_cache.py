@@ -25,6 +25,7 @@ from recall_bench.models.embedding_cache import (
 from recall_bench.systems.endpoint.model_endpoint import build_endpoint
 from tests.forked_processes import PROCESSES
 from tests.half_written import die_half_way
+from tests.loops import loop_over_rows
 from tests.models.openai_server import OpenAIServer, Response, json_reply
 
 KEY = make_cache_key("e", "text")
@@ -171,7 +172,7 @@ def test_its_dimensions_cost_no_call_where_vectors_are_on_record(tmp_path: Path)
     assert warm.given == []
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "another",
     ["openai:f;{url}", "openai:e;{url}/2", "openai:e;{url};price=1/0", "vllm:e;{url}"],
 )

@@ -5,6 +5,7 @@ from hashlib import sha256
 import pytest
 
 from recall_bench.models.model import fence_blocks
+from tests.loops import loop_over_rows
 
 
 def unfenced(text: str, mark: str) -> dict[str, str]:
@@ -21,7 +22,7 @@ def unfenced(text: str, mark: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "reply",
     [
         "Fig",

@@ -7,6 +7,7 @@ import pytest
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.provider_model import open_model
 from tests.imports import imported_by
+from tests.loops import loop_over_rows
 
 HEAVY = {"anthropic", "genai_prices", "httpx2", "openai", "pydantic", "pydantic_ai", "xllamacpp"}
 
@@ -21,7 +22,7 @@ except SystemExit:
 """
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "statement",
     [
         "import recall_bench",

@@ -7,6 +7,7 @@ import pytest
 from recall_bench.core.usage import Usage
 from recall_bench.models.model_spec import ModelSpec, parse_spec
 from recall_bench.models.prices import is_price_known, price_usage
+from tests.loops import loop_over_rows
 
 pytest.importorskip("pydantic_ai")
 
@@ -42,7 +43,7 @@ def test_a_provider_may_know_better_which_model_answered() -> None:
     assert usage.cost_usd == pytest.approx(0.35)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "openai:no-such-model",

@@ -12,6 +12,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.models.model import Finish, Prompt, Reply
 from recall_bench.models.model_spec import NO_TUNING, Tuning
 from recall_bench.models.python_model import PythonModel, load_model
+from tests.loops import loop_over_rows
 
 pytestmark = pytest.mark.anyio
 
@@ -244,7 +245,7 @@ async def test_a_model_with_a_close_method_is_closed(form: str) -> None:
     await loaded("def model(prompt): return ''").close()
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("source", "target", "told"),
     [
         ("", "none.py", "none.py: there is no file none.py"),

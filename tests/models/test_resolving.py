@@ -10,6 +10,7 @@ from recall_bench.core.settings import Settings
 from recall_bench.models.model import Model
 from recall_bench.models.model_spec import NO_TUNING, Tuning
 from recall_bench.models.model_target import describe_sending, estimate_target_cost, resolve_model
+from tests.loops import loop_over_rows
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer
 from tests.models.prompts import PROMPT
@@ -42,7 +43,7 @@ def refusal(target: str, *, max_cost_usd: float | None = None) -> str:
     return str(raised.value)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "target",
     [
         "model_of_mine.py",
@@ -90,7 +91,7 @@ def test_an_unknown_target_is_none() -> None:
     assert resolve_model("gpt-5", "--model", Settings(), own_code=True) is None
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("target", "told"),
     [
         ("opnai:gpt-5", "nor a module 'opnai'; did you mean openai?"),
@@ -145,7 +146,7 @@ def test_a_cost_is_expected_by_the_spec_s_own_price_or_the_list() -> None:
     assert cost("http://127.0.0.1:9/v1;price=2/10") == 7.0
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "target",
     [
         *("openai:nobody-knows-me", "ollama:llama3.2", "claude", "http://127.0.0.1:9/v1"),

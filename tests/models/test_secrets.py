@@ -11,6 +11,7 @@ from recall_bench.core.redaction import REDACTED, Redactor, list_environment_sec
 from recall_bench.models.model import Model, Prompt
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.provider_model import open_model
+from tests.loops import loop_over_rows
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer, Response
 
@@ -171,7 +172,7 @@ async def test_other_keys_of_the_environment_are_in_no_error_either() -> None:
     assert "planted" not in everything_said(error)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         f"Incorrect API key provided: {KEY}.",
@@ -201,7 +202,7 @@ def test_a_key_with_odd_characters_is_found_in_every_spelling(text: str) -> None
     assert Redactor([ODD_KEY])(f"<{text}>") == f"<{REDACTED}>"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "told"),
     [
         ("Authorization: Bearer abcdef123", f"Authorization: {REDACTED}"),

@@ -12,6 +12,7 @@ from recall_bench.models.compatible_server import (
     resolve_server,
 )
 from recall_bench.models.model_spec import Price
+from tests.loops import loop_over_rows
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer, Response
 from tests.models.prompts import KEY
@@ -50,7 +51,7 @@ def test_several_models_are_listed_for_the_user_to_choose() -> None:
     assert f"'openai:model-0;{server.base_url}'" in told
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("response", "told"),
     [
         (scripted.models(), "serves no model; load one"),

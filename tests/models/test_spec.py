@@ -47,7 +47,7 @@ def test_every_option_of_a_spec_is_read() -> None:
     assert spec.name == "openai:m;https://host/v1;temperature=0.5;max-tokens=100"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "openai:gpt-5.1",
@@ -76,7 +76,7 @@ def test_agents_are_named_alone_or_with_a_model(agent: str) -> None:
     assert parsed(f"{agent}:Opus").name == f"{agent}:Opus"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text", ["offline", "stub", "judge.py", "judge.py:Mine", "my.judges:Mine", "", ":x", "a;b=c"]
 )
 def test_other_strings_are_not_specs(text: str) -> None:
@@ -126,7 +126,7 @@ def test_a_wrong_spec_is_refused_in_one_sentence(text: str, about: str) -> None:
     assert "\n" not in str(told.value)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "openai:m;sk-planted-0123456789",

@@ -8,6 +8,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings
 from recall_bench.models.model_spec import NO_TUNING, Tuning
 from recall_bench.models.model_target import resolve_model
+from tests.loops import loop_over_rows
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer, Request
 from tests.models.prompts import PROMPT
@@ -96,7 +97,7 @@ async def test_command_line_agents_get_neither(
     assert not {"--temperature", "--max-tokens", "0.5", "77", "0.7"} & set(text.split())
 
 
-@pytest.mark.parametrize("temperature", [-0.1, 2.1, float("nan"), float("inf")])
+@loop_over_rows("temperature", [-0.1, 2.1, float("nan"), float("inf")])
 def test_an_invalid_temperature_is_refused(temperature: float) -> None:
     with pytest.raises(UsageError, match="--temperature: takes a number from 0 to 2"):
         Tuning(temperature=temperature)

@@ -4,8 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 import recall_bench.reporting
 from recall_bench.metrics.trend import Coefficient
 from recall_bench.reporting.formats import (
@@ -15,11 +13,12 @@ from recall_bench.reporting.formats import (
     format_p,
     format_seconds,
 )
+from tests.loops import loop_over_rows
 
 REPORTING = Path(recall_bench.reporting.__file__).parent
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("number", "digits", "with_sign", "without"),
     [
         (-0.001, 2, "0.00", "0.00"),
@@ -36,7 +35,7 @@ def test_nothing_has_no_sign(number: float, digits: int, with_sign: str, without
     assert format_number(number, digits) == without
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("number", "digits", "expected"),
     [
         (12.5, 0, "13"),
@@ -92,7 +91,7 @@ def test_a_small_p_value_is_no_row_of_zeros() -> None:
     assert [format_p(each, sign=True) for each in (0.0004, 0.25)] == ["p < 0.001", "p = 0.25"]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("seconds", "expected"),
     [
         (None, "--"),

@@ -12,6 +12,7 @@ from recall_bench.reporting.headlines import (
     format_way,
 )
 from recall_bench.runs.score_ranges import ScoreRange
+from tests.loops import loop_over_rows
 
 
 def _estimate(value: float, low: float | None, high: float | None) -> Estimate:
@@ -84,7 +85,7 @@ def test_a_system_no_better_than_silence_is_called_so() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("gain", "ceiling", "shown"),
     [
         ((0.96, 0.8, 1.1), 2.0, "above ceiling"),

@@ -1,7 +1,5 @@
 """A report in words: no figure that is unknown, and no sign on a zero."""
 
-import pytest
-
 from recall_bench.core.plan import Trial
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.survival import HalfLife
@@ -15,6 +13,7 @@ from recall_bench.reporting.report_text import (
     render_hallucination,
     render_report,
 )
+from tests.loops import loop_over_rows
 from tests.reporting.charts.sample_report import sampled_report
 
 REPORT = sampled_report(3)
@@ -80,7 +79,7 @@ def test_a_cost_in_a_pareto_has_the_words_of_the_page() -> None:
     assert "65.0 of 100 (61.7 to 69.0) for 410 MB" in shown
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("value", "low", "high", "said"),
     [
         (900, 720, 940, "900 days (720 to 940)"),

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import pytest
-
 from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.plan import (
     Calendar,
@@ -17,6 +15,7 @@ from recall_bench.core.plan import (
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.reporting.run_pairs import find_differences, list_settings
+from tests.loops import loop_over_rows
 from tests.written_runs import ADA, plan_of
 
 SCENARIOS: dict[str, Sequence[Item]] = {"ada": ADA}
@@ -30,7 +29,7 @@ def differences(first: Plan, second: Plan) -> list[str]:
     return [each.what for each in find_differences(first, second)]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("what", "changes", "is_condition"),
     [
         ("checkpoints", {"checkpoints": PLAN.checkpoints[:1]}, False),
@@ -63,7 +62,7 @@ def test_a_checkpoint_shows_its_days_only_where_its_name_does_not_say_them() -> 
     assert list_settings(plan)["checkpoints"] == "30d, 6mo, 2w, full, end = 19d, 1y = 366d"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "changes",
     [
         {"system": SystemCard(name="another", version="2")},

@@ -21,6 +21,7 @@ from recall_bench.reporting.run_text import (
 from recall_bench.reporting.score_tables import render_heatmap
 from recall_bench.runs.estimates import RunEstimates
 from recall_bench.runs.summary import summarise
+from tests.loops import loop_over_rows
 from tests.written_runs import (
     ADA,
     ALL_OF_ADA,
@@ -352,7 +353,7 @@ def test_a_progress_line_without_questions_has_no_score(tmp_path: Path) -> None:
     assert format_progress(part, persona="ada", index=1, total=1).endswith("score=--")
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("seconds", "words"),
     [(0.2, "0s"), (3, "3s"), (123, "2m 03s"), (3723, "1h 02m 03s"), (59.9, "1m 00s")],
 )

@@ -19,6 +19,7 @@ from recall_bench.datasets.dataset_folder import (
     read_receipt,
 )
 from tests.datasets.download.conftest import BODY, Publish, pinned
+from tests.loops import loop_over_rows
 
 ONE = DatasetSource(
     licence="MIT", files=(pinned("talks.json", BODY), pinned("audit.json", b"{}", layer="audit"))
@@ -193,7 +194,7 @@ def test_data_that_is_not_there_is_a_mistake_of_the_asker(tmp_path: Path) -> Non
         check_pin("one", tmp_path / "nothing")
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("size", "words"),
     [
         (0, "0 bytes"),

@@ -1,15 +1,14 @@
 """An atom is one value however it is spelled, and nothing that is not a claim."""
 
-import pytest
-
 from recall_bench.core.text_values import exclude_known, find_claims
+from tests.loops import loop_over_rows
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
     return [(atom.kind, atom.value) for atom in find_claims(text)]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("one", "other"),
     [
         ("$420M", "$420 million"),
@@ -47,7 +46,7 @@ def test_codes_and_quotations_are_atoms() -> None:
     assert ("quotation", "plans/gate_v3.md") in kinds("It is in `plans/gate_v3.md`.")
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "names"),
     [
         ("Hob Tarn asked.", ["hob tarn"]),

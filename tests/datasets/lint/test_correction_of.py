@@ -5,6 +5,7 @@ import pytest
 from recall_bench.datasets.lint.history_checks import is_superseded, read_correction
 from recall_bench.datasets.lint.value_index import SentenceMention
 from recall_bench.datasets.persona_story import Arc
+from tests.loops import loop_over_rows
 
 FROST = Arc(
     id="frost",
@@ -35,7 +36,7 @@ def test_an_arc_that_lacks_a_part_corrects_nothing(lacking: str) -> None:
     assert read_correction(FROST.replace(**{lacking: None})) is None
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("sentence", "is_past"),
     [
         ("The frost is on March 28.", False),

@@ -13,6 +13,7 @@ from recall_bench.datasets.selection.bench_file import (
     parse_bench,
     write_bench,
 )
+from tests.loops import loop_over_rows
 
 CURRENT = """\
 # Recall Benchmark Test
@@ -132,7 +133,7 @@ def test_a_changed_test_is_written_anew() -> None:
     assert write_bench(test) == CURRENT.replace("When do we fire the blue glaze?", "And the green?")
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "line", "problem"),
     [
         ("[expected]\nmemory/a.md\n", None, r"no \[prompt\]"),
@@ -161,7 +162,7 @@ def test_a_file_that_is_no_test_is_refused_by_line(
     assert str(caught.value).startswith(f"{where}: ")
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "test",
     [
         BenchTest(expected=("notes.md",), prompt=""),

@@ -16,6 +16,7 @@ from recall_bench.datasets.selection.result_file import (
 from recall_bench.metrics.selection import SelectionOutcome
 from tests.datasets.selection.result_entries import make_entry
 from tests.datasets.selection.result_parser import parse_result
+from tests.loops import loop_over_rows
 
 A, B, C = "memory/a.md", "memory/b.md", "memory/c.md"
 DATE = datetime.fromisoformat("2026-03-01T08:15:00+01:00")
@@ -284,7 +285,7 @@ def test_of_nothing_there_are_no_percentages() -> None:
     assert "perfect=0 (0%)" in write_result(empty, form=ResultForm.AGENT)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("counts", "shares"),
     [
         ((1, 1, 1), ["33.4", "33.3", "33.3"]),
@@ -342,7 +343,7 @@ def test_line_ends_and_a_byte_order_mark_do_not_matter() -> None:
     assert parse_result("\ufeff" + RIGHT.replace("\n", "\r\n"), "a.result") == RESULT
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("old", "new", "problem"),
     [
         ("# Recall Benchmark Results", "# Results", "line 1: is no result file"),
@@ -381,7 +382,7 @@ def test_a_file_that_was_cut_within_a_list_is_refused() -> None:
         parse_result(text.removesuffix("(1):\n  memory/c.md\n") + "(2):\n  memory/c.md", "a.result")
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "result",
     [
         RESULT.replace(tests=4),

@@ -1,9 +1,8 @@
 """A value may be told as what holds, as what held, as one of several, or as a total."""
 
-import pytest
-
 from recall_bench.judging.offline.hedges import TextSpan, is_one_of_several
 from recall_bench.judging.offline.past_values import is_given_as_past, is_total
+from tests.loops import loop_over_rows
 
 
 def place(text: str, value: str) -> TextSpan:
@@ -11,7 +10,7 @@ def place(text: str, value: str) -> TextSpan:
     return start, start + len(value)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "is_past"),
     [
         ("It was $40 at first and was then changed to $50.", True),
@@ -29,7 +28,7 @@ def test_what_held_once_is_stated_by_the_words_around_it(text: str, is_past: boo
     assert is_given_as_past(text, place(text, "$40")) is is_past
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "expected"),
     [("$40 or $50", True), ("$50 or so, or $40", True), ("$40 and $50", False), ("for $40", False)],
 )
@@ -37,7 +36,7 @@ def test_an_alternative_makes_it_one_of_several(text: str, expected: bool) -> No
     assert is_one_of_several(text, place(text, "$40")) is expected
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "expected"),
     [
         ("a total of $40: $30 and $10", True),

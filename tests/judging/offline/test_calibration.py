@@ -18,6 +18,7 @@ from recall_bench.judging.offline.calibration import (
     make_pass_chances,
 )
 from recall_bench.judging.offline.features import EVIDENCE_NUMBERS
+from tests.loops import loop_over_rows
 
 
 def logistic(odds: float) -> float:
@@ -32,7 +33,7 @@ def sums(weights: tuple[float, ...], *, offset: float = 0.0) -> ModelWeights:
     return ModelWeights(offsets=(offset,) * len(GOALS), curves=(curve,))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("x", "odds"),
     [
         (0.0, 0.5),

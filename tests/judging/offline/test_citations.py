@@ -1,11 +1,10 @@
 """Saying where something is from, or offering more, claims nothing."""
 
-import pytest
-
 from recall_bench.judging.offline.contents import split_citations
+from tests.loops import loop_over_rows
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "body"),
     [
         ("On 2025-03-07 (berths): The pump broke.", "The pump broke."),
@@ -26,7 +25,7 @@ def test_citations_and_offers_are_cut(text: str, body: str) -> None:
     assert " ".join(split_citations(text)[0].split()) == body
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "The pump broke on 2025-03-07 (a Friday).",

@@ -14,6 +14,7 @@ from recall_bench.judging.offline.coverage import (
     cover,
     find_rivals,
 )
+from tests.loops import loop_over_rows
 
 READER = ContentReader()
 QUESTION = "What does berth 7 cost?"
@@ -87,7 +88,7 @@ def test_in_place_of_a_right_value_a_rival_contradicts() -> None:
     assert found.diluting == ()
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "focus"),
     [
         ("Berth 7 costs $40.", 1),

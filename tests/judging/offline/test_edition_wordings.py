@@ -11,10 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from recall_bench.core.scenario import Disclosure, Expects
 from tests.judging.harbour import item, marks
+from tests.loops import loop_over_rows
 
 QUESTIONS = [
     json.loads(line)
@@ -57,7 +56,7 @@ def find_question(start: str) -> dict[str, Any]:
     return next(asked for asked in QUESTIONS if asked["question"].startswith(start))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("start", "answer", "passes"),
     [
         # the period of an amount

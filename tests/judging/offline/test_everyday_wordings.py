@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.judging.offline.test_wordings import grade
+from tests.loops import loop_over_rows
 
 QUESTIONS = [
     json.loads(line)
@@ -46,7 +47,7 @@ def find_question(start: str) -> dict[str, Any]:
     return next(asked for asked in QUESTIONS if asked["question"].startswith(start))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("start", "answer", "passes"),
     [
         ("Who proposed to lower", "Anahit Sargsyan put that forward.", True),

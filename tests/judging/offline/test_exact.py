@@ -270,7 +270,7 @@ def test_a_bare_number_about_other_things_is_not_the_count() -> None:
     assert marks(COUNT, answer)[0] == 0
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "answer",
     [
         "It went ahead as planned.",
@@ -291,7 +291,7 @@ def test_a_denial_may_be_worded_in_any_way(answer: str) -> None:
     assert marks(NEVER, answer) == (3, 2, 1)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "grounded"),
     [
         ("The answer is yes.", 0),
@@ -340,7 +340,7 @@ def test_a_reference_that_begins_with_no_is_not_a_denial() -> None:
     assert marks(asked, "No boat could ever leave the basin.") == (3, 2, 1)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("asked", "answer", "finding"),
     [
         (DEADLINE, "March 2, 2025.", Finding.STALE),

@@ -1,11 +1,10 @@
 """A verdict is a failure below four points, without grounds, or without any correctness."""
 
-import pytest
-
 from recall_bench.core.verdict import Verdict
+from tests.loops import loop_over_rows
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("marks", "is_failure"),
     [
         ((3, 2, 1), False),

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.judging.offline.test_edition_wordings import grade
+from tests.loops import loop_over_rows
 
 PASS = 2
 
@@ -60,7 +61,7 @@ _LEADERS = {
 }
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("asked", "answer"),
     [
         (_OWNER, "Nadia does; she reports it to Dmitri, who signs off."),
@@ -78,7 +79,7 @@ def test_another_name_or_cue_nearby_does_not_fail_a_right_answer(
     assert grade(asked, answer) >= PASS
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("asked", "answer"),
     [
         (_OWNER, "Nadia handed it over to Dmitri, who owns it now."),

@@ -13,6 +13,7 @@ from recall_bench.core.scenario import Episode, Expects, Item, Scenario
 from recall_bench.core.verdict import Exhibit, Finding, Verdict
 from recall_bench.judging.offline.offline_judge import OfflineJudge
 from tests.judging.harbour import exhibit, harbour, item, marks
+from tests.loops import loop_over_rows
 
 PRICE = item("What does berth 7 cost a week?", "$465 a week.")
 
@@ -21,7 +22,7 @@ def grounded(answer: str, *, days: int = 10) -> bool:
     return marks(PRICE, answer, days=days)[2] == 1
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "answer",
     [
         "It costs $465 a week, up from $420.",
@@ -35,7 +36,7 @@ def test_what_was_stated_may_be_said_again(answer: str) -> None:
     assert grounded(answer)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "what"),
     [
         ("$465 a week, up from $433.", "an amount"),
@@ -57,7 +58,7 @@ def test_what_is_stated_later_is_invented_today() -> None:
     assert grounded(answer, days=20)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "answer",
     [
         "On 2025-03-09 (principal): The weekly price of berth 7 rose to $465.",
@@ -84,7 +85,7 @@ def test_a_non_answer_that_invents_is_not_grounded() -> None:
     assert marks(PRICE, "I don't know, but Tiberius Vane paid $31.") == (0, 0, 0)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "is_grounded"),
     [
         ('$465 a week. Nell called it "a gilded armadillo" at the time.', False),

@@ -5,6 +5,7 @@ import pytest
 from recall_bench.core.scenario import Disclosure, Expects, Item
 from recall_bench.core.verdict import Finding
 from tests.judging.harbour import assessed, item, marks
+from tests.loops import loop_over_rows
 
 QUESTION = "What does the bank ask for?"
 SECRET = "A covenant of 1.35x."
@@ -183,7 +184,7 @@ NAMED = item(
 )
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "answer",
     [
         "281 thousand dollars.",

@@ -9,6 +9,7 @@ from recall_bench.core.scenario import Expects, Item
 from recall_bench.judging.offline import grade
 from recall_bench.judging.offline.offline_judge import VERSION, OfflineJudge
 from tests.judging.harbour import assessed, exhibit, harbour, item, marks, points
+from tests.loops import loop_over_rows
 
 PRICE = item("What does berth 7 cost a week?", "$465 a week.")
 WHO = item("Who will attend the crane inspection?", "Owen Pike")
@@ -91,7 +92,7 @@ def test_a_stale_value_is_wrong_but_not_invented() -> None:
     assert grounded == 1
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("asked", "answer"),
     [
         (PRICE, "Not $465 a week."),
@@ -222,7 +223,7 @@ def test_an_answer_cannot_grade_itself(asked: Item, demand: str) -> None:
     assert marks(asked, demand)[0] == 0
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "answer",
     [
         "No.",
@@ -238,7 +239,7 @@ def test_a_denial_passes_where_there_is_nothing(answer: str) -> None:
     assert marks(NEVER, answer) == FULL
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "grounded"),
     [
         ("Yes, she sold it.", 0),
@@ -268,7 +269,7 @@ def test_an_unrelated_negation_is_no_denial() -> None:
     assert marks(NEVER, "On 2025-03-09 (principal): Nell did not change the opening hours.")[0] == 0
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "answer",
     ["No.", "There is no record of that.", "I don't know.", "Nell did not book berth 7."],
 )

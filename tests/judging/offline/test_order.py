@@ -1,9 +1,8 @@
 """An order can be told in many ways, and mistaken in one."""
 
-import pytest
-
 from recall_bench.core.scenario import Item
 from tests.judging.harbour import item, marks
+from tests.loops import loop_over_rows
 
 ANSWER, DRILL, FAIR = (
     "our answer to letter CL-1724",
@@ -25,7 +24,7 @@ TRIPLE = item(
 )
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("asked", "answer"),
     [
         (PAIR, "CL-1724"),
@@ -52,7 +51,7 @@ def test_the_right_order_passes_however_it_is_stated(asked: Item, answer: str) -
     assert marks(asked, answer)[:2] == (3, 2)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("asked", "answer"),
     [
         (PAIR, f"{DRILL}."),

@@ -10,6 +10,7 @@ from recall_bench.judging.offline.phrase import (
     level_lines,
     level_text,
 )
+from tests.loops import loop_over_rows
 
 PHRASES = PhraseReader(Stems())
 
@@ -18,7 +19,7 @@ def likeness(phrase: str, said: str) -> float:
     return PHRASES.read(normalise(phrase)).measure_likeness(PHRASES.read(normalise(said)))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("phrase", "said"),
     [
         ("leased for three years", "It was leased for 3 years."),
@@ -35,7 +36,7 @@ def test_spellings_and_contractions_are_one(phrase: str, said: str) -> None:
     assert likeness(phrase, said) == pytest.approx(1.0, abs=0.15)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("phrase", "said"),
     [
         ("leased for three years", "leased for four years"),
@@ -85,7 +86,7 @@ def test_the_more_of_the_words_in_their_order_the_nearer() -> None:
     assert whole > most > some > none == 0
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "",
@@ -98,7 +99,7 @@ def test_lines_are_levelled_one_by_one_as_the_whole_is(text: str) -> None:
     assert level_lines(text) == level_text(text)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "target", "spans"),
     [
         (

@@ -10,14 +10,15 @@ from recall_bench.judging.offline.stance import (
     is_withholding,
     read_stance,
 )
+from tests.loops import loop_over_rows
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "[TIMEOUT]", "[CONTENT FILTER]", "N/A", "unknown."])
+@loop_over_rows("text", ["", "  \n", "[TIMEOUT]", "[CONTENT FILTER]", "N/A", "unknown."])
 def test_nothing_and_a_sentinel_are_silence(text: str) -> None:
     assert read_stance(text).stance is Stance.SILENT
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "There is no record of that.",
@@ -38,7 +39,7 @@ def test_missing_records_are_absence(text: str) -> None:
     assert read_stance(text).stance is Stance.ABSENT
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "I don't know.",
@@ -54,7 +55,7 @@ def test_not_knowing_is_ignorance(text: str) -> None:
     assert read_stance(text).stance is Stance.IGNORANT
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "I can't share that.",
@@ -70,7 +71,7 @@ def test_declining_is_refusal(text: str) -> None:
     assert read_stance(text).stance is Stance.REFUSES
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "The price is $420.",
@@ -84,7 +85,7 @@ def test_everything_else_answers(text: str) -> None:
     assert read_stance(text).stance is Stance.ANSWERS
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "polarity"),
     [
         ("Yes, on Friday.", Polarity.YES),
@@ -102,7 +103,7 @@ def test_polarity_is_read_from_the_first_word(text: str, polarity: Polarity | No
     assert read_stance(text).polarity is polarity
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("question", "expected"),
     [
         ("Did Nell sell the Marigold?", True),
@@ -117,7 +118,7 @@ def test_a_polar_question_opens_with_its_verb(question: str, expected: bool) -> 
     assert is_polar(question) is expected
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("reference", "expected"),
     [
         ("Decline; that belongs to another session.", True),
@@ -130,7 +131,7 @@ def test_a_reference_may_ask_for_refusal_or_disclose(reference: str, expected: b
     assert is_refusal_due(reference) is expected
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "I cannot say here; it belongs to staffing alone.",

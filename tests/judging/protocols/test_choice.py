@@ -201,7 +201,7 @@ def test_a_score_says_what_was_read_and_what_guessing_gets() -> None:
     assert (unread.value, unread.details) == (0.0, {"chance": 0.25})
 
 
-@pytest.mark.parametrize("gold", ["C", "c", "(c)", " (C) "])
+@loop_over_rows("gold", ["C", "c", "(c)", " (C) "])
 def test_the_gold_letter_may_be_written_as_the_dataset_does(gold: str) -> None:
     assert grade_strictly(submission("c", gold)).value == 1.0
     assert grade_as_personamem(submission("c", gold)).value == 1.0
@@ -226,7 +226,7 @@ def test_a_question_without_a_right_option_is_refused(
         grade(Submission(answer="A", golds=(gold,), options=options))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "value"),
     [
         ("(c)", 1.0),
@@ -250,7 +250,7 @@ def test_personamem_is_read_as_its_script_reads(answer: str, value: float) -> No
     assert grade_as_personamem(submission(answer)).value == value
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "shown"),
     [
         ("I lean to (c). <final_answer> b", "reads C; C is right"),

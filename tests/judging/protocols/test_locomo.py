@@ -11,6 +11,7 @@ from recall_bench.datasets import locomo
 from recall_bench.judging.protocols import string_match
 from recall_bench.judging.protocols.protocol import Submission
 from tests.conftest import shared_data
+from tests.loops import loop_over_rows
 
 
 def score(answer: str, gold: str, category: str) -> float:
@@ -76,7 +77,7 @@ def test_open_domain_gold_ends_at_its_semicolon() -> None:
     assert score("likely no", gold, "single-hop") == pytest.approx(2 * 2 / (2 + 6))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "value"),
     [
         ("No information available", 1.0),
@@ -109,7 +110,7 @@ def test_a_score_says_what_it_was_made_of() -> None:
     assert graded.details == {"common": 1, "answer_tokens": 3, "gold_tokens": 2}
 
 
-@pytest.mark.parametrize("category", ["", "2", "multi_hop", "world-knowledge"])
+@loop_over_rows("category", ["", "2", "multi_hop", "world-knowledge"])
 def test_an_unknown_category_is_refused(category: str) -> None:
     with pytest.raises(
         Malformed, match="multi-hop, temporal, open-domain, single-hop, adversarial"

@@ -25,6 +25,7 @@ from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.provider_model import open_model
 from tests.conftest import shared_data
 from tests.judging.protocols.scripted import CALL, ScriptedModel, cut_off, filtered
+from tests.loops import loop_over_rows
 from tests.models.openai_server import OpenAIServer, ok
 
 
@@ -144,7 +145,7 @@ async def test_silence_is_wrong_and_costs_nothing(is_unanswerable: bool) -> None
     assert not model.asked
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("category", "words"),
     [
         ("single-session-user", "any part that the reference asks for is missing"),
@@ -167,7 +168,7 @@ def test_only_temporal_questions_forgive_a_count_that_is_one_off() -> None:
     assert lenient == {"temporal-reasoning"}
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "category", [kind for kind in longmemeval_protocol.QUESTION_RULES if kind != "abstention"]
 )
 def test_an_unanswerable_question_is_graded_for_recognising_it(category: str) -> None:

@@ -14,6 +14,7 @@ from recall_bench.judging.protocols.string_match import (
     grade_words,
     normalise_squad,
 )
+from tests.loops import loop_over_rows
 
 Grade = Callable[[Submission], ProtocolScore]
 
@@ -22,7 +23,7 @@ def submission(answer: str, *golds: str) -> Submission:
     return Submission(answer=answer, golds=golds)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "gold"),
     [
         ("It took 12 days", "12"),
@@ -53,7 +54,7 @@ def test_whole_words_are_found(answer: str, gold: str) -> None:
     assert grade_words(submission(answer, gold)).value == 1.0
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "gold"),
     [
         ("120", "12"),
@@ -84,7 +85,7 @@ def test_the_official_substring_finds_them_all_the_same(answer: str, gold: str) 
     assert grade_plain(submission(answer, gold)).value == 1.0
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "value"),
     [
         ("label: 5", 1.0),
@@ -119,7 +120,7 @@ def test_any_alias_will_do(answer: str, value: float, grade: Grade) -> None:
     assert grade(submission(answer, "association football", "soccer")).value == value
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "value"),
     [
         ("The Eiffel Tower", 1.0),
@@ -184,7 +185,7 @@ def test_a_gold_without_words_is_refused(gold: str) -> None:
         grade_words(submission("anything", gold))
 
 
-@pytest.mark.parametrize("grade", [grade_exact, grade_f1, grade_plain, grade_words])
+@loop_over_rows("grade", [grade_exact, grade_f1, grade_plain, grade_words])
 def test_no_gold_at_all_is_refused(grade: Grade) -> None:
     with pytest.raises(Malformed, match="no gold answer"):
         grade(submission("anything"))

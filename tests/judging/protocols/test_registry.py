@@ -13,6 +13,7 @@ from recall_bench.judging.protocols.protocol import (
     Submission,
 )
 from recall_bench.judging.protocols.registry import find_protocol, list_cards
+from tests.loops import loop_over_rows
 
 RELEASED = {
     ("beam/nuggets", "1"): "84e61821a89588c2",
@@ -44,7 +45,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
         find_protocol("locomo")
 
 
-@pytest.mark.parametrize("card", list_cards(), ids=lambda card: card.name)
+@loop_over_rows("card", list_cards(), ids=lambda card: card.name)
 def test_a_card_says_whether_a_model_is_asked(card: ProtocolCard) -> None:
     assert isinstance(
         find_protocol(card.name), ModelProtocol if card.asks_model else ComputedProtocol
@@ -52,7 +53,7 @@ def test_a_card_says_whether_a_model_is_asked(card: ProtocolCard) -> None:
     assert find_protocol(card.name).card is card
 
 
-@pytest.mark.parametrize("card", [card for card in list_cards() if not card.asks_model])
+@loop_over_rows("card", [card for card in list_cards() if not card.asks_model])
 def test_a_score_survives_being_written_down(card: ProtocolCard) -> None:
     protocol = find_protocol(card.name)
     assert isinstance(protocol, ComputedProtocol)
@@ -67,7 +68,7 @@ def test_a_score_survives_being_written_down(card: ProtocolCard) -> None:
     assert score.protocol == card
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
+@loop_over_rows("value", [-0.1, 1.1, float("nan"), float("inf")])
 def test_a_score_off_the_scale_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="from 0 to 1"):
         ProtocolScore(protocol=string_match.LOCOMO_CARD, value=value, reason="")

@@ -11,6 +11,7 @@ from recall_bench.judging.rubric.passages import (
     format_banner,
     read_page,
 )
+from tests.loops import loop_over_rows
 
 WHEN = datetime(2025, 3, 5)
 
@@ -139,7 +140,7 @@ def test_even_an_endless_sentence_is_cut_into_passages(text: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("one", "other"),
     [
         ("on 5 March 2025", "2025-03-05"),

@@ -21,6 +21,7 @@ from recall_bench.judging.rubric.prompt import (
 )
 from tests.judging.harbour import EPOCH, item
 from tests.judging.rubric.scripted import case
+from tests.loops import loop_over_rows
 
 OPTIONS = RubricOptions()
 ASKED = item("What does berth 7 cost?", "$465 a week")
@@ -218,7 +219,7 @@ def test_days_without_a_word_are_no_evidence() -> None:
     assert built(blank).rubric.kind is RubricKind.REFERENCE
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("asked", "expected"),
     [
         (ASKED, "Expected: an answer."),
@@ -273,7 +274,7 @@ def test_the_rubric_explains_every_block() -> None:
         assert re.search(rf"^- .*`{label}`.*:", found.prompt.system, re.MULTILINE), label
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("question", "answer", "is_told"),
     [
         ("What does berth 7 cost?", "$465 a week", False),

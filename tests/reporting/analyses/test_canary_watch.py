@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from recall_bench.core.trial_states import TrialState
 from recall_bench.reporting.analyses.canaries import (
@@ -18,6 +17,7 @@ from recall_bench.reporting.analyses.canaries import (
     write_canaries,
 )
 from recall_bench.runs.trials import TrialRow, TrialTable
+from tests.loops import loop_over_rows
 from tests.reporting.analyses.answer_tables import MADE_UP, SOUND, asked, table_of
 from tests.written_runs import question
 
@@ -48,7 +48,7 @@ def test_the_canaries_on_file_are_there() -> None:
     assert [each.question for each in KEPT] == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("made_up", "sound", "change"),
     [
         (4, 0, "still"),

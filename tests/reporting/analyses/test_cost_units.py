@@ -2,8 +2,6 @@
 
 from itertools import product
 
-import pytest
-
 from recall_bench.core.usage import Usage
 from recall_bench.reporting.analyses.cost_units import (
     MEASURE_UNITS,
@@ -15,9 +13,10 @@ from recall_bench.reporting.analyses.cost_units import (
     price_usage,
 )
 from recall_bench.reporting.analyses.costs import CostMeasure
+from tests.loops import loop_over_rows
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("unit", "value", "said"),
     [
         ("s", 0.0, "0 ms"),

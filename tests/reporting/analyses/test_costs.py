@@ -26,6 +26,7 @@ from recall_bench.reporting.analyses.costs import (
 )
 from recall_bench.reporting.groups import find_quantile
 from recall_bench.runs.trials import read_trials
+from tests.loops import loop_over_rows
 from tests.written_runs import ADA, NOON, PERFECT, Story, ada_story, plan_of, trial
 
 MODEL = ReaderCard(name="model", version="1", model="some:model")
@@ -105,9 +106,7 @@ def test_percentiles_are_answers_in_one_list_and_failures_are_none_of_them(
     assert (first.query_p50_s, first.query_p95_s) == (2.0, 9.0)
 
 
-@pytest.mark.parametrize(
-    ("share", "expected"), [(0.5, 10.0), (0.95, 19.0), (1.0, 20.0), (0.0, 1.0)]
-)
+@loop_over_rows(("share", "expected"), [(0.5, 10.0), (0.95, 19.0), (1.0, 20.0), (0.0, 1.0)])
 def test_a_percentile_is_a_value_that_was_seen(share: float, expected: float) -> None:
     assert find_quantile([float(n) for n in range(20, 0, -1)], share) == expected
     assert find_quantile([], share) is None

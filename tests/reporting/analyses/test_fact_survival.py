@@ -19,6 +19,7 @@ from recall_bench.reporting.analyses.fact_survival import (
     is_known,
 )
 from recall_bench.runs.trials import TrialRow
+from tests.loops import loop_over_rows
 from tests.reporting.analyses.decay_tables import RIGHT, WRONG, facts, table_of
 from tests.written_runs import question, trial
 
@@ -31,7 +32,7 @@ def row(status: TrialStatus, score: float | None = None) -> TrialRow:
     )
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("status", "score", "expected"),
     [
         (TrialStatus(TrialState.JUDGED, 3, 2, 1), None, True),
@@ -176,7 +177,7 @@ def test_each_repeat_has_a_clock_of_its_own_and_adds_no_question() -> None:
     assert (whole.facts, whole.questions, whole.lost) == (40, 20, 40)
 
 
-@pytest.mark.parametrize(("questions", "repeats"), [(20, 1), (19, 1), (20, 2), (11, 2)])
+@loop_over_rows(("questions", "repeats"), [(20, 1), (19, 1), (20, 2), (11, 2)])
 def test_how_many_questions_stand_behind_survival_is_said(questions: int, repeats: int) -> None:
     items = tuple(question(f"q{n}") for n in range(questions))
     table = table_of({"ada": items}, DAYS, lambda *_: RIGHT, repeats=repeats)

@@ -22,6 +22,7 @@ from recall_bench.reporting.charts.plane import (
     list_ticks,
 )
 from recall_bench.reporting.pictures import estimate_width
+from tests.loops import loop_over_rows
 from tests.reporting.charts.sample_report import LAST_DAY, estimate
 from tests.reporting.charts.spec_reader import CHARTS, REPORT, drawn, heading, layers, views
 
@@ -73,7 +74,7 @@ def test_every_mark_lies_within_its_axes() -> None:
                     assert low <= min(values) <= max(values) <= high, (chart.name, axis)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("form", "ticks", "labels"),
     [
         (NUMBER_FORMAT, [0, 0.25, 0.5, 0.75], ["0", "0.25", "0.5", "0.75"]),
@@ -218,7 +219,7 @@ def test_a_half_life_that_was_not_reached_has_no_mark() -> None:
     assert view["title"]["subtitle"] == "half-life beyond 950 days"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("values", "expected"),
     [([1, 999], False), ([1, 1000], True), ([0, 5000], False), ([0.002, 3], True)],
 )
@@ -231,7 +232,7 @@ def test_a_logarithmic_axis_says_so() -> None:
     assert title == "Index size (MB, log scale)"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("most", "expected"),
     [
         (0, [0, 1]),

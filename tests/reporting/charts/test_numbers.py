@@ -11,6 +11,7 @@ from recall_bench.reporting.analyses.costs import CostPoint
 from recall_bench.reporting.analyses.fact_survival import SurvivalGroup
 from recall_bench.reporting.charts.chart_text import scale_score
 from recall_bench.reporting.charts.gallery import build_charts
+from tests.loops import loop_over_rows
 from tests.reporting.charts.sample_report import estimate, sampled_report
 from tests.reporting.charts.spec_reader import CHARTS, REPORT, drawn, everything, heading, views
 
@@ -110,7 +111,7 @@ def test_mixed_and_fixed_are_distinguished_and_are_the_reports() -> None:
     assert {word["text"] for word in drawn(chart.spec, "text")} == {"mixed", "fixed"}
 
 
-@pytest.mark.parametrize("by", SurvivalGroup)
+@loop_over_rows("by", SurvivalGroup)
 def test_survival_tables_are_the_curves_of_the_report(by: SurvivalGroup) -> None:
     chart = CHARTS["survival" if by is SurvivalGroup.ALL else f"survival-by-{by}"]
     groups = [each.survival for each in REPORT.degradation.survivals if each.by is by]

@@ -14,6 +14,7 @@ from recall_bench.reporting.charts.theme import (
     build_config,
 )
 from recall_bench.reporting.heatmap.colours import compute_contrast
+from tests.loops import loop_over_rows
 from tests.reporting.charts.spec_reader import everything
 from tests.reporting.colour_vision import SIGHTS, convert_to_oklab
 
@@ -23,7 +24,7 @@ APART = 0.1
 """In OKLab: five times what is just noticed side by side."""
 
 
-@pytest.mark.parametrize(("theme", "colours"), LOOKS)
+@loop_over_rows(("theme", "colours"), LOOKS)
 def test_words_can_be_read(theme: ChartTheme, colours: ChartColours) -> None:
     paper, palette = PAPERS[theme], PALETTES[theme, colours]
     for ground in (paper.background, paper.beyond):
@@ -33,7 +34,7 @@ def test_words_can_be_read(theme: ChartTheme, colours: ChartColours) -> None:
         assert compute_contrast(colour, paper.background) >= 4
 
 
-@pytest.mark.parametrize(("theme", "colours"), LOOKS)
+@loop_over_rows(("theme", "colours"), LOOKS)
 def test_lines_stand_out_from_the_ground(theme: ChartTheme, colours: ChartColours) -> None:
     palette = PALETTES[theme, colours]
     for colour in (palette.score, palette.other, palette.invention):
@@ -56,7 +57,7 @@ def test_the_red_green_blind_tell_all_leaves_apart(theme: ChartTheme, sight: str
     assert [pair for pair in pairs if distance(*pair, sight) < APART] == []
 
 
-@pytest.mark.parametrize(("theme", "colours"), LOOKS)
+@loop_over_rows(("theme", "colours"), LOOKS)
 def test_every_leaf_has_a_colour_of_its_own(theme: ChartTheme, colours: ChartColours) -> None:
     leaves = PALETTES[theme, colours].leaves
     assert len(leaves) == len(set(leaves)) == len(FailureLeaf)

@@ -4,7 +4,6 @@ import re
 from datetime import UTC, datetime
 from xml.etree import ElementTree
 
-import pytest
 from markdown_it import MarkdownIt
 
 from recall_bench.core.scenario import CATEGORIES
@@ -19,6 +18,7 @@ from recall_bench.reporting.gate.gate_checks import (
 from recall_bench.reporting.gate.gate_output import render_gate, render_junit, render_markdown
 from recall_bench.reporting.gate.gate_rules import GateRules
 from recall_bench.runs.summary import RunStatus
+from tests.loops import loop_over_rows
 
 HOSTILE = (
     "a|b`c` <script>alert(1)</script> </td> ![x](http://evil.example/x.png) [y](javascript:z) "
@@ -190,9 +190,7 @@ def rendered(gate: GateReport) -> str:
     return str(renderer.render(render_markdown(gate)))
 
 
-@pytest.mark.parametrize(
-    "name", [HOSTILE, ODD, "``", "\\", "a\\|b", "`|`|", "   ", "\\`", "x" * 9000]
-)
+@loop_over_rows("name", [HOSTILE, ODD, "``", "\\", "a\\|b", "`|`|", "   ", "\\`", "x" * 9000])
 def test_no_name_breaks_a_table_or_brings_html_links_or_mentions(name: str) -> None:
     usual, odd = (
         gate_of(LOST, LEAKS),

@@ -11,6 +11,7 @@ from recall_bench.reporting.gate.gate_rules import (
     read_rules,
     require_baseline,
 )
+from tests.loops import loop_over_rows
 
 
 def read(content: object) -> dict[str, object]:
@@ -30,7 +31,7 @@ def test_an_empty_file_and_an_empty_key_ask_for_nothing() -> None:
     assert merge_rules(read({"minScore": None})) == GateRules()
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("content", "complaint"),
     [
         ({"minScor": 1}, "gate.yaml: unknown key 'minScor'; did you mean 'minScore'?"),
@@ -75,7 +76,7 @@ def test_rules_that_contradict_each_other_are_refused(
     assert str(refused.value).startswith(complaint)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "rules",
     [
         GateRules(min_score=1, margin=1),

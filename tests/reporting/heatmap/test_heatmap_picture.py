@@ -26,6 +26,7 @@ from recall_bench.reporting.heatmap.colours import (
 from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, PictureCell, RateRow, RowBounds
 from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec, draw_picture
 from recall_bench.reporting.pictures import estimate_width, wrap_lines
+from tests.loops import loop_over_rows
 
 MEASURED = PictureCell(
     score=75.0, count=27, eligible=30, low=65.0, high=83.0, questions=25, missing=2
@@ -116,7 +117,7 @@ def test_narrow_cells_hold_no_text() -> None:
     assert not [layer for layer in view["layer"] if layer["mark"]["type"] == "text"]
 
 
-@pytest.mark.parametrize("columns", [1, 4, 10, 20, 36])
+@loop_over_rows("columns", [1, 4, 10, 20, 36])
 def test_what_is_written_into_a_cell_stays_in_it(columns: int) -> None:
     wide = replace(MEASURED, score=92.0, low=85.0, high=98.0, count=9999, questions=4321)
     data = make_heatmap((wide,) * columns)

@@ -23,6 +23,7 @@ from recall_bench.reporting.pages.page_sections import (
     render_hallucination,
 )
 from recall_bench.runs.estimates import HeatmapTotal
+from tests.loops import loop_over_rows
 from tests.reporting.charts.sample_report import estimate, sampled_report
 
 REPORT = sampled_report(3)
@@ -48,7 +49,7 @@ def watched(change: CanaryChange) -> WatchedCanary:
     return WatchedCanary(canary=canary, change=change, asked=2, hallucinated=1)
 
 
-@pytest.mark.parametrize("change", CanaryChange)
+@loop_over_rows("change", CanaryChange)
 def test_a_canary_is_shown_whatever_became_of_it(change: CanaryChange) -> None:
     watch = CanaryWatch(file="c.json", rule="always made up", watched=(watched(change),))
 

@@ -8,9 +8,10 @@ from recall_bench.judging.lab.audit.answer_key import ValueKind
 from recall_bench.judging.lab.audit.audit_case import affirm, deny, restate
 from recall_bench.judging.lab.audit.phrase_bank import SYNONYMS
 from recall_bench.judging.lab.audit.wordings import list_paraphrases
+from tests.loops import loop_over_rows
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("phrase", "other"),
     [
         ("nobody had the key to the tray", "no one had the key to the tray"),
@@ -51,7 +52,7 @@ def test_no_substitution_puts_back_what_it_takes_away() -> None:
     assert [pattern for pattern, words in SYNONYMS if re.fullmatch(pattern, words)] == []
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("question", "kind", "text", "answer"),
     [
         ("Who resisted PR-609?", ValueKind.PERSON, "Ada Lund", "Ada Lund resisted PR-609."),
@@ -75,7 +76,7 @@ def test_a_question_is_turned_round_where_its_form_is_known(
     assert found == ([answer] if answer else [])
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("question", "no", "yes"),
     [
         (

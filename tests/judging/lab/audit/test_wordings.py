@@ -3,7 +3,6 @@
 from datetime import date, timedelta
 from decimal import Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,11 +10,12 @@ from recall_bench.core.number_words import spell_number
 from recall_bench.judging.lab.audit.answer_key import AuditValue, ValueKind, parse_value
 from recall_bench.judging.lab.audit.wordings import list_wordings
 from recall_bench.judging.lab.audit.wrong_answers import list_misses
+from tests.loops import loop_over_rows
 
 ASKED = date(2025, 6, 20)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "kind"),
     [
         ("November 18, 2024", ValueKind.DATE),
@@ -45,7 +45,7 @@ def test_a_name_whose_parts_stand_for_it_is_a_persons() -> None:
     assert parse_value("Petra Hallgrim", ("the nurse",)).kind is ValueKind.NAME
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("number", "words"),
     [
         (Decimal(0), "zero"),
@@ -62,7 +62,7 @@ def test_numbers_are_spelled_as_they_are_said(number: Decimal, words: str) -> No
     assert spell_number(number) == words
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "expected"),
     [
         ("November 18, 2024", "18 Nov 2024"),
