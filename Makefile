@@ -77,13 +77,15 @@ test: $(VENV)/.dev browser
 test-exhaustive:
 	RECALL_BENCH_EXHAUSTIVE=1 $(MAKE) test
 
-# The tests of the report page open it in Chromium: the one that is installed, or Debian's.
+# The tests of the report page open it in Chromium: the one that is installed, or Debian's. Its build
+# without windows takes a sixth less time.
 browser:
-	@for name in chromium chromium-browser google-chrome "$(RECALL_BENCH_BROWSER)"; do \
+	@for name in chromium-headless-shell chromium chromium-browser google-chrome "$(RECALL_BENCH_BROWSER)"; do \
 	  command -v "$$name" >/dev/null && exit 0; done; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo 'installing chromium, for the tests of the report page'; \
-	  apt-get -qq update && apt-get -qq install --yes chromium >/dev/null && exit 0; fi; \
+	  apt-get -qq update && { apt-get -qq install --yes chromium-headless-shell >/dev/null || \
+	    apt-get -qq install --yes chromium >/dev/null; } && exit 0; fi; \
 	echo '!!! no browser: the tests of the report page are LEFT OUT. Install chromium, or set RECALL_BENCH_BROWSER'
 
 lint: $(VENV)/.dev

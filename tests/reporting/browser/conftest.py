@@ -18,7 +18,7 @@ from tests.reporting.explorer.sample_runs import write_runs
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 def browser_program() -> str | None:
