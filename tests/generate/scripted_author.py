@@ -11,8 +11,7 @@ from hashlib import sha256
 from recall_bench.models.model import Prompt
 from tests.generate.made_personas import persona, story
 from tests.generate.scripted_days import entry_for
-from tests.generate.test_conversations import by_the_log as dialogue_for
-from tests.generate.test_tool_calls import by_the_log as calls_for
+from tests.generate.told_persona import write_calls, write_dialogue
 
 _DAYS = re.compile(r"\b(\d+) days\b")
 _SHOWN = re.compile(r"<<[^\n]*?day (\d+), ([^>\n]*) \w+>>\n(.*?)\n<<end of", re.DOTALL)
@@ -28,9 +27,9 @@ def author(system: str, user: str) -> str:
     if "<<description" in user:
         return json.dumps(persona())
     if "into the conversation it could have had" in system:
-        return dialogue_for(prompt)
+        return write_dialogue(prompt)
     if "put into its long-term memory" in system:
-        return calls_for(prompt)
+        return write_calls(prompt)
     if "questions that test" in system:
         return json.dumps({"questions": _secrets(user) if "<<sessions" in user else _asked(user)})
     if "You verify the questions" in system:

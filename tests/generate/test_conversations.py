@@ -16,7 +16,7 @@ from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.models.model import Prompt
 from tests.datasets.transcript_files import load_conversations
 from tests.generate.scripted_model import ScriptedModel
-from tests.generate.told_persona import a_day, told_day
+from tests.generate.told_persona import a_day, write_dialogue
 
 ARCS = "arcs-30d.yaml"
 
@@ -24,12 +24,6 @@ ARCS = "arcs-30d.yaml"
 @pytest.fixture
 def persona(tmp_path: Path) -> Path:
     return Path(shutil.copytree(SOURCES / "harbour-office", tmp_path / "harbour-office"))
-
-
-def by_the_log(asked: Prompt) -> str:
-    """A sound dialogue for the day that the prompt shows."""
-    turns = build_dialogue(told_day(asked))
-    return json.dumps([{"role": turn.speaker, "content": turn.text} for turn in turns])
 
 
 @pytest.mark.parametrize("form", ["markdown", "json"])
@@ -61,7 +55,7 @@ def test_a_dialogue_holds_all_of_the_log_whatever_its_shape(topics: int, session
 
 
 def test_what_is_there_is_skipped_before_any_call(persona: Path) -> None:
-    model = ScriptedModel(by_the_log)
+    model = ScriptedModel(write_dialogue)
     request = ConversationsRequest(persona=persona, model="m", start=3, end=6)
     assert generate_conversations(request, model=model).written == 4
     again = generate_conversations(replace(request, start=1), model=model)
@@ -73,7 +67,7 @@ def test_what_is_there_is_skipped_before_any_call(persona: Path) -> None:
 
 
 def test_overwriting_asks_anew_and_leaves_one_file_a_day(persona: Path) -> None:
-    model = ScriptedModel(by_the_log)
+    model = ScriptedModel(write_dialogue)
     request = ConversationsRequest(persona=persona, model="m", days=4)
     generate_conversations(request, model=model)
     done = generate_conversations(replace(request, overwrite=True, format="json"), model=model)
@@ -89,7 +83,7 @@ def test_a_failed_day_costs_itself_alone_and_the_same_request_fills_it(persona: 
         return (
             "I would rather not."
             if "log of Wednesday, 5 March" in asked.user
-            else by_the_log(asked)
+            else write_dialogue(asked)
         )
 
     lines: list[str] = []
@@ -101,7 +95,7 @@ def test_a_failed_day_costs_itself_alone_and_the_same_request_fills_it(persona: 
     assert any(
         line.startswith("[conversations] day=3 skipped: it is not one JSON") for line in lines
     )
-    again = generate_conversations(request, model=ScriptedModel(by_the_log))
+    again = generate_conversations(request, model=ScriptedModel(write_dialogue))
     assert (again.exit_code, again.written) == (0, 1)
 
 
@@ -129,7 +123,7 @@ def test_a_failed_day_costs_itself_alone_and_the_same_request_fills_it(persona: 
 )
 def test_what_is_wrong_with_a_reply_is_said(persona: Path, spoil: object, problem: str) -> None:
     def script(asked: Prompt) -> str:
-        return json.dumps(spoil(json.loads(by_the_log(asked))))  # type: ignore[operator]
+        return json.dumps(spoil(json.loads(write_dialogue(asked))))  # type: ignore[operator]
 
     request = ConversationsRequest(persona=persona, model="m", days=1)
     done = generate_conversations(request, model=ScriptedModel(script))

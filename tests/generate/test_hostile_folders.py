@@ -26,8 +26,8 @@ from recall_bench.models.model import Prompt
 from tests.generate.scripted_days import ARCS as DAYS_ARCS
 from tests.generate.scripted_days import Scripted, nursery
 from tests.generate.scripted_model import ScriptedModel
-from tests.generate.test_conversations import by_the_log
 from tests.generate.test_ledger_days import by_the_notes
+from tests.generate.told_persona import write_dialogue
 
 ARCS = "arcs-30d.yaml"
 
@@ -43,19 +43,19 @@ def request(persona: Path, **fields: object) -> ConversationsRequest:
 
 
 def test_a_file_taken_away_in_the_middle_of_overwriting_is_written_again(persona: Path) -> None:
-    generate_conversations(request(persona), model=ScriptedModel(by_the_log))
+    generate_conversations(request(persona), model=ScriptedModel(write_dialogue))
     asked = 0
 
     def three_times(prompt: Prompt) -> str:
         nonlocal asked
         asked += 1
-        return by_the_log(prompt) if asked <= 3 else "no"
+        return write_dialogue(prompt) if asked <= 3 else "no"
 
     cut = generate_conversations(request(persona, overwrite=True), model=ScriptedModel(three_times))
     assert len(cut.missing) == 3
     taken = Layout(persona, ARCS).conversations / "conv-0002.md"
     taken.unlink()
-    model = ScriptedModel(by_the_log)
+    model = ScriptedModel(write_dialogue)
     done = generate_conversations(request(persona, overwrite=True), model=model)
 
     assert taken.exists()
@@ -65,7 +65,7 @@ def test_a_file_taken_away_in_the_middle_of_overwriting_is_written_again(persona
 
 
 def test_a_day_that_cannot_be_read_is_said_before_anything_is_paid_for(persona: Path) -> None:
-    model = ScriptedModel(by_the_log)
+    model = ScriptedModel(write_dialogue)
     (Layout(persona, ARCS).memories / "day-0005.md").write_bytes(b"caf\xe9\n")
     with pytest.raises(Problems, match=r"day-0005\.md, line 1: byte 0xe9"):
         generate_conversations(request(persona), model=model)
@@ -77,7 +77,7 @@ def test_a_day_that_goes_while_others_are_retold_costs_only_itself(persona: Path
 
     def taking(prompt: Prompt) -> str:
         gone.unlink(missing_ok=True)
-        return by_the_log(prompt)
+        return write_dialogue(prompt)
 
     done = generate_conversations(request(persona), model=ScriptedModel(taking))
 
@@ -97,13 +97,13 @@ def test_a_disk_that_is_full_stops_in_good_order(
     with monkeypatch.context() as patched:
         patched.setattr(day_pass, "replace_file", full)
         stopped = generate_conversations(
-            request(persona, resume_command="the command"), model=ScriptedModel(by_the_log)
+            request(persona, resume_command="the command"), model=ScriptedModel(write_dialogue)
         )
     assert stopped.stopped is not None
     assert "No space left" in stopped.stopped.reason
     assert (stopped.exit_code, stopped.written) == (2, 2)
     assert "to fill them: the command" in stopped.in_words
-    model = ScriptedModel(by_the_log)
+    model = ScriptedModel(write_dialogue)
     done = generate_conversations(request(persona), model=model)
 
     assert (done.exit_code, done.written, done.kept) == (0, 4, 2)

@@ -1,6 +1,5 @@
 """Pass 3: what was saved of every day, by a model or without one."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -8,11 +7,11 @@ import pytest
 
 from recall_bench.generate.pass_request import PassRequest
 from recall_bench.generate.shipped_personas import SOURCES
-from recall_bench.generate.tool_calls import generate_tool_calls, list_calls
+from recall_bench.generate.tool_calls import generate_tool_calls
 from recall_bench.models.model import Prompt
 from tests.datasets.transcript_files import load_tool_calls
 from tests.generate.scripted_model import ScriptedModel
-from tests.generate.told_persona import told_day
+from tests.generate.told_persona import write_calls
 
 ARCS = "arcs-30d.yaml"
 
@@ -20,14 +19,6 @@ ARCS = "arcs-30d.yaml"
 @pytest.fixture
 def persona(tmp_path: Path) -> Path:
     return Path(shutil.copytree(SOURCES / "harbour-office", tmp_path / "harbour-office"))
-
-
-def by_the_log(asked: Prompt) -> str:
-    calls = [
-        {"session": call.session, "content": call.content.partition(": ")[2]}
-        for call in list_calls(told_day(asked))
-    ]
-    return json.dumps({"calls": calls})
 
 
 def test_offline_every_day_has_its_calls_in_the_session_they_belong_to(persona: Path) -> None:
@@ -45,7 +36,7 @@ def test_offline_every_day_has_its_calls_in_the_session_they_belong_to(persona: 
 
 
 def test_existing_days_are_skipped_before_the_call(persona: Path) -> None:
-    model = ScriptedModel(by_the_log)
+    model = ScriptedModel(write_calls)
     request = PassRequest(persona=persona, model="m", days=3)
     assert generate_tool_calls(request, model=model).written == 3
     before = {p.name: p.read_bytes() for p in (persona / "tools-30d").iterdir()}
@@ -87,7 +78,7 @@ def test_what_is_wrong_with_a_reply_is_said(persona: Path, reply: str, problem: 
 
 def test_a_date_of_the_same_week_may_be_worked_out(persona: Path) -> None:
     def add_date(asked: Prompt) -> str:
-        return by_the_log(asked).replace('"content": "', '"content": "By 2025-03-07. ', 1)
+        return write_calls(asked).replace('"content": "', '"content": "By 2025-03-07. ', 1)
 
     request = PassRequest(persona=persona, model="m", start=3, end=3)
     done = generate_tool_calls(request, model=ScriptedModel(add_date))
@@ -97,7 +88,7 @@ def test_a_date_of_the_same_week_may_be_worked_out(persona: Path) -> None:
 
 @pytest.mark.parametrize("wrap", ["{}", "```json\n{}\n```", "Here it is:\n\n{}\n\nAnything else?"])
 def test_what_models_put_around_json_is_forgiven(persona: Path, wrap: str) -> None:
-    model = ScriptedModel(lambda asked: wrap.replace("{}", by_the_log(asked)))
+    model = ScriptedModel(lambda asked: wrap.replace("{}", write_calls(asked)))
     done = generate_tool_calls(PassRequest(persona=persona, model="m", days=2), model=model)
 
     assert (done.exit_code, done.written) == (0, 2)

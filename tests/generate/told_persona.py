@@ -1,9 +1,12 @@
 """Days for the passes that retell them, and a model's view of one."""
 
+import json
 import re
 from datetime import date, datetime
 
+from recall_bench.generate.conversations import build_dialogue
 from recall_bench.generate.day_log import StoryDay
+from recall_bench.generate.tool_calls import list_calls
 from recall_bench.models.model import Prompt
 
 _LOG = re.compile(r"<<log (\w+)>>\n(.*)\n<<end of log \1>>", re.DOTALL)
@@ -29,3 +32,18 @@ def a_day(*, sessions: int, topics: int) -> StoryDay:
                 f"\n### Topic {session}-{topic}\nWe paid ${session}{topic}50 for item {topic}.\n"
             )
     return StoryDay(12, date(2025, 3, 14), text)
+
+
+def write_dialogue(asked: Prompt) -> str:
+    """A sound dialogue for the day that the prompt shows."""
+    turns = build_dialogue(told_day(asked))
+    return json.dumps([{"role": turn.speaker, "content": turn.text} for turn in turns])
+
+
+def write_calls(asked: Prompt) -> str:
+    """Sound calls for the day that the prompt shows."""
+    calls = [
+        {"session": call.session, "content": call.content.partition(": ")[2]}
+        for call in list_calls(told_day(asked))
+    ]
+    return json.dumps({"calls": calls})
