@@ -156,6 +156,50 @@ def test_categories_are_adjusted_for_being_several() -> None:
     assert found["late"].p_adjusted == found["late"].p_value == 1.0
 
 
+def right_or_wrong(
+    name: str, better: int, worse: int
+) -> tuple[dict[Trial, float], dict[Trial, float]]:
+    """The marks of two runs in questions of this name, each asked once."""
+    asked = [Trial(scenario="p", item=f"{name}{n}", checkpoint="1") for n in range(better + worse)]
+    first = {trial: 6.0 * (place >= better) for place, trial in enumerate(asked)}
+    return first, {trial: 6 - mark for trial, mark in first.items()}
+
+
+def test_right_or_wrong_is_tested_and_adjusted_by_mcnemar() -> None:
+    """Sign flips of so many questions are drawn, and would come to another p-value."""
+    early, late = right_or_wrong("a", 30, 12), right_or_wrong("z", 25, 0)
+    mcnemar = {"a": 0.0079158973, "z": 2 / 2**25}
+
+    found = compare_by_category(
+        early[0] | late[0],
+        early[1] | late[1],
+        lambda trial: trial.item[0],
+        seed=1,
+        limits=(0, 6),
+        right=6,
+    )
+
+    assert all(each.is_mcnemar for each in found.values())
+    assert {name: each.p_value for name, each in found.items()} == pytest.approx(mcnemar)
+    assert found["a"].p_adjusted == found["a"].p_value
+    assert found["z"].p_adjusted == 2 * found["z"].p_value
+
+
+def test_questions_of_one_template_are_no_case_for_mcnemar() -> None:
+    first, second = right_or_wrong("a", 3, 0)
+
+    found = compare(
+        first,
+        second,
+        limits=(0, 6),
+        right=6,
+        templates={("p", trial.item): "t" for trial in first},
+    )
+
+    assert found is not None
+    assert (found.is_mcnemar, found.p_value) == (False, 1.0)
+
+
 def test_a_category_that_one_run_lacks_is_not_compared() -> None:
     found = compare_by_category(
         trials({"a1": 1, "b1": 2}), trials({"a1": 2}), lambda trial: trial.item, seed=1

@@ -1,4 +1,6 @@
-"""Seeded order, the same on every machine and the same as the public harness's.
+"""Which questions each checkpoint asks, and in which order.
+
+The order is seeded, the same on every machine and the same as the public harness's.
 
 Older questions may be sampled. Where half of the sample is a core, it is chosen by hash and kept
 from checkpoint to checkpoint, so that the same questions can be followed over time.

@@ -28,7 +28,7 @@ from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
 from recall_bench.metrics.power import compute_standard_error, find_detectable
 
 EXACT_UP_TO: Final = 16
-"""Up to this many differing questions, all combinations of signs are computed."""
+"""Up to this many differing units, all combinations of signs are computed."""
 FLIPS: Final = 9_999
 """Random combinations of signs where there are more."""
 
@@ -38,10 +38,11 @@ _ROUNDING = 1e-9
 
 
 def compute_sign_flip_p(sums: Floats, *, seed: int, flips: int = FLIPS) -> float:
-    """Compute the two-sided p-value of a total from the contribution of each question.
+    """Compute the two-sided p-value of a total from the part that each unit has in it.
 
-    It is exact for few questions. For many it is estimated from random signs, the observed ones
-    included, so that it is never 0. It is 1 where no question differs.
+    The units are templates, or questions where none share one. It is exact for few units. For many
+    it is estimated from random signs, the observed ones included, so that it is never 0. It is 1
+    where no unit differs.
     """
     sizes = np.sort(np.abs(sums[sums != 0]))
     reached = abs(float(sums.sum())) - _ROUNDING * float(sizes.sum())
@@ -142,15 +143,15 @@ class PairedComparison(ComputedRecord, frozen=True, kw_only=True):
         return self.p_value if self.p_adjusted is None else self.p_adjusted
 
 
-def apply_mcnemar(
-    found: PairedComparison, first: TrialMarks, second: TrialMarks, *, full: float
+def _apply_mcnemar(
+    found: PairedComparison, first: TrialMarks, second: TrialMarks, right: float
 ) -> PairedComparison:
     """Replace the p-value by McNemar's where every question was asked once, and right or wrong.
 
     The sign flips come to the same, but draw at random where many questions differ.
     """
     pairs = first.keys() & second.keys()
-    is_binary = all(first[trial] in (0, full) and second[trial] in (0, full) for trial in pairs)
+    is_binary = all(first[trial] in (0, right) and second[trial] in (0, right) for trial in pairs)
     if not is_binary or len(pairs) != found.wins + found.ties + found.losses:
         return found
     return found.replace(p_value=compute_mcnemar(found.wins, found.losses), is_mcnemar=True)
@@ -200,11 +201,13 @@ def compare(
     templates: TemplateNames | None = None,
     agreeing: ResampledUnit = ResampledUnit.TEMPLATES,
     resamples: int = RESAMPLES,
+    right: float | None = None,
 ) -> PairedComparison | None:
     """Compare the second run with the first, paired by trial; None where they share no trial.
 
     `limits` are the lowest and the highest possible mark, and `agreeing` the units to count where
-    all differences agree.
+    all differences agree. `right` is the mark of a right answer where questions may be scored right
+    or wrong: then the test is McNemar's where it applies.
     """
     pairs = sorted(first.keys() & second.keys(), key=str)
     if not pairs:
@@ -217,7 +220,7 @@ def compare(
     columns = np.asarray(differences, np.float64)[:, np.newaxis]
     sums = groups.sum_columns(columns, ResampledUnit.QUESTIONS)[:, 0]
     flipped = groups.sum_columns(columns, ResampledUnit.TEMPLATES)[:, 0]
-    return PairedComparison(
+    found = PairedComparison(
         difference=estimate_difference(
             first,
             second,
@@ -235,6 +238,7 @@ def compare(
         losses=int(np.count_nonzero(sums < 0)),
         detectable=_find_detectable(differences, groups, limits),
     )
+    return found if right is None or templates else _apply_mcnemar(found, first, second, right)
 
 
 def compare_by_category(
@@ -246,6 +250,7 @@ def compare_by_category(
     limits: Limits | None = None,
     templates: TemplateNames | None = None,
     resamples: int = RESAMPLES,
+    right: float | None = None,
 ) -> dict[str, PairedComparison]:
     """Compare each category that has a pair, with adjusted p-values."""
     found: dict[str, PairedComparison] = {}
@@ -258,6 +263,7 @@ def compare_by_category(
             limits=limits,
             templates=templates,
             resamples=resamples,
+            right=right,
         )
         if each is not None:
             found[name] = each

@@ -308,6 +308,14 @@ def _list_tests(part: ContrastPart, scale: float) -> tuple[str, ...]:
     return format_p(found.p_value), adjusted, f"{found.wins}/{found.ties}/{found.losses}", seen
 
 
+def _describe_test(are_mcnemar: Sequence[bool]) -> str:
+    """Name the test of the p-values, where one of them is McNemar's."""
+    if not any(are_mcnemar):
+        return ""
+    others = "" if all(are_mcnemar) else ", or sign flips where marks are not right or wrong alone"
+    return f"p: McNemar's exact test{others}. "
+
+
 def _render_notes(report: ComparisonReport) -> Iterator[str]:
     parts = [part for each in report.contrasts for part in (each.overall, *each.categories)]
     yield from wrap_text(
@@ -317,7 +325,7 @@ def _render_notes(report: ComparisonReport) -> Iterator[str]:
     )
     several = "categories" if len(report.contrasts) == 1 else "runs, and over all their categories"
     groups = "checkpoints and personas" if report.unit == PERSONA else f"{report.unit}s"
-    test = "p: McNemar's exact test. " if parts[0].comparison.is_mcnemar else ""
+    test = _describe_test([part.comparison.is_mcnemar for part in parts])
     yield from wrap_text(
         f"{test}p adj.: Holm-adjusted over {several}; *: at most 0.05. The intervals of {groups} "
         "are not adjusted: one in twenty misses the true value by chance."

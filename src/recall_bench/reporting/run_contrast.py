@@ -13,7 +13,6 @@ from recall_bench.metrics.comparison import (
     PairedComparison,
     TrialMarks,
     adjust_p_values,
-    apply_mcnemar,
     compare,
     compare_by_category,
     estimate_difference,
@@ -150,7 +149,7 @@ class PairedMarks:
         is_protocol: bool = False,
     ) -> None:
         self.first, self.second = pairs.select_marks(first), pairs.select_marks(second)
-        self._is_protocol = is_protocol
+        self._right = limits[1] if is_protocol else None
         self._trials = sorted(self.first.keys() & self.second.keys(), key=str)
         self._templates = pairs.templates
         self._limits = limits
@@ -165,6 +164,7 @@ class PairedMarks:
             limits=self._limits,
             templates=self._templates,
             resamples=self._resamples,
+            right=self._right,
         )
         return None if found is None else self._build_part(name, found, self._trials)
 
@@ -178,6 +178,7 @@ class PairedMarks:
             limits=self._limits,
             templates=self._templates,
             resamples=self._resamples,
+            right=self._right,
         )
         trials = group_by(self._trials, category)
         return tuple(
@@ -199,9 +200,6 @@ class PairedMarks:
     def _build_part(self, name: str, found: PairedComparison, trials: list[Trial]) -> ContrastPart:
         if found.difference.questions < find_fewest_questions():
             found = found.replace(detectable=None)
-        if self._is_protocol and not self._templates:
-            ours, theirs = ({t: marks[t] for t in trials} for marks in (self.first, self.second))
-            found = apply_mcnemar(found, ours, theirs, full=self._limits[1])
         means = _average(self.first, trials), _average(self.second, trials)
         return ContrastPart(name=name, first=means[0], second=means[1], comparison=found)
 

@@ -4,7 +4,7 @@ import gzip
 import re
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 import pytest
@@ -97,3 +97,22 @@ def test_pins_fit_the_real_files(name: str, place: str) -> None:
     (file,) = [file for _, file in FILES if file.name == name]
 
     assert (file.sha256, file.bytes) == (sha256(body).hexdigest(), len(body))
+
+
+def test_the_guide_names_the_licence_of_each_dataset() -> None:
+    """A row is for `beam-100k`, `-500k` and so on, where they have one licence."""
+    guide = (Path(__file__).parents[3] / "docs" / "how-to" / "datasets.md").read_text(
+        encoding="utf-8"
+    )
+    rows = re.findall(
+        r"^\| (`.+?) \| (.+?) \|.*\|$", guide.partition("## Licences")[2], re.MULTILINE
+    )
+    licences: dict[str, str] = {}
+    for names, licence in rows:
+        first = ""
+        for name in re.findall(r"`([\w-]+)`", names.partition(", and the audit")[0]):
+            whole = first.rpartition("-")[0] + name if name.startswith("-") else name
+            first = first or whole
+            licences[whole] = licence
+
+    assert licences == {name: source.licence for name, source in load_sources().items()}
