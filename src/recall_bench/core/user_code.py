@@ -40,18 +40,13 @@ def _describe_plugin(entry: "EntryPoint") -> str:
     return " ".join(found.split("\n\n")[0].split())
 
 
-def read_entry_points(group: str) -> "EntryPoints":
-    """Read what is installed of a group."""
-    return _read_all_entry_points().select(group=group)
-
-
 @cache
-def _read_all_entry_points() -> "EntryPoints":
+def read_entry_points(group: str) -> "EntryPoints":
     """Read what is installed, once a process: reading takes longer than an answer."""
     # The process of an adapter has no plugins, and this takes a seventh of its start to import.
     from importlib.metadata import entry_points
 
-    return entry_points()
+    return entry_points(group=group)
 
 
 def load_plugin(kind: str, name: str) -> Any:  # noqa: ANN401 - a factory of whatever the kind is
