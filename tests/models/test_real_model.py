@@ -40,21 +40,19 @@ async def test_a_schema_holds_a_real_model_to_its_shape(base_url: str) -> None:
     assert spec is not None
     model = open_model(spec, {})
 
-    first = await model.complete(PROMPT)
-    second = await model.complete(PROMPT)
+    reply = await model.complete(PROMPT)
     await model.close()
 
-    verdict = json.loads(first.text)
+    verdict = json.loads(reply.text)
     assert verdict.keys() == {"verdict", "score"}
     assert verdict["verdict"] in {"correct", "partial", "wrong"}
     assert verdict["score"] in range(4)
-    assert first.finish is Finish.STOP
-    assert first.usage.input_tokens > 20
-    assert first.usage.output_tokens > 5
-    assert first.usage.cost_usd == pytest.approx(
-        (first.usage.input_tokens + 2 * first.usage.output_tokens) / 1e6
+    assert reply.finish is Finish.STOP
+    assert reply.usage.input_tokens > 20
+    assert reply.usage.output_tokens > 5
+    assert reply.usage.cost_usd == pytest.approx(
+        (reply.usage.input_tokens + 2 * reply.usage.output_tokens) / 1e6
     )
-    assert second.text == first.text, "at temperature 0 it says the same again"
 
 
 @pytest.mark.anyio

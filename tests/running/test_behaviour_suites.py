@@ -42,7 +42,7 @@ def run_suite(
         settings=Settings(into=into),
         stories=1,
         patience_s=0.6,
-        load_s=0.4,
+        load_s=0.2,
         **wanted,  # type: ignore[arg-type]
     )
     result = execute(assemble_behaviour(request, system))

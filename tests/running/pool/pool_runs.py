@@ -106,6 +106,10 @@ class Frail(Beside):
                 self._scopes.add(scope)
                 try:
                     await super().perform(run, assignment, terms, told)
+                except Exception:
+                    # Nor is what fails in a dead worker because another task took its folder.
+                    if not self._is_dead:
+                        raise
                 finally:
                     self._scopes.discard(scope)
         if self._is_dead:
@@ -120,6 +124,13 @@ class Frail(Beside):
                 scope.cancel()
             return
         told(message)
+
+    async def close(self) -> None:
+        """End what is under way first: its threads still read the folders that are removed."""
+        with anyio.CancelScope(shield=True):
+            while self._scopes:  # noqa: ASYNC110 - it ends at once, unless a thread is busy
+                await anyio.sleep(0.01)
+            await super().close()
 
 
 @dataclass
