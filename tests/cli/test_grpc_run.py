@@ -64,7 +64,9 @@ def test_a_healthy_server_is_scored(run: Run) -> None:
 
 def test_no_server_is_said_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is starting is waited for, here as briefly as a test can."""
-    monkeypatch.setitem(build_grpc_system.__kwdefaults__, "connect_timeout_s", 0.1)
+    defaults = build_grpc_system.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "connect_timeout_s", 0.1)
     with served() as port:
         pass
 
