@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import cast
 
 from recall_bench.cli.main import main
+from recall_bench.core import retry
 from recall_bench.core.event import Event
 from recall_bench.core.fork_server import can_fork, end_copy, serve_forks
 from recall_bench.runs.journal import Journal
@@ -35,6 +36,8 @@ _LATE = ("scipy.special",)
 def warm_up() -> None:
     """Import what commands need, and run one: two days of the gardener."""
     skip_flushes()
+    # As in the process of a test: four seconds of pauses for each call that fails throughout.
+    retry.RETRY_PAUSES_S = (0.05, 0.1, 0.2)
     for module in _COMMANDS:
         importlib.import_module(f"recall_bench.cli.{module}")
     for name in _PACKAGES:

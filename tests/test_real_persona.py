@@ -71,7 +71,7 @@ def test_a_long_sweep_feeds_every_day_once(tmp_path: Path) -> None:
         adapter="none",
         judge="stub",
         ranges=("every:2",),
-        sample=5,
+        sample=1,
         into=tmp_path,
         heatmap_png=False,
     )
@@ -84,7 +84,7 @@ def mean_of(adapter: str, into: Path) -> float:
     finished = recall_bench.run(
         data=shared_data("recall-ea"),
         adapter=adapter,
-        ranges=(f"{choose_number(15, 30)}d",),
+        ranges=(f"{choose_number(10, 30)}d",),
         into=into,
         heatmap_png=False,
     )

@@ -49,11 +49,23 @@ def _without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The days as one undisturbed run writes them, one call at a time."""
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder after one undisturbed run, one call at a time; not to be touched."""
     folder = nursery(tmp_path_factory.mktemp("whole"))
     write(folder, parallelism=1)
-    return days(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(undisturbed: Path) -> dict[str, bytes]:
+    """The days in it."""
+    return days(undisturbed)
+
+
+@pytest.fixture
+def finished(undisturbed: Path, tmp_path: Path) -> Path:
+    """The same folder, to do with as one likes."""
+    return Path(shutil.copytree(undisturbed, tmp_path / "finished" / undisturbed.name))
 
 
 def fails_on(date: str, how: str = "fails", session: str = "") -> Fault:
@@ -80,14 +92,12 @@ def test_a_day_is_a_file_with_a_heading_for_each_session(whole: dict[str, bytes]
     assert text.endswith(".\n")
 
 
-def test_what_is_written_stands_up_to_the_loader_and_the_lints(tmp_path: Path) -> None:
-    folder = nursery(tmp_path)
-    write(folder)
-    (folder / "qa-66d").mkdir()
-    (folder / "qa-66d" / "questions.yaml").write_text(QUESTION, encoding="utf-8")
+def test_what_is_written_stands_up_to_the_loader_and_the_lints(finished: Path) -> None:
+    (finished / "qa-66d").mkdir()
+    (finished / "qa-66d" / "questions.yaml").write_text(QUESTION, encoding="utf-8")
 
-    assert not inspect_persona(folder, arcs=ARCS).problems
-    corpus = read_corpus(folder, ARCS)
+    assert not inspect_persona(finished, arcs=ARCS).problems
+    corpus = read_corpus(finished, ARCS)
     remarks = [each for lint in (*CORRECTIONS, *HISTORY) for each in lint.check(corpus)]
     assert not remarks
 
@@ -106,7 +116,7 @@ QUESTION = """\
 def test_the_folder_is_the_same_however_many_are_written_at_once(
     parallelism: int, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
-    folder, model = nursery(tmp_path), Scripted(delay_s=0.03)
+    folder, model = nursery(tmp_path), Scripted(delay_s=0.01)
     write(folder, model, parallelism=parallelism)
 
     assert days(folder) == whole
@@ -143,25 +153,23 @@ CALLS = 50
 """What the whole story takes."""
 
 
-def test_what_is_there_is_skipped_before_any_call(tmp_path: Path) -> None:
-    folder, model = nursery(tmp_path), Scripted()
-    write(folder)
-    found = write(folder, model)
+def test_what_is_there_is_skipped_before_any_call(finished: Path) -> None:
+    model = Scripted()
+    found = write(finished, model)
 
     assert model.asked == []
     assert (found.written, found.kept, found.wanted) == (0, 37, 37)
     assert found.exit_code == 0
 
 
-def test_nothing_is_asked_twice_when_a_day_is_lost(tmp_path: Path, whole: dict[str, bytes]) -> None:
-    folder, model = nursery(tmp_path), Scripted()
-    write(folder)
-    (folder / "memories-66d" / "day-0012.md").unlink()
-    found = write(folder, model)
+def test_nothing_is_asked_twice_when_a_day_is_lost(finished: Path, whole: dict[str, bytes]) -> None:
+    model = Scripted()
+    (finished / "memories-66d" / "day-0012.md").unlink()
+    found = write(finished, model)
 
     assert model.asked == []
     assert found.written == 1
-    assert days(folder) == whole
+    assert days(finished) == whole
 
 
 def test_what_a_killed_run_was_writing_is_swept_away(
@@ -302,11 +310,11 @@ class Louder(Scripted):
         return Reply(text=f"{reply.text}\nNobody minded.", usage=reply.usage, finish=reply.finish)
 
 
-def test_overwriting_asks_anew_and_goes_on_when_it_was_cut_short(tmp_path: Path) -> None:
-    folder = nursery(tmp_path / "one")
-    write(folder)
-    undisturbed = Path(shutil.copytree(folder, tmp_path / "two" / folder.name))
-    write(undisturbed, Louder(), overwrite=True)
+def test_overwriting_asks_anew_and_goes_on_when_it_was_cut_short(
+    finished: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(finished, tmp_path / "one" / finished.name))
+    write(finished, Louder(), overwrite=True)
 
     class Cut(Louder):
         async def complete(self, prompt: Prompt) -> Reply:
@@ -320,7 +328,7 @@ def test_overwriting_asks_anew_and_goes_on_when_it_was_cut_short(tmp_path: Path)
     rest = Louder()
     found = write(folder, rest, overwrite=True)
 
-    assert days(folder) == days(undisturbed)
+    assert days(folder) == days(finished)
     assert all(b"Nobody minded." in text for text in days(folder).values())
     assert len(rest.asked) == CALLS - 20
     assert found.written + found.kept == 37
@@ -329,18 +337,16 @@ def test_overwriting_asks_anew_and_goes_on_when_it_was_cut_short(tmp_path: Path)
     assert len(once_more.asked) == CALLS
 
 
-def test_a_round_of_overwriting_that_only_lacked_its_end_is_ended(tmp_path: Path) -> None:
-    folder = nursery(tmp_path)
-    write(folder)
-    write(folder, overwrite=True)
-    log = folder / ".generation" / "days-66d.jsonl"
+def test_a_round_of_overwriting_that_only_lacked_its_end_is_ended(finished: Path) -> None:
+    write(finished, overwrite=True)
+    log = finished / ".generation" / "days-66d.jsonl"
     lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
     assert '"overwritten"' in lines[-1]
     log.write_text("".join(lines[:-1]), encoding="utf-8")
 
     ending, anew = Scripted(), Scripted()
-    assert write(folder, ending, overwrite=True).kept == 37
-    write(folder, anew, overwrite=True)
+    assert write(finished, ending, overwrite=True).kept == 37
+    write(finished, anew, overwrite=True)
 
     assert (len(ending.asked), len(anew.asked)) == (0, CALLS)
 

@@ -13,10 +13,15 @@ from tests.models.openai_server import OpenAIServer, Response, ok
 README = Path(__file__).parents[2] / "README.md"
 
 
+def is_of_made_persona(line: str) -> bool:
+    """Whether the command makes a persona, or runs on it."""
+    return "my/er" in line or "--data my " in line
+
+
 def steps() -> list[list[str]]:
     """The commands of the README as words, and the pass that has no room there."""
     lines = [line.partition(" #")[0] for line in README.read_text(encoding="utf-8").splitlines()]
-    found = [shlex.split(line)[1:] for line in lines if "my/er" in line or "--data my " in line]
+    found = [shlex.split(line)[1:] for line in lines if is_of_made_persona(line)]
     found.insert(3, ["generate-tool-calls", "--persona", "my/er"])
     return found
 

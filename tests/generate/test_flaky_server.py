@@ -1,4 +1,4 @@
-"""Two hundred days by a model server that fails in every way there is, over several runs."""
+"""Days by a model server that fails in every way there is, over several runs."""
 
 import json
 import random
@@ -33,8 +33,9 @@ from tests.models.openai_server import (
     ok,
     truncated,
 )
+from tests.thoroughness import choose_number
 
-DAYS = 200
+DAYS = choose_number(60, 200)
 ARCS = f"arcs-{DAYS}d.yaml"
 FAULTS = {
     "status 500": 0.03,
@@ -128,7 +129,7 @@ def test_the_corpus_completes_over_several_runs_and_nothing_is_lost_or_paid_twic
     lines: list[str] = []
     with OpenAIServer(flaky) as server:
         request = DaysRequest(
-            persona=yard, model=f"openai:any;{server.base_url};price=1/1", timeout_ms=4000
+            persona=yard, model=f"openai:any;{server.base_url};price=1/1", timeout_ms=2000
         )
         while not runs or runs[-1].missing:
             before = {path.name: path.read_bytes() for path in yard.glob("memories-*/*")}
