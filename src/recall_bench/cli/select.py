@@ -49,7 +49,7 @@ def select_command() -> None:
     repeats="How often each test is run",
     parallelism="Concurrent selections",
     timeout_ms="Time limit for a selection",
-    error_budget="Share of failed selections from which figures are invalid [0]",
+    error_budget="Figures are invalid if more than this share of selections fails [0]",
     max_cost_usd="Stop when selecting has cost this much; a higher limit continues",
     retry_errors="Run failed tests again",
 )

@@ -326,7 +326,8 @@ class Settings:
     ingest: Annotated[Ingest, Help("The form in which the system is fed the days")] = Ingest.DAYS
     allow_gaps: Annotated[bool, Help("Accept stories with missing days")] = False
     error_budget: Annotated[
-        float, Help("Share of failed trials from which scores are invalid", minimum=0, maximum=1)
+        float,
+        Help("Scores are invalid if more than this share of trials fails", minimum=0, maximum=1),
     ] = 0.05
     parallelism: Annotated[
         int, Help("Concurrent questions, and concurrent verdicts", minimum=1)
