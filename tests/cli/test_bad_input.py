@@ -200,12 +200,15 @@ PROFILES = {
     "unknown section": ("runs: {}\n", "did you mean 'run'?"),
     "unknown key": ("run: {paralelism: 3}\n", "did you mean 'parallelism'?"),
     "wrong type": ("run: {seed: many}\n", "run.seed"),
-    "not a mapping": ("- 1\n", "a profile is a mapping"),
+    "not a mapping": ("- 1\n", "a profile must be a mapping"),
     "broken YAML": ("run: {\n", "profile.yaml, line"),
-    "a bad lifecycle": ("run: {lifecycle: eternal}\n", "run.lifecycle"),
+    "a bad lifecycle": (
+        "run: {lifecycle: eternal}\n",
+        "run.lifecycle: 'eternal' is not valid; choose one of fresh, forked, growing",
+    ),
     "a bad value": ("run: {parallelism: 0}\n", "parallelism"),
     "less than no money": ("run: {maxCost: -0.5}\n", "max-cost: -0.5 is too small"),
-    "an unknown review": ("run: {review: all}\n", "run.review"),
+    "an unknown review": ("run: {review: all}\n", "run.review: 'all' is not valid; choose one of "),
     "an unknown showing": ("run: {judgeShows: some}\n", "run.judgeShows"),
     "a misspelt address": ("models: {judgeBaseURL: x}\n", "did you mean 'judgeBaseUrl'?"),
     "bad steps": ("run: {ranges: {start: 1}}\n", "ranges"),
@@ -291,7 +294,15 @@ def test_list_says_how_many_problems_a_story_has(invoke: Invoke, data: Path) -> 
 
     shown = invoke("list", "--data", data)
 
-    assert "1 problem" in shown.out
+    assert "1 problem; `recall-bench run` names it" in shown.out
+
+
+def test_list_counts_one_day_and_one_question_as_one(invoke: Invoke, data: Path) -> None:
+    persona = data / "gardener"
+    without_days(*range(2, 11))(persona)
+    questions(question("gardener", 1))(persona)
+
+    assert "1 day, 1 question\n" in invoke("list", "--data", data).out
 
 
 def test_a_gap_may_be_meant(invoke: Invoke, data: Path) -> None:

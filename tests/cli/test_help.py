@@ -238,3 +238,22 @@ def test_completion_is_printed_and_installed(
     refused = invoke("completion", shell, "--install")
     assert refused.code == 2
     assert place.read_text() == "another program's\n"
+
+
+@pytest.mark.parametrize(
+    ("unit", "given", "warning"),
+    [
+        ("ms", "30", "warning: --timeout 30 is 30 ms; write 30s or 30ms\n"),
+        ("s", "30000", "warning: --timeout 30000 is 30000 s; write 30000s or 30000ms\n"),
+        ("ms", "30000", ""),
+        ("s", "30", ""),
+        ("ms", "30ms", ""),
+        ("s", 120.0, ""),
+    ],
+)
+def test_a_time_without_a_unit_that_seems_to_be_in_the_other_one_is_warned_about(
+    unit: str, given: str | float, warning: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Duration(unit).convert(given, click.Option(["-t", "--timeout"]), None)
+
+    assert capsys.readouterr().err == warning

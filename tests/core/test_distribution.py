@@ -50,6 +50,16 @@ def test_the_search_finds_such_a_text(command: str) -> None:
     assert not INSTALLS.search(f"pip install '{DISTRIBUTION}[http] @ git+…'")
 
 
+def test_an_extra_is_installed_from_the_repository_where_there_is_no_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert format_install("ray") == "pip install -e '.[ray]' in the checkout"
+
+    monkeypatch.setattr("recall_bench.core.distribution._ROOT", tmp_path / "site-packages")
+
+    assert format_install("ray") == f"pip install '{DISTRIBUTION}[ray] @ git+<repository>'"
+
+
 def test_the_other_project_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = tmp_path / "recall_bench-0.2.1.dist-info"
     installed.mkdir()

@@ -6,6 +6,7 @@ import pytest
 
 from recall_bench.core import user_code
 from recall_bench.core.errors import AmbiguousPlugin, UnknownPlugin, UsageError
+from recall_bench.core.suggestion import suggest
 
 
 @pytest.fixture
@@ -78,3 +79,9 @@ def test_the_built_ins_are_plugins_like_any_other() -> None:
     products = {"chroma", "files", "langmem", "lancedb", "llama-index", "qdrant", "txtai"}
     assert bracket | searching | products <= installed
     assert [entry.name for entry in user_code.list_plugins("judges")] == ["offline", "stub"]
+
+
+def test_a_name_like_none_of_the_known_ones_is_answered_with_no_guess() -> None:
+    """Half of the letters of `grpcc` are in `recency`, in order, which is no slip of the keys."""
+    assert suggest("grpcc", ["recency", "bm25"], "known: bm25") == "known: bm25"
+    assert suggest("recensy", ["recency", "bm25"]) == "did you mean 'recency'?"

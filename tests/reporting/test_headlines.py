@@ -15,14 +15,16 @@ from recall_bench.runs.score_ranges import ScoreRange
 from tests.loops import loop_over_rows
 
 
-def _estimate(value: float, low: float | None, high: float | None) -> Estimate:
+def _estimate(
+    value: float, low: float | None, high: float | None, questions: int = 100
+) -> Estimate:
     return Estimate(
         value=value,
         low=low,
         high=high,
         level=0.95,
         method=IntervalMethod.QUESTIONS,
-        questions=100,
+        questions=questions,
         personas=1,
         trials=230,
         missing=0,
@@ -78,6 +80,12 @@ def test_a_system_no_better_than_silence_is_called_so() -> None:
     assert describe_doubt(None) is None
     assert describe_doubt(equal) == "cannot be distinguished from a memory that knows nothing"
     assert describe_doubt(below) == "scores below a memory that knows nothing"
+    few = _bounds().replace(gain=_estimate(0.1, -0.1, 0.3, questions=19))
+    too_few = "too few questions to be distinguished from a memory that knows nothing"
+    assert describe_doubt(few) == f"has {too_few}"
+    assert list(describe_doubts([("a", few), ("b", few)])) == [f"a and b have {too_few}"]
+    none = few.replace(gain=_estimate(0.0, -0.2, 0.2, questions=19))
+    assert describe_doubt(none) == "cannot be distinguished from a memory that knows nothing"
     systems = [("a", equal), ("b", _bounds()), ("c", below), ("d", below)]
     assert list(describe_doubts(systems)) == [
         "a cannot be distinguished from a memory that knows nothing",

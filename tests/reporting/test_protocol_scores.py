@@ -260,7 +260,7 @@ def test_a_matrix_names_what_a_dataset_cannot_say(invoke: Invoke, tmp_path: Path
 
     assert shown.code == 2
     assert "unknown key 'protocl'; did you mean 'protocol'" in shown.err
-    assert "a dataset is a name, or a mapping with `dataset`" in shown.err
+    assert "a dataset must be a name, or a mapping with `dataset`" in shown.err
 
 
 def test_a_persona_run_has_no_figure_to_choose(invoke: Invoke) -> None:

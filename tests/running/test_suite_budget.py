@@ -115,10 +115,10 @@ def test_the_command_says_what_was_paid(paid: PaidSuite, invoke: Invoke) -> None
     as_json = invoke(*words, "--patience", "100ms", "--json", "--into", paid.folder / "other")
 
     assert shown.code == 8, shown.err
-    assert f"Cost         reader and our agent: {paid_calls(shown.out)} calls" in shown.out
+    assert f"Cost         reader and loop agent: {paid_calls(shown.out)} calls" in shown.out
     assert "error: reading has cost $1.5000 and --max-cost allows $1.5000" in shown.err
     assert json.loads(as_json.out)["suite"] == "freshness"
-    assert "Cost         reader and our agent: " in as_json.err
+    assert "Cost         reader and loop agent: " in as_json.err
 
 
 def test_what_an_agent_spends_on_repeated_questions_is_spent_on_questions(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A canary occurs in its day and nowhere else, so a system that returns it was fed that day."""
+"""A marker occurs in its day and nowhere else, so a system that returns it was fed that day."""
 
 import pytest
 
@@ -24,7 +24,7 @@ FACTS = [
 
 
 def test_no_canary_is_part_of_another() -> None:
-    words = {each.canary for each in FACTS}
+    words = {each.marker for each in FACTS}
 
     assert len(words) == len(FACTS)
     assert len(set(map(len, words))) == 1
@@ -32,8 +32,8 @@ def test_no_canary_is_part_of_another() -> None:
 
 def test_a_question_does_not_give_its_answer_away() -> None:
     for each in FACTS:
-        assert each.canary in each.sentence
-        assert each.canary not in each.question
+        assert each.marker in each.sentence
+        assert each.marker not in each.question
 
 
 def test_questions_about_different_things_differ() -> None:
@@ -99,6 +99,6 @@ def test_what_a_system_may_change_is_not_compared() -> None:
 
 def test_facts_are_found_in_the_order_of_the_reply() -> None:
     one, two, three = FACTS[0], FACTS[2], FACTS[4]
-    heard = CheckReply(f"First {two.canary}", (f"then {one.canary}", two.sentence))
+    heard = CheckReply(f"First {two.marker}", (f"then {one.marker}", two.sentence))
 
     assert heard.find_facts([one, two, three]) == [two, one]

@@ -1,12 +1,17 @@
 """The commands `list` and `ranges`: available personas, systems and checkpoints."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import DATA, add_json_option
 from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import format_quantity
+
+if TYPE_CHECKING:
+    from recall_bench.generate.persona_list import StoryEntry
 
 
 @click.command("list")
@@ -29,11 +34,16 @@ def list_command(data: Path | None, systems: bool, as_json: bool) -> None:
     for persona in found:
         click.echo(f"{persona.id}  {persona.name}, {persona.role}")
         for story in persona.stories:
-            size = f"{story.days} days, {story.questions} questions"
-            if story.problems:
-                size = f"{story.problems} problem(s); `recall-bench run` names them"
-            click.echo(f"    {story.arcs}  {size}")
+            click.echo(f"    {story.arcs}  {_format_size(story)}")
     click.echo("A run asks the questions about groups and sessions only with --groups-enabled.")
+
+
+def _format_size(story: "StoryEntry") -> str:
+    if story.problems:
+        it = "it" if story.problems == 1 else "them"
+        return f"{format_quantity(story.problems, 'problem')}; `recall-bench run` names {it}"
+    days, questions = story.days or 0, story.questions or 0
+    return f"{format_quantity(days, 'day')}, {format_quantity(questions, 'question')}"
 
 
 def _list_systems(as_json: bool) -> None:

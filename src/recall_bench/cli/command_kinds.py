@@ -108,7 +108,8 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions alone
     """A time as `30s`, `500ms`, `2m` or `1h`, in the unit that the command needs.
 
-    A bare number is in that unit, as it was before units could be written.
+    A bare number is in that unit, as it was before units could be written. A warning says so where
+    the other unit is likely to be meant: at less than 1000 ms, or 1000 s and more.
     """
 
     name = "duration"
@@ -130,7 +131,17 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer v
         converted = number * _SECONDS[unit] / _SECONDS[self._unit]
         if converted <= 0 or (self._unit == "ms" and converted < 1):
             self.fail(f"{value} is too short; use at least 1 ms", param, ctx)
+        if found[2] is None and isinstance(value, str) and self._is_doubtful(number):
+            flag = param.opts[-1] if param else "the time"
+            click.echo(
+                f"warning: {flag} {value} is {value} {self._unit}; write {value}s or {value}ms",
+                err=True,
+            )
         return round(converted) if self._unit == "ms" else converted
+
+    def _is_doubtful(self, number: float) -> bool:
+        """Whether a number without a unit is a strange time in this one, and not in the other."""
+        return number < 1000 if self._unit == "ms" else number >= 1000
 
 
 class GroupedCommand(MultiValueCommand):

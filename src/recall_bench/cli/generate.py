@@ -53,7 +53,8 @@ LIMITS = (
         "max_cost_usd",
         type=click.FloatRange(min=0),
         metavar="USD",
-        help="Stop before all logged calls cost more; a higher limit continues [no limit].",
+        help="Stop before all logged calls cost more; run again with a higher limit to continue "
+        "[no limit].",
     ),
 )
 _ENDS = (

@@ -35,7 +35,7 @@ SYSTEM = (
 )
 """Settings of the system and of the connection to it."""
 AGENT = ("agent_model", "max_steps", "agent_tokens")
-"""Settings of our agent, for a memory that is under it."""
+"""Settings of the loop agent, for a memory that is under it."""
 QUESTIONS = (
     *(
         "reader",

@@ -329,7 +329,7 @@ def print_next_steps(finished: "RunResult", settings: "Settings") -> None:
 
 
 def _list_next_steps(finished: "RunResult", settings: "Settings") -> "Iterator[str]":
-    # Under our agent, it is the memory that can be diagnosed.
+    # Under the loop agent, it is the memory that can be diagnosed.
     memory = settings.adapter.removeprefix(LOOP_PREFIX)
     if not is_code_target(memory):
         yield "recall-bench run --adapter my_adapter.py  # measures a system of yours"

@@ -311,8 +311,7 @@ class RunOverview:
         if self._pool is None:
             return
         if self._pool.lost:
-            lost = format_quantity(self._pool.lost, "worker")
-            self._screen.print_line(f"  [bench] {lost} died and were replaced")
+            self._screen.print_line(f"  [bench] workers lost and replaced: {self._pool.lost}")
         if self._pool.why_fewer is not None:
             self._screen.print_line(
                 f"  [bench] fewer workers than requested: {self._pool.why_fewer}"

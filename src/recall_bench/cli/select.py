@@ -49,8 +49,9 @@ def select_command() -> None:
     repeats="How often each test is run",
     parallelism="Concurrent selections",
     timeout_ms="Time limit for a selection",
-    error_budget="Share of failed selections from which figures are invalid [0]",
-    max_cost_usd="Stop when selecting has cost this much; a higher limit continues",
+    error_budget="Figures are invalid if more than this share of selections fails [0]",
+    max_cost_usd="Stop when selecting has cost this much; run again with a higher limit to "
+    "continue",
     retry_errors="Run failed tests again",
 )
 @option("--name", help="Name of the .result file [the run's].")
@@ -107,7 +108,8 @@ def run_command(
     "max_cost_usd",
     type=click.FloatRange(min=0),
     metavar="USD",
-    help="Stop when writing has cost this much; a higher limit continues [no limit].",
+    help="Stop when writing has cost this much; run again with a higher limit to continue "
+    "[no limit].",
 )
 @add_json_option("Print the result as JSON.")
 def generate_command(

@@ -39,9 +39,10 @@ _GROUPS = {
 @setting_options(
     *("reader", "top_k", "seed", "max_cost_usd", "max_tokens"),
     seed="Seed of the stories",
-    max_cost_usd="Stop when reader and our agent have cost this much; a higher limit continues",
-    max_tokens="Stop when reader and our agent have used this many tokens; "
-    "a higher limit continues",
+    max_cost_usd="Stop when reader and loop agent have cost this much; run again with a "
+    "higher limit to continue",
+    max_tokens="Stop when reader and loop agent have used this many tokens; run again with a "
+    "higher limit to continue",
 )
 @option("--stories", type=COUNT, help="Stories of each kind [as the suite has].")
 @click.option(

@@ -9,10 +9,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
 DISTRIBUTION = "agent-recall-bench"
 FOREIGN = "recall-bench"
 """Another project on PyPI with the same import name and the same command."""
+_ROOT = Path(__file__).parents[2]
+"""The folder that this package lies in: `src` of a checkout, or where pip put it."""
 
 
 def get_version() -> str:
@@ -30,7 +33,9 @@ def get_part_version(name: str) -> str:
 
 def format_install(extra: str) -> str:
     """Format the command that installs an extra, until the package is published."""
-    return f"pip install -e '.[{extra}]' in the checkout"
+    if _ROOT.name == "src" and (_ROOT.parent / "pyproject.toml").is_file():
+        return f"pip install -e '.[{extra}]' in the checkout"
+    return f"pip install '{DISTRIBUTION}[{extra}] @ git+<repository>'"
 
 
 def find_foreign_package() -> str | None:

@@ -316,7 +316,7 @@ class Paid(_JournalEvent, frozen=True, kw_only=True, tag="paid"):
 
 
 class ReadingPaid(_JournalEvent, frozen=True, kw_only=True, tag="reading_paid"):
-    """The reader or our agent cost something in a story that no other event states.
+    """The reader or the loop agent cost something in a story that no other event states.
 
     It was asked whether something is known by now, or the story was cut off.
     """
@@ -324,7 +324,7 @@ class ReadingPaid(_JournalEvent, frozen=True, kw_only=True, tag="reading_paid"):
     scenario: str
     usage: Usage
     by_agent: bool = False
-    """Whether our agent spent it; otherwise the reader did."""
+    """Whether the loop agent spent it; otherwise the reader did."""
 
 
 class StoryStarted(_JournalEvent, frozen=True, kw_only=True, tag="story_started"):

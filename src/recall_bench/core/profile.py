@@ -2,7 +2,9 @@
 
 import os
 import re
+from enum import Enum
 from pathlib import Path
+from types import NoneType
 from typing import Any, cast
 
 import msgspec
@@ -111,7 +113,7 @@ def parse_profile(path: Path) -> Profile:
     require_file(path, "--profile")
     raw = load_yaml(path)
     if not isinstance(raw, dict):
-        raise UsageError(f"{path}: a profile is a mapping with sections {_list_keys(Profile)}")
+        raise UsageError(f"{path}: a profile must be a mapping with sections {_list_keys(Profile)}")
     _refuse_unknown(raw, Profile, str(path))
     try:
         profile = msgspec.convert(raw, Profile)
@@ -143,8 +145,42 @@ def _list_members(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a type 
 
 
 def _describe_error(error: msgspec.ValidationError) -> str:
-    words, place = split_type_error(error)
+    words, place = describe_profile_error(error)
     return f"{place}: {words}" if place else words
+
+
+def describe_profile_error(error: msgspec.ValidationError) -> tuple[str, str]:
+    """The problem, with the choices where there are few, and the place in the profile."""
+    words, place = split_type_error(error)
+    if choices := _list_choices(place):
+        found = _INVALID_CHOICE.fullmatch(words)
+        problem = f"{found[1]} is not valid" if found else words
+        words = f"{problem}; choose one of {', '.join(choices)}"
+    return words, place
+
+
+_INVALID_CHOICE = re.compile(r"invalid enum value (.*)")
+
+
+def _list_choices(place: str) -> list[str]:
+    """What may stand at `section.key` of a profile, where that is one of a few words."""
+    section, _, key = place.partition(".")
+    types = [
+        field.type
+        for outer in msgspec.structs.fields(Profile)
+        if outer.encode_name == section
+        for inner in _list_members(outer.type)
+        if inner is not NoneType
+        for field in msgspec.structs.fields(inner)
+        if field.encode_name == key
+    ]
+    return [
+        str(word.value)
+        for kind in types
+        for each in _list_members(kind)
+        if isinstance(each, type) and issubclass(each, Enum)
+        for word in each
+    ]
 
 
 def _load_env(path: Path) -> None:

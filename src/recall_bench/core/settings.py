@@ -67,7 +67,7 @@ class Settings:
             "gold-passages, oracle, another that `recall-bench list --systems` names, "
             "file.py[:factory], module:factory, grpc://, http://, "
             "command:PROGRAM, once:PROGRAM, agent:PROGRAM, openai:URL, a2a:URL or system.yaml; "
-            "loop: before it adds our agent",
+            "loop: before a memory adds the loop agent",
             is_run_key=False,
         ),
     ] = "hybrid"
@@ -86,7 +86,7 @@ class Settings:
     agent_model: Annotated[
         str | None,
         Help(
-            "Model of the agent of --adapter loop:MEMORY: provider:model, file.py, folder:DIR",
+            "Model of the loop agent (--adapter loop:MEMORY): provider:model, file.py, folder:DIR",
             "none",
             metavar="MODEL",
             is_run_key=False,
@@ -94,12 +94,12 @@ class Settings:
     ] = None
     max_steps: Annotated[
         int,
-        Help("Requests that this agent may make about one day or question", minimum=2),
+        Help("Requests that the loop agent may make for one day or question", minimum=2),
     ] = 12
     agent_tokens: Annotated[
         int | None,
         Help(
-            "Tokens after which this agent has to finish a day or question",
+            "Tokens after which the loop agent has to finish a day or question",
             "no limit",
             metavar="TOKENS",
             minimum=1,
@@ -160,7 +160,8 @@ class Settings:
     reader: Annotated[
         str | None,
         Help(
-            "Writes the answer from what the system returns: extractive, provider:model or file.py",
+            "The reader, which writes the answer from returned passages: extractive, "
+            "provider:model or file.py",
             "extractive, for systems that do not answer themselves",
             is_run_key=False,
         ),
@@ -168,7 +169,7 @@ class Settings:
     top_k: Annotated[int, Help("Passages of a reply that are used", minimum=1)] = 10
     max_context_tokens: Annotated[
         int | None,
-        Help("Limit for the tokens of these passages", "no limit", metavar="TOKENS", minimum=1),
+        Help("Token limit for the passages that are used", "no limit", metavar="TOKENS", minimum=1),
     ] = None
     endpoint: Annotated[
         bool, Help("Start a model endpoint for the system and count its tokens", "if needed")
@@ -214,7 +215,8 @@ class Settings:
     judge: Annotated[
         str,
         Help(
-            "offline, stub, provider:model, claude, codex, copilot, file.py[:name] or module:name",
+            "The judge: offline, stub, provider:model, claude, codex, copilot, file.py[:name] "
+            "or module:name",
             is_run_key=False,
         ),
     ] = "offline"
@@ -222,7 +224,8 @@ class Settings:
         tuple[str, ...],
         Help(
             "Several judges, separated by commas. The first gives the score, the others the "
-            "range; @strict or @lenient after a name reads its rules so",
+            "range. Add @strict or @lenient to a name for a stricter or more lenient reading of "
+            "the rules",
             "--judge alone",
             metavar="A,B,…",
             is_run_key=False,
@@ -255,12 +258,16 @@ class Settings:
         Help("Days before and after the evidence that the judge is shown", "0: none", minimum=0),
     ] = 0
     judge_shows: Annotated[
-        JudgeShows, Help("Show the judge relevant passages of these days, or all of them")
+        JudgeShows,
+        Help(
+            "What the judge sees of the days of --judge-memory-window: relevant passages, or "
+            "full days"
+        ),
     ] = JudgeShows.PASSAGES
     judge_budget_tokens: Annotated[
         int,
         Help(
-            "Limit for the tokens of these passages",
+            "Token limit for the passages that the judge is shown",
             alias="judge_budget",
             metavar="TOKENS",
             minimum=1,
@@ -275,7 +282,8 @@ class Settings:
     max_cost_usd: Annotated[
         float | None,
         Help(
-            "Stop when judge, reader and our agent have cost this much; a higher limit continues",
+            "Stop when judge, reader and loop agent have cost this much; run again with a "
+            "higher limit to continue",
             "no limit",
             alias="max_cost",
             metavar="USD",
@@ -285,8 +293,8 @@ class Settings:
     max_tokens: Annotated[
         int | None,
         Help(
-            "Stop when judge, reader and our agent have used this many tokens; "
-            "a higher limit continues",
+            "Stop when judge, reader and loop agent have used this many tokens; run again "
+            "with a higher limit to continue",
             "no limit",
             metavar="TOKENS",
             minimum=0,
@@ -301,7 +309,12 @@ class Settings:
         ),
     ] = None
     sample: Annotated[
-        int | None, Help("Limit for the older questions at each checkpoint", "all", minimum=0)
+        int | None,
+        Help(
+            "At most this many questions of earlier checkpoints at each checkpoint",
+            "all",
+            minimum=0,
+        ),
     ] = None
     sampling: Annotated[
         SampleMode,
@@ -326,7 +339,8 @@ class Settings:
     ingest: Annotated[Ingest, Help("The form in which the system is fed the days")] = Ingest.DAYS
     allow_gaps: Annotated[bool, Help("Accept stories with missing days")] = False
     error_budget: Annotated[
-        float, Help("Share of failed trials from which scores are invalid", minimum=0, maximum=1)
+        float,
+        Help("Scores are invalid if more than this share of trials fails", minimum=0, maximum=1),
     ] = 0.05
     parallelism: Annotated[
         int, Help("Concurrent questions, and concurrent verdicts", minimum=1)
@@ -393,7 +407,12 @@ class Settings:
     first_checkpoint: Annotated[bool, Help("Run only the first checkpoint of each persona")] = False
     dry_run: Annotated[bool, Help("Show what would be done, and ask nothing")] = False
     skip_preflight: Annotated[bool, Help("Do not check the output paths first")] = False
-    skip_catchup_ingest: Annotated[bool, Help("Trust the days that the system says it has")] = False
+    skip_catchup_ingest: Annotated[
+        bool,
+        Help(
+            "Do not feed again the days that the system reports to hold (needs --lifecycle growing)"
+        ),
+    ] = False
     retry_errors: Annotated[bool, Help("Repeat failed questions and reviews")] = False
     into: Annotated[
         Path | None,

@@ -14,7 +14,7 @@ def find_nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | 
 
 def suggest(word: object, known: Iterable[str], otherwise: str = "") -> str:
     """Return `did you mean 'word'?` for the nearest known word, else `otherwise`."""
-    near = find_nearest(str(word), known, cutoff=0.5)
+    near = find_nearest(str(word), known)
     return otherwise if near is None else f"did you mean {near!r}?"
 
 

@@ -10,7 +10,7 @@ from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
 
 LOOP_PREFIX = "loop:"
-"""What the name of a system under our agent begins with."""
+"""What the name of a system under the loop agent begins with."""
 
 
 class ToolRole(StrEnum):

@@ -327,7 +327,7 @@ class TrialStates:
         self.other_usage = [Usage() for _ in plan.other_judges]
         """The part of it that each of the other judges cost."""
         self.reading_usage = Usage()
-        """The cost of the reader and of our agent, in every process of the run."""
+        """The cost of the reader and of the loop agent, in every process of the run."""
         self._items = 0
         self.ended_stories: set[str] = set()
         """The stories of a behaviour suite whose steps were all done."""

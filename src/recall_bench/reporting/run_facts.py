@@ -62,7 +62,7 @@ def list_suite_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
     if service.metered_total != Usage():
         yield "Spent", _describe_spending(service)
     if paid != Usage():
-        yield "Cost", f"reader and our agent: {_describe_usage(paid)}"
+        yield "Cost", f"reader and loop agent: {_describe_usage(paid)}"
 
 
 def _describe_messages(service: ServiceStats) -> str:

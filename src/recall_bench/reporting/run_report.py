@@ -98,7 +98,7 @@ class RunReport(Record, frozen=True, kw_only=True):
     no_marks: str | None = None
     """Why nothing is known of inventions; None where answers have marks."""
     tool_loop: ToolLoopReport | None = None
-    """What an agent did with the memory; None if the system is not under our agent."""
+    """What an agent did with the memory; None if the system is not under the loop agent."""
     judges: JudgeSensitivity | None = None
     """How much the score depends on the judge; None if there was one judge."""
 

@@ -3,17 +3,20 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import msgspec
 
 from recall_bench.core.errors import BenchError, UsageError, raise_problems
-from recall_bench.core.profile import Profile, extract_settings, resolve_code_path
+from recall_bench.core.profile import (
+    Profile,
+    describe_profile_error,
+    extract_settings,
+    resolve_code_path,
+)
 from recall_bench.core.settings import RUNS
 from recall_bench.core.suggestion import suggest
-from recall_bench.core.type_words import split_type_error
 from recall_bench.core.yaml12 import Document, Key, read_document
 from recall_bench.running.behaviour_assembly import SUITES
 
@@ -130,7 +133,9 @@ class _MatrixReader:
     def read(self) -> Matrix:
         raw = self._document.content
         if not isinstance(raw, dict):
-            raise UsageError(f"{self._path}: a matrix is a mapping with keys {', '.join(_TOP)}")
+            raise UsageError(
+                f"{self._path}: a matrix must be a mapping with keys {', '.join(_TOP)}"
+            )
         self._refuse_unknown(raw, _TOP)
         shared = {key: raw[key] for key in _SHARED if raw.get(key) is not None}
         moved = {key: raw[key] for key in _WHERE_DONE if key in raw}
@@ -138,7 +143,7 @@ class _MatrixReader:
         name = self._read_name(raw.get("name", self._path.stem.replace(" ", "-")), "name")
         systems = self._read_entries(raw, "systems", self._read_system)
         settings = self._read_entries(raw, "settings", self._read_setting)
-        if not systems:
+        if raw.get("systems") in (None, []):
             self._add_problem("names no system; say for example [bm25, hybrid]", "systems")
         into = raw.get("into")
         if into is not None and not isinstance(into, str):
@@ -169,7 +174,7 @@ class _MatrixReader:
         if listed is None:
             return ()
         if not isinstance(listed, list):
-            self._add_problem("is a list; begin each entry with a dash", key)
+            self._add_problem("must be a list; begin each entry with a dash", key)
             return ()
         found: list[MatrixEntry] = []
         taken: dict[str, int] = {}
@@ -190,7 +195,7 @@ class _MatrixReader:
         if isinstance(entry, str):
             entry = {"adapter": entry}
         if not isinstance(entry, dict):
-            self._add_problem("a system is a name, or a mapping with `adapter`", *at)
+            self._add_problem("a system must be a name, or a mapping with `adapter`", *at)
             return None
         self._refuse_unknown(entry, _SYSTEM, *at)
         adapter = entry.get("adapter", entry.get("name"))
@@ -205,7 +210,7 @@ class _MatrixReader:
             given["factory"] = factory
         config = entry.get("config", {})
         if not isinstance(config, dict) or not all(isinstance(key, str) for key in config):
-            self._add_problem("is a mapping of the system's settings", *at, "config")
+            self._add_problem("must be a mapping of the system's settings", *at, "config")
             config = {}
         given["config"] = config
         return MatrixEntry(name=name, given=given)
@@ -213,7 +218,7 @@ class _MatrixReader:
     def _read_setting(self, entry: object, at: tuple[Key, ...]) -> MatrixEntry | None:
         if not isinstance(entry, dict) or "name" not in entry:
             self._add_problem(
-                "a setting is a mapping with a `name` and keys of a profile's `run`", *at
+                "a setting must be a mapping with a `name` and keys of a profile's `run`", *at
             )
             return None
         name = self._read_name(entry["name"], *at, "name")
@@ -226,7 +231,7 @@ class _MatrixReader:
         if isinstance(entry, str):
             entry = {"dataset": entry}
         if not isinstance(entry, dict) or not isinstance(entry.get("dataset"), str):
-            self._add_problem("a dataset is a name, or a mapping with `dataset`", *at)
+            self._add_problem("a dataset must be a name, or a mapping with `dataset`", *at)
             return None
         self._refuse_unknown(entry, ("name", *_DATASET), *at)
         name = self._read_name(entry.get("name", entry["dataset"]), *at, "name")
@@ -271,15 +276,13 @@ class _MatrixReader:
         try:
             return extract_settings(msgspec.convert(whole, Profile), self._base)
         except msgspec.ValidationError as error:
-            words, place = split_type_error(error)
+            words, place = describe_profile_error(error)
             steps: list[Key] = [
                 int(step) if step.isdigit() else step
                 for step in re.findall(r"[A-Za-z_]+|\d+", place)
             ]
             if steps[:1] == ["run"] and (is_flat or (len(steps) > 1 and steps[1] in moved)):
                 steps = steps[1:]
-            if choices := _list_choices(place):
-                words += f"; choose one of {', '.join(choices)}"
             self._add_problem(words, *at, *steps)
         except UsageError as error:
             self._problems.append(UsageError(f"{self._document.describe_place(*at)}: {error}"))
@@ -308,7 +311,7 @@ class _MatrixReader:
     def _read_limits(self, raw: Mapping[str, Any]) -> MatrixLimits:
         limits = raw.get("limits") or {}
         if not isinstance(limits, dict):
-            self._add_problem(f"is a mapping with {', '.join(_LIMITS)}", "limits")
+            self._add_problem(f"must be a mapping with {', '.join(_LIMITS)}", "limits")
             return MatrixLimits()
         self._refuse_unknown(limits, tuple(_LIMITS), "limits")
         found: dict[str, Any] = {}
@@ -328,7 +331,7 @@ class _MatrixReader:
         if listed is None:
             return ()
         if not isinstance(listed, list):
-            self._add_problem("is a list; say for example [erasure, freshness]", "suites")
+            self._add_problem("must be a list, for example [erasure, freshness]", "suites")
             return ()
         found: dict[str, MatrixSuite] = {}
         for number, entry in enumerate(listed):
@@ -345,7 +348,7 @@ class _MatrixReader:
     def _read_suite(self, entry: object, at: tuple[Key, ...]) -> MatrixSuite | None:
         given = {"name": entry} if isinstance(entry, str) else entry
         if not isinstance(given, dict) or not isinstance(given.get("name"), str):
-            self._add_problem("a suite is a name, or a mapping with `name`", *at)
+            self._add_problem("a suite must be a name, or a mapping with `name`", *at)
             return None
         self._refuse_unknown(given, _SUITE, *at)
         if given["name"] not in SUITES:
@@ -409,23 +412,6 @@ def _list_keys(section: str) -> tuple[str, ...]:
     kind = next(f.type for f in msgspec.structs.fields(Profile) if f.name == section)
     inner = next(t for t in kind.__args__ if t is not type(None))
     return tuple(field.encode_name for field in msgspec.structs.fields(inner))
-
-
-def _list_choices(place: str) -> list[str]:
-    """What may stand at `section.key` of a profile, where that is one of a few words."""
-    section, _, key = place.partition(".")
-    if section not in _SHARED:
-        return []
-    kind = next(f.type for f in msgspec.structs.fields(Profile) if f.name == section)
-    inner = next(t for t in kind.__args__ if t is not type(None))
-    types = [f.type for f in msgspec.structs.fields(inner) if f.encode_name == key]
-    kinds = [each for found in types for each in (get_args(found) or (found,))]
-    return [
-        str(word.value)
-        for each in kinds
-        if isinstance(each, type) and issubclass(each, Enum)
-        for word in each
-    ]
 
 
 def _name_system(adapter: str) -> str:

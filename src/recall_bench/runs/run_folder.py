@@ -293,7 +293,7 @@ class RunFolder:
 
     @property
     def usage(self) -> Usage:
-        """What judging, reading, our model endpoint and our agent cost.
+        """What judging, reading, our model endpoint and the loop agent cost.
 
         What the agent spent on days, and on questions that it did not answer, is metered.
         """

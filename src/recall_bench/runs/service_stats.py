@@ -50,7 +50,7 @@ class ServiceStats:
         match event:
             case Answered():
                 self._note_answer(event)
-            # What our agent spent is metered.
+            # What the loop agent spent is metered.
             case ReadingPaid(usage=usage, by_agent=False):
                 self.reader_usage = self.reader_usage + usage
             case Metered(stage=stage, usage=usage):

@@ -157,7 +157,7 @@ def is_paid(reader: Reader | None) -> bool:
 
 def list_paid_work(system: SystemCard, reader: Reader | None, *, judges: bool) -> tuple[str, ...]:
     """Name what a run may pay for, for the message of a budget that is spent."""
-    agent = ("our agent",) if system.name.startswith(LOOP_PREFIX) else ()
+    agent = ("the loop agent",) if system.name.startswith(LOOP_PREFIX) else ()
     reading = ("reading",) if is_paid(reader) else ()
     return (*agent, *reading, *(("judging",) if judges else ()))
 

@@ -29,7 +29,7 @@ def resolve_system(settings: Settings) -> MemorySystem:
     and `https://` running servers; `command:PROGRAM` is a child process that holds memories,
     `once:PROGRAM` one for each question; `openai:URL`, `a2a:URL` and `agent:PROGRAM` are agents,
     which receive days and questions as messages; a YAML file describes a server that is started for
-    the run; `loop:` before a memory puts it under our agent. If the settings ask for a model
+    the run; `loop:` before a memory puts it under the loop agent. If the settings ask for a model
     endpoint, or a product needs one, it is started and stopped with the system. SystemGone if it is
     not ready in time.
     """
@@ -39,7 +39,7 @@ def resolve_system(settings: Settings) -> MemorySystem:
             return _build_loop(settings)
         if settings.agent_model is not None:
             raise UsageError(
-                "--agent-model: is for a memory under our agent; write --adapter "
+                "--agent-model: is for a memory under the loop agent; write --adapter "
                 f"loop:{settings.adapter}, or leave it out"
             )
         return _resolve_memory(settings)
@@ -48,7 +48,7 @@ def resolve_system(settings: Settings) -> MemorySystem:
 
 
 def _build_loop(settings: Settings) -> MemorySystem:
-    """A memory under our agent, whose calls of models are not those of the memory's endpoint."""
+    """A memory under the loop agent, whose model calls are not those of the memory's endpoint."""
     from recall_bench.systems.loop.loop_system import build_loop_system
 
     name = settings.adapter.removeprefix(LOOP_PREFIX)

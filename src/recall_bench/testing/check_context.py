@@ -201,9 +201,9 @@ class CheckReply:
         return normalise_text(words) in self.full_text
 
     def find_facts(self, facts: Collection[StoryFact]) -> list[StoryFact]:
-        """Find the facts whose canaries occur in it, in order of occurrence."""
+        """Find the facts whose markers occur in it, in order of occurrence."""
         whole = self.full_text
-        places = {each: whole.find(normalise_text(each.canary)) for each in facts}
+        places = {each: whole.find(normalise_text(each.marker)) for each in facts}
         return sorted((each for each in facts if places[each] >= 0), key=places.__getitem__)
 
 
@@ -376,13 +376,13 @@ class CheckedMemory:
 
     async def find_facts(self, facts: Sequence[StoryFact]) -> list[StoryFact]:
         """Ask about each fact, and return those that were found."""
-        return [each for each in facts if (await self.ask(each.question)).contains(each.canary)]
+        return [each for each in facts if (await self.ask(each.question)).contains(each.marker)]
 
     async def require_fact(self, known: StoryFact, when: str) -> None:
         """Raise ContractBroken unless the fact is found: the rest of a check depends on it."""
         if not await self.find_facts([known]):
             raise ContractBroken(
-                f"expected {known.canary!r} to be found {when}, but it was not, so the rest "
+                f"expected {known.marker!r} to be found {when}, but it was not, so the rest "
                 "cannot be checked; see that a day that is fed is stored and found"
             )
 

@@ -14,7 +14,7 @@ from recall_bench.testing.check_context import (
     ContractBroken,
 )
 from recall_bench.testing.recall_checks import DAYS
-from recall_bench.testing.story import StoryFact, make_canary, make_episode, make_fact, write_day
+from recall_bench.testing.story import StoryFact, make_episode, make_fact, make_marker, write_day
 
 _CLOSED, _OTHER = "boardroom", "helpdesk"
 
@@ -25,9 +25,9 @@ async def check_empty_memory(context: CheckContext) -> str:
     elsewhere = [make_fact(context.seed, "round-trip", thing) for thing in range(1, DAYS + 1, 7)]
     for each in (*elsewhere, context.make_fact(0)):
         reply = await memory.ask(each.question)
-        if reply.contains(each.canary):
+        if reply.contains(each.marker):
             raise ContractBroken(
-                f"expected a new memory to know nothing, but it returned {each.canary!r}, "
+                f"expected a new memory to know nothing, but it returned {each.marker!r}, "
                 "which another memory was fed; give each memory a store of its own that starts "
                 "empty"
             )
@@ -76,14 +76,14 @@ async def _open_second(context: CheckContext) -> CheckedMemory | None:
 async def _check_knowledge(memory: CheckedMemory, own: StoryFact, other: StoryFact) -> None:
     asked_other = await memory.ask(other.question)
     asked_own = await memory.ask(own.question)
-    if asked_other.contains(other.canary) or asked_own.contains(other.canary):
+    if asked_other.contains(other.marker) or asked_own.contains(other.marker):
         raise ContractBroken(
-            f"expected a memory to know its own days only, but it returned {other.canary!r}, "
+            f"expected a memory to know its own days only, but it returned {other.marker!r}, "
             "which another memory was fed; separate memories by more than a name they may share"
         )
-    if not asked_own.contains(own.canary):
+    if not asked_own.contains(own.marker):
         raise ContractBroken(
-            f"expected a memory to know its own day beside another's, but {own.canary!r} did not "
+            f"expected a memory to know its own day beside another's, but {own.marker!r} did not "
             "come; see that opening one memory does not empty another, and that one day is found"
         )
 
@@ -104,15 +104,15 @@ async def check_reset(context: CheckContext) -> str:
     await memory.tell_facts([after])
     replies.append(await memory.ask(before.question))
 
-    if any(reply.contains(before.canary) for reply in replies):
+    if any(reply.contains(before.marker) for reply in replies):
         raise ContractBroken(
             "expected a new memory to know nothing of the one before it, but it returned "
-            f"{before.canary!r}; empty the store when a memory is opened or closed"
+            f"{before.marker!r}; empty the store when a memory is opened or closed"
         )
     if not await memory.find_facts([after]):
         raise ContractBroken(
             f"expected a memory opened after another to work as the first did, but "
-            f"{after.canary!r} was not found; see what closing the first one removed"
+            f"{after.marker!r} was not found; see what closing the first one removed"
         )
     return "a new memory knows nothing of the one closed before it"
 
@@ -130,9 +130,9 @@ async def check_sessions(context: CheckContext) -> str:
             + write_day(3, own.sentence, session=_OTHER).partition("---\n\n")[2],
         ),
     )
-    is_known = (await memory.ask(secret.question, _CLOSED)).contains(secret.canary)
-    is_told = (await memory.ask(secret.question, _OTHER)).contains(secret.canary)
-    own_known = (await memory.ask(own.question, _OTHER)).contains(own.canary)
+    is_known = (await memory.ask(secret.question, _CLOSED)).contains(secret.marker)
+    is_told = (await memory.ask(secret.question, _OTHER)).contains(secret.marker)
+    own_known = (await memory.ask(own.question, _OTHER)).contains(own.marker)
     claim = context.system.card.asker
     if is_known and own_known:
         context.observations.asker = _observe_asker(claim, is_told=is_told)
@@ -142,7 +142,7 @@ async def check_sessions(context: CheckContext) -> str:
     if is_told:
         raise ContractBroken(
             f"expected what the session {_CLOSED!r} said to be kept from {_OTHER!r}, as the card "
-            f"claims, but {secret.canary!r} was returned; use the session of each question, or "
+            f"claims, but {secret.marker!r} was returned; use the session of each question, or "
             'do not declare honours_sessions (of a server or program: asker is not "honoured")'
         )
     if not is_known or not own_known:
@@ -192,10 +192,10 @@ async def check_snapshots(context: CheckContext) -> str:
         )
     late = await _reopen(context, shelf, token, original)
     for each in (copy, late):
-        if (await each.ask(after[0].question)).contains(after[0].canary):
+        if (await each.ask(after[0].question)).contains(after[0].marker):
             raise ContractBroken(
                 "expected a copy to stay as it was saved, but it knew what its original was fed "
-                f"later, {after[0].canary!r}; let a copy share nothing that changes"
+                f"later, {after[0].marker!r}; let a copy share nothing that changes"
             )
     if isinstance(shelf, PortableSnapshots):
         await _check_packing(context, shelf, token, original)
@@ -233,7 +233,7 @@ async def _check_no_trace(
     context: CheckContext, shelf: Snapshots, token: str, asked: tuple[CheckedMemory, CheckedMemory]
 ) -> None:
     original, copy = asked
-    trace = make_canary(context.seed, "asked of a copy")
+    trace = make_marker(context.seed, "asked of a copy")
     await copy.ask(f"Is {trace} the name of the parrot in the wine cellar?")
     other = await _reopen(context, shelf, token, original)
     for memory in (other, original):

@@ -83,7 +83,7 @@ async def check_stored(context: CheckContext) -> str:
         )
     if found and not any(_holds_fact(entries, fact) for fact in found):
         raise ContractBroken(
-            f"expected an entry with {found[0].canary!r}, which it finds, but none of "
+            f"expected an entry with {found[0].marker!r}, which it finds, but none of "
             f"{len(entries)} entries has it; list the texts that answers are made from"
         )
     return f"{len(entries)} entries are listed"
@@ -119,7 +119,7 @@ async def check_reopening(context: CheckContext) -> str:
     again.last_day = memory.last_day
     if not await again.find_facts([known]):
         raise ContractBroken(
-            f"expected {known.canary!r} to be found after the memory was closed and reopened, but "
+            f"expected {known.marker!r} to be found after the memory was closed and reopened, but "
             "it was not; see that everything is on disk once finalize_ingestion has returned, and "
             "that reopen reads it"
         )
@@ -149,26 +149,26 @@ async def _check_erasure(
     if not isinstance(memory.memory, ErasingMemory):
         raise CheckDoesNotApply(NOT_OFFERED)
     session = days[0].session or PRINCIPAL
-    if not (await memory.ask(gone.question, session)).contains(gone.canary):
-        raise CheckDoesNotApply(f"it does not find {gone.canary!r} before it is asked to erase it")
+    if not (await memory.ask(gone.question, session)).contains(gone.marker):
+        raise CheckDoesNotApply(f"it does not find {gone.marker!r} before it is asked to erase it")
     await memory.require_fact(kept, "before anything is erased")
     await context.call(f"erasing by {scope.value}", partial(memory.memory.erase, scope, value))
     await memory.settle()
-    if (await memory.ask(gone.question, session)).contains(gone.canary):
+    if (await memory.ask(gone.question, session)).contains(gone.marker):
         raise ContractBroken(
-            f"expected {gone.canary!r} to be gone after erasing by {scope.value} ({value!r}), but "
+            f"expected {gone.marker!r} to be gone after erasing by {scope.value} ({value!r}), but "
             "it is still found; erase it from every index, summary and cache"
         )
     if Offer.STORED in list_offers(context.system) and _holds_fact(
         await _list_entries(context, memory), gone
     ):
         raise ContractBroken(
-            f"expected {gone.canary!r} to be gone after erasing by {scope.value} ({value!r}), but "
+            f"expected {gone.marker!r} to be gone after erasing by {scope.value} ({value!r}), but "
             "stored still lists it; erase it, rather than hide it"
         )
     if not await memory.find_facts([kept]):
         raise ContractBroken(
-            f"expected {kept.canary!r} to stay when something else is erased by {scope.value} "
+            f"expected {kept.marker!r} to stay when something else is erased by {scope.value} "
             f"({value!r}), but it is not found any more; erase only what is named"
         )
     return f"what was erased by {scope.value} is gone, and the rest is found"
@@ -181,5 +181,5 @@ async def _list_entries(context: CheckContext, memory: CheckedMemory) -> tuple[S
 
 
 def _holds_fact(entries: Sequence[StoredEntry], fact: StoryFact) -> bool:
-    canary = normalise_text(fact.canary)
-    return any(canary in normalise_text(entry.text) for entry in entries)
+    marker = normalise_text(fact.marker)
+    return any(marker in normalise_text(entry.text) for entry in entries)

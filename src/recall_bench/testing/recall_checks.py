@@ -18,8 +18,8 @@ from recall_bench.testing.check_context import (
 from recall_bench.testing.story import (
     StoryFact,
     compute_date,
-    make_canary,
     make_episode,
+    make_marker,
     write_day,
     write_large_day,
 )
@@ -102,9 +102,9 @@ async def _find_latest(memory: CheckedMemory, early: StoryFact, late: StoryFact)
         if late not in found:
             found = (await memory.ask(question)).find_facts([early, late])
     if late not in found:
-        came = f"only the earlier, {early.canary!r}, came" if found else "neither came"
+        came = f"only the earlier, {early.marker!r}, came" if found else "neither came"
         raise ContractBroken(
-            f"expected the later of two values, {late.canary!r}, but {came}; see that a later day "
+            f"expected the later of two values, {late.marker!r}, but {came}; see that a later day "
             "is stored although an earlier one said otherwise"
         )
     return "and alone" if len(found) == 1 else "first" if found[0] is late else "after the earlier"
@@ -138,17 +138,17 @@ async def _check_stream(
 
 async def check_scripts(context: CheckContext) -> str:
     """Text is returned as it was fed, in every script."""
-    odd = make_canary(context.seed, "control")
+    odd = make_marker(context.seed, "control")
     signs = {
         kind: StoryFact(
-            canary=word,
+            marker=word,
             sentence=f"The sign over the {place} reads {word}.",
             question=f"What does the sign over the {place} read?",
         )
         for kind, (place, word) in _SIGNS.items()
     }
     signs["control characters"] = StoryFact(
-        canary=odd,
+        marker=odd,
         sentence=f"The label on the brass valve reads \x07\x1b{odd}\x08\x7f and nothing else.",
         question="What does the label on the brass valve read?",
     )
@@ -251,18 +251,18 @@ async def _observe_dates(context: CheckContext, scenario: str, *, in_text: bool)
         names = reply.find_facts(visits.values())
         by_date += names[:1] == [visit]
         found += bool(names)
-        reply = await memory.ask(f"On which date was {visit.canary} our visitor at the gate?")
-        dated += reply.contains(visit.canary) and _contains_date(reply, compute_date(day))
+        reply = await memory.ask(f"On which date was {visit.marker} our visitor at the gate?")
+        dated += reply.contains(visit.marker) and _contains_date(reply, compute_date(day))
     await memory.close()
     return _DateSighting(by_date, dated, found)
 
 
 def _make_visit(seed: int, scenario: str, day: int, *, in_text: bool) -> StoryFact:
-    word = make_canary(seed, f"visitor\0{scenario}\0{day}")
+    word = make_marker(seed, f"visitor\0{scenario}\0{day}")
     spoken = f"{compute_date(day).day} {compute_date(day):%B %Y} ({compute_date(day):%Y-%m-%d})"
     when = f" on {spoken}" if in_text else ""
     return StoryFact(
-        canary=word,
+        marker=word,
         sentence=f"Our visitor at the gate{when} was {word}.",
         question=f"Who was our visitor at the gate on {spoken}?",
     )

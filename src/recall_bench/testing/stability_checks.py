@@ -16,7 +16,7 @@ from recall_bench.testing.check_context import (
     ContractBroken,
     describe_declaration,
 )
-from recall_bench.testing.story import StoryFact, make_canary, make_episode, write_day
+from recall_bench.testing.story import StoryFact, make_episode, make_marker, write_day
 
 REPEATS = 2
 LATE_ASKS = 30
@@ -81,7 +81,7 @@ async def check_concurrency(context: CheckContext) -> str:
 
     await _ask_together(ask, count)
     lost = [
-        n for n in range(count) if asked[n] in alone and not replies[n].contains(asked[n].canary)
+        n for n in range(count) if asked[n] in alone and not replies[n].contains(asked[n].marker)
     ]
     if lost:
         swapped = sum(bool(replies[number].find_facts(facts)) for number in lost)
@@ -110,7 +110,7 @@ def _get_first_error(error: Exception) -> Exception:
 
 async def check_asking(context: CheckContext) -> str:
     """A question leaves no trace: what it mentions is not remembered as if it had been fed."""
-    trace = make_canary(context.seed, "asked")
+    trace = make_marker(context.seed, "asked")
     known = context.make_fact(0)
     memory = await context.open()
     await memory.tell_facts([known])
@@ -231,9 +231,9 @@ async def check_errors(context: CheckContext) -> str:
             raise ContractBroken(
                 f"expected an answer, but {apology!r} came as one; raise when something fails"
             )
-        if not reply.contains(each.canary):
+        if not reply.contains(each.marker):
             raise ContractBroken(
-                f"expected the memory to go on working after odd input, but {each.canary!r} was "
+                f"expected the memory to go on working after odd input, but {each.marker!r} was "
                 "not found any more; see what the odd input left behind"
             )
     if refused:

@@ -1,7 +1,7 @@
 """A small made-up history whose facts can be recognised.
 
 A fact is a plain sentence, so that any search by words or by meaning can find it, and its value is
-a canary: a made-up word. A system that returns the canary must have stored the fact. The same seed
+a marker: a made-up word. A system that returns the marker must have stored the fact. The same seed
 gives the same history.
 """
 
@@ -69,16 +69,16 @@ _FILLER = (
 
 @dataclass(frozen=True, slots=True)
 class StoryFact:
-    """A sentence with a canary, and a question about it."""
+    """A sentence with a marker, and a question about it."""
 
-    canary: str
+    marker: str
     sentence: str
     question: str
     subject: str = ""
     """What it is about, in words."""
 
 
-def make_canary(seed: int, name: str) -> str:
+def make_marker(seed: int, name: str) -> str:
     """Make a word that is unique for this name and seed; all have one length."""
     digest = sha256(f"canary\0{seed}\0{name}".encode()).digest()
     word = "".join(
@@ -91,9 +91,9 @@ def make_canary(seed: int, name: str) -> str:
 def make_fact(seed: int, name: str, thing: int) -> StoryFact:
     """Make a fact about one of the things, numbered from 0."""
     kind, owner = _THINGS[thing % len(_THINGS)]
-    word = make_canary(seed, f"{name}\0{thing}")
+    word = make_marker(seed, f"{name}\0{thing}")
     return StoryFact(
-        canary=word,
+        marker=word,
         sentence=f"The {kind} of the {owner} is {word}.",
         question=f"What is the {kind} of the {owner}?",
         subject=f"the {kind} of the {owner}",
@@ -103,9 +103,9 @@ def make_fact(seed: int, name: str, thing: int) -> StoryFact:
 def make_change(seed: int, name: str, thing: int) -> StoryFact:
     """Make a fact about the same thing with a later value."""
     kind, owner = _THINGS[thing % len(_THINGS)]
-    word = make_canary(seed, f"{name}\0{thing}\0later")
+    word = make_marker(seed, f"{name}\0{thing}\0later")
     return StoryFact(
-        canary=word,
+        marker=word,
         sentence=f"The {kind} of the {owner} has changed: from today it is {word}.",
         question=f"What is the {kind} of the {owner} now?",
         subject=f"the {kind} of the {owner}",

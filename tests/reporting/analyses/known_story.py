@@ -26,7 +26,7 @@ from recall_bench.judging.offline.offline_judge import OfflineJudge
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialTable, read_trials
-from recall_bench.testing.story import EPOCH, compute_date, make_canary, make_episode, write_day
+from recall_bench.testing.story import EPOCH, compute_date, make_episode, make_marker, write_day
 from tests.running.conftest import Rehearsal
 
 SEED = 7
@@ -76,7 +76,7 @@ class Telling:
 
     def value(self, name: str) -> str:
         """A made-up name of two words, used once."""
-        first, last = (make_canary(SEED, f"{self._persona} {name} {n}") for n in (1, 2))
+        first, last = (make_marker(SEED, f"{self._persona} {name} {n}") for n in (1, 2))
         return f"{first} {last}"
 
     def say(self, day: int, text: str, session: str = PRINCIPAL) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from recall_bench.testing.story import make_canary
+from recall_bench.testing.story import make_marker
 
 NAME = "lockers"
 
@@ -36,7 +36,7 @@ def _number(day: int) -> int:
 
 
 def _code(day: int) -> str:
-    return make_canary(1, f"locker\0{day}")
+    return make_marker(1, f"locker\0{day}")
 
 
 def _question(day: int) -> str:

@@ -71,7 +71,10 @@ workers: 4
             "line 3: run.seed: 'seed' cannot stand here; say",
         ),
         ("systems: [a]\nrun:\n  sample: many", "line 3: run.sample: expected a whole number"),
-        ("systems: [a]\nsettings:\n  - {sample: 1}", "line 3: settings: a setting is a mapping"),
+        (
+            "systems: [a]\nsettings:\n  - {sample: 1}",
+            "line 3: settings: a setting must be a mapping",
+        ),
         (
             "systems: [a]\nsettings:\n  - name: s\n    smaple: 1",
             "line 4: unknown key 'smaple'; did you mean 'sample'?",
@@ -102,7 +105,7 @@ workers: 4
         ("systems: [abc]\nbaseline: abd", "line 2: baseline: 'abd' is none of the systems; did"),
         ("systems: [a]\nlimits: {maxcost: 1}", "line 2: unknown key 'maxcost'; did you mean 'max"),
         ("systems: [a]\nlimits: {maxCost: no}", "line 2: limits.maxCost: 'no' is no limit"),
-        ("- a", "a matrix is a mapping"),
+        ("- a", "a matrix must be a mapping"),
     ],
 )
 def test_each_mistake_is_reported_with_its_line(tmp_path: Path, text: str, said: str) -> None:
@@ -131,6 +134,13 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     assert len(error.value.problems) == 3
 
 
+def test_systems_that_are_no_list_are_one_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        read_matrix(written(tmp_path, "systems: bm25\n"))
+
+    assert str(error.value).endswith("systems: must be a list; begin each entry with a dash")
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no such file"):
         read_matrix(tmp_path / "none.yaml")
@@ -138,5 +148,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["executor: threads", "run: {executor: threads}"])
 def test_a_word_that_is_none_of_a_few_is_answered_with_these(tmp_path: Path, text: str) -> None:
-    with pytest.raises(UsageError, match="choose one of local, processes, ray"):
+    with pytest.raises(
+        UsageError, match="'threads' is not valid; choose one of local, processes, ray"
+    ):
         read_matrix(written(tmp_path, f"systems: [a]\n{text}"))

@@ -92,7 +92,7 @@ def test_a_suite_that_was_cut_off_is_missing_and_goes_on(write: Write) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("suites: erasure", "suites: is a list"),
+        ("suites: erasure", "suites: must be a list, for example [erasure, freshness]"),
         ("suites: [erasur]", "no suite is named 'erasur'; did you mean 'erasure'"),
         ("suites: [tenants, tenants]", "tenants stands twice"),
         ("suites: [{name: tenants, stories: 0}]", "0 is no number of stories"),
@@ -102,7 +102,7 @@ def test_a_suite_that_was_cut_off_is_missing_and_goes_on(write: Write) -> None:
             "suites: [{name: load, iOwnThisServer: maybe}]",
             "iOwnThisServer: 'maybe' is neither true nor false",
         ),
-        ("suites: [5]", "a suite is a name"),
+        ("suites: [5]", "a suite must be a name"),
         ("recall: false", "nothing is left to run"),
         ("recall: maybe\nsuites: [load]", "'maybe' is neither true nor false"),
     ],

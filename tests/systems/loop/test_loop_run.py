@@ -320,7 +320,10 @@ def test_what_the_agent_takes_counts_towards_max_tokens(
     finished = invoke(*words, "5000")
 
     assert stopped.code == 8
-    assert "our agent and judging have taken 600 tokens and --max-tokens allows 500" in stopped.err
+    assert (
+        "the loop agent and judging have taken 600 tokens and --max-tokens allows 500"
+        in stopped.err
+    )
     assert finished.code == 0, finished.err
     assert count_found(Path("out")) == 5
 

@@ -153,7 +153,7 @@ class ToolLoopReport(Record, frozen=True, kw_only=True):
 
 
 def analyse_tool_loop(folder: RunFolder, table: TrialTable) -> ToolLoopReport | None:
-    """Analyse a run under our agent; None for any other run."""
+    """Analyse a run under the loop agent; None for any other run."""
     if not folder.plan.system.name.startswith(LOOP_PREFIX):
         return None
     return build_tool_loop(read_agent_log(folder), table.rows)
