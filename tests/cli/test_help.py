@@ -14,6 +14,7 @@ from recall_bench.cli.command_kinds import Duration, GroupedCommand
 from recall_bench.cli.console import paint
 from recall_bench.cli.main import COMMANDS, SECTIONS, cli
 from tests.commands import Invoke
+from tests.loops import loop_over_rows
 
 TWO_SCREENS = {100: 60, 80: 80}
 """The lines on two screens of this many columns: 100 by 30, and 80 by 40."""
@@ -53,7 +54,7 @@ def test_every_command_is_in_one_section_and_six_come_first() -> None:
     assert len(SECTIONS["Start here"]) == 6
 
 
-@pytest.mark.parametrize("name", ["run", "eval", "plan", "suite"])
+@loop_over_rows("name", ["run", "eval", "plan", "suite"])
 def test_every_option_is_in_one_group(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert isinstance(command, GroupedCommand)

@@ -9,6 +9,7 @@ import pytest
 import recall_bench
 from recall_bench.cli.command_kinds import Duration
 from tests.commands import Invoke
+from tests.loops import loop_over_rows
 
 
 def test_a_dry_run_asks_nothing_and_writes_nothing(
@@ -75,7 +76,7 @@ def test_a_report_is_not_written_among_files_of_others(invoke: Invoke, data: Pat
     assert written == [0, 0]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "milliseconds"), [("30s", 30_000), ("500ms", 500), ("2m", 120_000), ("700", 700)]
 )
 def test_time_limits_have_units_and_bare_numbers_stay_milliseconds(

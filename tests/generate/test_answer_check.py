@@ -14,6 +14,7 @@ from recall_bench.generate.checks.story_checker import open_checker, parse_entry
 from recall_bench.generate.shipped_personas import SAMPLE, SOURCES
 from tests.conftest import shared_data
 from tests.datasets.lint.lint_story import ARCS, Question, question, secret, write
+from tests.loops import loop_over_rows
 
 DAYS = {
     1: "Kofi Larrabee paid the toll of £40 for two barges; Hob Tarn did not know the way.",
@@ -81,7 +82,7 @@ def test_an_answer_that_lacks_one_of_several_atoms_measures_less(corpus: LintCor
     assert not problem.is_severe
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "atom"),
     [
         ("It was kofi larrabee’s.", "Kofi Larrabee"),
@@ -99,7 +100,7 @@ def test_an_atom_may_be_spelled_otherwise(answer: str, atom: str) -> None:
     assert is_in_answer(answer, atom)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "atom"),
     [
         ("Kofi Owusu.", "Kofi Larrabee"),

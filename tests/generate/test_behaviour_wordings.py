@@ -25,6 +25,7 @@ from recall_bench.generate.behaviour.wordings import (
 )
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.metrics.planted_strings import find_planted
+from tests.loops import loop_over_rows
 from tests.thoroughness import choose_cases
 
 _VALUE = re.compile(r"\d\d:\d\d|£|\b[A-Z]{2}-\d")
@@ -75,7 +76,7 @@ def test_there_are_many_kinds_of_facts_of_every_value() -> None:
     assert {kind.value for kind in kinds} == {"name", "place", "code", "money", "time"}
 
 
-@pytest.mark.parametrize("kind", load_fact_kinds(), ids=lambda kind: kind.subject)
+@loop_over_rows("kind", load_fact_kinds(), ids=lambda kind: kind.subject)
 def test_every_wording_of_a_fact_names_the_person_and_none_but_tellings_the_value(
     kind: FactKind,
 ) -> None:

@@ -18,6 +18,7 @@ from recall_bench.generate.days.day_plan import (
     plan_story,
 )
 from tests.generate.scripted_days import planned_nursery
+from tests.loops import loop_over_rows
 
 MONDAY = date(2026, 2, 2)
 
@@ -59,7 +60,7 @@ def days(plan: StoryPlan) -> list[int]:
     return [planned.day for planned in plan.days]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("day", "length", "expected"),
     [
         (1, 100, "early"),
@@ -118,7 +119,7 @@ def test_other_sessions_hear_of_an_arc_at_its_turns_and_every_fortnight() -> Non
     assert not any(is_echo_day(arc(10, 60), day) for day in range(10, 61))
 
 
-@pytest.mark.parametrize(("length", "every"), [(29, 2), (30, 3), (99, 3), (100, 5), (300, 5)])
+@loop_over_rows(("length", "every"), [(29, 2), (30, 3), (99, 3), (100, 5), (300, 5)])
 def test_the_longer_an_arc_the_sparser_its_days(length: int, every: int) -> None:
     weekdays = [day for day in range(1, length + 1) if (day - 1) % 7 < 5]
 

@@ -15,6 +15,7 @@ from recall_bench.generate.days.entry_prompt import (
 )
 from recall_bench.generate.days.knowledge import HiddenValueFinder, HiddenValues
 from recall_bench.generate.model_reply import RejectedReply
+from tests.loops import loop_over_rows
 
 CREW = Session(id="crew", kind="group")
 TODAY = date(2026, 2, 10)
@@ -118,7 +119,7 @@ def test_what_the_story_says_itself_may_be_said() -> None:
     assert not problems(f"{PLAIN}The checkpoint was manned again.", told)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("words", "is_right"),
     [
         ("On Tuesday, 10 February 2026 all was well.", True),

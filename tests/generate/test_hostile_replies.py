@@ -42,6 +42,7 @@ from recall_bench.models.model import Prompt
 from tests.datasets.transcript_files import load_conversations, load_tool_calls
 from tests.generate.scripted_model import ScriptedModel
 from tests.generate.told_persona import a_day, told_day
+from tests.loops import loop_over_rows
 
 ARCS = "arcs-30d.yaml"
 EPOCH = date(2024, 1, 1)
@@ -268,7 +269,7 @@ def test_no_pattern_takes_a_long_text_apart_for_ever(
         read(text)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "packed",
     [
         "```\n{}\n```",

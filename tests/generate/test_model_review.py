@@ -24,6 +24,7 @@ from recall_bench.generate.pass_request import VerifyRequest
 from recall_bench.models.model import Prompt
 from tests.datasets.lint.lint_story import question, secret, write
 from tests.generate.scripted_model import ScriptedModel
+from tests.loops import loop_over_rows
 
 DAYS = {
     1: "The toll for barges is £40. " + "Rain on the cut and on the towpath. " * 20,
@@ -243,7 +244,7 @@ def test_a_secret_may_be_kept_in_other_words(folder: Path) -> None:
     assert repair.changes == {"answer": "I cannot tell that here."}
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "",

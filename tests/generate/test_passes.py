@@ -12,11 +12,12 @@ from recall_bench.core.errors import BudgetSpent, ModelGone, UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.generate.pass_request import PassRequest
 from recall_bench.generate.pass_run import MissingUnit, PassResult, PassStop, run_pass
+from tests.loops import loop_over_rows
 
 HERE = Path()
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("fields", "match"),
     [
         ({"days": 3, "start": 1}, "--days is short for"),

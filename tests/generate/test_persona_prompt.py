@@ -3,9 +3,8 @@
 import re
 from datetime import date
 
-import pytest
-
 from recall_bench.generate.creation.persona_prompt import build_persona_prompt, build_story_prompt
+from tests.loops import loop_over_rows
 
 EPOCH = date(2026, 3, 2)
 PERSONA = "id: boats\nname: Tallow\n"
@@ -45,7 +44,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("days", SAID)
+@loop_over_rows("days", SAID)
 def test_a_story_of_any_length_is_asked_for_in_its_own_measure(days: int) -> None:
     asked = story(days)
 
@@ -54,7 +53,7 @@ def test_a_story_of_any_length_is_asked_for_in_its_own_measure(days: int) -> Non
     assert "{" not in asked
 
 
-@pytest.mark.parametrize("days", [1, 2, 3, 7, 8])
+@loop_over_rows("days", [1, 2, 3, 7, 8])
 def test_even_the_shortest_stories_are_asked_for_sensibly(days: int) -> None:
     asked = story(days)
     lengths = asked.split("Usual lengths in days: ")[1].split(".\n")[0]

@@ -4,7 +4,6 @@ import json
 from datetime import date
 from typing import Any
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +31,7 @@ from recall_bench.generate.creation.persona_reply import (
 )
 from recall_bench.generate.model_reply import RejectedReply
 from tests.generate import made_personas
+from tests.loops import loop_over_rows
 from tests.thoroughness import choose_number
 
 EPOCH = date(2026, 3, 2)
@@ -89,7 +89,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@loop_over_rows("form", FORMS)
 def test_the_form_of_a_reply_is_forgiven(form: str) -> None:
     made = accepted(FORMS[form])
 
@@ -121,7 +121,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("fault", REFUSED)
+@loop_over_rows("fault", REFUSED)
 def test_nothing_else_is_forgiven(fault: str) -> None:
     reply, said = REFUSED[fault]
 

@@ -23,6 +23,7 @@ from recall_bench.models.model import Finish, Model, Prompt, Reply
 from tests.commands import Invoke
 from tests.generate import made_personas
 from tests.generate.made_personas import Scripted, said
+from tests.loops import loop_over_rows
 from tests.thoroughness import choose_number
 
 DAYS = 30
@@ -337,7 +338,7 @@ def test_a_folder_must_have_a_name_that_can_be_an_id(tmp_path: Path, name: str) 
         create(tmp_path / name, Scripted())
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("name", "id_"),
     [
         ("My Boats", "my-boats"),

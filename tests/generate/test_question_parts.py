@@ -21,6 +21,7 @@ from recall_bench.generate.questions.window import (
     find_unasked_part,
     list_windows,
 )
+from tests.loops import loop_over_rows
 
 A = '{"question": "a", "answer": "1"}'
 B = '{"question": "b", "answer": "2"}'
@@ -100,7 +101,7 @@ def test_nothing_is_asked_of_groups_or_of_the_past_where_there_is_none() -> None
     assert not {"group-session-attribution", "recency-bias-resistance"} & set(found)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         f"[{A}, {B}]",
@@ -118,7 +119,7 @@ def test_whole_questions_are_read_from_whatever_is_around_or_behind_them(text: s
     assert [each["question"] for each in found] == ["a", "b"]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "",
@@ -136,7 +137,7 @@ def test_a_reply_without_a_whole_question_is_rejected(text: str) -> None:
     assert "it holds no list of questions" in found.problems[0]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         '[{"role": "user", "content": "Hi"}]',
@@ -188,7 +189,7 @@ def test_pieces_around_an_ellipsis_are_found_in_their_order() -> None:
     assert quoted("Ann paid £14.40 … High water was") == []
 
 
-@pytest.mark.parametrize("quote", ["4.40 for it", "water was 5", "High water is 5.5 m", "…", ""])
+@loop_over_rows("quote", ["4.40 for it", "water was 5", "High water is 5.5 m", "…", ""])
 def test_half_words_and_other_words_are_not_found(quote: str) -> None:
     assert quoted(quote) == []
 

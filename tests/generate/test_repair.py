@@ -9,6 +9,7 @@ from recall_bench.core.errors import Malformed
 from recall_bench.core.yaml12 import Document
 from recall_bench.generate.checks.check_result import QuestionRepair
 from recall_bench.generate.checks.repair import rewrite_questions
+from tests.loops import loop_over_rows
 
 BLOCK = """\
 # kept by hand
@@ -39,7 +40,7 @@ def repair(**changes: object) -> QuestionRepair:
 GONE = QuestionRepair(changes={}, why="", removes=True)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("place", "made", "old", "new"),
     [
         (

@@ -21,6 +21,7 @@ from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.tool_calls import build_tool_calls_prompt, count_calls, parse_calls
 from recall_bench.generate.world.day_text import DayBlock
 from tests.generate.told_persona import a_day
+from tests.loops import loop_over_rows
 
 NOTED = (
     "Yaw pulls the exhibits, 76 of them. Reminders at 06:55: 6, all read. There are twelve rooms."
@@ -144,9 +145,7 @@ def make_arc(name: str, *days: int) -> Arc:
     )
 
 
-@pytest.mark.parametrize(
-    ("threads", "heard", "fewest"), [(1, 0, 80), (1, 1, 105), (2, 0, 160), (5, 0, 220)]
-)
+@loop_over_rows(("threads", "heard", "fewest"), [(1, 0, 80), (1, 1, 105), (2, 0, 160), (5, 0, 220)])
 def test_a_full_day_of_one_thread_need_not_be_padded(threads: int, heard: int, fewest: int) -> None:
     plan = SessionPlan(
         session=Session(id="crew", kind="group"),
@@ -189,7 +188,7 @@ def test_a_writer_is_told_which_threads_have_nothing_today(
     assert ("nothing is given" in task) is (empty is not None)
 
 
-@pytest.mark.parametrize(("sessions", "most"), [(1, 12), (3, 12), (4, 16), (6, 24)])
+@loop_over_rows(("sessions", "most"), [(1, 12), (3, 12), (4, 16), (6, 24)])
 def test_a_day_of_many_sessions_has_room_for_them(sessions: int, most: int) -> None:
     day = a_day(sessions=sessions, topics=1)
     persona = read_persona(SOURCES / "harbour-office")
@@ -215,7 +214,7 @@ def test_who_speaks_in_a_group_is_marked() -> None:
     assert "as in `Name: …`" in asked
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("sessions", "sentences", "asked"),
     [(1, 0, (1, 1)), (1, 1, (1, 1)), (1, 7, (3, 7)), (3, 2, (3, 6)), (1, 21, (7, 18))],
 )

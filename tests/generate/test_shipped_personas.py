@@ -29,6 +29,7 @@ from recall_bench.generate.verification.verifier import verify_world
 from recall_bench.generate.world.sources import read_sources
 from recall_bench.generate.world.validation import find_source_problems
 from tests.generate.world.built_bakery import SHORT_ARCS, build_short
+from tests.loops import loop_over_rows
 from tests.thoroughness import choose_cases
 
 PERSONAS = (
@@ -54,7 +55,7 @@ def test_these_are_the_ones() -> None:
     assert tuple(load_catalogue(1)) == PERSONAS
 
 
-@pytest.mark.parametrize(("name", "arcs"), STORIES)
+@loop_over_rows(("name", "arcs"), STORIES)
 def test_the_sources_are_sound(name: str, arcs: str) -> None:
     sources = read_sources(SOURCES / name, arcs)
     kinds = Counter(arc.type for arc in sources.story.arcs)

@@ -33,6 +33,7 @@ from recall_bench.generate.world.sources import AuthoredStory, WorldSources, rea
 from recall_bench.generate.world.validation import MOST_CONCURRENT, find_source_problems
 from recall_bench.generate.world_folder import WorldRecipe, prepare_world
 from recall_bench.generate.worlds import list_shipped_personas, load_sources
+from tests.loops import loop_over_rows
 
 LENGTHS = (1, 30, 60, 400, 1500)
 TRADES = list_shipped_personas()
@@ -72,7 +73,7 @@ def test_every_length_is_sound(trade: str, days: int) -> None:
         assert len(active) <= MOST_CONCURRENT
 
 
-@pytest.mark.parametrize("trade", TRADES)
+@loop_over_rows("trade", TRADES)
 def test_a_story_of_six_weeks_has_every_type_of_arc(trade: str) -> None:
     for days in (45, 60, 90, 120, 180, 364, 400):
         found = Counter(arc["type"] for arc in fit_story(authored(trade).story_file, days)["arcs"])
@@ -80,7 +81,7 @@ def test_a_story_of_six_weeks_has_every_type_of_arc(trade: str) -> None:
         assert set(found) == set(count_fewest_arcs(days))
 
 
-@pytest.mark.parametrize("trade", TRADES)
+@loop_over_rows("trade", TRADES)
 def test_a_fortnight_is_enough_for_a_secret(trade: str) -> None:
     isolated = {each.id for each in authored(trade).persona.sessions if each.isolated}
 
@@ -89,7 +90,7 @@ def test_a_fortnight_is_enough_for_a_secret(trade: str) -> None:
         assert isolated & {arc["primarySession"] for arc in arcs}
 
 
-@pytest.mark.parametrize("trade", TRADES)
+@loop_over_rows("trade", TRADES)
 def test_the_whole_story_is_as_authored(trade: str) -> None:
     story = authored(trade).story_file
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from recall_bench.generate.creation.story_rules import (
     count_fewest_with_directives,
 )
 from tests.generate import made_personas
+from tests.loops import loop_over_rows
 
 LENGTHS = (1, 2, 10, 30, 119, 120, 180, 1000, 3000)
 
@@ -62,7 +62,7 @@ def test_a_sound_persona_is_left_alone() -> None:
     assert check_persona(PERSONA) == ()
 
 
-@pytest.mark.parametrize("days", LENGTHS)
+@loop_over_rows("days", LENGTHS)
 def test_a_sound_story_of_any_length_is_left_alone(days: int) -> None:
     assert check_story(PERSONA, read_story(made_personas.story(days)), days) == ()
 
@@ -129,7 +129,7 @@ SPOILED: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", SPOILED)
+@loop_over_rows("fault", SPOILED)
 def test_a_fault_of_an_arc_is_named_with_its_arc(fault: str) -> None:
     changes, said = SPOILED[fault]
 
@@ -192,7 +192,7 @@ CORRECTIONS: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", CORRECTIONS)
+@loop_over_rows("fault", CORRECTIONS)
 def test_a_correction_keeps_its_order_and_its_secret(fault: str) -> None:
     changes, said = CORRECTIONS[fault]
 
@@ -447,7 +447,7 @@ PEOPLE: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", PEOPLE)
+@loop_over_rows("fault", PEOPLE)
 def test_a_fault_of_a_persona_is_named(fault: str) -> None:
     spoil, said = PEOPLE[fault]
 

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import pytest
-
 from recall_bench.datasets.persona_story import read_persona
 from recall_bench.generate.creation.trades import find_trade, load_trades
 from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.worlds import list_shipped_personas
+from tests.loops import loop_over_rows
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/create-persona.md"
 
@@ -94,7 +93,7 @@ OF_NO_TRADE = (
 )
 
 
-@pytest.mark.parametrize("trade", load_trades())
+@loop_over_rows("trade", load_trades())
 def test_a_description_finds_its_trade(trade: str) -> None:
     found = {prompt: find_trade(prompt) for prompt in PROMPTS[trade]}
 
@@ -103,7 +102,7 @@ def test_a_description_finds_its_trade(trade: str) -> None:
     )
 
 
-@pytest.mark.parametrize("prompt", OF_NO_TRADE)
+@loop_over_rows("prompt", OF_NO_TRADE)
 def test_a_description_of_another_trade_finds_none(prompt: str) -> None:
     assert find_trade(prompt) is None
 
@@ -115,7 +114,7 @@ def test_it_says_by_which_words() -> None:
     assert found.words == ("nurse", "emergency room")
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("prompt", "trade"),
     [
         ("A lawyer at a hospital", "litigation-attorney"),

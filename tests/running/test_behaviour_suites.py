@@ -25,6 +25,7 @@ from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import BEHAVIOUR_FAULTS, Honest, ReferenceMemory
 from recall_bench.testing.behaviour_faults import MisbehavingMemory
 from tests.commands import Invoke
+from tests.loops import loop_over_rows
 from tests.running.suite_figures import get_value
 
 _FAR = 0.3
@@ -208,7 +209,7 @@ def test_kind_that_is_not_there_is_named() -> None:
         assemble_behaviour(request)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("adapter", "is_refused"),
     [
         ("http://192.0.2.7:8000", True),

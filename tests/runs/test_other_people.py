@@ -9,11 +9,12 @@ from recall_bench.runs.other_people import (
     is_told_instead,
     list_others_values,
 )
+from tests.loops import loop_over_rows
 
 HOUR = Truth(reference="11:30.", category="contradiction-resolution", atoms=("11:30",))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("answer", "told"),
     [
         ("The call is at 10:30.", True),
@@ -39,7 +40,7 @@ def test_a_part_of_what_is_right_is_not_all_of_it() -> None:
     assert is_told_instead(truth, ("10:30",), "At 11:30, it was 10:30.")
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("value", "answer"),
     [
         ("£13,300", "It would cost £13300."),

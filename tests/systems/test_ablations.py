@@ -18,6 +18,7 @@ from recall_bench.systems.builtin.chunks import Chunker, Chunking
 from recall_bench.systems.builtin.exact_words import find_exact_words
 from recall_bench.systems.builtin.options import RecencyOptions
 from recall_bench.systems.builtin.word_index import WordVectorTable
+from tests.loops import loop_over_rows
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, QUESTIONS
 from tests.systems.diary import question as diary_question
@@ -182,7 +183,7 @@ async def test_a_lexical_boost_lifts_what_the_question_says_word_for_word(
     assert days_of(strong)[0] == 1
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("question", "exact"),
     [
         ('Who said "not today, thanks"?', {"not today, thanks"}),
@@ -282,7 +283,7 @@ LIST = "It rained. We ordered:"
 ORDERED = f"{LIST} leeks; twine"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("chunking", "texts"),
     [
         ("passage", [ORDERED, "Hale came.", "Tess swam."]),

@@ -23,6 +23,7 @@ from recall_bench.systems.mcp.server_map import SearchSpec
 from recall_bench.systems.mcp.tool_results import ToolReply, parse_hits
 from recall_bench.systems.memory_call import ask_memory
 from recall_bench.systems.reply_limits import check_reply
+from tests.loops import loop_over_rows
 from tests.systems.diary import question
 
 
@@ -103,9 +104,7 @@ def test_what_is_too_deep_is_cut_and_the_rest_kept() -> None:
     assert not is_too_deep(cut)
 
 
-@pytest.mark.parametrize(
-    "content", [b"[" * 9000, b"[" * 9000 + b"]" * 9000, b'"\xff"', b"", b"1 2"]
-)
+@loop_over_rows("content", [b"[" * 9000, b"[" * 9000 + b"]" * 9000, b'"\xff"', b"", b"1 2"])
 def test_unreadable_json_is_always_the_same_error(content: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         decode_foreign_json(content, object)

@@ -25,6 +25,7 @@ from recall_bench.systems.builtin.options import BUILT_IN_OPTIONS
 from recall_bench.systems.builtin.passage_index import NO_RECORD
 from recall_bench.testing import ScriptedMemory
 from tests.hash_seeds import list_other_hash_seeds
+from tests.loops import loop_over_rows
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, QUESTIONS, question
 
@@ -268,7 +269,7 @@ def test_a_misspelt_setting_is_refused_with_the_nearest_name() -> None:
         system_of("hybrid", wieght=1)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("name", "config"),
     [
         ("hybrid", {"weight": 1.5}),

@@ -2,9 +2,8 @@
 
 from datetime import date
 
-import pytest
-
 from recall_bench.systems.builtin.date_spans import find_date_spans
+from tests.loops import loop_over_rows
 
 TODAY = date(2026, 6, 18)
 """A Thursday."""
@@ -14,7 +13,7 @@ def named(text: str) -> list[tuple[str, str]]:
     return [(str(span.first), str(span.last)) for span in find_date_spans(text, TODAY)]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "first", "then"),
     [
         ("Who came on March 7th?", "2026-03-07", "2027-03-07"),
@@ -34,7 +33,7 @@ def test_a_question_that_is_asked_again_counts_from_the_new_day(
     assert (last[0] != last[1]) == ("2025" not in text)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "day"),
     [
         ("What changed on 2026-05-27?", "2026-05-27"),
@@ -53,7 +52,7 @@ def test_a_day(text: str, day: str) -> None:
     assert named(text) == [(day, day)]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "first", "last"),
     [
         ("What happened in March?", "2026-03-01", "2026-03-31"),
@@ -89,7 +88,7 @@ def test_a_day_without_a_year_is_the_latest_that_has_begun() -> None:
     assert named("On June 19?") == [("2025-06-19", "2025-06-19")]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "May I march in?",

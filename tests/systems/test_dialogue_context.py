@@ -16,6 +16,7 @@ from recall_bench.systems.builtin.dialogue_context import (
 from recall_bench.systems.builtin.passage_index import Indexer, PassageIndex
 from recall_bench.systems.builtin.retrieval import PassageSearch
 from recall_bench.systems.builtin.word_index import Bm25, Vocabulary
+from tests.loops import loop_over_rows
 from tests.systems.diary import EPISODES, question
 
 
@@ -86,7 +87,7 @@ def test_texts_without_turns_are_scored_as_they_are() -> None:
     assert scores.tolist() == pytest.approx([0.8, 0.2])
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("scores", "share", "chosen"),
     [
         (array(0.9, 0.8, 0.7, 0.6, 0.3, 0.2), 0.5, [0, 1, 4, 5]),

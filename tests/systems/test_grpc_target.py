@@ -12,9 +12,10 @@ from recall_bench.systems import resolver
 from recall_bench.systems.grpc.grpc_system import build_grpc_system
 from recall_bench.systems.grpc.single_connection import parse_grpc_address
 from recall_bench.systems.resolver import resolve_system
+from tests.loops import loop_over_rows
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("target", "address"),
     [
         ("grpc://h", ("h", 50052)),

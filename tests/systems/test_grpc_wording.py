@@ -107,13 +107,13 @@ def test_a_message_comes_back_as_it_was(message: wire.WireMessage) -> None:
     assert decode_message(received, type(message)) == message
 
 
-@pytest.mark.parametrize("message", FULL, ids=lambda message: type(message).__name__)
+@loop_over_rows("message", FULL, ids=lambda message: type(message).__name__)
 def test_every_field_is_in_the_round_trip(message: wire.WireMessage) -> None:
     for field in msgspec.structs.fields(type(message)):
         assert field.required or getattr(message, field.name) != field.default
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "reply",
     [
         wire.HealthReply,

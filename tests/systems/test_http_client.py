@@ -25,6 +25,7 @@ from recall_bench.systems.transports.http_system import (
 )
 from recall_bench.systems.transports.remote_system import RequestNotServed
 from recall_bench.testing.fakes import ScriptedSystem
+from tests.loops import loop_over_rows
 from tests.systems.http_servers import Said, saying, serving
 
 pytestmark = pytest.mark.anyio
@@ -292,7 +293,7 @@ async def test_a_token_of_the_environment_is_sent_as_a_bearer() -> None:
     assert address.redact("no t0ken") == "no [redacted]"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("target", "url"),
     [
         ("http://h", "http://h"),
@@ -306,7 +307,7 @@ def test_an_address_may_have_a_path_and_loses_its_credentials(target: str, url: 
     assert parse_http_address(target, {}).url == url
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "target",
     [
         "ftp://me:pw@h",

@@ -35,6 +35,7 @@ from recall_bench.systems.transports.http_system import HttpAddress, HttpTranspo
 from recall_bench.systems.transports.openapi import render_document
 from recall_bench.systems.transports.remote_system import RequestNotServed
 from recall_bench.testing.fakes import ScriptedMemory, ScriptedSystem
+from tests.loops import loop_over_rows
 from tests.systems.http_servers import hosting, serving
 
 pytestmark = pytest.mark.anyio
@@ -323,7 +324,7 @@ async def test_a_token_in_the_environment_is_asked_of_everyone(
     assert len(host.asked) == 1
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("address", "place"),
     [
         ("8000", ("127.0.0.1", 8000)),
@@ -340,7 +341,7 @@ def test_an_address_is_on_loopback_unless_it_says_where(
     assert parse_listen_address(address) == place
 
 
-@pytest.mark.parametrize("address", ["https://h:7", "h:x", "h:70000", "h:7/path", "u@h:7"])
+@loop_over_rows("address", ["https://h:7", "h:x", "h:70000", "h:7/path", "u@h:7"])
 def test_anything_else_is_refused_with_what_to_write(address: str) -> None:
     with pytest.raises(UsageError, match="write host:port"):
         parse_listen_address(address)

@@ -24,6 +24,7 @@ from recall_bench.systems.mcp.tool_results import (
     parse_hits,
     rank_hits,
 )
+from tests.loops import loop_over_rows
 from tests.systems.mcp_maps import child_map
 
 SERVERS = Path(read_server_map.__code__.co_filename).with_name("servers")
@@ -272,7 +273,7 @@ def test_prose_that_says_so_found_nothing() -> None:
     assert parse_hits(reply, search(pattern="(?P<text>x)", nothing="Nothing found")) == []
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("reply", "spec", "says"),
     [
         (ToolReply(texts=("Hello!",)), search(results="r", text="t"), "where JSON was expected"),

@@ -15,6 +15,7 @@ from recall_bench.core.settings import Settings
 from recall_bench.systems.readers import resolve_reader
 from tests.commands import Invoke, Shown
 from tests.gardener import write_persona
+from tests.loops import loop_over_rows
 from tests.models.openai_server import OpenAIServer, Response, error, ok
 
 FINDER = """
@@ -151,7 +152,7 @@ def test_money_is_counted_for_reading_too(bench: Bench) -> None:
     assert "reading and judging have cost $4.0000 and --max-cost allows $4.0000" in shown.err
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("reader", "card", "name"),
     [
         (None, FINDS, "extractive"),

@@ -16,6 +16,7 @@ from recall_bench.systems.transports.http_system import connect_http_system, rea
 from recall_bench.systems.transports.once_system import build_once_system
 from recall_bench.systems.transports.remote_system import RemoteSystem
 from recall_bench.systems.transports.wire import HealthReply, HealthRequest
+from tests.loops import loop_over_rows
 from tests.systems.http_servers import hosting
 from tests.systems.mcp_maps import child_map
 from tests.systems.portable_adapters import Plain
@@ -48,13 +49,13 @@ def test_the_number_of_workers_is_not_on_the_card() -> None:
     assert "max_shards" not in one.card.__struct_fields__
 
 
-@pytest.mark.parametrize("declared", [0, -1, True, "4"])
+@loop_over_rows("declared", [0, -1, True, "4"])
 def test_an_invalid_number_of_workers_is_refused(declared: object) -> None:
     with pytest.raises(UsageError, match=r"max_shards = .* no number above 0"):
         build_python_system(type("Odd", (Plain,), {"max_shards": declared}))
 
 
-@pytest.mark.parametrize(("told", "is_shared", "stood"), [
+@loop_over_rows(("told", "is_shared", "stood"), [
     (0, True, 1), (0, False, None), (5, True, 5), (5, False, 5),
 ])  # fmt: skip
 def test_a_server_at_an_address_allows_one_worker_unless_it_declares_more(

@@ -52,6 +52,7 @@ from recall_bench.testing.doctor import (
     spread_items,
 )
 from recall_bench.testing.doctor_probe import check_growth, check_latency
+from tests.loops import loop_over_rows
 from tests.thoroughness import IS_EXHAUSTIVE, choose_number
 
 
@@ -201,7 +202,7 @@ async def test_a_system_that_hangs_does_not_hang_the_doctor(story: Scenario) -> 
     assert {fault.partition(":")[0] for fault in sat.faults} == {"SystemTimeout"}
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("seconds", "is_slow"),
     [((0.001, 0.002), False), ((0.1, 0.11), False), ((0.01, 0.06), True), ((1.0, 3.0), True)],
 )
@@ -231,7 +232,7 @@ def test_of_a_system_that_never_answers_no_answer_is_timed(story: Scenario) -> N
     assert not [name for name in found.figures if name.startswith("ms an answer")]
 
 
-@pytest.mark.parametrize(("number", "count"), [(95, 48), (48, 48), (49, 48), (10, 48), (0, 4)])
+@loop_over_rows(("number", "count"), [(95, 48), (48, 48), (49, 48), (10, 48), (0, 4)])
 def test_questions_are_spread_over_the_whole_story(number: int, count: int) -> None:
     """Of 95 questions the first 48 were taken, so that the later half was never asked."""
     taken = spread_items(range(number), count)
@@ -277,7 +278,7 @@ def test_a_record_that_cannot_be_read_is_no_diagnosis(cache: Path) -> None:
     assert load_diagnosis(card) is None
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "edits",
     [
         {"health": "valid"},

@@ -11,6 +11,7 @@ from recall_bench.core.memory import Offer
 from recall_bench.reporting.analyses.attribution import FailureLeaf
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import CHECKS, FAULTS, Faulty, Honest, Outcome, check_system
+from tests.loops import loop_over_rows
 
 NAMES = [check.name for check in CHECKS]
 CAUGHT = [(fault, name) for fault in FAULTS for name in fault.caught_by]
@@ -62,7 +63,7 @@ async def test_what_only_doctor_or_a_run_can_see_breaks_no_clause(fault: type[Fa
     assert set(found.values()) == {Outcome.PASSED}
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+@loop_over_rows("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_fault_says_who_catches_it(fault: type[Faulty]) -> None:
     assert bool(fault.caught_by) == (fault.battery == "contract")
     assert set(fault.caught_by) <= set(NAMES)
@@ -70,7 +71,7 @@ def test_a_fault_says_who_catches_it(fault: type[Faulty]) -> None:
     assert getattr(recall_bench.testing, fault.__name__) is fault
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+@loop_over_rows("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_fault_says_in_which_leaf_its_misses_land(fault: type[Faulty]) -> None:
     costs_nothing = {"SlowsDown", "AnswersErrors", "CountsWrong"}
 

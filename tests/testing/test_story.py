@@ -13,6 +13,7 @@ from recall_bench.testing.story import (
     write_day,
     write_large_day,
 )
+from tests.loops import loop_over_rows
 
 FACTS = [
     make(seed, name, thing)
@@ -60,7 +61,7 @@ def test_a_large_day_is_a_megabyte_with_its_facts_at_start_middle_and_end() -> N
     assert places == pytest.approx([0, 0.5, 1], abs=0.05)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "Error: no such table: memories",
@@ -77,7 +78,7 @@ def test_an_apology_is_recognised(text: str) -> None:
     assert APOLOGY.search(text)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "",

@@ -22,6 +22,7 @@ from recall_bench.generate.written.sources import WrittenQuestion
 from tests.generate.life.played_library import play_days, play_library
 from tests.generate.life.sample_questions import ask
 from tests.generate.world.built_bakery import LIBRARY
+from tests.loops import loop_over_rows
 
 HIGHER = """      - day: 60
         event: Higher
@@ -138,7 +139,7 @@ def test_a_room_that_is_let_in_is_told_what_holds_then(shut: LifeEdition) -> Non
     assert [each.derive for each in shut_out] == ["secret arc-shed-limit.1 arc-shed-limit.2 @141"]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "expected"),
     [
         ("When does the exclusivity lapse?", True),

@@ -16,6 +16,7 @@ from recall_bench.generate.world.fact_values import format_month
 from recall_bench.generate.written.question_entries import EntryBuilder
 from tests.generate.life.played_library import play_days, play_library
 from tests.generate.life.test_life_sources import SOURCES, change, list_faults
+from tests.loops import loop_over_rows
 from tests.thoroughness import choose_cases
 
 THREADS = "threads/all.yaml"
@@ -35,7 +36,7 @@ def edition() -> LifeEdition:
     return play_library()
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("name", "dated"),
     [
         ("the repair in the yard", "the May 2025 repair in the yard"),
@@ -51,7 +52,7 @@ def test_a_month_stands_before_the_noun(name: str, dated: str) -> None:
     assert put_month(name, "May 2025") == dated
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "said"),
     [
         ("She asked {helper}, [who has the keys|].", "may end in a comma"),
@@ -221,7 +222,7 @@ def test_a_verb_agrees_with_every_value(folder: Path) -> None:
     assert any("“broken window latches was …”" in fault for fault in list_faults(folder))
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("phrase", "expected"),
     [
         ("two wrong labels", True),

@@ -28,6 +28,7 @@ from recall_bench.generate.shipped_personas import (
     materialise,
 )
 from recall_bench.generate.verification.verifier import verify_world
+from tests.loops import loop_over_rows
 from tests.shipped_stories import BUILT_LIVES
 from tests.thoroughness import IS_EXHAUSTIVE, choose_cases
 
@@ -110,7 +111,7 @@ def test_a_released_edition_is_proved_and_unremarked(name: str) -> None:
     assert min(counts[name] for name in CATEGORIES) >= 80
 
 
-@pytest.mark.parametrize("name", RELEASED)
+@loop_over_rows("name", RELEASED)
 def test_the_first_edition_stays_on_record(name: str) -> None:
     assert load_catalogue(1)[name][DEFAULT_ARCS].edition == 1
     assert load_catalogue()[name][DEFAULT_ARCS].edition == 2

@@ -1,11 +1,10 @@
 """A memory's words become pieces of English, or a quotation where they cannot."""
 
-import pytest
-
 from recall_bench.datasets.selection.memory_file import read_memory
 from recall_bench.generate.suites.composer import load_phrases
 from recall_bench.generate.suites.topics import MemoryTopic, TopicKind, extract_topics, learn_casing
 from tests.generate.suites.sample_memories import memories
+from tests.loops import loop_over_rows
 
 
 def pieces(text: str, name: str = "x9", around: str = "") -> list[tuple[str, str]]:
@@ -14,7 +13,7 @@ def pieces(text: str, name: str = "x9", around: str = "") -> list[tuple[str, str
     return [(topic.kind.value, topic.text) for topic in extract_topics(memory, casing)]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("hint", "kind", "text"),
     [
         ("when baking", "doing", "baking"),
@@ -43,7 +42,7 @@ def test_a_hint_is_understood(hint: str, kind: str, text: str) -> None:
     assert pieces(f"<conditional>{hint}</conditional>", around=around) == [(kind, text)]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("sentence", "found"),
     [
         (

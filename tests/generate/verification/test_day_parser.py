@@ -1,8 +1,7 @@
 """A day file is read sentence by sentence, and every offset leads back to the file."""
 
-import pytest
-
 from recall_bench.generate.verification.day_parser import DaySentence, SentenceSplitter, parse_day
+from tests.loops import loop_over_rows
 
 FRONT = "---\ntype: daily\n---\n\n"
 
@@ -38,7 +37,7 @@ def test_front_matter_and_session_headings_are_no_sentences() -> None:
     assert [s.text for s in read("# session: a\n\n### H\n")] == ["H"]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "prose",
     [
         "Dr. Okafor and Mr. Hale met Ms. Lind vs. St. Anne's team.",
@@ -55,7 +54,7 @@ def test_points_that_end_no_sentence_end_none(prose: str) -> None:
     assert sentences(prose) == [prose]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("prose", "parts"),
     [
         ("It was 840 ms. Priya left.", ["It was 840 ms.", "Priya left."]),

@@ -3,8 +3,6 @@
 from datetime import date
 from decimal import Decimal
 
-import pytest
-
 from recall_bench.generate.verification.value_readers import (
     Amount,
     NameIndex,
@@ -20,6 +18,7 @@ from recall_bench.generate.verification.value_readers import (
     build_time_reader,
     build_yes_no_reader,
 )
+from tests.loops import loop_over_rows
 
 TODAY = date(2025, 1, 10)
 PEOPLE = {"Priya Raman": ["Priya Raman", "Priya"], "Dr. Sam Oh": ["Dr. Sam Oh", "Sam Oh", "Oh"]}
@@ -29,7 +28,7 @@ def keys(reader: PatternReader, text: str) -> list[object]:
     return [value.key for value in reader.find(text, TODAY)]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "amount"),
     [
         ("$4,350", "4350"),
@@ -57,7 +56,7 @@ def test_misprinted_money_is_none() -> None:
     assert keys(build_money_reader(), "It cost $4,3500 or $1.2.3.") == []
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("unit", "text", "number"),
     [
         ("ms", "It took 1,240 ms.", "1240"),
@@ -72,12 +71,12 @@ def test_a_number_is_its_amount_in_its_unit(unit: str | None, text: str, number:
     assert keys(build_number_reader(unit), text) == [Amount(unit or "", Decimal(number))]
 
 
-@pytest.mark.parametrize("text", ["RB-4113", "lot 3B", "1/2", "3-5", "4 March", "£7", "08:45"])
+@loop_over_rows("text", ["RB-4113", "lot 3B", "1/2", "3-5", "4 March", "£7", "08:45"])
 def test_what_only_looks_like_a_number_is_none(text: str) -> None:
     assert keys(build_number_reader(), text) == []
 
 
-@pytest.mark.parametrize("text", ["2.5 mg/kg", "12 mgs", "12", "1,2400 mg"])
+@loop_over_rows("text", ["2.5 mg/kg", "12 mgs", "12", "1,2400 mg"])
 def test_a_number_in_another_unit_is_none(text: str) -> None:
     assert keys(build_number_reader("mg"), text) == []
 
@@ -92,7 +91,7 @@ def test_a_time_has_two_digits() -> None:
     assert keys(build_time_reader(), "at 8:45 or 08:45, not 25:10 or 1:2:30") == ["08:45", "08:45"]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "4 March 2025",

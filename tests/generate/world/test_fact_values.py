@@ -4,16 +4,15 @@ import re
 from datetime import date
 from decimal import Decimal
 
-import pytest
-
 from recall_bench.generate.world import fact_values
 from recall_bench.generate.world.fact_values import Dates, FactValue
 from recall_bench.generate.world.random_stream import RandomStream
+from tests.loops import loop_over_rows
 
 DATES = Dates(date(2024, 1, 1), "day-first")
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("kind", "amount", "unit", "written"),
     [
         ("number", "1240", "ms", "1,240 ms"),
@@ -53,7 +52,7 @@ def test_a_code_has_its_shape() -> None:
     assert text[6].isupper()
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("kind", "written"),
     [("money", "$640M"), ("number", "14 hours"), ("percent", "6.5%"), ("money", "$18,400")],
 )

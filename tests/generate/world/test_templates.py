@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import pytest
-
 from recall_bench.generate.world.templates import (
     AlternativePicker,
     Placeholder,
@@ -11,6 +9,7 @@ from recall_bench.generate.world.templates import (
     ValueMark,
     parse_template,
 )
+from tests.loops import loop_over_rows
 
 
 class Words:
@@ -52,7 +51,7 @@ def test_alternatives_nest_and_may_be_empty() -> None:
     assert found == {"x y1z", "x y2z", "xz"}
 
 
-@pytest.mark.parametrize("source", ["see [3]", "an [open", "a ] b", "{not a hole}", "50 % {"])
+@loop_over_rows("source", ["see [3]", "an [open", "a ] b", "{not a hole}", "50 % {"])
 def test_what_is_no_template_is_text(source: str) -> None:
     assert told(source) == source
 
@@ -70,7 +69,7 @@ def test_forms_are_asked_for_by_name() -> None:
     assert told("Ask {owner.them}.", **{"owner.them": "her"}) == "Ask her."
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("source", "word", "expected"),
     [
         ("{thing} broke.", "cold tap", "Cold tap broke."),
@@ -85,7 +84,7 @@ def test_a_word_that_starts_a_sentence_gets_its_capital(
     assert told(source, thing=word) == expected
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("word", "expected"),
     [("oven", "an oven"), ("pan", "a pan"), ("unit", "a unit"), ("urn", "an urn")],
 )

@@ -17,6 +17,7 @@ from recall_bench.generate.written.checks import check_sources, count_sources
 from recall_bench.generate.written.sources import read_written
 from recall_bench.systems.builtin.chunks import split_chunks
 from tests.generate.written.language_editions import TEXTS, write_edition
+from tests.loops import loop_over_rows
 from tests.thoroughness import choose_cases, choose_number
 
 ARCS = "arcs-9d.yaml"
@@ -120,7 +121,7 @@ def test_figures_and_months_stand_in_slots(code: str, tmp_path: Path) -> None:
     assert sum("stands outside a slot" in each for each in found) == 2
 
 
-@pytest.mark.parametrize("name", list_written_personas())
+@loop_over_rows("name", list_written_personas())
 def test_the_shipped_story_is_the_same_in_every_language(name: str) -> None:
     sources = read_written(SOURCES / name / "written-60d")
     first = read_written(SOURCES / list_written_personas()[0] / "written-60d")

@@ -29,6 +29,7 @@ from recall_bench.generate.written.sources import (
     find_written,
     read_written,
 )
+from tests.loops import loop_over_rows
 from tests.thoroughness import choose_cases
 
 ARCS = "arcs-180d.yaml"
@@ -42,7 +43,7 @@ def read_edition(name: str) -> WrittenSources:
     return read_written(find_written(SOURCES / name)[ARCS])
 
 
-@pytest.mark.parametrize("name", PERSONAS)
+@loop_over_rows("name", PERSONAS)
 def test_the_sources_hold_enough(name: str) -> None:
     counts = count_sources(read_edition(name))
 
@@ -62,7 +63,7 @@ def test_the_sources_break_no_rule(name: str) -> None:
     assert check_sources(read_edition(name)) == []
 
 
-@pytest.mark.parametrize("name", PERSONAS)
+@loop_over_rows("name", PERSONAS)
 def test_no_constant_answer_is_worth_giving(name: str) -> None:
     sources = read_edition(name)
     builder = EntryBuilder(render_edition(sources))
@@ -97,7 +98,7 @@ def test_the_released_edition_is_verified_and_passes_the_lints(name: str) -> Non
     assert lint_story(folder, arcs=ARCS).count(Severity.ERROR) == 0
 
 
-@pytest.mark.parametrize("name", PERSONAS)
+@loop_over_rows("name", PERSONAS)
 def test_no_constant_no_and_no_constant_refusal_wins(name: str) -> None:
     """The bytes are those of the catalogue, or there is no folder."""
     items = load_persona(materialise(name, ARCS), arcs=ARCS).items

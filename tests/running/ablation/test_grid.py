@@ -10,6 +10,7 @@ from recall_bench.running.ablation import (
     read_grid,
 )
 from recall_bench.systems.builtin import baselines
+from tests.loops import loop_over_rows
 
 
 def test_values_are_read_as_those_of_config_are() -> None:
@@ -31,7 +32,7 @@ def test_a_grid_lists_the_values_of_each_setting() -> None:
     assert grid == {"weight": (0.3, 0.5), "chunking": ("turn", "window")}
 
 
-@pytest.mark.parametrize("word", ["weight", "weight=", "=0.3", "weight=0.3,,0.5", ""])
+@loop_over_rows("word", ["weight", "weight=", "=0.3", "weight=0.3,,0.5", ""])
 def test_anything_else_is_refused(word: str) -> None:
     with pytest.raises(UsageError, match="KEY=VALUE,VALUE"):
         read_grid([word])

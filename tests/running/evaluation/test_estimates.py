@@ -13,6 +13,7 @@ from recall_bench.reporting.eval_groups import (
     group_scores,
 )
 from recall_bench.reporting.eval_scores import ScoredQuestion
+from tests.loops import loop_over_rows
 
 F = "turn recall@10"
 
@@ -86,7 +87,7 @@ def test_abstentions_stay_in_their_category_when_categories_are_averaged() -> No
     assert average_categories(group_scores(questions, ())).figures[F].mean == 0.75
 
 
-@pytest.mark.parametrize("name", ["all", "answerable", "unanswerable", "average of categories"])
+@loop_over_rows("name", ["all", "answerable", "unanswerable", "average of categories"])
 def test_a_category_named_like_a_group_stays_in_the_average(name: str) -> None:
     questions = [
         scored("a", 1.0, category=name),

@@ -27,6 +27,7 @@ from recall_bench.metrics.fact_coverage import list_layer_measures
 from recall_bench.metrics.retrieval import list_measures
 from recall_bench.reporting.eval_scores import JUDGED, list_judged_figures, score_outcome
 from tests.conftest import shared_data
+from tests.loops import loop_over_rows
 from tests.running.evaluation.eval_datasets import (
     locomo_conversations,
     write_locomo,
@@ -58,7 +59,7 @@ def asked(methodology: Methodology, scenarios: Sequence[Scenario]) -> int:
     return sum(methodology.includes(item) for scenario in scenarios for item in scenario.items)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("name", "level", "questions"),
     [
         ("strict", Level.TURN, 1982),
@@ -187,7 +188,7 @@ def every() -> list[Methodology]:
     return [each for family in families for each in list_methodologies(family)]
 
 
-@pytest.mark.parametrize("methodology", every(), ids=lambda each: each.label)
+@loop_over_rows("methodology", every(), ids=lambda each: each.label)
 def test_what_comes_first_is_a_figure_that_exists(methodology: Methodology) -> None:
     """A misspelt headline would vanish from every report without a word."""
     known = {f"{r.level} {m.name}" for r in methodology.rankings for m in list_measures(10)}
@@ -199,7 +200,7 @@ def test_what_comes_first_is_a_figure_that_exists(methodology: Methodology) -> N
     assert methodology.headline
 
 
-@pytest.mark.parametrize("methodology", every(), ids=lambda each: each.label)
+@loop_over_rows("methodology", every(), ids=lambda each: each.label)
 def test_answers_are_graded_by_protocols_that_there_are(methodology: Methodology) -> None:
     for name in (*methodology.answers, *([methodology.asks] if methodology.asks else [])):
         assert registry.find_protocol(name).card.name == name
@@ -233,7 +234,7 @@ def test_versions_are_pinned() -> None:
     }
 
 
-@pytest.mark.parametrize("methodology", every(), ids=lambda each: each.label)
+@loop_over_rows("methodology", every(), ids=lambda each: each.label)
 def test_what_a_judge_finds_has_the_figures_that_are_listed(methodology: Methodology) -> None:
     trial = Trial(scenario="s", item="a", checkpoint="1d")
     verdict = Verdict(score=1.0, reason="")
@@ -249,7 +250,7 @@ def test_what_a_judge_finds_has_the_figures_that_are_listed(methodology: Methodo
     assert {*methodology.counts} <= {*methodology.headline}
 
 
-@pytest.mark.parametrize("changed", sorted({*Methodology.__struct_fields__} - NAMES))
+@loop_over_rows("changed", sorted({*Methodology.__struct_fields__} - NAMES))
 def test_a_digest_changes_with_everything_that_a_protocol_states(changed: str) -> None:
     before = find_methodology("halumem", "strict")
     held = getattr(before, changed)
@@ -290,7 +291,7 @@ def test_the_hand_made_file_is_as_small_as_the_other_tests_say() -> None:
     assert [len(each["qa"]) for each in locomo_conversations()] == [5, 2]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("protocol", "expects", "text", "right"),
     [
         ("strict", Expects.ANSWER, "There is no record of that.", 0.0),

@@ -1,13 +1,12 @@
 """Shards are handed out longest first, and no run is over before its longest."""
 
-import pytest
-
 from recall_bench.running.plan_schedule import (
     PlannedTask,
     compute_makespan,
     find_critical,
     find_useful_workers,
 )
+from tests.loops import loop_over_rows
 
 
 def task(name: str, seconds: float, **more: object) -> PlannedTask:
@@ -17,7 +16,7 @@ def task(name: str, seconds: float, **more: object) -> PlannedTask:
 TASKS = [task("a", 6), task("b", 4), task("c", 3), task("d", 3), task("e", 2)]
 
 
-@pytest.mark.parametrize(("workers", "seconds"), [(1, 18), (2, 9), (3, 6), (99, 6)])
+@loop_over_rows(("workers", "seconds"), [(1, 18), (2, 9), (3, 6), (99, 6)])
 def test_workers_share_the_work(workers: int, seconds: float) -> None:
     assert compute_makespan(TASKS, workers) == seconds
 

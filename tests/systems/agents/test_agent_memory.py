@@ -14,6 +14,7 @@ from recall_bench.systems.agents.agent_system import MAX_TEXT, AgentSystem
 from recall_bench.systems.resolver import resolve_system
 from recall_bench.testing.agent_program import NO_RECORD
 from recall_bench.testing.agent_server import AgentServer
+from tests.loops import loop_over_rows
 from tests.systems.agents.targets import PROGRAM, Journal, name_agent, run_garden
 
 pytestmark = pytest.mark.anyio
@@ -260,7 +261,7 @@ def test_a_number_is_a_text_where_a_text_is_wanted(agents: AgentServer) -> None:
     assert (system.card.version, system.card.config["model"]) == ("2", "3")
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("words", "said"),
     [
         ("{promt}", r"--adapter: nothing is filled in for \{promt\}; did you mean 'prompt'"),

@@ -24,6 +24,7 @@ from recall_bench.core.settings import Settings
 from recall_bench.systems.agents.a2a_agent import V0_3, V1_0, PeerOutcome, parse_peer_card
 from recall_bench.systems.agents.agent_system import AgentSystem
 from recall_bench.systems.resolver import resolve_system
+from tests.loops import loop_over_rows
 from tests.systems.agents.canned import STREAM, CannedAgent, serve_canned
 
 pytestmark = pytest.mark.anyio
@@ -398,7 +399,7 @@ def test_a_card_names_the_newest_address_that_we_speak() -> None:
     assert parse_peer_card(former, "http://a/card.json").dialect is V0_3
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "card",
     [
         *(b"", b"[]", b"{}", b'{"url": "ftp://x"}', b'{"url": "http://["}'),
@@ -410,7 +411,7 @@ def test_a_card_that_is_none_is_refused(card: bytes) -> None:
         parse_peer_card(card, "http://a/card.json")
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("card", "said"),
     [
         ({"name": "n"}, "it has neither supportedInterfaces nor url"),

@@ -9,9 +9,10 @@ from recall_bench.systems.agents.talk_settings import (
     TalkSettings,
     read_talk_settings,
 )
+from tests.loops import loop_over_rows
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("kind", "name", "value", "said"),
     [
         (ChatSettings, "max_steps", 2.5, "write a whole number, not 2.5"),

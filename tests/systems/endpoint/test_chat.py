@@ -8,6 +8,7 @@ import openai
 import pytest
 
 from recall_bench.core.usage import Usage
+from tests.loops import loop_over_rows
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer, Response
 from tests.models.prompts import KEY, SCHEMA
@@ -157,7 +158,7 @@ def test_too_many_requests_are_passed_on_with_the_time_to_wait() -> None:
     assert "slow down" in error.message
 
 
-@pytest.mark.parametrize("status", [400, 401, 404, 500, 503])
+@loop_over_rows("status", [400, 401, 404, 500, 503])
 def test_a_failure_keeps_its_status_and_its_reason(status: int) -> None:
     error = refused(scripted.error(status, "the reason"))
 

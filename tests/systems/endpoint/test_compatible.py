@@ -8,6 +8,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.models.compatible_server import CompatibleServer, resolve_server
 from recall_bench.models.model_spec import parse_spec
+from tests.loops import loop_over_rows
 from tests.models.prompts import KEY
 
 
@@ -23,7 +24,7 @@ def found(text: str, **environ: str) -> CompatibleServer:
     return there
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "url"),
     [
         ("openai:e", "https://api.openai.com/v1/embeddings"),
@@ -75,7 +76,7 @@ def test_a_listed_model_has_its_price() -> None:
     assert (spent.input_tokens, spent.unpriced) == (1_000_000, 0)
 
 
-@pytest.mark.parametrize("counted", [None, {}, {"prompt_tokens": -3}, {"prompt_tokens": "many"}])
+@loop_over_rows("counted", [None, {}, {"prompt_tokens": -3}, {"prompt_tokens": "many"}])
 def test_a_server_that_does_not_count_is_unpriced(counted: object) -> None:
     there = found("openai:e;http://127.0.0.1:8000/v1;price=2/10")
 

@@ -29,6 +29,7 @@ from recall_bench.systems.loop.reference_tools import (
     UPDATE,
     ReferenceTools,
 )
+from tests.loops import loop_over_rows
 from tests.systems.loop.scripted import answer, calls, has_begun, is_day, read_results
 from tests.systems.loop.test_transcript import run_loop
 
@@ -65,7 +66,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("can_delete", "can_list", "tools"),
     [
         (False, False, (SAVE, SEARCH)),

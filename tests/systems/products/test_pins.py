@@ -4,11 +4,11 @@ import re
 import tomllib
 from typing import Any
 
-import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from recall_bench.core import user_code
+from tests.loops import loop_over_rows
 from tests.systems.products.pins import ROOT, pinned
 
 PINNED = sorted(path.stem for path in (ROOT / "products").glob("*.txt"))
@@ -21,13 +21,13 @@ def project() -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", PINNED)
+@loop_over_rows("name", PINNED)
 def test_every_package_is_pinned_to_one_version(name: str) -> None:
     for line in (ROOT / "products" / f"{name}.txt").read_text(encoding="utf-8").splitlines():
         assert re.fullmatch(r"#.*|[\w.-]+==[\w.]+", line), line
 
 
-@pytest.mark.parametrize("name", PINNED)
+@loop_over_rows("name", PINNED)
 def test_the_pins_are_what_the_extra_and_the_base_ask_for(name: str) -> None:
     versions = {canonicalize_name(key): version for key, version in pinned(name).items()}
     extra = [Requirement(each) for each in project()["optional-dependencies"].get(name, ())]

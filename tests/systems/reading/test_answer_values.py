@@ -2,19 +2,18 @@
 
 from datetime import date
 
-import pytest
-
 from recall_bench.systems.reading.answer_values import (
     find_amounts,
     find_current,
     find_names,
     resolve_dates,
 )
+from tests.loops import loop_over_rows
 
 ON = date(2023, 6, 9)  # a Friday
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("said", "meant"),
     [
         ("I went yesterday.", "2023-06-08"),

@@ -17,6 +17,7 @@ from recall_bench.systems.reading.answer_writer import NO, AnswerWriter, load_wr
 from recall_bench.systems.reading.passage_sentences import ReadSentence, read_passages
 from recall_bench.systems.reading.question_analysis import analyse_question
 from recall_bench.systems.reading.sentence_ranker import SentenceRanker
+from tests.loops import loop_over_rows
 from tests.systems.reader_questions import ask, found
 
 
@@ -164,7 +165,7 @@ ORDERS = (
 )
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("question", "answer"),
     [
         (

@@ -2,17 +2,16 @@
 
 from datetime import date
 
-import pytest
-
 from recall_bench.core.memory import Passage
 from recall_bench.systems.reading.passage_sentences import ReadSentence, read_passages
+from tests.loops import loop_over_rows
 
 
 def read(*texts: str) -> list[ReadSentence]:
     return read_passages([Passage(text=text) for text in texts])
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "prefix",
     [
         "On 2024-05-03: ",

@@ -2,13 +2,12 @@
 
 from datetime import date
 
-import pytest
-
 from recall_bench.systems.reading.question_analysis import (
     AskedQuestion,
     Wanted,
     analyse_question,
 )
+from tests.loops import loop_over_rows
 
 TODAY = date(2024, 6, 1)
 
@@ -18,7 +17,7 @@ def analyse(text: str) -> AskedQuestion:
     return asked
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "wanted"),
     [
         ("Put these in the order they happened: the wedding; the move; the fire.", Wanted.ORDER),
@@ -79,7 +78,7 @@ def test_the_events_of_an_order_are_separated() -> None:
     assert between.events == ("the wedding", "the move")
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "side"),
     [
         ("Which of the runs was the longest?", "most"),

@@ -12,6 +12,7 @@ from recall_bench.systems.selectors.agent_prompt import (
     read_template,
 )
 from tests.judging.protocols.scripted import CALL
+from tests.loops import loop_over_rows
 from tests.models.test_fencing import unfenced
 from tests.systems.selection.scripted_agent import BREAD, FLIGHTS, MEMORIES, PARKING, PROMPT, memory
 
@@ -101,7 +102,7 @@ def test_places_in_the_users_words_or_in_a_memory_are_not_filled() -> None:
     assert "see {prompt} and {memories}" in second.user
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "words",
     [
         ORDER,
@@ -155,7 +156,7 @@ def test_the_mark_of_one_prompt_does_not_open_a_block_in_another() -> None:
     assert ORDER not in outside(prompt)
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("text", "names"),
     [
         (PARKING, (PARKING,)),
@@ -181,7 +182,7 @@ def test_a_list_of_names_is_read(text: str, names: tuple[str, ...]) -> None:
     assert parse_names(Reply(text=text, usage=CALL), known) == names
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "text",
     [
         "",

@@ -13,6 +13,7 @@ from recall_bench.systems.selectors.keyword import (
     is_hint_match,
     is_keyword_hit,
 )
+from tests.loops import loop_over_rows
 from tests.systems.selection.memories import (
     COFFEE,
     DEPLOY,
@@ -74,7 +75,7 @@ def test_one_word_does_not_run_over_into_the_next() -> None:
     assert not is_keyword_hit("nobody telfl", TRAVEL.replace(keywords=("hotel", "flight")))
 
 
-@pytest.mark.parametrize("length", range(3, 24))
+@loop_over_rows("length", range(3, 24))
 def test_what_is_not_measured_could_not_have_been_alike(length: int) -> None:
     word = "abcdefghijklmnopqrstuvwxyz"[:length]
 

@@ -1,8 +1,7 @@
 """Presearch keeps a memory for any word of the prompt that points to it, and no other memory."""
 
-import pytest
-
 from recall_bench.systems.selectors.keyword import Presearch, is_keyword_hit
+from tests.loops import loop_over_rows
 from tests.systems.selection.scripted_agent import BREAD, FLIGHTS, MEMORIES, PARKING, WIFI
 
 
@@ -11,7 +10,7 @@ def left(prompt: str, *, with_content: bool) -> list[str]:
     return [memory.name for memory in search.filter_memories(prompt)]
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("prompt", "by_keyword", "by_content"),
     [
         ("sourdough?", [BREAD], [BREAD]),
@@ -32,7 +31,7 @@ def test_words_are_looked_for_in_keywords_and_on_demand_in_the_text(
     assert left(prompt, with_content=True) == by_content
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     "prompt", ["Is the starter fed?", "aisl", "ai", "nine cheap seats", "All about it", "parkings"]
 )
 def test_the_text_is_searched_as_keywords_are(prompt: str) -> None:

@@ -16,6 +16,7 @@ from recall_bench.systems.selectors.retrieval_selector import (
     build_vector,
     pick_best,
 )
+from tests.loops import loop_over_rows
 from tests.systems.selection.memories import MEMORIES, TRAVEL, memory, names
 
 pytestmark = pytest.mark.anyio
@@ -130,7 +131,7 @@ def test_the_card_says_everything_that_decides(made: Made) -> None:
     assert card.computes
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("config", "said"),
     [
         ({"treshold": 0.1}, "has no setting 'treshold'; did you mean 'threshold'"),

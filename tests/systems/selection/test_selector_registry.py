@@ -11,6 +11,7 @@ from recall_bench.systems.selectors.isolated_selector import IsolatedSelector
 from recall_bench.systems.selectors.selector import Selector
 from recall_bench.systems.selectors.selector_registry import NAMES, resolve_selector
 from recall_bench.systems.selectors.user_selectors import CommandSelector
+from tests.loops import loop_over_rows
 from tests.systems.selection.memories import MEMORIES, names
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +21,7 @@ def resolved(target: str, folder: Path = Path(), **config: object) -> Selector:
     return resolve_selector(target, Settings(config=config, timeout_ms=2000), folder=folder)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "agent"])
+@loop_over_rows("name", [name for name in NAMES if name != "agent"])
 def test_every_built_in_is_found_by_its_name(name: str) -> None:
     assert resolved(name).card.name == name
 
@@ -58,7 +59,7 @@ def test_python_is_found_by_its_file(tmp_path: Path) -> None:
     assert selector.card.name == "mine.py:mine"
 
 
-@pytest.mark.parametrize(
+@loop_over_rows(
     ("target", "said"),
     [
         ("hybird", "did you mean 'hybrid'"),
