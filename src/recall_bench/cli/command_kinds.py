@@ -131,7 +131,8 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer v
         converted = number * _SECONDS[unit] / _SECONDS[self._unit]
         if converted <= 0 or (self._unit == "ms" and converted < 1):
             self.fail(f"{value} is too short; use at least 1 ms", param, ctx)
-        if found[2] is None and isinstance(value, str) and self._is_doubtful(number):
+        is_typed = isinstance(value, str) and not (ctx and ctx.resilient_parsing)
+        if is_typed and found[2] is None and self._is_doubtful(number):
             flag = param.opts[-1] if param else "the time"
             click.echo(
                 f"warning: {flag} {value} is {value} {self._unit}; write {value}s or {value}ms",
