@@ -100,7 +100,7 @@ def _present(result: RunResult) -> Finished:
 def _make_path(value: str | PathLike[str], name: str) -> Path:
     """The path; UsageError if the value is none."""
     if not isinstance(value, str | PathLike) or not str(value):
-        raise UsageError(f"{name}: {value!r} is not a path; use one")
+        raise UsageError(f"{name}: expected a path, got {value!r}")
     return Path(value)
 
 

@@ -116,7 +116,7 @@ def test_an_interrupted_download_says_that_it_goes_on(
     shown = invoke("datasets", "download", "talks")
 
     assert shown.code == 130
-    assert shown.err.endswith("error: interrupted; the same command continues from here\n")
+    assert shown.err.endswith("error: interrupted; run the same command again to continue\n")
 
 
 def test_names_are_required(invoke: Invoke) -> None:

@@ -71,7 +71,7 @@ def take_copy(file: SourceFile, given: Path, target: Path) -> str:
         fresh.replace(target)
     except OSError as error:
         why = f"{given} could not be copied to {target} ({error.strerror})"
-        raise DownloadFailed(f"{why}; the same command tries again") from error
+        raise DownloadFailed(f"{why}; run the same command again to retry") from error
     finally:
         fresh.unlink(missing_ok=True)
     discard_part(name_part_file(target))

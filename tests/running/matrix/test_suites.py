@@ -142,7 +142,9 @@ def test_workers_cannot_do_the_steps_of_a_story(
 ) -> None:
     path = write("systems: [none]\nsuites: [tenants]\nexecutor: processes")
 
-    with pytest.raises(BenchError, match="the steps of a story are done by one process"):
+    with pytest.raises(
+        BenchError, match="a behaviour suite runs in one process; leave --executor out"
+    ):
         cli(["matrix", str(path)], standalone_mode=False)
     assert not list(path.parent.rglob("journal.jsonl"))
     capsys.readouterr()

@@ -201,7 +201,7 @@ def require_baseline(rules: GateRules) -> None:
         if getattr(rules, field) != getattr(defaults, field):
             raise UsageError(f"{format_flag(field)} needs a baseline; add --baseline RUN")
     if not rules.has_absolute_rules:
-        raise UsageError("no rule is set; give --baseline or --min-score")
+        raise UsageError("no rule is set; give --baseline, --min-score or --rules gate.yaml")
 
 
 def _list_numbers(rules: GateRules) -> list[tuple[str, float]]:
