@@ -227,7 +227,9 @@ def evaluate(
         if isinstance(wanted.get(name), str):
             wanted[name] = (wanted[name],)
     if wanted.get("mode", EvalMode.RAW) not in list(EvalMode):
-        raise UsageError(f"mode: {wanted['mode']!r} is none; there are {', '.join(EvalMode)}")
+        raise UsageError(
+            f"mode: {wanted['mode']!r} is not valid; choose one of {', '.join(EvalMode)}"
+        )
     if "mode" in wanted:
         wanted["mode"] = EvalMode(wanted["mode"])
     adapter = given.get("adapter", "")

@@ -481,7 +481,7 @@ def test_nothing_survives_a_harness_that_is_killed(tmp_path: Path) -> None:
     ("cheat", "problem"),
     [
         ("os.symlink('/etc', place + '/state')", "links are not followed"),
-        ("os.mkfifo(place + '/state')", "no file and no folder"),
+        ("os.mkfifo(place + '/state')", "neither a file nor a folder"),
     ],
 )
 def test_a_snapshot_of_links_is_refused(tmp_path: Path, cheat: str, problem: str) -> None:

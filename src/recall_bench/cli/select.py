@@ -176,7 +176,7 @@ def _refuse_bad_flags(wanted: dict[str, Any], result: dict[str, Any]) -> None:
         raise UsageError("--memories and --tests belong together; name both, or neither")
     name = result["name"]
     if name is not None and Path(name).name != name:
-        raise UsageError(f"--name: {name!r} is no name for a file; leave folders out")
+        raise UsageError(f"--name: {name!r} is not a name for a file; leave folders out")
     if result["log"] is not None:
         refuse_others(result["log"])
 

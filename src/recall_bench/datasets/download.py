@@ -97,7 +97,7 @@ def _recognise(name: str, files: tuple[SourceFile, ...], given: Path) -> SourceF
     if len(pinned) == 1:
         raise DataError(_describe_mismatch(pinned[0], given, digests[-1]))
     names = format_names([file.name for file in files])
-    raise UsageError(f"--from: {given} is no file of {name}, which has {names}")
+    raise UsageError(f"--from: {given} is not a file of {name}, which has {names}")
 
 
 def _describe_mismatch(file: SourceFile, given: Path, digest: str) -> str:

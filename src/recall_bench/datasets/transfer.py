@@ -87,7 +87,7 @@ def check_address(url: str) -> None:
     if parts.scheme == "file":
         raise UsageError(f"{url} is a file on this machine; give it with --from")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{url!r} is no address to download from; it begins with https://")
+        raise UsageError(f"{url!r} is not an address to download from; it begins with https://")
 
 
 def parse_host(url: str) -> str:
@@ -415,7 +415,7 @@ def _fetch_page(url: str) -> tuple[list[_ListingEntry], str | None]:
             "command again to retry"
         ) from failure
     except msgspec.MsgspecError as error:
-        raise Malformed(url, f"is no list of files ({error})") from error
+        raise Malformed(url, f"is not a list of files ({error})") from error
 
 
 def _find_next_page(url: str, link: str) -> str | None:

@@ -223,7 +223,7 @@ class BatchDelivery:
             return None
         except msgspec.DecodeError as error:
             raise DataError(
-                f"{path}: is no state of a batch ({error}); restore it, or remove it and its "
+                f"{path}: is not the state of a batch ({error}); restore it, or remove it and its "
                 "request file if nothing was sent"
             ) from error
 

@@ -320,7 +320,7 @@ def _open_source(folder: Path) -> MergeSource:
     if first is None:
         raise DataError(f"{path}: holds no event yet; nothing was run here")
     if not isinstance(first, RunStarted):
-        raise DataError(f"{path}: does not begin with a plan; it is no journal of a run")
+        raise DataError(f"{path}: does not begin with a plan; it is not the journal of a run")
     return MergeSource(
         place=str(folder),
         started=first,

@@ -25,7 +25,7 @@ def test_the_bakery_is_sound(bakery: WorldSources) -> None:
         ("routine.yaml", "came up again over", "comes to {loaves} over", "an echo states loaves"),
         ("routine.yaml", 'heading: ["{name} gone"]', 'heading: ["{loaves} gone"]', "heading"),
         ("routine.yaml", "placed on {began}", "of {loaves}", "gives away loaves"),
-        ("routine.yaml", 'choice: "@loaf"}', 'choice: "@cakes"}', "no word list"),
+        ("routine.yaml", 'choice: "@loaf"}', 'choice: "@cakes"}', "not a word list"),
         ("routine.yaml", "person: shop", "person: shops", "no one in the cast"),
         ("arcs-60d.yaml", "ripples:", "riples:", "unknown key"),
         ("arcs-60d.yaml", 'is: ["$18,400", "$17,900"]', 'is: "$18,400"', "changes 1 times"),

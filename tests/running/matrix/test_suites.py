@@ -95,8 +95,8 @@ def test_a_suite_that_was_cut_off_is_missing_and_goes_on(write: Write) -> None:
         ("suites: erasure", "suites: is a list"),
         ("suites: [erasur]", "no suite is named 'erasur'; did you mean 'erasure'"),
         ("suites: [tenants, tenants]", "tenants stands twice"),
-        ("suites: [{name: tenants, stories: 0}]", "0 is no number of stories"),
-        ("suites: [{name: load, loadTime: 5s}]", "'5s' is no time; say seconds as a number"),
+        ("suites: [{name: tenants, stories: 0}]", "0 is not a number of stories"),
+        ("suites: [{name: load, loadTime: 5s}]", "'5s' is not a time; give seconds as a number"),
         ("suites: [{name: load, rate: 5}]", "unknown key 'rate'"),
         (
             "suites: [{name: load, iOwnThisServer: maybe}]",

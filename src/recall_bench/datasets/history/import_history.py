@@ -241,7 +241,7 @@ def _read_map(request: HistoryRequest) -> PseudonymMap:
     try:
         found = decode_foreign_json(read_regular_file(path), PseudonymMap)
     except (msgspec.DecodeError, ValueError) as error:
-        raise UsageError(f"--map: {path} is no map of pseudonyms ({error})") from error
+        raise UsageError(f"--map: {path} is not a map of pseudonyms ({error})") from error
     if request.seed is not None and request.seed != found.seed:
         raise UsageError(
             f"--seed: {path} has another seed; leave --seed out, or name another --map"
