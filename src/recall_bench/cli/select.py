@@ -144,7 +144,7 @@ def example_command(folder: Path) -> None:
     from recall_bench.datasets.selection.suite import EXAMPLE
 
     if folder.exists():
-        raise UsageError(f"{folder} is there already; name a folder that is not")
+        raise UsageError(f"{folder} exists; name a new folder")
     try:
         for part in ("memory", "tests"):
             shutil.copytree(EXAMPLE / part, folder / part)

@@ -365,8 +365,10 @@ def _note_repeated_days(plan: Plan, questions: Mapping[str, Declared]) -> Iterat
     grown = plan.replace(lifecycle=Lifecycle.GROWING)
     fed, least = (compute_workload(stories, each).ingests for each in (plan, grown))
     if fed >= _MANY_TIMES * least > 0:
+        memories = sum(len(story.points) for story in stories) * plan.repeats
+        repeat = "" if plan.repeats == 1 else " of each repeat"
         yield (
-            f"{plan.system.name} cannot be copied, so each checkpoint feeds a new memory, {fed:,} "
-            f"days in all. --lifecycle growing feeds {least:,}, but then a question may change the "
-            "memory"
+            f"{plan.system.name} cannot be copied, so each checkpoint{repeat} feeds a new memory: "
+            f"{memories:,} memories and {fed:,} days in all. --lifecycle growing feeds {least:,} "
+            "days, but then a question may change the memory"
         )

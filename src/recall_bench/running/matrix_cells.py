@@ -143,7 +143,7 @@ def select_cells(cells: Sequence[MatrixCell], patterns: Sequence[str]) -> tuple[
     if not found:
         known = ", ".join(dict.fromkeys(cell.system for cell in cells))
         raise UsageError(
-            f"--only: {' '.join(patterns)} is like no cell; the systems are {known}, and --list "
+            f"--only: {' '.join(patterns)} matches no cell; the systems are {known}, and --list "
             "shows every cell"
         )
     return found

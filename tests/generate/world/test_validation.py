@@ -32,7 +32,7 @@ def test_the_bakery_is_sound(bakery: WorldSources) -> None:
         ("arcs-60d.yaml", "day: 38", "day: 44", "is a day away"),
         ("arcs-60d.yaml", "day: 38", "day: 41", "outside the arc"),
         ("arcs-60d.yaml", "is: Kwame Asante", "is: Kwame", "not in the cast"),
-        ("arcs-60d.yaml", "is: 6.5%", "is: cheap", "no percent"),
+        ("arcs-60d.yaml", "is: 6.5%", "is: cheap", "not a percent"),
         (
             "arcs-60d.yaml",
             "lit at dawn and",

@@ -136,7 +136,7 @@ def test_rebuilding_spares_a_folder_that_is_no_run(run: Run) -> None:
     shown = run("--adapter", "bm25", "--into", "mine", "--rebuild")
 
     assert shown.code == 2
-    assert "--rebuild: mine holds no run of ours; it is left as it is" in shown.err
+    assert "--rebuild: mine holds no run of recall-bench and was not changed" in shown.err
     assert Path("mine/thesis.txt").exists()
 
 
@@ -201,4 +201,4 @@ def test_finds_on_record_cannot_be_judged_as_answers(run: Run, adapter: Adapters
     shown = run("--answers-from", "first", "--into", "second")
 
     assert shown.code == 2
-    assert "first has what was found and no answers; say --skip-qa with it" in shown.err
+    assert "first holds passages but no answers; add --skip-qa" in shown.err

@@ -129,9 +129,7 @@ def import_history(request: HistoryRequest) -> HistoryReport:
 def _check_request(request: HistoryRequest) -> None:
     folder = request.folder
     if folder.exists() or folder.is_symlink():
-        raise UsageError(
-            f"{folder} exists already and is left as it is; say another name with --as"
-        )
+        raise UsageError(f"{folder} exists and was not changed; give another name with --as")
     if request.since and request.until and request.since > request.until:
         raise UsageError(f"--since {request.since} is after --until {request.until}; swap the two")
     if request.is_pseudonymised:
