@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _RunArgument(click.Argument):
-    """The folders of runs; says how many are needed if one is missing."""
+    """Folders of runs. If one is missing, the error says how many are needed."""
 
     def process_value(self, ctx: click.Context, value: object) -> object:
         try:
@@ -27,7 +27,7 @@ class _RunArgument(click.Argument):
 
 
 @click.command("compare")
-@click.argument("baseline", type=PATH)
+@click.argument("baseline", cls=_RunArgument, type=PATH)
 @click.argument("others", cls=_RunArgument, type=PATH, nargs=-1, required=True)
 @click.option(
     "--intersect",
