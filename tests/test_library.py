@@ -205,7 +205,7 @@ def test_what_was_asked_cannot_change_when_it_is_judged_again(tmp_path: Path) ->
     ],
 )
 def test_a_word_that_means_nothing_is_refused(name: str, word: str) -> None:
-    with pytest.raises(recall_bench.UsageError, match=f"{word!r} is none of"):
+    with pytest.raises(recall_bench.UsageError, match=f"{word!r} is not valid; choose one of"):
         recall_bench.read_settings(given={name: word})
 
 
@@ -366,16 +366,16 @@ def test_a_missing_library_is_named_with_its_extra(
     ("given", "problem"),
     [
         ({"adaptor": "bm25"}, "there is no setting 'adaptor'; did you mean 'adapter'"),
-        ({"parallelism": "2"}, "parallelism: '2' is not a whole number"),
-        ({"parallelism": True}, "parallelism: True is not a whole number"),
-        ({"error_budget": "half"}, "error_budget: 'half' is not a number"),
-        ({"ranges": 30}, "ranges: 30 is not a list of texts"),
-        ({"ranges": ["5d", None]}, "is not a list of texts"),
-        ({"into": 5}, "into: 5 is not a path"),
-        ({"into": ""}, "into: '' is not a path"),
-        ({"config": "k=v"}, "config: 'k=v' is not a mapping"),
-        ({"heatmap_png": "yes"}, "heatmap_png: 'yes' is not True or False"),
-        ({"judge": 5}, "judge: 5 is not a text"),
+        ({"parallelism": "2"}, "parallelism: expected a whole number, got '2'"),
+        ({"parallelism": True}, "parallelism: expected a whole number, got True"),
+        ({"error_budget": "half"}, "error_budget: expected a number, got 'half'"),
+        ({"ranges": 30}, "ranges: expected a list of texts, got 30"),
+        ({"ranges": ["5d", None]}, "ranges: expected a list of texts, got"),
+        ({"into": 5}, "into: expected a path, got 5"),
+        ({"into": ""}, "into: expected a path, got ''"),
+        ({"config": "k=v"}, "config: expected a mapping, got 'k=v'"),
+        ({"heatmap_png": "yes"}, "heatmap_png: expected True or False, got 'yes'"),
+        ({"judge": 5}, "judge: expected a text, got 5"),
         ({"adapter": 3}, "int is neither an adapter nor a factory"),
     ],
 )

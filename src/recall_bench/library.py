@@ -100,7 +100,7 @@ def _present(result: RunResult) -> Finished:
 def _make_path(value: str | PathLike[str], name: str) -> Path:
     """The path; UsageError if the value is none."""
     if not isinstance(value, str | PathLike) or not str(value):
-        raise UsageError(f"{name}: {value!r} is not a path; use one")
+        raise UsageError(f"{name}: expected a path, got {value!r}")
     return Path(value)
 
 
@@ -227,7 +227,9 @@ def evaluate(
         if isinstance(wanted.get(name), str):
             wanted[name] = (wanted[name],)
     if wanted.get("mode", EvalMode.RAW) not in list(EvalMode):
-        raise UsageError(f"mode: {wanted['mode']!r} is none; there are {', '.join(EvalMode)}")
+        raise UsageError(
+            f"mode: {wanted['mode']!r} is not valid; choose one of {', '.join(EvalMode)}"
+        )
     if "mode" in wanted:
         wanted["mode"] = EvalMode(wanted["mode"])
     adapter = given.get("adapter", "")

@@ -180,8 +180,8 @@ def test_ctrl_c_leaves_the_batch_and_says_how_to_go_on(invoke: Invoke) -> None:
         os.kill(child, signal.SIGINT)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 130
         said = Path("err").read_text().splitlines()
-        assert "batch_1 has not ended; the same command goes on from here, and pays for" in said[-2]
-        assert said[-1] == "error: interrupted; the same command continues from here"
+        assert "batch_1 has not ended; run the same command again to continue; nothing" in said[-2]
+        assert said[-1] == "error: interrupted; run the same command again to continue"
 
         server.looks = 0
         assert invoke(*words).code == 0

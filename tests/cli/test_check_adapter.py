@@ -166,7 +166,7 @@ def test_a_system_that_does_not_exist_is_a_usage_error(invoke: Invoke) -> None:
     shown = invoke("check-adapter", "bm52")
 
     assert shown.code == 2
-    assert "no systems plugin named 'bm52'" in shown.err
+    assert "no system named 'bm52'" in shown.err
 
 
 def test_a_system_that_is_not_there_exits_with_4(invoke: Invoke, tmp_path: Path) -> None:
@@ -193,4 +193,4 @@ def test_a_setting_without_a_value_is_a_usage_error(invoke: Invoke) -> None:
     shown = invoke("check-adapter", "bm25", "--config", "k")
 
     assert shown.code == 2
-    assert "--config: 'k' sets nothing; write KEY=VALUE" in shown.err
+    assert "--config: 'k' has no '='; write KEY=VALUE" in shown.err

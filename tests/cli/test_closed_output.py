@@ -82,4 +82,4 @@ def test_a_full_output_is_said_after_the_run(data: Path, full: int) -> None:
 
     assert command.returncode == 1
     assert RunFolder.open(data.parent / "r").is_finished
-    assert b"no space left to print the output" in err
+    assert b"the disk behind standard output is full" in err

@@ -52,7 +52,7 @@ def test_a_pilot_of_one_run_or_two(invoke: Invoke, data: Path) -> None:
     [
         (("--difference", "0.3"), "name one or two runs with --runs, or give --sd"),
         (("--runs", "a", "--sd", "1"), "give one or the other"),
-        (("--runs", "nowhere"), "nowhere: is not a run folder"),
+        (("--runs", "nowhere"), "there is no folder nowhere"),
         (("--sd", "2", "--difference", "700"), "is not a difference in points of 100"),
         (("--sd", "0"), "--sd"),
         (("--sd", "2", "--power", "0.01"), "must be 0 < alpha < power < 1"),

@@ -52,7 +52,7 @@ def test_the_list_says_what_is_here(talks: Server, invoke: Invoke, cache: Path) 
     )
     assert lines[2] == "wild absent - unknown --unpinned MIT The wild not run".split()
     assert lines[3] == "own your own - - no your own The own not run".split()
-    assert shown.out.endswith(f"Downloads lie in {cache}.\n")
+    assert shown.out.endswith(f"Downloads are in {cache}.\n")
 
 
 def test_the_list_is_there_for_programs(talks: Server, invoke: Invoke) -> None:
@@ -116,7 +116,7 @@ def test_an_interrupted_download_says_that_it_goes_on(
     shown = invoke("datasets", "download", "talks")
 
     assert shown.code == 130
-    assert shown.err.endswith("error: interrupted; the same command continues from here\n")
+    assert shown.err.endswith("error: interrupted; run the same command again to continue\n")
 
 
 def test_names_are_required(invoke: Invoke) -> None:

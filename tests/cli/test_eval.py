@@ -90,7 +90,7 @@ def test_an_adapter_that_raises_is_exit_5_and_its_report_says_invalid(
     shown = run("--adapter", raising)
 
     assert shown.code == 5
-    assert "error: the system failed at 4 of 7 questions" in shown.err
+    assert "error: the system failed on 4 of 7 questions" in shown.err
     assert "These figures are invalid: " in shown.out
     assert report()["counts"]["failed"] == 4
     assert figures(report(), "single-hop")["turn recall@10"] == 0.5
@@ -222,7 +222,7 @@ def test_layers_are_measured_on_a_persona_of_ones_own(invoke: Invoke, tmp_path: 
         (["--max-scenarios", "0"], 2, "max-scenarios"),
         (["--scenario-offset", "9"], 2, "has 2 scenarios and none after 9"),
         (["--errata", "fixes"], 2, "has no corrections called 'fixes'"),
-        (["--adapter", "bm26"], 2, "no systems plugin named 'bm26'"),
+        (["--adapter", "bm26"], 2, "no system named 'bm26'"),
         (["--skip-qa", "--reader", "extractive"], 2, "with --skip-qa nothing is read"),
         (["--skip-qa", "--appellate-judge", "offline"], 2, "nothing is judged here"),
         (["--neighbours", "-1"], 2, "neighbours"),

@@ -303,7 +303,7 @@ def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
     _, complaint = child.communicate(timeout=60)
 
     assert child.returncode == code, complaint
-    assert b"the same command continues" in complaint
+    assert b"run the same command again to continue" in complaint
     assert (tmp_path / "torn-down").exists()
     assert json.loads((tmp_path / "r/result.json").read_text())["metadata"]["unfinished"]
 

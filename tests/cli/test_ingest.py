@@ -191,10 +191,10 @@ def test_questions_that_cannot_be_answered_are_counted_before_the_run(
     shown = run("--ingest", "tool-calls")
 
     assert (
-        "note: gardener: 1 of 5 questions ask for an exact value that the logs of their days hold "
-        "and the tool-calls up to then do not, so it cannot be known: gardener-q002\n"
+        "note: gardener: 1 of 5 questions ask for an exact value that is in the logs but not in "
+        "the tool-calls fed so far; no system can know it: gardener-q002\n"
     ) in shown.err
-    assert "nobody can know" not in run("--into", "s").err
+    assert "no system can know" not in run("--into", "s").err
 
 
 def test_a_value_that_is_reported_too_late_is_not_known_in_time(run: Run, retold: Path) -> None:

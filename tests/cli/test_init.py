@@ -60,7 +60,7 @@ def test_it_writes_into_a_new_folder_and_overwrites_nothing(invoke: Invoke) -> N
     assert first.code == 0
     assert "  cd my/project\n" in first.out
     assert second.code == 2
-    assert "exists already" in second.err
+    assert "exists with other content and was not changed" in second.err
     assert Path("my/project/gate.yaml").read_text() == "mine"
     assert not Path("my/project/my_adapter.py").exists()
 

@@ -472,7 +472,7 @@ def test_no_run_and_no_measurement_are_said(tmp_path: Path, invoke: Invoke) -> N
     shown = invoke("judge-lab", "correct", "nowhere", "--agreement", "a.json")
 
     assert shown.code == 2
-    assert "nowhere: is not a run folder" in shown.err
+    assert "there is no folder nowhere; runs are in recall-runs/" in shown.err
 
 
 def test_help_lists_the_commands_without_importing_the_lab(invoke: Invoke) -> None:

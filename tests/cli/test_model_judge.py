@@ -166,7 +166,7 @@ def test_a_broken_model_leaves_answers_unjudged_and_the_same_command_judges_them
     assert broken.code == 6, broken.err
     assert run.events("judged") == []
     assert len(run.events("answered")) == QUESTIONS
-    assert "the same command judges them" in broken.err
+    assert "run the same command again to judge them" in broken.err
 
     run.reply = lambda _: verdict()
     mended = run()
@@ -518,7 +518,7 @@ def test_a_server_that_is_down_ends_the_run_after_one_round_of_attempts(
 
     assert shown.code == 6
     assert "3 connections in a row failed, so nothing more is sent" in shown.err
-    assert "the same command continues" in shown.err
+    assert "run the same command again to continue" in shown.err
     assert run.events("judged") == run.events("not_judged") == []
     assert len(run.events("postponed")) == 2
 

@@ -183,7 +183,7 @@ def test_a_section_of_a_matrix_that_is_no_mapping(
 
     assert shown.code in (2, 3), shown.err
     assert f"m.yaml, line 1: {section}: " in shown.err
-    assert "is no mapping of settings" in shown.err
+    assert "is not a mapping of settings" in shown.err
 
 
 def test_a_gzip_file_that_unpacks_to_too_much(

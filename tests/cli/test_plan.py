@@ -198,7 +198,7 @@ def test_a_folder_that_is_no_run_is_refused(invoke: Invoke, data: Path) -> None:
     shown = invoke("plan", "--data", data, "--from", "nowhere")
 
     assert shown.code == 2
-    assert "nowhere: is not a run folder" in shown.err
+    assert "there is no folder nowhere; runs are in recall-runs/" in shown.err
 
 
 @pytest.mark.parametrize("judge", ["openai:gpt-4o-mini", "openai:gpt-4o-mini;key-env=NOBODYS"])

@@ -448,7 +448,7 @@ def test_there_has_to_be_a_run(invoke: Invoke) -> None:
     shown = invoke("rejudge", "nowhere")
 
     assert shown.code == 2
-    assert "nowhere: is not a run folder" in shown.err
+    assert "there is no folder nowhere; runs are in recall-runs/" in shown.err
 
 
 def test_the_right_story_is_found_among_several(recorded: Run, again: Run, data: Path) -> None:

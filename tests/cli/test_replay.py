@@ -163,7 +163,9 @@ def test_a_plan_cannot_name_a_model_that_receives_a_key(run: Run, replay: Run) -
     shown = replay()
 
     assert shown.code == 2
-    assert "--reader: the run has openai:m;http://127.0.0.1:1/v1; name it yourself" in shown.err
+    assert (
+        "--reader: the run used openai:m;http://127.0.0.1:1/v1. Give --reader yourself" in shown.err
+    )
 
 
 def test_another_reader_than_in_the_plan_is_refused(run: Run, replay: Run) -> None:
@@ -193,7 +195,7 @@ def test_a_submission_sets_nothing_that_gives_access_unless_it_is_trusted(
     assert refused.code == 2
     assert "can run code, spend money or give access" in refused.err
     assert "submission.yaml: sets --allow-network" in refused_options.err
-    assert "the run was given --allow-network" in missing.err
+    assert "the run had --allow-network" in missing.err
     assert accepted.code == 0, accepted.err
 
 

@@ -193,7 +193,7 @@ def test_the_example_is_written_where_nothing_is(invoke: Invoke, tmp_path: Path)
         (("--selector", "hybird"), "hybrid"),
         (("--tests", "nowhere"), "there is no folder nowhere"),
         (("--config", "k=0"), "k"),
-        (("--name", "../out"), "is no name for a file"),
+        (("--name", "../out"), "is not a name for a file"),
         (("--log", "memory/kiln.md"), "something else than a log"),
     ],
 )

@@ -201,9 +201,9 @@ def test_what_a_system_only_finds_is_read_for_harnesses_that_know_answers_alone(
     ("words", "message"),
     [
         (("recency", "--http", "h:1", "--grpc", "h:2"), "exclude each other; give one"),
-        (("recency", "--config", "depth"), "--config: 'depth' sets nothing; write KEY=VALUE"),
+        (("recency", "--config", "depth"), "--config: 'depth' has no '='; write KEY=VALUE"),
         (("recency", "--config", "a=[1"), "--config a, line 1: is not YAML"),
-        (("no-such-thing",), "no systems plugin named 'no-such-thing'"),
+        (("no-such-thing",), "no system named 'no-such-thing'"),
     ],
 )
 def test_what_cannot_be_served_is_said_in_one_sentence(

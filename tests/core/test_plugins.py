@@ -61,7 +61,7 @@ def test_a_plugin_that_cannot_be_imported_is_a_mistake_of_its_author(name: str) 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(
         UnknownPlugin,
-        match=r"no judges plugin named 'jason'; did you mean 'json'\? Installed: broken, json",
+        match=r"no judge named 'jason'; did you mean 'json'\? Installed: broken, json",
     ):
         user_code.load_plugin("judges", "jason")
 

@@ -100,12 +100,12 @@ def test_chats_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
         ([{"batch": 1}], QUESTIONS, r"chat\.json, part 1: .*neither a batch"),
         ([[{"role": "tool", "content": "x"}]], QUESTIONS, r"part 1: .*Invalid enum value 'tool'"),
         ([], QUESTIONS, "holds no message"),
-        (BATCHES, {"juggling": []}, "'juggling' is none of BEAM's ten abilities"),
+        (BATCHES, {"juggling": []}, "'juggling' is not one of BEAM's ten abilities"),
         (BATCHES, {"abstention": [{"question": "?", "rubric": []}]}, r"abstention 1: .*rubric"),
         (
             BATCHES,
             {"abstention": [{"question": "?", "rubric": ["x"], "source_chat_ids": [0.5]}]},
-            "0.5 is no number of a message",
+            "0.5 is not the number of a message",
         ),
     ],
 )
@@ -121,7 +121,7 @@ def test_another_shape_is_named_with_its_place(
 def test_a_folder_without_chats_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no chat of BEAM"):
         find_dataset("beam-1m").load(tmp_path, {})
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         find_dataset("beam-1m").load(tmp_path / "none", {})
 
 

@@ -55,8 +55,8 @@ def test_protocols_ask_questions_or_look_for_points(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("session", "told"),
     [
-        ({"start_time": "2025-09-04"}, "is no time like Sep 04"),
-        ({"start_time": "Sep 31, 2025, 19:42:11"}, "is no time"),
+        ({"start_time": "2025-09-04"}, "is not a time like Sep 04"),
+        ({"start_time": "Sep 31, 2025, 19:42:11"}, "is not a time"),
         ({"dialogue": []}, "nothing is said in session 1"),
         ({"memory_points": [{"memory_content": "x", "memory_source": "s", "is_update": True}]}, ""),
         ({"dialogue": [{"role": "tool", "content": "x"}]}, "Invalid enum value 'tool'"),

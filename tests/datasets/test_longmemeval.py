@@ -307,10 +307,10 @@ def test_a_blank_turn_is_left_out_and_gold_moves_up_with_its_turn(file: Written)
     [
         pytest.param({"question_type": "small-talk"}, "small-talk", id="type"),
         pytest.param({"answer_session_ids": ["answer_2"]}, "answer_2 .* not in its", id="gold"),
-        pytest.param({"question_date": "30 May 2023"}, "'30 May 2023' is no date", id="date"),
+        pytest.param({"question_date": "30 May 2023"}, "'30 May 2023' is not a date", id="date"),
         pytest.param(
             {"haystack_dates": ["2023/05/21 (Sun) 08:05", "2023/13/20 (Sat) 02:21"]},
-            r"'2023/13/20 \(Sat\) 02:21' is no date",
+            r"'2023/13/20 \(Sat\) 02:21' is not a date",
             id="month",
         ),
         pytest.param(

@@ -69,7 +69,7 @@ def test_another_shape_is_named(tmp_path: Path, files: dict[str, object], told: 
 def test_a_file_is_no_release(tmp_path: Path) -> None:
     write_release(tmp_path)
 
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         load_all(tmp_path / "questions.jsonl")
     with pytest.raises(UsageError, match=r"there is no lme_v2_medium\.json"):
         find_dataset("longmemeval-v2-medium").load(tmp_path, {})

@@ -323,7 +323,7 @@ def test_trajectories_are_not_read_before_they_are_asked_for(write: Write) -> No
         ),
         pytest.param(
             trajectory([pair("Hm.")], qa=asked(0, ground_truth="E")),
-            "ground_truth 'E' is none of the options A, B, C, D",
+            "ground_truth 'E' is not one of the options A, B, C, D",
             id="no such letter",
         ),
         pytest.param(

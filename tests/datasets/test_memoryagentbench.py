@@ -68,7 +68,7 @@ def test_a_text_is_cut_at_lines_else_at_blanks_and_nothing_is_lost(
     [
         ({"answers": [["Bruges"]]}, "2 questions and 1 answers"),
         ({"answers": [[" "], ["Ada"]]}, "question 1 has no answer"),
-        ({"metadata": {"source": "chess"}}, "source 'chess' is none of"),
+        ({"metadata": {"source": "chess"}}, "source 'chess' is not one of"),
         ({"context": ""}, "context"),
     ],
 )

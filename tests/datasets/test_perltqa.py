@@ -62,8 +62,8 @@ def test_a_person_without_memories_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("memories", "asked", "told"),
     [
-        ({"Odile Roux": {"profile": "potter"}}, ASKED, "no mapping of memories"),
-        ({"Odile Roux": {"profile": [1]}}, ASKED, "no mapping of memories"),
+        ({"Odile Roux": {"profile": "potter"}}, ASKED, "not a mapping of memories"),
+        ({"Odile Roux": {"profile": [1]}}, ASKED, "not a mapping of memories"),
         ({"Odile Roux": {}}, ASKED, "there are no memories"),
         (MEMORIES, [{"Odile Roux": {"profile": [{"Question": 7}]}}], "no question and answer"),
         ([], ASKED, r"perltmem_en_v2\.json: is not as it should be"),
@@ -78,7 +78,7 @@ def test_another_shape_is_named(tmp_path: Path, memories: object, asked: object,
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         load_all(tmp_path / "perltqa_en_v2.json")
     with pytest.raises(UsageError, match="there is no perltmem"):
         load_all(tmp_path)

@@ -229,7 +229,7 @@ def test_a_context_is_decoded_once_for_all_its_cuts(
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"all_options": "a or b"}, "line 2: its options are no list"),
+        ({"all_options": "a or b"}, "line 2: its options are not a list"),
         ({"all_options": '["yes", "no"]'}, "letters of their own; got 'yes'"),
         ({"all_options": '["(a) yes"]', "correct_answer": "(a)"}, "fewer than two options"),
         ({"correct_answer": "(e)"}, "the right option 'E' is not among A, B"),

@@ -76,7 +76,7 @@ def test_twenty_messages_are_an_episode(tmp_path: Path) -> None:
     ("name", "content", "told"),
     [
         (BENCHMARK, "persona_id\n7\n", "lacks the columns chat_history_32k_link"),
-        (BENCHMARK, spell_rows([{**ROWS[0], "incorrect_answers": "none"}]), "no list of texts"),
+        (BENCHMARK, spell_rows([{**ROWS[0], "incorrect_answers": "none"}]), "not a list of texts"),
         (BENCHMARK, spell_rows([{**ROWS[0], "correct_answer": "Sleep in."}]), "other answers"),
         (BENCHMARK, spell_rows([{**ROWS[0], "pref_type": ""}]), "no value for pref_type"),
         (BENCHMARK, spell_rows([{**ROWS[0], "chat_history_32k_link": "../x"}]), "is not below"),

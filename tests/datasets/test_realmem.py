@@ -55,8 +55,8 @@ def test_a_date_never_goes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sessions", "told"),
     [
-        ([{**PERSON["dialogues"][0], "current_time": "Monday"}], "is no date like"),
-        ([{**PERSON["dialogues"][0], "current_time": "2025-13-15"}], "is no date"),
+        ([{**PERSON["dialogues"][0], "current_time": "Monday"}], "is not a date like"),
+        ([{**PERSON["dialogues"][0], "current_time": "2025-13-15"}], "is not a date"),
         ([PERSON["dialogues"][0]] * 2, "two sessions are called s-1"),
         ([{**PERSON["dialogues"][0], "dialogue_turns": []}], "nothing is said"),
         ([], "dialogues"),

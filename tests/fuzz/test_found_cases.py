@@ -331,17 +331,17 @@ def test_no_request_ends_a_server_on_standard_input(tmp_path: Path, line: bytes)
         try:
             run_async(serve_stdio(handle, pipes, writer=DirectWriter))
         except BenchError as error:
-            assert "holds what is no request" in str(error)  # noqa: PT017 - or a reply
+            assert "holds something that is not a request" in str(error)  # noqa: PT017 - or a reply
 
 
 @pytest.mark.parametrize(
     ("kind", "bounds", "says"),
     [
         ("number", [1, 9, 0], "a step that is not above 0"),
-        ("money", [1, float("inf")], "no number"),
+        ("money", [1, float("inf")], "not a number"),
         ("percent", [9, 1], "a lowest value above the highest"),
         ("number", [1], "a lowest and a highest value"),
-        ("time", ["9:30", "noon"], "no time such as 9:30"),
+        ("time", ["9:30", "noon"], "not a time such as 9:30"),
         ("time", ["9:30", "10:00", 0], "a step that is not above 0"),
         ("date", [1, 2, 3, 4], "a lowest and a highest value"),
     ],

@@ -311,7 +311,7 @@ def test_overwriting_arcs_alone_leaves_the_persona(folder: Path) -> None:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no description": ({"prompt": " "}, "--prompt is missing"),
     "too long": ({"days": 10_000}, "--days: 10000 is too long"),
-    "no days": ({"days": 0}, "--days: 0 is no story day"),
+    "no days": ({"days": 0}, "--days: 0 is not a story day"),
     "the end of time": ({"epoch": date(9999, 12, 30)}, "--epoch: 30 days from 9999-12-30 on leave"),
     "no persona": ({"arcs_only": True}, "--arcs-only: boats/persona.yaml does not exist"),
     "days of a pass": ({"start": 3, "end": 4}, "a story is made whole"),
@@ -509,8 +509,8 @@ def test_the_command_makes_a_persona_with_a_model_of_ones_own(
     [
         (("--prompt", "x", "--prompt-file", "y"), "--prompt and --prompt-file exclude each other"),
         (("--prompt-file", "nowhere.txt"), "nowhere.txt cannot be read"),
-        (("--prompt", "x", "--epoch", "soon"), "--epoch: soon is no date; write year-month-day"),
-        (("--prompt", "x", "--epoch", "2026-02-30"), "2026-02-30 is no date"),
+        (("--prompt", "x", "--epoch", "soon"), "--epoch: soon is not a date; write year-month-day"),
+        (("--prompt", "x", "--epoch", "2026-02-30"), "2026-02-30 is not a date"),
         (("--prompt", "x", "--trade", "baker"), "'baker' is not one of 'backend-eng-saas', "),
         (("--prompt", "x", "--model", "a:b", "--seed", "0"), "--seed is only for --model offline"),
         (("--trade", "er-physician", "--arcs-only"), "--trade chooses a persona"),

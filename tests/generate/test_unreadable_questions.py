@@ -70,7 +70,7 @@ def test_a_window_with_nothing_to_ask_is_done_and_named(folder: Path, mode: str)
     assert (done.exit_code, done.written) == (0, 1)
     _, note = done.notes
     assert note == (
-        "the model found nothing to ask in window 1 (days 1–7); to ask again, give the same "
+        "the model found nothing to ask in window 1 (days 1–7); to ask again, run the same "
         "command with --overwrite --start 1 --end 7"
     )
     assert asked(folder, silent, mode=mode, end=7).kept == 1

@@ -99,7 +99,10 @@ def test_the_first_of_several_judges_gives_the_score() -> None:
     [
         ({"judges": "offline"}, "name two or more"),
         ({"judges": "offline,offline"}, "offline is named twice"),
-        ({"judge": "stub", "judges": "offline,stub"}, "the first of judges is offline"),
+        (
+            {"judge": "stub", "judges": "offline,stub"},
+            "--judge stub and --judges offline,… disagree",
+        ),
         ({"judges": "offline,stub@strict"}, "stub judge has no setting 'reading'"),
         ({"judges": "offline,judges.py@strict"}, "is Python and has no strict reading"),
         ({"judges": "offline,nobody"}, "--judges: no judge named 'nobody'"),

@@ -142,8 +142,11 @@ def test_the_last_block_of_a_reply_is_its_outcome(reply: str, form: str, found: 
         ({}, "has one test, not none"),
         ({"at": "x"}, "has one test, not none"),
         ({"matches": "a", "lacks": "b"}, "not matches and lacks"),
-        ({"matches": "("}, "is no regular expression"),
-        ({"called": {"tool": "x", "arguments": {"y": {"matches": "("}}}}, "no regular expression"),
+        ({"matches": "("}, "is not a regular expression"),
+        (
+            {"called": {"tool": "x", "arguments": {"y": {"matches": "("}}}},
+            "not a regular expression",
+        ),
         ({"not_before": "noon"}, "neither a date nor a time"),
         ({"line": 1, "at": "x", "matches": "a"}, "`line` selects from a text"),
         ({"tool": "x", "called": {"tool": "x"}}, "is about all calls"),

@@ -61,7 +61,7 @@ def test_an_interval_holds_the_share_it_was_drawn_from(share: float) -> None:
 
 @pytest.mark.parametrize(("count", "of"), [(0, 0), (3, 2), (-1, 4)])
 def test_no_interval_of_what_is_no_share(count: int, of: int) -> None:
-    with pytest.raises(ValueError, match="is no share"):
+    with pytest.raises(ValueError, match="is not a share"):
         compute_wilson(count, of)
 
 

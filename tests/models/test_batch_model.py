@@ -267,10 +267,10 @@ async def test_a_file_that_is_still_coming_is_read_as_far_as_it_is(folder: Path)
 @pytest.mark.parametrize(
     ("content", "about"),
     [
-        ("not json\n", "line 1: is no JSON object"),
-        ("[1]\n", "line 1: is no JSON object"),
-        ('{"custom_id": "k"}\n', "line 1: is no result of a batch"),
-        ("[" * 100_000 + "\n", "line 1: is no JSON object"),
+        ("not json\n", "line 1: is not a JSON object"),
+        ("[1]\n", "line 1: is not a JSON object"),
+        ('{"custom_id": "k"}\n', "line 1: is not a result of a batch"),
+        ("[" * 100_000 + "\n", "line 1: is not a JSON object"),
     ],
 )
 async def test_other_lines_stop_the_command_in_one_sentence(

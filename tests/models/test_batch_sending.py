@@ -219,7 +219,7 @@ def test_a_busy_service_is_asked_again_and_an_absent_one_is_left_for_later(
         command.ask()
         with monkeypatch.context() as patch:
             patch.setattr(batch_wait, "MAX_FAILURES", 2)
-            with pytest.raises(ModelPending, match=r"cannot be reached .* the same command goes"):
+            with pytest.raises(ModelPending, match=r"cannot be reached .* run the same command"):
                 deliver_batches(command.said.append, command.said.append)
 
 
@@ -247,7 +247,7 @@ def test_without_waiting_a_command_sends_and_a_later_one_takes_the_results(tmp_p
         command = Command(name_model(server, "openai", tmp_path, ";wait=0"), 3)
         for _ in range(2):
             assert all(isinstance(each, ModelPending) for each in command.ask())
-            with pytest.raises(ModelPending, match="batch_1 has not ended; the same command"):
+            with pytest.raises(ModelPending, match="batch_1 has not ended; run the same command"):
                 deliver_batches(command.said.append, command.said.append)
         command.ask()
         assert deliver_batches(command.said.append, command.said.append)

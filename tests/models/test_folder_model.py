@@ -281,7 +281,7 @@ def test_a_wrong_spec_is_refused_before_anything_is_written(
 
 def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "w").write_text("")
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         opened(tmp_path / "w")
 
 

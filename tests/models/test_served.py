@@ -58,10 +58,10 @@ def test_several_models_are_listed_for_the_user_to_choose() -> None:
         (scripted.error(401), "needs a key, or another one; name its variable with key-env="),
         (scripted.error(404), r"most base URLs end in /v1"),
         (scripted.error(500), "refuses to list its models (status 500)"),
-        (scripted.malformed(), "something that is no list of models"),
-        (scripted.malformed(b"\xff"), "something that is no list of models"),
-        (scripted.json_reply({"models": []}), "something that is no list of models"),
-        (scripted.truncated(), "something that is no list of models"),
+        (scripted.malformed(), "something that is not a list of models"),
+        (scripted.malformed(b"\xff"), "something that is not a list of models"),
+        (scripted.json_reply({"models": []}), "something that is not a list of models"),
+        (scripted.truncated(), "something that is not a list of models"),
     ],
 )
 def test_a_server_without_a_model_list_is_reported_once(response: Response, told: str) -> None:

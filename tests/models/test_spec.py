@@ -90,7 +90,7 @@ def test_other_strings_are_not_specs(text: str) -> None:
         ("openai:", "names no model"),
         ("claude:", "names no model"),
         ("opnai:m;http://host/v1", "did you mean openai"),
-        ("my.judges:Mine;temperature=0", "no provider of models; known are"),
+        ("my.judges:Mine;temperature=0", "not a provider of models; known are"),
         ("claude:opus;temperature=0", "takes nothing after"),
         ("openai:m;", "empty part"),
         ("openai:m;colour=red", "does not know 'colour'"),

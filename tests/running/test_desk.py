@@ -278,7 +278,7 @@ async def test_a_busy_reader_is_asked_again_and_the_system_is_not(rehearsal: Reh
 async def test_a_reader_that_stays_busy_costs_the_run_and_not_the_system(
     rehearsal: Rehearsal,
 ) -> None:
-    with pytest.raises(ReaderFault, match="slow down; the same command goes on"):
+    with pytest.raises(ReaderFault, match="slow down; run the same command again to continue"):
         await rehearsal.run(Finder(everything), reader=BusyReader(4))
 
     assert not rehearsal.of(NotAnswered)

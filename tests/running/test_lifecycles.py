@@ -74,7 +74,7 @@ async def test_each_repeat_meets_a_memory_that_was_asked_nothing(
 async def test_a_system_without_snapshots_says_so_before_anything_is_fed(
     rehearsal: Rehearsal,
 ) -> None:
-    with pytest.raises(UsageError, match="scripted cannot be copied"):
+    with pytest.raises(UsageError, match="--lifecycle forked: scripted cannot be copied"):
         await rehearsal.run(ScriptedSystem(_unused), lifecycle=Lifecycle.FORKED)
 
     assert fed(rehearsal) == []

@@ -117,7 +117,7 @@ async def test_the_money_spent_stops_the_run_and_more_of_it_goes_on(plan: Plan) 
     run = many(plan)
     judge = passing()
 
-    with pytest.raises(BudgetSpent, match=r"\$1\.0000 .* allows \$0\.9000; the same command"):
+    with pytest.raises(BudgetSpent, match=r"\$1\.0000 .* allows \$0\.9000; run the same command"):
         await run.run(parrot(), judge, max_cost_usd=0.9)
 
     assert len(events(run)) == 4

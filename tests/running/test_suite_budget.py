@@ -95,7 +95,7 @@ def test_a_story_that_is_cut_off_counts_with_all_it_cost(
     stopped = paid.run(suite, (kind,), max_cost_usd=0.25 * limit)
 
     assert isinstance(stopped.stopped_by, BudgetSpent)
-    assert "does the story again that was cut off" in str(stopped.stopped_by)
+    assert "the story that was cut off is repeated" in str(stopped.stopped_by)
     assert limit <= paid.calls < limit + 4
     assert paid.recorded.cost_usd == pytest.approx(0.25 * paid.calls)
     assert any(isinstance(each, ReadingPaid) for each in read_events(paid.into / JOURNAL))

@@ -19,7 +19,7 @@ def charging(usage: Usage) -> Ruled:
 async def test_the_tokens_taken_stop_the_run_and_more_of_them_go_on(plan: Plan) -> None:
     run, judge = many(plan), charging(CALL)
 
-    said = r"judging has taken 440 tokens and --max-tokens allows 400; the same command"
+    said = r"judging has taken 440 tokens and --max-tokens allows 400; run the same command"
     with pytest.raises(BudgetSpent, match=said):
         await run.run(parrot(), judge, max_tokens=4 * CALL.tokens - 40)
     assert len(run.of(Judged)) == 4

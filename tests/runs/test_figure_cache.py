@@ -170,7 +170,7 @@ def test_the_key_of_a_user_is_readable_by_the_user_alone(
     assert content is not None
     assert bytes(content) == b"content"
     key.write_bytes(b"")
-    with pytest.raises(OSError, match="is no key"):
+    with pytest.raises(OSError, match="is not a key"):
         sealed_file.read_sealed_file(tmp_path / "file", b"magic")
 
 

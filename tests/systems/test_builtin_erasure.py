@@ -202,7 +202,7 @@ def test_nothing_erased_is_not_confirmed(system: IndexSystem) -> None:
         ]:
             reply = await memory.erase(scope, value)
             assert (reply.confirmed, reply.count) == (False, 0)
-        with pytest.raises(UsageError, match="no number of days"):
+        with pytest.raises(UsageError, match="is not a number of days"):
             await memory.erase(EraseScope.DAYS, "a week")
 
     anyio.run(run)

@@ -114,12 +114,12 @@ def test_every_key_is_read(written: Callable[[str], Path], tmp_path: Path) -> No
         ),
         pytest.param(
             "transport: http\nserver:\n  comand: [x]\n",
-            "line 3: server.comand is no key here; there are command, env, health,",
+            "line 3: server.comand is not a key here; there are command, env, health,",
             id="a key misspelled",
         ),
         pytest.param(
             "transport: http\nserver: {command: [x]}\nport: 1\n",
-            "line 3: port is no key here; there are transport, server",
+            "line 3: port is not a key here; there are transport, server",
             id="a key too high up",
         ),
         pytest.param(

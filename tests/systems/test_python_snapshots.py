@@ -328,7 +328,7 @@ async def test_a_copy_that_attests_other_days_is_refused() -> None:
 
 async def test_only_memories_of_the_system_can_be_saved() -> None:
     async with living(Diary) as (system, _):
-        with pytest.raises(UsageError, match="ScriptedMemory is no memory of this system"):
+        with pytest.raises(UsageError, match="ScriptedMemory is not a memory of this system"):
             await saved_by(system).save(ScriptedMemory(lambda lived, question: ""))
 
 

@@ -51,7 +51,7 @@ def test_the_number_of_workers_is_not_on_the_card() -> None:
 
 @loop_over_rows("declared", [0, -1, True, "4"])
 def test_an_invalid_number_of_workers_is_refused(declared: object) -> None:
-    with pytest.raises(UsageError, match=r"max_shards = .* no number above 0"):
+    with pytest.raises(UsageError, match=r"max_shards = .* not a number above 0"):
         build_python_system(type("Odd", (Plain,), {"max_shards": declared}))
 
 

@@ -198,7 +198,7 @@ async def test_a_line_that_is_no_request_ends_it() -> None:
     line.hang_up()
     [error] = caught.value.exceptions
     assert isinstance(error, UsageError)
-    assert "holds what is no request: 'hello'" in str(error)
+    assert "holds something that is not a request: 'hello'" in str(error)
 
 
 async def test_a_line_without_an_end_ends_it_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -243,7 +243,7 @@ def test_the_report_is_a_table_with_what_was_seen() -> None:
     shown = report.render()
 
     assert "✓ dates     saw native" in shown
-    assert "what it makes of who asks   honoured  honoured" in shown
+    assert "use of the asker's session          honoured  honoured" in shown
 
 
 def test_pytest_is_not_needed() -> None:

@@ -68,7 +68,7 @@ def ablate_command(
     if as_json and as_markdown:
         raise UsageError("--json and --markdown exclude each other; give one")
     if not one_at_a_time and not grid:
-        raise UsageError("--full combines the settings of --grid; give some")
+        raise UsageError("--full needs at least one --grid KEY=VALUE,VALUE")
     settings = read_flags(profile, flags)
     ablation = plan_ablation(settings, read_grid(grid) or None, full=not one_at_a_time)
     for note in ablation.notes:

@@ -14,9 +14,21 @@ if TYPE_CHECKING:
     from recall_bench.reporting.power_plan import PowerBasis
 
 
+class _RunArgument(click.Argument):
+    """Folders of runs. If one is missing, the error says how many are needed."""
+
+    def process_value(self, ctx: click.Context, value: object) -> object:
+        try:
+            return super().process_value(ctx, value)
+        except click.MissingParameter as error:
+            raise click.UsageError(
+                "name two runs or more: recall-bench compare BASELINE OTHER", ctx
+            ) from error
+
+
 @click.command("compare")
-@click.argument("baseline", type=PATH)
-@click.argument("others", type=PATH, nargs=-1, required=True)
+@click.argument("baseline", cls=_RunArgument, type=PATH)
+@click.argument("others", cls=_RunArgument, type=PATH, nargs=-1, required=True)
 @click.option(
     "--intersect",
     is_flag=True,

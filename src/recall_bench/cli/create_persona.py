@@ -71,7 +71,7 @@ def _parse_date(text: str) -> date:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
     except ValueError:
         raise UsageError(
-            f"--epoch: {text} is no date; write year-month-day, such as 2026-03-02"
+            f"--epoch: {text} is not a date; write year-month-day, such as 2026-03-02"
         ) from None
 
 

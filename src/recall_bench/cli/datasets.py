@@ -60,7 +60,7 @@ def list_command(as_json: bool) -> None:
         click.echo(format_json(found))
         return
     print_table(make_table(_HEADS, map(_make_row, found), text=range(len(_HEADS))))
-    click.echo(f"\nDownloads lie in {get_datasets_folder()}.")
+    click.echo(f"\nDownloads are in {get_datasets_folder()}.")
 
 
 @datasets_command.command("download")

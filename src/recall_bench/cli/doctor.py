@@ -106,7 +106,10 @@ def doctor_command(
     else:
         click.echo(_render_diagnosis(result))
     if result.contract.system.version == UNDECLARED:
-        click.echo("not saved for later runs: the system declares no version", err=True)
+        click.echo(
+            "not saved for later runs: the system declares no version; add `version` to it",
+            err=True,
+        )
     else:
         _save_for_later(result.diagnosis)
     health = result.diagnosis.health
@@ -221,7 +224,7 @@ def _render_diagnosis(result: "DoctorResult") -> str:
     clock = "unknown" if diagnosis.clock is None else diagnosis.clock.value
     asker = "unknown" if diagnosis.asker is None else diagnosis.asker.value
     facts = {"story": diagnosis.story} if diagnosis.story else {}
-    facts |= {"seen to know the date": clock, "seen to take the asker as": asker}
+    facts |= {"seen to know the date": clock, "use of the asker's session": asker}
     facts |= {name: _format_figure(name, value) for name, value in diagnosis.figures.items()}
     table = make_table(("measured", "result"), facts.items(), text=(1,))
     return "\n".join([*lines, *(f"  {line}" for line in render_text(table))])

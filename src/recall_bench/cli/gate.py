@@ -141,9 +141,10 @@ def _parse_limits(flag: str, words: tuple[str, ...]) -> dict[str, float]:
         try:
             found[name] = float(points)
         except ValueError:
-            equals = ""
-        if not equals or not name:
-            raise UsageError(f"{flag}: {word[:80]!r} sets nothing; write NAME=NUMBER")
+            name = ""
+        if not name:
+            problem = "has no name before '=' or no number after it" if equals else "has no '='"
+            raise UsageError(f"{flag}: {word[:80]!r} {problem}; write NAME=NUMBER")
     return found
 
 
@@ -155,4 +156,4 @@ def _refuse_unwritable(files: dict[str, Path]) -> None:
         if path.exists() and not path.is_file():
             raise UsageError(f"{flag}: {path} is not a file; name one")
     if len({path.resolve() for path in files.values()}) < len(files):
-        raise UsageError(f"{' and '.join(files)} name the same file; name two")
+        raise UsageError(f"{' and '.join(files)} name the same file; give two different files")

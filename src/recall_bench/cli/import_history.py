@@ -118,7 +118,7 @@ def _parse_day(flag: str, text: str | None) -> date | None:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
     except ValueError:
         raise UsageError(
-            f"{flag}: {text} is no date; write year-month-day, such as 2026-03-02"
+            f"{flag}: {text} is not a date; write year-month-day, such as 2026-03-02"
         ) from None
 
 

@@ -45,7 +45,8 @@ def init_command(folder: Path) -> None:
     # A command that was killed may have written some of them.
     if taken := [name for name, text in texts.items() if _is_other(folder / name, text)]:
         raise UsageError(
-            f"{folder / taken[0]}: exists already and is left as it is; name another folder"
+            f"{folder / taken[0]}: exists with other content and was not changed; name another "
+            "folder"
         )
     for name, text in texts.items():
         replace_file(folder / name, text)

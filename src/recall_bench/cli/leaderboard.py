@@ -92,7 +92,7 @@ _HARMLESS = frozenset(
 @setting_options(
     *_REPLAYED,
     adapter="The system [as submission.yaml says, or the installed one of this name]",
-    reader="Writes the answer from what the system returns [as in the plan, if it is no model]",
+    reader="Writes the answer from what the system returns [as in the plan, if it is not a model]",
     judge="The judge [as in the plan, if it is built in]",
     appellate_judge="The second judge [as in the plan, if it is built in]",
 )

@@ -202,7 +202,7 @@ def _run_command() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_BY_SIGPIPE)
     except OutputFull:
-        _print_error("no space left to print the output; print it elsewhere")
+        _print_error("the disk behind standard output is full; free space or redirect it")
         sys.exit(1)
     except (OSError, BaseExceptionGroup) as error:
         if (full := find_full_disk(error)) is None:

@@ -116,7 +116,9 @@ def _print_conclusion(done: "MatrixResult") -> None:
         if each.exit_code:
             click.echo(f"error: {each.cell.label}: {each.reason}", err=True)
     if all(each.was_finished for each in done.outcomes):
-        click.echo("note: every cell was finished before; nothing was asked", err=True)
+        click.echo(
+            "note: all cells were finished already; nothing was run. --into starts anew", err=True
+        )
 
 
 class _MatrixLog:
@@ -128,7 +130,7 @@ class _MatrixLog:
 
     def begin(self, cell: "ExperimentCell") -> None:
         self._board.begin(cell)
-        click.echo(f"{cell.label}: begun", err=True)
+        click.echo(f"{cell.label}: started", err=True)
 
     def note(self, cell: "ExperimentCell", event: "Event", states: "TrialStates") -> None:
         self._board.note(cell, event, states)

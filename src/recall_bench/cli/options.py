@@ -246,7 +246,8 @@ def parse_config(words: tuple[str, ...]) -> dict[str, object]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise UsageError(f"--config: {word!r} sets nothing; write KEY=VALUE")
+            problem = "has no key before '='" if equals else "has no '='"
+            raise UsageError(f"--config: {word!r} {problem}; write KEY=VALUE")
         found[key] = Document(f"--config {key}", value).content
     return found
 

@@ -152,9 +152,9 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
         ]
         if lost:
             yield (
-                f"{card.id}: {len(lost)} of {len(asked)} questions ask for an exact value that the "
-                f"logs of their days hold and the {plan.ingest} up to then do not, so it cannot be "
-                f"known: {', '.join(lost[:_MAX_NAMED])}{', …' if len(lost) > _MAX_NAMED else ''}"
+                f"{card.id}: {len(lost)} of {len(asked)} questions ask for an exact value that is "
+                f"in the logs but not in the {plan.ingest} fed so far; no system can know it: "
+                f"{', '.join(lost[:_MAX_NAMED])}{', …' if len(lost) > _MAX_NAMED else ''}"
             )
 
 
@@ -211,10 +211,10 @@ def find_problem(finished: "RunResult") -> str | None:
             return None
         case 5 if finished.stopped_by is None:
             return (
-                f"the system failed at {overall.not_answered} of {owed} questions"
-                f"{_quote_commonest(finished)}; "
-                "failures.jsonl says why; if the cause was external, repeat with "
-                "--retry-errors; a changed system needs another folder"
+                f"the system failed on {overall.not_answered} of {owed} questions"
+                f"{_quote_commonest(finished)}. failures.jsonl lists all. "
+                "Cause outside the system: run again with --retry-errors. "
+                "System changed: use a new folder with --into"
             )
         case 6 if finished.stopped_by is None:
             return _describe_missing_verdicts(finished)
@@ -227,34 +227,41 @@ def find_problem(finished: "RunResult") -> str | None:
     first = next(failures, None)
     why = "" if first is None else f" ({first.stage} failed: {first.message})"
     return (
-        f"{unasked} questions could not be asked{why}; failures.jsonl has each failure; the same "
-        "command tries again; a changed system needs another folder, with --into"
+        f"{unasked} questions could not be asked{why}; failures.jsonl has each failure. "
+        "Run the same command again to retry; after a change of the system use a new folder with "
+        "--into"
     )
 
 
 def _describe_open_verdicts(finished: "RunResult") -> str | None:
     """What is left to review, or to be judged by other judges; None if nothing."""
     if reviews := finished.summary.reviews.open:
-        return f"{reviews} verdicts are still to be reviewed; the same command reviews them"
+        return (
+            f"{reviews} verdicts are still to be reviewed; run the same command again to review "
+            "them"
+        )
     if others := sum(each.open for each in finished.summary.other_verdicts):
-        return f"{others} verdicts of other judges are missing; the same command asks for them"
+        return (
+            f"{others} verdicts of other judges are missing; run the same command again to ask for "
+            "them"
+        )
     return None
 
 
 def _describe_missing_verdicts(finished: "RunResult") -> str:
     if count := finished.summary.overall.not_judged:
-        return f"{count} answers could not be judged; the same command judges them"
+        return f"{count} answers could not be judged; run the same command again to judge them"
     plan, others = finished.summary.plan, finished.summary.other_verdicts
     for name, counts in zip(plan.judge_names[1:], others, strict=True):
         if counts.failed:
             return (
-                f"{clean_text(name)} failed to judge {counts.failed} answers; the same command "
-                "asks it again; the score is not affected"
+                f"{clean_text(name)} failed to judge {counts.failed} answers; run the same command "
+                "again to retry; the score is not affected"
             )
     total = finished.summary.reviews.total
     return (
         f"{total.failed} of {total.attempted} reviews by the appellate judge failed; "
-        "the same command with --retry-errors reviews them again"
+        "run the same command with --retry-errors to review them again"
     )
 
 
@@ -264,7 +271,7 @@ def _quote_commonest(finished: "RunResult") -> str:
     if not faults:
         return ""
     kind = max(faults, key=lambda each: faults[each])
-    return f", {faults[kind]} times {kind}, first: {clean_text(examples[kind])}"
+    return f" ({faults[kind]} × {kind}; first: {clean_text(examples[kind])})"
 
 
 def print_run(finished: "RunResult", shape: str, misses: "Attribution | None" = None) -> None:

@@ -146,7 +146,7 @@ def example_command(folder: Path) -> None:
     from recall_bench.datasets.selection.suite import EXAMPLE
 
     if folder.exists():
-        raise UsageError(f"{folder} is there already; name a folder that is not")
+        raise UsageError(f"{folder} exists; name a new folder")
     try:
         for part in ("memory", "tests"):
             shutil.copytree(EXAMPLE / part, folder / part)
@@ -178,7 +178,7 @@ def _refuse_bad_flags(wanted: dict[str, Any], result: dict[str, Any]) -> None:
         raise UsageError("--memories and --tests belong together; name both, or neither")
     name = result["name"]
     if name is not None and Path(name).name != name:
-        raise UsageError(f"--name: {name!r} is no name for a file; leave folders out")
+        raise UsageError(f"--name: {name!r} is not a name for a file; leave folders out")
     if result["log"] is not None:
         refuse_others(result["log"])
 

@@ -62,7 +62,7 @@ async def _serve_until_signal(
 
     def announce(address: str) -> None:
         click.echo(f"exploring {title} at {address}", err=True)
-        click.echo("Ctrl+C ends it", err=True)
+        click.echo("Press Ctrl+C to stop", err=True)
         if is_opened:
             webbrowser.open(address)
 

@@ -120,7 +120,7 @@ class AppendLog:
         except OSError as error:
             self._lost = JournalLost(
                 f"{self._path}: cannot be written ({error.strerror}); what it holds is whole: "
-                "free some space, and the same command continues"
+                "free some space and run the same command again to continue"
             )
             raise self._lost from error
 

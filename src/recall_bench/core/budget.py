@@ -9,7 +9,7 @@ from recall_bench.core.errors import BudgetSpent, JudgeGone, ReplyPending
 from recall_bench.core.usage import Usage, explain_missing_price, explain_missing_tokens
 
 SYSTEM = "system"
-PAYS_ONCE = "and pays for nothing twice"
+PAYS_ONCE = "nothing is paid for twice"
 """What a run does that is continued with more money."""
 
 
@@ -88,7 +88,7 @@ class Budget:
         if (limit := self._find_reached_limit()) is not None:
             spent = BudgetSpent(
                 f"{self._work} {limit}; "
-                f"the same command with a higher one goes on, {self._on_resume}"
+                f"run the same command with a higher one to continue; {self._on_resume}"
             )
             self.stop(spent)
             raise spent

@@ -93,12 +93,20 @@ class UsageError(BenchError):
     exit_code = 2
 
 
+_OTHER_FORMS = {
+    "systems": "; or give file.py, module:factory, http://…, grpc://… or command:PROGRAM"
+}
+"""What is accepted besides the name of a plugin, by kind."""
+
+
 class UnknownPlugin(UsageError):
     """No installed plugin has this name."""
 
     def __init__(self, kind: str, name: str, known: list[str]) -> None:
-        listed = f"installed: {', '.join(known) or 'none'}"
-        super().__init__(f"no {kind} plugin named {name!r}; {suggest_or_list(name, known, listed)}")
+        listed = f"installed: {', '.join(known) or 'none'}{_OTHER_FORMS.get(kind, '')}"
+        super().__init__(
+            f"no {kind.removesuffix('s')} named {name!r}; {suggest_or_list(name, known, listed)}"
+        )
 
 
 class AmbiguousPlugin(UsageError):
@@ -123,7 +131,7 @@ class JournalLost(BenchError):
 
     exit_code = 7
 
-    FULL_DISK = "no space left on the disk; free some, and the same command continues"
+    FULL_DISK = "no space left on the disk; free some and run the same command again to continue"
 
 
 class DataError(BenchError):
@@ -168,7 +176,7 @@ class Interrupted(BenchError):
     """The run was stopped by a signal."""
 
     def __init__(self, number: int) -> None:
-        super().__init__("interrupted; the same command continues from here")
+        super().__init__("interrupted; run the same command again to continue")
         self.exit_code = 128 + number
 
 

@@ -93,7 +93,7 @@ def refuse_foreign_folder(folder: Path) -> None:
     except OSError as error:
         raise DataError(f"{folder} cannot be read ({error.strerror})") from error
     if not stat.S_ISDIR(found.st_mode):
-        raise DataError(f"{folder} is no folder; links are not followed")
+        raise DataError(f"{folder} is not a folder; links are not followed")
     if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
         raise DataError(
             f"{folder} can be written by other users; make it writable for yourself alone"
@@ -114,7 +114,7 @@ def refuse_special_files(folder: Path) -> None:
             if (is_link and Path(place) == folder) or not (
                 is_link or stat.S_ISREG(kind) or stat.S_ISDIR(kind)
             ):
-                raise DataError(f"{name} is no file and no folder; links are not followed")
+                raise DataError(f"{name} is neither a file nor a folder; links are not followed")
 
 
 def open_folder(folder: Path) -> int | None:

@@ -308,7 +308,7 @@ _OFFER_OF_SCOPE = {
 def parse_kept_days(value: str) -> int:
     """Parse the number of days of a retention rule; UsageError if it is none."""
     if not (value.isascii() and value.isdecimal()):
-        raise UsageError(f"{value!r} is no number of days; keep 0 days or more")
+        raise UsageError(f"{value!r} is not a number of days; keep 0 days or more")
     return int(value)
 
 

@@ -101,7 +101,7 @@ class CircuitBreaker:
         """What was seen, and what to do, as the end of a message."""
         return (
             f"{self._refused} connections in a row failed, so nothing more is sent; "
-            "start the server, and the same command continues"
+            "start the server and run the same command again to continue"
         )
 
 

@@ -440,15 +440,15 @@ class Settings:
             value = getattr(self, about.name)
             least, most = about.help.minimum, about.help.maximum
             if isinstance(value, float) and not isfinite(value):
-                raise UsageError(f"{about.flag}: {value} is not a number; use one")
+                raise UsageError(f"{about.flag}: expected a finite number, got {value}")
             if value is not None and least is not None and value < least:
                 raise UsageError(f"{about.flag}: {value} is too small; use at least {least}")
             if value is not None and most is not None and value > most:
                 raise UsageError(f"{about.flag}: {value} is too large; use at most {most}")
         if self.judges and self.judges[0] != self.judge:
             raise UsageError(
-                f"judge: is {self.judge}, and the first of judges is {self.judges[0]}; the first "
-                "gives the score, so leave out judge or name it first"
+                f"--judge {self.judge} and --judges {self.judges[0]},… disagree: the first of "
+                f"--judges gives the score. Leave out --judge, or put {self.judge} first"
             )
 
     @property
@@ -584,9 +584,9 @@ def _combine_judges(given: Mapping[str, Any]) -> Mapping[str, Any]:
     listed = (words,) if isinstance(words, str) else words
     names = [name.strip() for word in listed for name in str(word).split(",") if name.strip()]
     if len(names) < 2:
-        raise UsageError("judges: name two or more, separated by commas; for one use judge")
+        raise UsageError("--judges: name two or more, separated by commas; for one use --judge")
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(f"judges: {twice} is named twice; name each judge once")
+        raise UsageError(f"--judges: {twice} is named twice; name each judge once")
     return {"judge": names[0], **given, "judges": tuple(names)}
 
 
@@ -611,7 +611,9 @@ def _convert(about: SettingInfo, value: Any) -> Any:  # noqa: ANN401 - of any se
             return about.kind(value)
         except ValueError as error:
             choices = ", ".join(about.kind)
-            raise UsageError(f"{about.flag}: {value!r} is none of {choices}; use one") from error
+            raise UsageError(
+                f"{about.flag}: {value!r} is not valid; choose one of {choices}"
+            ) from error
     if about.kind is tuple:
         value = (value,) if isinstance(value, str) else value
         if isinstance(value, Collection) and all(isinstance(each, str | int) for each in value):
@@ -623,4 +625,4 @@ def _convert(about: SettingInfo, value: Any) -> Any:  # noqa: ANN401 - of any se
         about.kind is bool or not isinstance(value, bool)
     ):
         return value
-    raise UsageError(f"{about.name}: {value!r} is not {_WORDS[about.kind]}; use one")
+    raise UsageError(f"{about.name}: expected {_WORDS[about.kind]}, got {value!r}")

@@ -83,5 +83,5 @@ def cancel_on_signals(
 
 def _end_process(number: int) -> NoReturn:
     with suppress(OSError):
-        os.write(2, b"interrupted; the same command continues from here\n")
+        os.write(2, b"interrupted; run the same command again to continue\n")
     os._exit(128 + number)

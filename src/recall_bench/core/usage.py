@@ -18,8 +18,8 @@ def explain_missing_price(whose: str) -> str:
     """Explain why a server that reports no tokens stops a run with --max-cost."""
     return (
         f"{whose} server does not report the tokens of a call, so its cost is unknown and "
-        "--max-cost cannot be kept; the same command without it continues, and pays for nothing "
-        "twice"
+        "--max-cost cannot be kept; run the same command without it to continue; nothing is "
+        "paid for twice"
     )
 
 
@@ -27,7 +27,7 @@ def explain_missing_tokens(whose: str) -> str:
     """Explain why a server that reports no tokens stops a run with --max-tokens."""
     return (
         f"{whose} server does not report the tokens of a call, so --max-tokens cannot be kept; "
-        "the same command without it continues, and pays for nothing twice"
+        "run the same command without it to continue; nothing is paid for twice"
     )
 
 

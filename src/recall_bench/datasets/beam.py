@@ -120,7 +120,7 @@ def _list_chats(data: Path, size: str) -> list[Path]:
     if (data / CHAT).is_file():
         return [data]
     if not data.is_dir():
-        raise UsageError(f"{data} is no folder; name the folder of BEAM's {_SIZES[size]} chats")
+        raise UsageError(f"{data} is not a folder; name the folder of BEAM's {_SIZES[size]} chats")
     inner = (data / "chats" / _SIZES[size], data / _SIZES[size], data)
     folder = next(each for each in inner if each.is_dir())
     chats = [path.parent for path in folder.glob(f"*/{CHAT}")]
@@ -235,7 +235,7 @@ def _build_items(folder: Path, last_day: int, places: Mapping[str, Evidence]) ->
     asked = read_object(path, dict[str, list[dict[str, Any]]])
     for ability, questions in asked.items():
         if ability not in ABILITIES:
-            raise Malformed(str(path), f"{ability!r} is none of BEAM's ten abilities")
+            raise Malformed(str(path), f"{ability!r} is not one of BEAM's ten abilities")
         for number, raw in enumerate(questions, start=1):
             try:
                 yield _build_item(ability, number, raw, last_day, places)
@@ -286,7 +286,7 @@ def _list_numbers(cited: object) -> Iterator[str]:
         case None:
             return
         case bool():
-            raise ValueError(f"source_chat_ids: {cited} is no number of a message")
+            raise ValueError(f"source_chat_ids: {cited} is not the number of a message")
         case int() | str():
             yield str(cited)
         case list():
@@ -296,7 +296,7 @@ def _list_numbers(cited: object) -> Iterator[str]:
             for each in cited.values():
                 yield from _list_numbers(each)
         case _:
-            raise ValueError(f"source_chat_ids: {cited!r:.60} is no number of a message")
+            raise ValueError(f"source_chat_ids: {cited!r:.60} is not the number of a message")
 
 
 def _make_dataset(size: str) -> PublicDataset:

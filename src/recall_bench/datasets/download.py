@@ -71,7 +71,7 @@ def take_copy(file: SourceFile, given: Path, target: Path) -> str:
         fresh.replace(target)
     except OSError as error:
         why = f"{given} could not be copied to {target} ({error.strerror})"
-        raise DownloadFailed(f"{why}; the same command tries again") from error
+        raise DownloadFailed(f"{why}; run the same command again to retry") from error
     finally:
         fresh.unlink(missing_ok=True)
     discard_part(name_part_file(target))
@@ -97,7 +97,7 @@ def _recognise(name: str, files: tuple[SourceFile, ...], given: Path) -> SourceF
     if len(pinned) == 1:
         raise DataError(_describe_mismatch(pinned[0], given, digests[-1]))
     names = format_names([file.name for file in files])
-    raise UsageError(f"--from: {given} is no file of {name}, which has {names}")
+    raise UsageError(f"--from: {given} is not a file of {name}, which has {names}")
 
 
 def _describe_mismatch(file: SourceFile, given: Path, digest: str) -> str:

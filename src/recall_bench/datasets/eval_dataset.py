@@ -57,7 +57,7 @@ class EvalRequest:
             raise UsageError(f"--max-scenarios: {self.max_scenarios} leaves nothing to ask")
         if self.scenario_offset < 0:
             raise UsageError(
-                f"--scenario-offset: {self.scenario_offset} is no count; say how many to skip"
+                f"--scenario-offset: {self.scenario_offset} is not a count; give the number to skip"
             )
 
 

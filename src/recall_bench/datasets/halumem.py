@@ -190,13 +190,13 @@ def _parse_time(written: str) -> StoryTime:
     found = _TIME.match(written.strip())
     short = [name[:3] for name in MONTHS]
     if found is None or found[1] not in short:
-        raise ValueError(f"{written!r:.60} is no time like Sep 04, 2025, 19:42:11")
+        raise ValueError(f"{written!r:.60} is not a time like Sep 04, 2025, 19:42:11")
     day, year, hour, minute, second = map(int, found.groups()[1:])
     month = short.index(found[1]) + 1
     try:
         return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001
     except ValueError as error:
-        raise ValueError(f"{written!r:.60} is no time ({error})") from error
+        raise ValueError(f"{written!r:.60} is not a time ({error})") from error
 
 
 def _make_dataset(size: str) -> PublicDataset:

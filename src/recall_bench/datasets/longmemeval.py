@@ -180,12 +180,12 @@ def _parse_time(written: str) -> datetime:
     """Parse date and time by a pattern: `strptime` depends on the locale."""
     found = _DATE.fullmatch(written)
     if found is None:
-        raise ValueError(f"{written!r} is no date like 2023/05/30 (Tue) 23:40")
+        raise ValueError(f"{written!r} is not a date like 2023/05/30 (Tue) 23:40")
     year, month, day, hour, minute = map(int, found.groups())
     try:
         return datetime(year, month, day, hour, minute)  # noqa: DTZ001
     except ValueError as error:
-        raise ValueError(f"{written!r} is no date ({error})") from error
+        raise ValueError(f"{written!r} is not a date ({error})") from error
 
 
 def _make_dataset(size: str, file: str, title: str) -> PublicDataset:

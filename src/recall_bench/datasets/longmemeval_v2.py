@@ -88,7 +88,9 @@ def load(data: Path, layers: Mapping[str, Path], *, tier: str) -> Sequence[Scena
     """Read the folder of the release: a scenario for each haystack, built on demand."""
     refuse_corrections("longmemeval-v2", layers)
     if not data.is_dir():
-        raise UsageError(f"{data} is no folder; name the one with {QUESTIONS} and {TRAJECTORIES}")
+        raise UsageError(
+            f"{data} is not a folder; name the one with {QUESTIONS} and {TRAJECTORIES}"
+        )
     asked = _read_questions(JsonLines(locate_file(data, QUESTIONS), "question"))
     haystacks = _read_haystacks(data, tier)
     trajectories = _Trajectories(JsonLines(locate_file(data, TRAJECTORIES), "trajectory"))

@@ -321,7 +321,7 @@ def _build_truth(
     letter = asked.ground_truth.strip()
     options = _read_options(asked)
     if letter not in options:
-        raise ValueError(f"ground_truth {letter!r} is none of the options {', '.join(options)}")
+        raise ValueError(f"ground_truth {letter!r} is not one of the options {', '.join(options)}")
     return Truth(
         reference=options[letter],
         choice=letter,

@@ -161,7 +161,7 @@ def _find_task(source: str) -> _Task:
     for beginning, task in _TASKS.items():
         if source.startswith(beginning):
             return task
-    raise ValueError(f"its source {source!r} is none of {', '.join(_TASKS)}")
+    raise ValueError(f"its source {source!r} is not one of {', '.join(_TASKS)}")
 
 
 def cut_text(text: str, size: int) -> Iterator[str]:

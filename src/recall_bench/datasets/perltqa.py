@@ -80,7 +80,7 @@ def load(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     """Read the folder of both files: a scenario for each person with memories and questions."""
     refuse_corrections("perltqa", layers)
     if not data.is_dir():
-        raise UsageError(f"{data} is no folder; name the one with {MEMORIES} and {ASKED}")
+        raise UsageError(f"{data} is not a folder; name the one with {MEMORIES} and {ASKED}")
     inner = data / "Dataset" / "en_v2"
     folder = inner if inner.is_dir() else data
     memories_path, asked_path = locate_file(folder, MEMORIES), locate_file(folder, ASKED)
@@ -133,7 +133,7 @@ def _read_section(raw: msgspec.Raw | None) -> dict[str, Any]:
     if is_too_deep(found):
         raise ValueError("it is nested too deeply")
     if not isinstance(found, dict):
-        raise ValueError("a section is no mapping of memories")  # noqa: TRY004
+        raise ValueError("a section is not a mapping of memories")  # noqa: TRY004
     return {str(key): value for key, value in found.items()}
 
 

@@ -269,7 +269,7 @@ def _parse_options(place: str, written: str) -> dict[str, str]:
 def _parse_list(place: str, written: str) -> list[Any]:
     listed = parse_literal(written)
     if not isinstance(listed, list):
-        raise Malformed(place, "its options are no list, neither in JSON nor in Python")
+        raise Malformed(place, "its options are not a list, neither in JSON nor in Python")
     return listed
 
 

@@ -122,7 +122,7 @@ def _parse_row(place: str, row: Mapping[str, str | None], link: str) -> _Prefere
         raise ValueError(f"no value for {', '.join(empty)}")
     wrong = [each.strip() for each in _parse_texts(cells["incorrect_answers"])]
     if not wrong or not all(wrong) or cells["correct_answer"] in wrong:
-        raise ValueError("incorrect_answers are no list of other answers")
+        raise ValueError("incorrect_answers are not a list of other answers")
     return _PreferenceQuestion(
         place=place,
         history=cells[link],
@@ -147,7 +147,7 @@ def _parse_texts(written: str) -> list[str]:
     found = parse_literal(written)
     if isinstance(found, list) and all(isinstance(text, str) for text in found):
         return found
-    raise ValueError("incorrect_answers are no list of texts, neither in JSON nor in Python")
+    raise ValueError("incorrect_answers are not a list of texts, neither in JSON nor in Python")
 
 
 def _parse_snippet(written: str) -> Iterator[str]:

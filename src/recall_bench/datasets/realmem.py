@@ -161,12 +161,12 @@ def _read_memory(used: Mapping[str, Any]) -> str:
 def _parse_date(written: str) -> StoryTime:
     found = _DATE.match(written.strip())
     if found is None:
-        raise ValueError(f"{written!r:.60} is no date like 2025-12-15 (Monday)")
+        raise ValueError(f"{written!r:.60} is not a date like 2025-12-15 (Monday)")
     year, month, day = map(int, found.groups())
     try:
         return datetime(year, month, day)  # noqa: DTZ001
     except ValueError as error:
-        raise ValueError(f"{written!r:.60} is no date ({error})") from error
+        raise ValueError(f"{written!r:.60} is not a date ({error})") from error
 
 
 DATASETS: tuple[PublicDataset, ...] = (

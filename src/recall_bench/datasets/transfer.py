@@ -87,7 +87,7 @@ def check_address(url: str) -> None:
     if parts.scheme == "file":
         raise UsageError(f"{url} is a file on this machine; give it with --from")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{url!r} is no address to download from; it begins with https://")
+        raise UsageError(f"{url!r} is not an address to download from; it begins with https://")
 
 
 def parse_host(url: str) -> str:
@@ -220,8 +220,8 @@ def _check_room(part: Path, start: int, total: int | None) -> None:
     if total is not None and free < total - start:
         raise DownloadFailed(
             f"{part.parent} has {format_size(free)} left and {format_size(total - start)} are "
-            "missing; make room, or name another folder in RECALL_BENCH_CACHE, and the same "
-            "command resumes"
+            "missing; make room, or name another folder in RECALL_BENCH_CACHE; then run the same "
+            "command again to resume"
         )
 
 
@@ -233,7 +233,7 @@ def _translate_write_errors(part: Path) -> Iterator[None]:
         why = "the disk is full" if error.errno in _FULL else f"writing failed ({error.strerror})"
         kept = part.stat().st_size if part.exists() else 0
         raise DownloadFailed(
-            f"{part}: {why}; {format_size(kept)} are kept, and the same command resumes"
+            f"{part}: {why}; {format_size(kept)} are kept; run the same command again to resume"
         ) from error
 
 
@@ -368,8 +368,8 @@ def _measure_size(part: Path) -> int:
 
 def _describe_remainder(part: Path) -> str:
     if kept := _measure_size(part):
-        return f"{format_size(kept)} of it are kept, and the same command resumes"
-    return "The same command tries again"
+        return f"{format_size(kept)} of it are kept; run the same command again to resume"
+    return "Run the same command again to retry"
 
 
 _PAGES = 1_000
@@ -411,11 +411,11 @@ def _fetch_page(url: str) -> tuple[list[_ListingEntry], str | None]:
             return entries, _find_next_page(url, response.headers.get("Link", ""))
     except (AddressFailed, http.client.HTTPException, OSError) as failure:
         raise DownloadFailed(
-            f"the list of files could not be had: {parse_host(url)} {failure}; the same command "
-            "tries again"
+            f"the list of files could not be fetched: {parse_host(url)} {failure}; run the same "
+            "command again to retry"
         ) from failure
     except msgspec.MsgspecError as error:
-        raise Malformed(url, f"is no list of files ({error})") from error
+        raise Malformed(url, f"is not a list of files ({error})") from error
 
 
 def _find_next_page(url: str, link: str) -> str | None:

@@ -111,8 +111,8 @@ class ModelCaller:
         if self._unusable >= self._max_in_a_row:
             raise ModelGone(
                 f"{self.model.name}: its replies to {self._unusable} requests in a row could not "
-                f"be used (the last: {reason:.200}); name another model or check its settings: "
-                "the same command continues"
+                f"be used (the last: {reason:.200}); name another model or check its settings, "
+                "then run the same command again to continue"
             )
 
     async def _ask_once(self, prompt: Prompt) -> Reply:
@@ -141,7 +141,7 @@ class ModelCaller:
             if self._failed >= self._max_in_a_row:
                 raise ModelGone(
                     f"{fault}; this was call {self._failed} in a row without a reply; check "
-                    "the model: the same command continues"
+                    "the model, then run the same command again to continue"
                 ) from None
             raise
         self._failed = 0
@@ -164,7 +164,7 @@ class ModelCaller:
         if name in self._log.unpriced:
             return (
                 f"--max-cost: {name} does not say how many tokens a call took, so the limit "
-                "cannot be kept; the same command without it continues"
+                "cannot be kept; run the same command without it to continue"
             )
         spent = self._log.spent.cost_usd
         max_call_cost = self._log.max_call_cost.get(name)
@@ -178,7 +178,7 @@ class ModelCaller:
             return None
         return (
             f"the calls so far cost {spent:.2f} USD and the next could exceed the "
-            f"{most:.2f} allowed; the same command with a higher --max-cost continues"
+            f"{most:.2f} allowed; run the same command with a higher --max-cost to continue"
         )
 
 

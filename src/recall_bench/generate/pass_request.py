@@ -45,7 +45,7 @@ class PassRequest:
             raise UsageError("--days is short for --start 1 --end N; give one or the other")
         for flag, number in (("days", self.days), ("start", self.start), ("end", self.end)):
             if number is not None and number < 1:
-                raise UsageError(f"--{flag}: {number} is no story day; the first is 1")
+                raise UsageError(f"--{flag}: {number} is not a story day; the first is 1")
         if self.start is not None and self.end is not None and self.start > self.end:
             raise UsageError(f"--start: day {self.start} comes after --end {self.end}; swap them")
         cost = self.max_cost_usd
@@ -104,9 +104,11 @@ class DaysRequest(PassRequest):
         # `slots` replaces the class, so super() would not find it.
         PassRequest.__post_init__(self)
         if self.history_window < 0:
-            raise UsageError(f"--history-window: {self.history_window} is no number of entries")
+            raise UsageError(f"--history-window: {self.history_window} is not a number of entries")
         if self.lag < 1:
-            raise UsageError(f"--lag: {self.lag} is no distance; the nearest is 1, the day before")
+            raise UsageError(
+                f"--lag: {self.lag} is not a distance; the nearest is 1, the day before"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ def list_personas(data: str | Path | None = None) -> list[PersonaEntry]:
     if data is None:
         return _list_shipped_personas()
     if not isinstance(data, str | Path):
-        raise UsageError(f"data: {data!r} is not a path; use one")
+        raise UsageError(f"data: expected a path, got {data!r}")
     root = Path(data)
     if not root.is_dir():
         raise UsageError(f"--data: {root} is not a folder; name the one that holds the personas")

@@ -199,7 +199,7 @@ def record_release(
     """
     shipped = (*list_shipped_personas(), *list_written_personas())
     if unknown := sorted(set(personas) - set(shipped)):
-        raise UsageError(f"{unknown[0]} is no shipped persona; there is {', '.join(shipped)}")
+        raise UsageError(f"{unknown[0]} is not a shipped persona; there is {', '.join(shipped)}")
     found = {persona: _measure_stories(persona, building) for persona in personas or shipped}
     newest: dict[str, Mapping[str, ShippedCorpus]] = {
         persona: stories for persona, (stories, _) in found.items()

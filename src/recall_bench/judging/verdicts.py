@@ -145,7 +145,7 @@ class VerdictCache:
         except OSError as error:
             raise JudgeGone(
                 f"verdicts can no longer be stored in {self._folder} ({error.strerror or error}); "
-                "make room or name another folder, and the same command continues"
+                "make room or name another folder, then run the same command again"
             ) from error
 
     def _path(self, key: str) -> Path:

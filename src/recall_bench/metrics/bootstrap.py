@@ -542,7 +542,7 @@ def bound_unseen_share(count: int) -> float:
 def compute_wilson(count: float, of: int) -> Interval:
     """Compute Wilson's score interval of a share: 10 of 20 is 30 % to 70 %."""
     if not 0 <= count <= of or not of:
-        raise ValueError(f"{count} of {of} is no share")
+        raise ValueError(f"{count} of {of} is not a share")
     share, square = count / of, _NORMAL_POINT**2
     middle = (share + square / (2 * of)) / (1 + square / of)
     spread = math.sqrt(share * (1 - share) / of + square / (4 * of * of))

@@ -151,7 +151,7 @@ class BatchDelivery:
             self._write_state(name, state.replace(begun=None, file=None, batch=None))
             raise ModelGone(
                 f"{self._shown}/{name}: the batch service refused {state.batch} and ran nothing: "
-                f"{status.problem}; put that right, and the same command sends the file again"
+                f"{status.problem}; correct that and run the same command again to resend the file"
             )
         keys, _ = self._read_requests(name, state)
         results = ResultLines(keys)
@@ -180,8 +180,8 @@ class BatchDelivery:
         if was_cancelled:
             raise ModelGone(
                 f"{self._shown}/{name}: {batch} was cancelled at the service; "
-                f"{delivered.replies:,} of its replies were kept, and the same command sends the "
-                "other requests again"
+                f"{delivered.replies:,} of its replies were kept; run the same command again to "
+                "resend the other requests"
             )
         return delivered
 
@@ -223,7 +223,7 @@ class BatchDelivery:
             return None
         except msgspec.DecodeError as error:
             raise DataError(
-                f"{path}: is no state of a batch ({error}); restore it, or remove it and its "
+                f"{path}: is not the state of a batch ({error}); restore it, or remove it and its "
                 "request file if nothing was sent"
             ) from error
 

@@ -187,7 +187,7 @@ class BatchFiles:
                 self.failures[key].append(BatchFailure(code, f"it was {how}", None))
             case _:
                 raise ModelGone(
-                    f"{where}: is no result of a batch; remove the file from the folder"
+                    f"{where}: is not a result of a batch; remove the file from the folder"
                 )
 
     def _read_objects(self, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -206,7 +206,7 @@ class BatchFiles:
                 found = None
             if not isinstance(found, dict):
                 raise ModelGone(
-                    f"{path}, line {number}: is no JSON object; put the file right or remove it"
+                    f"{path}, line {number}: is not a JSON object; put the file right or remove it"
                 )
             yield number, found
 

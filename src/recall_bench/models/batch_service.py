@@ -179,7 +179,7 @@ class ServiceClient:
         if classify_status(status) is ModelBusy:
             return ModelBusy(message, parse_retry_after(response.headers.get("Retry-After")))
         if status in {401, 403}:
-            return ModelGone(f"{message}; check the key, and the same command goes on")
+            return ModelGone(f"{message}; check the key, then run the same command again")
         if status == 404:
             return ModelGone(f"{message}; see that {self.address} is right and serves batches")
         return ModelGone(message)

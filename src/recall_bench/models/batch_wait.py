@@ -98,8 +98,8 @@ class _DeliveryRound:
         named = join_words(batches[:5]) + (f" and {len(batches) - 5} more" if batches[5:] else "")
         verb = "has" if len(batches) == 1 else "have"
         return (
-            f"{named} {verb} not ended; the same command goes on from here, and pays for nothing "
-            "twice"
+            f"{named} {verb} not ended; run the same command again to continue; nothing is paid "
+            "for twice"
         )
 
     def _list_open(self) -> list[tuple[BatchSender, str]]:

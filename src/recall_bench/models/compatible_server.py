@@ -143,7 +143,7 @@ _LIMIT = 8 * 1024 * 1024
 _SHOWN = 12
 """Models listed in a message."""
 
-_NO_LIST = "replied with something that is no list of models; check the address"
+_NO_LIST = "replied with something that is not a list of models; check the address"
 _REFUSED = "needs a key, or another one; name its variable with key-env="
 _NONE_THERE = "lists no models there; check the address (most base URLs end in /v1)"
 

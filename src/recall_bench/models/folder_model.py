@@ -42,7 +42,7 @@ def open_folder(path: str) -> Path:
     """Return the absolute path; UsageError if it cannot be a folder."""
     folder = Path(path).expanduser().absolute()
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{path}: is no folder; name another place for requests and replies")
+        raise UsageError(f"{path}: is not a folder; name another place for requests and replies")
     return folder
 
 

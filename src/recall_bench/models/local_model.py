@@ -117,7 +117,7 @@ class OnnxModel:
             encoded = self._encode(list(texts[at : at + _BATCH]), _MOST_TOKENS)
             hidden = self._run(encoded)
             if hidden.ndim != 3:
-                raise ModelFault("the model gives no vector per token, so it is no embedder")
+                raise ModelFault("the model gives no vector per token, so it is not an embedder")
             mask = np.array([each.attention_mask for each in encoded], np.float32)[:, :, None]
             found.append((hidden * mask).sum(axis=1) / mask.sum(axis=1))
         return np.concatenate(found)
@@ -129,7 +129,7 @@ class OnnxModel:
             pairs = [(question, text) for text in texts[at : at + _BATCH]]
             logits = self._run(self._encode(pairs, 2 * _MOST_TOKENS))
             if logits.ndim > 2:
-                raise ModelFault("the model gives vectors and no scores, so it is no reranker")
+                raise ModelFault("the model gives vectors and no scores, so it is not a reranker")
             scores += [float(row[-1]) for row in logits.reshape(len(pairs), -1)]
         return scores
 

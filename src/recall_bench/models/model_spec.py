@@ -196,7 +196,7 @@ def _describe_unknown(provider: str) -> str:
     near = suggest_provider(provider)
     known = ", ".join(sorted(_KNOWN))
     instead = f"did you mean {near}?" if near else f"known are {known}"
-    return f"{provider[:40]!r} is no provider of models; {instead}"
+    return f"{provider[:40]!r} is not a provider of models; {instead}"
 
 
 def _add_part(spec: ModelSpec, part: str) -> ModelSpec:

@@ -55,8 +55,8 @@ def build_default_grid(adapter: str, base: Mapping[str, object]) -> ParameterGri
     """Toggle every part of the built-in system, and try every other choice."""
     if adapter not in _HAVE_PARTS:
         raise UsageError(
-            f"--grid: nothing is known of the settings of {adapter}; say what to vary, "
-            "for example --grid k=5,10,20"
+            f"--grid: the settings of {adapter} are not known; give them, for example "
+            "--grid k=5,10,20"
         )
     switches = {name: (not base[name],) for name in _SWITCHES}
     choices = {
@@ -138,8 +138,8 @@ def plan_ablation(
         accepted.setdefault(card.digest, variant)
     if len(accepted) == 1:
         raise UsageError(
-            f"--grid: {', '.join(wanted)} as given leave {settings.adapter} as it is; "
-            "name another value or setting"
+            f"--grid: {', '.join(wanted)}: these are already the settings of {settings.adapter}; "
+            "give other values"
         )
     return Ablation(
         settings=settings,

@@ -267,13 +267,16 @@ def choose_lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecyc
     wanted = settings.lifecycle
     if settings.skip_catchup_ingest and wanted is not Lifecycle.GROWING:
         raise UsageError(
-            "--skip-catchup-ingest goes with --lifecycle growing: "
-            "the other lifecycles feed memories of their own"
+            "--skip-catchup-ingest needs --lifecycle growing; the other lifecycles feed new "
+            "memories"
         )
     if system is None:
         return Lifecycle.FRESH
     if wanted is Lifecycle.FORKED and system.snapshots is None:
-        raise UsageError(f"{system.card.name} cannot be copied; use --lifecycle fresh or growing")
+        raise UsageError(
+            f"--lifecycle forked: {system.card.name} cannot be copied; use fresh or growing, or "
+            "add snapshots (docs/explanation/lifecycles.md)"
+        )
     usual = Lifecycle.FORKED if system.snapshots is not None else Lifecycle.FRESH
     chosen = usual if wanted is None else wanted
     if settings.copies > 1 and chosen is not Lifecycle.FORKED:
@@ -363,8 +366,9 @@ def _note_repeated_days(plan: Plan, questions: Mapping[str, Declared]) -> Iterat
     fed, least = (compute_workload(stories, each).ingests for each in (plan, grown))
     if fed >= _MANY_TIMES * least > 0:
         memories = sum(len(story.points) for story in stories) * plan.repeats
+        repeat = "" if plan.repeats == 1 else " of each repeat"
         yield (
-            f"{plan.system.name} cannot be copied, so {memories:,} memories are fed "
-            f"{fed:,} days, a new one for each checkpoint; --lifecycle growing feeds {least:,}, "
-            "but then a question may change what the memory knows"
+            f"{plan.system.name} cannot be copied, so each checkpoint{repeat} feeds a new memory: "
+            f"{memories:,} memories and {fed:,} days in all. --lifecycle growing feeds {least:,} "
+            "days, but then a question may change the memory"
         )

@@ -20,7 +20,7 @@ from recall_bench.running.components import RunContext
 from recall_bench.running.lifecycle import list_open_trials
 from recall_bench.systems.reply import is_paid, list_paid_work
 
-_REDOES_STORY = "and does the story again that was cut off"
+_REDOES_STORY = "the story that was cut off is repeated"
 WITHOUT_VERDICT = frozenset({TrialState.ANSWERED, TrialState.NOT_JUDGED})
 
 

@@ -190,7 +190,10 @@ def assemble_behaviour(request: BehaviourRequest, own: MemorySystem | None = Non
     wanted = _make_story_request(request, suite, require(system), can_act=can_act)
     drawn = tuple(suite.draw(wanted))
     if not drawn:
-        raise UsageError(f"{require(system).card.name} offers nothing that {suite.name} measures")
+        raise UsageError(
+            f"{require(system).card.name} offers nothing that {suite.name} measures; "
+            "docs/how-to/suites.md lists the methods it needs"
+        )
     stories = {story.scenario.id: story for story in drawn}
     fed = build_plan(
         settings,
@@ -230,8 +233,8 @@ def refuse_foreign_server(adapter: str) -> None:
         is_here = False
     if not is_here:
         raise UsageError(
-            f"--adapter: {host} is not this machine; load is sent to a server of your own only, "
-            "so say --i-own-this-server if it is, or iOwnThisServer: true in a matrix"
+            f"--adapter: {host} is not this machine, and the load suite sends many requests. If "
+            "this server is yours, add --i-own-this-server, or iOwnThisServer: true in a matrix"
         )
 
 

@@ -120,9 +120,7 @@ def _assemble_recorded(request: EvalRequest, opened: OpenedDataset, run: Path) -
     before, settings = recorded.folder.plan, request.settings
     _refuse_other_questions(before, opened, run)
     if not (request.skip_qa or before.system.answers or before.reader):
-        raise UsageError(
-            f"--answers-from: {run} has what was found and no answers; say --skip-qa with it"
-        )
+        raise UsageError(f"--answers-from: {run} holds passages but no answers; add --skip-qa")
     judges = _build_judges(request, opened)
     changed = before.replace(
         dataset=opened.card,
@@ -187,8 +185,8 @@ def _refuse_other_questions(before: Plan, opened: OpenedDataset, run: Path) -> N
         asked = "personas" if before.dataset is None else before.dataset.name
         raise UsageError(
             f"--answers-from: {run} was asked other questions ({asked}, {len(before.scenarios)} "
-            "histories); repeat its dataset, errata and share of the histories, with a protocol "
-            "and categories that ask the same"
+            "histories); use its --dataset, --errata, --max-scenarios and --scenario-offset, and a "
+            "protocol and --categories that ask the same"
         )
 
 
@@ -323,7 +321,7 @@ def _remove_run(folder: Path) -> None:
     if not folder.exists():
         return
     if not (folder / JOURNAL).is_file():
-        raise UsageError(f"--rebuild: {folder} holds no run of ours; it is left as it is")
+        raise UsageError(f"--rebuild: {folder} holds no run of recall-bench and was not changed")
     with Journal(folder / JOURNAL):
         if (folder / CONTROLS).is_dir():
             shutil.rmtree(folder / CONTROLS)

@@ -76,12 +76,12 @@ def refuse_impossible(job: Job) -> None:
     if settings.executor is Executor.LOCAL:
         return
     if job.own_runner is not None:
-        raise UsageError("--executor: the steps of a story are done by one process; leave it out")
+        raise UsageError("a behaviour suite runs in one process; leave --executor out")
     _require_factory(job)
     if settings.skip_catchup_ingest:
         raise UsageError(
-            "--skip-catchup-ingest: a memory that was kept is reached by one process; "
-            "leave it out, or say --executor local"
+            "--skip-catchup-ingest works only with --executor local: no other process can reach "
+            "the memory"
         )
     if settings.executor is Executor.RAY:
         from recall_bench.running.ray_worker import load_ray, refuse_client
@@ -151,7 +151,10 @@ def collect_environment(settings: Settings) -> dict[str, str]:
         *(("--env", name) for name in settings.env),
     ):
         if name not in os.environ:
-            raise UsageError(f"{flag}: {name} is not set here")
+            raise UsageError(
+                f"{flag} {name}: the environment variable {name} is not set; set it, or leave the "
+                "option out"
+            )
         found[name] = os.environ[name]
     return found
 

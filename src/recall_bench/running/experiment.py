@@ -271,7 +271,9 @@ class Experiment:
         if not (self.rewrites or job.settings.retry_errors) and is_run_finished(cell.folder):
             return CellOutcome(cell=cell, result=_read_result(job), was_finished=True)
         if self.budget is not None and (spent := self.budget.exhausted) is not None:
-            return _skip_cell(cell, BudgetSpent(f"{spent}; the same command with more goes on"))
+            return _skip_cell(
+                cell, BudgetSpent(f"{spent}; run again with a higher limit to continue")
+            )
         return None
 
     def _observe(self, cell: ExperimentCell, event: Event, states: TrialStates) -> None:

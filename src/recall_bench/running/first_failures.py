@@ -41,6 +41,6 @@ class FirstFailures:
         self._way, self._failures = way, self._failures + 1
         if self._failures == FIRST_QUESTIONS:
             raise SystemBroken(
-                f"the first {FIRST_QUESTIONS} questions failed in the same way: {text}; mend the "
-                "system and run it into another folder, or ask all questions with --keep-going"
+                f"the first {FIRST_QUESTIONS} questions failed in the same way: {text}; fix the "
+                "system and use a new folder (--into), or add --keep-going to ask all questions"
             )

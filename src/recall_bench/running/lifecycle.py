@@ -174,7 +174,7 @@ async def _run_forked(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
     snapshots = run.system.snapshots
     if snapshots is None:
         raise UsageError(
-            f"{run.system.card.name} cannot be copied; use --lifecycle fresh or growing"
+            f"--lifecycle forked: {run.system.card.name} cannot be copied; use fresh or growing"
         )
     stages = [list(group) for _, group in groupby(rounds, key=lambda each: each.point.checkpoint)]
     fed = await open_fed_memory(run, rounds[0].point)

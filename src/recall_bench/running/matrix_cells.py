@@ -122,7 +122,9 @@ def _build_request(asked: dict[str, Any], settings: Settings) -> EvalRequest:
         key: tuple(map(str, asked[key])) for key in ("errata", "categories") if key in asked
     }
     if asked.get("mode", EvalMode.RAW) not in list(EvalMode):
-        raise UsageError(f"mode: {asked['mode']!r} is none; there are {', '.join(EvalMode)}")
+        raise UsageError(
+            f"mode: {asked['mode']!r} is not valid; choose one of {', '.join(EvalMode)}"
+        )
     mode: dict[str, Any] = {"mode": EvalMode(asked["mode"])} if "mode" in asked else {}
     return EvalRequest(settings=settings, floors=False, **{**asked, **several, **mode})
 
@@ -141,7 +143,7 @@ def select_cells(cells: Sequence[MatrixCell], patterns: Sequence[str]) -> tuple[
     if not found:
         known = ", ".join(dict.fromkeys(cell.system for cell in cells))
         raise UsageError(
-            f"--only: {' '.join(patterns)} is like no cell; the systems are {known}, and --list "
+            f"--only: {' '.join(patterns)} matches no cell; the systems are {known}, and --list "
             "shows every cell"
         )
     return found

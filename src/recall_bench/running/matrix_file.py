@@ -48,7 +48,7 @@ _DATASET: Final = {
     "skipQa": bool,
 }
 """What a dataset may say, with the type of each: the options of `eval`."""
-_KINDS: Final = {str: "text", list: "list", int: "whole number", bool: "yes or no"}
+_KINDS: Final = {str: "a text", list: "a list", int: "a whole number", bool: "yes or no"}
 _LIMITS = {"maxCost": "max_cost", "maxTokens": "max_tokens", "maxCalls": "max_calls"}
 _ELSEWHERE = {
     "seed": "say `seeds` for all cells",
@@ -147,7 +147,7 @@ class _MatrixReader:
             self._add_problem("names no system; say for example [bm25, hybrid]", "systems")
         into = raw.get("into")
         if into is not None and not isinstance(into, str):
-            self._add_problem(f"{into!r} is no folder; say a path", "into")
+            self._add_problem(f"{into!r} is not a folder; give a path", "into")
         matrix = Matrix(
             name=name,
             into=self._base / into if isinstance(into, str) else RUNS / name,
@@ -241,7 +241,7 @@ class _MatrixReader:
             if value is None:
                 continue
             if type(value) is not kind:
-                self._add_problem(f"{value!r:.40} is no {_KINDS[kind]}", *at, key)
+                self._add_problem(f"{value!r:.40} is not {_KINDS[kind]}", *at, key)
             else:
                 given[re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", key)] = value
         if "data" in given:
@@ -269,7 +269,7 @@ class _MatrixReader:
                     elif at and key in _WHERE_DONE:
                         self._add_problem(f"{key!r} cannot stand here; {_AT_THE_TOP}", *where, key)
             elif content is not None:
-                self._add_problem(f"{content!r:.40} is no mapping of settings", *where)
+                self._add_problem(f"{content!r:.40} is not a mapping of settings", *where)
         if self._problems:
             return {}
         whole = {**sections, "run": {**(sections.get("run") or {}), **moved}}
@@ -292,7 +292,7 @@ class _MatrixReader:
         seeds = raw.get("seeds", [DEFAULT_SEED])
         if not isinstance(seeds, list) or not seeds or not all(type(each) is int for each in seeds):
             self._add_problem(
-                f"{seeds!r} is no list of whole numbers; say for example [42, 43]", "seeds"
+                f"{seeds!r} is not a list of whole numbers, for example [42, 43]", "seeds"
             )
             return (DEFAULT_SEED,)
         if len(set(seeds)) < len(seeds):
@@ -304,7 +304,7 @@ class _MatrixReader:
         baseline = raw.get("baseline", names[0] if names else "")
         if names and baseline not in names:
             self._add_problem(
-                f"{baseline!r} is none of the systems{_suggest_key(baseline, names)}", "baseline"
+                f"{baseline!r} is not one of the systems{_suggest_key(baseline, names)}", "baseline"
             )
         return str(baseline)
 
@@ -319,7 +319,7 @@ class _MatrixReader:
             value = limits.get(key)
             is_number = isinstance(value, (int, kind)) and not isinstance(value, bool)
             if value is not None and not (is_number and value >= 0):
-                self._add_problem(f"{value!r} is no limit; say a number", "limits", key)
+                self._add_problem(f"{value!r} is not a limit; give a number", "limits", key)
             elif value is not None:
                 found["max_cost_usd" if key == "maxCost" else _LIMITS[key]] = kind(value)
         return MatrixLimits(**found)
@@ -357,11 +357,11 @@ class _MatrixReader:
             return None
         stories = given.get("stories")
         if stories is not None and not (type(stories) is int and stories > 0):
-            self._add_problem(f"{stories!r} is no number of stories", *at, "stories")
+            self._add_problem(f"{stories!r} is not a number of stories", *at, "stories")
         for key in ("patience", "loadTime"):
             value = given.get(key)
             if value is not None and not (type(value) in (int, float) and value > 0):
-                self._add_problem(f"{value!r} is no time; say seconds as a number", *at, key)
+                self._add_problem(f"{value!r} is not a time; give seconds as a number", *at, key)
         is_owned = given.get(_OWNED, False)
         if not isinstance(is_owned, bool):
             self._add_problem(f"{is_owned!r} is neither true nor false", *at, _OWNED)

@@ -98,7 +98,7 @@ class Driver:
             return False
         self.scheduler.given_up = self.scheduler.given_up or SystemGone(
             f"{deaths} workers died {where} ({lost}): the system may end the process it is in, or "
-            "use up its memory; the same command tries again"
+            "use up its memory; run the same command again to retry"
         )
         return True
 

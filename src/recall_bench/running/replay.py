@@ -104,8 +104,8 @@ def choose_settings(plan: Plan, given: Mapping[str, Any]) -> Settings:
         if card.name not in known:
             flag = name.replace("_", "-")
             raise UsageError(
-                f"--{flag}: the run has {clean_text(card.model or card.name)}; name it yourself to "
-                "replay it, because a plan may come from a stranger"
+                f"--{flag}: the run used {clean_text(card.model or card.name)}. Give --{flag} "
+                "yourself: a plan from someone else could make you pay or run code"
             )
         chosen[name] = card.name
     fixed = {
@@ -224,7 +224,7 @@ def _refuse_missing_access(here: IsolationCard | None, there: IsolationCard | No
     if there.network and not here.network:
         missing.append("--allow-network")
     if missing:
-        raise UsageError(f"--adapter: the run was given {' '.join(missing)}; give it the same")
+        raise UsageError(f"--adapter: the run had {' '.join(missing)}; add what is missing")
 
 
 def _explain_system(here: SystemCard, there: SystemCard) -> str:

@@ -41,7 +41,7 @@ def make_bundle(run: Path, output: Path, building: BuildProgress | None = None) 
     """Write the bundle of a finished run; DataError if its journal was changed or holds a key."""
     folder = RunFolder.open(run)
     if not folder.is_finished or folder.unstarted:
-        raise UsageError(f"{run} is unfinished; the same command that began it finishes it")
+        raise UsageError(f"{run} is unfinished; run the command that started it again to finish it")
     _refuse_keys(run)
     manifest = build_manifest(folder, StoryFinder(folder.plan, None, building))
     write_bundle(output, manifest, run)

@@ -337,7 +337,10 @@ class WorkerPool:
                 self._waiting[lane].remove(waiting)
             raise
         if waiting.slot is None:
-            raise self._broken or SystemGone("there is no worker left")
+            raise self._broken or SystemGone(
+                "all workers were lost; run the same command again, with fewer --workers if memory "
+                "was short"
+            )
         return waiting.slot
 
     def _release(self, slot: _PoolSlot, lane: Lane) -> None:
@@ -362,7 +365,7 @@ class WorkerPool:
         except WorkerLost as lost:
             self._failed_in_a_row += 1
             if self._failed_in_a_row >= _MAX_FAILED_STARTS * max(self.size, 2):
-                self._fail_waiting(SystemGone(f"workers die as soon as they start: {lost}"))
+                self._fail_waiting(SystemGone(f"workers end as soon as they start: {lost}"))
             elif self._group is not None:
                 self._group.start_soon(self._start_worker)
             return
@@ -390,7 +393,7 @@ class WorkerPool:
             self._fail_waiting(
                 SystemGone(
                     f"{self._failed_in_a_row} workers died one after another without any result; "
-                    "the same command tries again"
+                    "run the same command again to retry"
                 )
             )
         elif self._group is not None:

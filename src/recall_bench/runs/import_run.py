@@ -170,7 +170,7 @@ def _refuse_taken(folder: Path) -> None:
     if folder.is_dir() and not any(folder.iterdir()):
         return
     if folder.exists() or folder.is_symlink():
-        raise UsageError(f"{folder}: exists already and is left as it is; name another with --into")
+        raise UsageError(f"{folder}: exists and was not changed; name another with --into")
 
 
 def _write_folder(folder: Path, events: Iterable[Event]) -> float | None:

@@ -124,4 +124,6 @@ def explain_missing(folder: Path, error: OSError) -> str:
     beside = [each.parent.name for each in journals if each.parent.name != folder.name]
     if (near := find_nearest(folder.name, beside)) is not None:
         return f"{problem}; did you mean {str(folder.parent / near)!r}?"
+    if isinstance(error, FileNotFoundError) and not folder.exists():
+        return f"there is no folder {folder}; runs are in recall-runs/ unless --into was given"
     return f"{problem}; its {JOURNAL} cannot be read ({error.strerror})"

@@ -296,7 +296,7 @@ def _refuse_other_events(sources: Sequence[MergeSource], into: Path) -> None:
     if not all(_is_same_event(held, merged) for held, merged in pairs):
         raise UsageError(
             f"{into}: holds another run, or these folders as an earlier version merged them, and "
-            "is left as it is; name another with --into"
+            "was not changed; name another with --into"
         )
 
 
@@ -308,7 +308,7 @@ def _is_same_event(held: Event | None, merged: Event | None) -> bool:
 
 
 def _build_taken_error(into: Path) -> UsageError:
-    return UsageError(f"{into}: exists already and is left as it is; name another with --into")
+    return UsageError(f"{into}: exists and was not changed; name another with --into")
 
 
 def _open_source(folder: Path) -> MergeSource:
@@ -320,7 +320,7 @@ def _open_source(folder: Path) -> MergeSource:
     if first is None:
         raise DataError(f"{path}: holds no event yet; nothing was run here")
     if not isinstance(first, RunStarted):
-        raise DataError(f"{path}: does not begin with a plan; it is no journal of a run")
+        raise DataError(f"{path}: does not begin with a plan; it is not the journal of a run")
     return MergeSource(
         place=str(folder),
         started=first,

@@ -68,8 +68,8 @@ def _find_resume_folder(resume: Path, into: Path | None) -> Path:
     folder = resume if resume.is_dir() else resume.parent
     if not (folder / JOURNAL).is_file():
         raise UsageError(
-            f"--resume: {resume} belongs to no run folder (there is no {JOURNAL} beside it), "
-            "so there is nothing to resume; start a new run"
+            f"--resume: {resume} is not a run folder (it has no {JOURNAL}); give the folder of a "
+            "run, or use --into to start one"
         )
     if into is not None and into.resolve() != folder.resolve():
         raise UsageError(f"--resume {resume} and --into {into} name different folders")

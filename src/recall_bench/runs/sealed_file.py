@@ -62,7 +62,7 @@ def _load_key() -> bytes:
             made.unlink()
     key = read_regular_file(path)
     if len(key) != _KEY_BYTES:
-        raise OSError(f"{path}: is no key; delete it")
+        raise OSError(f"{path}: is not a key; delete it")
     return key
 
 

@@ -22,7 +22,7 @@ class CopiedSnapshots(Generic[M]):
     async def save(self, memory: Memory) -> str:
         """A token for the present state."""
         if not isinstance(memory, self._kind):
-            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+            raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
         token = str(next(self._tokens))
         self._saved[token] = await self._copy(memory)
         return token

@@ -310,8 +310,8 @@ class ModelReader:
         if not text:
             why = "withheld its answer" if reply.finish is Finish.FILTERED else "said nothing"
             raise ReaderFault(
-                f"--reader: {self._model.name} {why}; the same command asks it again, and another "
-                "reader needs another --into"
+                f"--reader: {self._model.name} {why}; run the same command again to retry; for "
+                "another reader use a new folder with --into"
             )
         return Answer(text=text, usage=reply.usage)
 

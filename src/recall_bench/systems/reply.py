@@ -138,7 +138,8 @@ async def read_passages(
         answer = await retry(read_once, on_busy)
     except ModelBusy as busy:
         raise ReaderFault(
-            f"the reader {reader.card.name} cannot be reached: {busy}; the same command goes on"
+            f"the reader {reader.card.name} cannot be reached: {busy}; run the same command again "
+            "to continue"
         ) from busy
     if answer.usage is not None:
         budget.record_usage(answer.usage, "the reader's")

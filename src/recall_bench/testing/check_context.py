@@ -135,13 +135,13 @@ class ContractReport(Record, frozen=True, kw_only=True):
         card, seen = self.system, self.seen
         at_once, together = seen.questions_at_once, seen.memories_at_once
         return [
-            ("how it knows the date", card.clock or "unsaid", seen.clock or "?"),
-            ("what it makes of who asks", card.asker, seen.asker or "?"),
+            ("how it knows the date", card.clock or "not declared", seen.clock or "?"),
+            ("use of the asker's session", card.asker, seen.asker or "?"),
             ("questions at once", str(card.max_concurrency), str(at_once or "?")),
             ("answers rather than finds", _format_claim(card.answers), _format_claim(seen.answers)),
             ("workers at a time", str(self.max_shards or "any"), ""),
             ("copies", "", _format_claim(seen.snapshots)),
-            ("copies that travel", "", _format_claim(seen.portable)),
+            ("snapshots another process can open", "", _format_claim(seen.portable)),
             ("two memories at once", "", _format_claim(together)),
             ("facts found again", "", "?" if seen.recall is None else f"{seen.recall:.0%}"),
         ]

@@ -258,7 +258,7 @@ def test_a_file_that_is_none_of_the_datasets_is_refused(
     publish(talks=source(server, pinned("a.json", b"1"), pinned("b.json", b"2")))
     (tmp_path / "c.json").write_bytes(b"3")
 
-    with pytest.raises(UsageError, match=r"is no file of talks, which has a\.json, b\.json"):
+    with pytest.raises(UsageError, match=r"is not a file of talks, which has a\.json, b\.json"):
         get("talks", own=tmp_path / "c.json")
 
 

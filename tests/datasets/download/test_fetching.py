@@ -90,8 +90,8 @@ def test_what_arrived_before_the_last_failure_is_kept(server: Server, target: Pa
     host = server.url.removeprefix("http://")
     assert str(failed.value) == (
         f"talks.json of talks could not be downloaded: {host} ended after 40,000 of 102,400 bytes. "
-        "40.0 kB of it are kept, and the same command resumes; --from takes a file you have, "
-        "--mirror another address"
+        "40.0 kB of it are kept; run the same command again to resume; --from takes a file you "
+        "have, --mirror another address"
     )
     assert not target.exists()
     assert target.with_name("talks.json.part").read_bytes() == BODY[:40_000]
@@ -335,7 +335,7 @@ def test_a_full_disk_is_reported_before_the_download(
             FILE, [f"{server.url}/a", f"{server.url}/b"], target, Listener(), dataset="talks"
         )
 
-    assert "the same command resumes" in str(failed.value)
+    assert "then run the same command again to resume" in str(failed.value)
     assert len(server.asked) == 1
 
 

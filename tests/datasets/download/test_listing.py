@@ -72,10 +72,10 @@ def test_a_list_that_leads_out_of_its_folder_is_refused(
 @pytest.mark.parametrize(
     ("served", "words"),
     [
-        (Served(b"<html>"), "is no list of files"),
+        (Served(b"<html>"), "is not a list of files"),
         (Served(status=500), "answers 500"),
         (Served(b"[]"), "lists no file"),
-        (Served(b"[", cut_after=0), "the list of files could not be had"),
+        (Served(b"[", cut_after=0), "the list of files could not be fetched"),
         (Served(b"[]", headers={"Link": '<http://else/x>; rel="next"'}), "at another host"),
         (Served(b"[]", headers={"Link": '</tree>; rel="next"'}), "does not end"),
     ],

@@ -254,7 +254,7 @@ def test_what_cannot_be_done_leaves_nothing(
 def test_a_folder_that_exists_is_left_as_it_is(files: tuple[Path, Path], tmp_path: Path) -> None:
     import_history(make_request(files, tmp_path))
 
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="exists and was not changed"):
         import_history(make_request(files, tmp_path))
 
 

@@ -101,7 +101,7 @@ def test_an_edition_with_a_remark_is_not_released(
 
 
 def test_only_shipped_personas_are_released(shipped: Path) -> None:
-    with pytest.raises(UsageError, match="nobody is no shipped persona; there is tool-library"):
+    with pytest.raises(UsageError, match="nobody is not a shipped persona; there is tool-library"):
         worlds.record_release(["nobody"])
 
 

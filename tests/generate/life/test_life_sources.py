@@ -63,7 +63,7 @@ def test_the_small_edition_has_no_fault(folder: Path) -> None:
         ("threads/all.yaml", "{room.keeper} [put", "{room.owner} [put", "a room has no owner"),
         ("threads/all.yaml", "{fault} in {room}.", "{fault} in {hall}.", "{hall} names nothing"),
         ("threads/all.yaml", "sets: {room.capacity", "sets: {room.rent", "in every variant"),
-        ("threads/all.yaml", "brings: {review", "brings: {reviews", "which is no process"),
+        ("threads/all.yaml", "brings: {review", "brings: {reviews", "which is not a process"),
         (
             "threads/all.yaml",
             "unless: [billed]",

@@ -164,7 +164,7 @@ def test_a_world_without_a_lexicon_cannot_be_verified(corpus: Corpus) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "problem"),
     [
-        (("epoch",), "soon", "epoch is no date"),
+        (("epoch",), "soon", "epoch is not a date"),
         (("slots", "regression.p99", "kind"), "size", "slots.regression.p99.kind is 'size'"),
         (("slots", "regression.p99", "cues"), [], "has no cue"),
         (("slots", "regression.p99", "cues"), ["_"], "write words and at most one _"),

@@ -174,15 +174,15 @@ def test_numbers_of_a_group_keep_their_order(sources: Path, tmp_path: Path) -> N
         ("days/0003.md", "# session: deck", "# session: bridge", "no session bridge"),
         ("days/0008.md", "{crew-limit.3}", "{crew-limit=16}", "is planned in story.yaml"),
         ("days/0009.md", ":refit-bid + survey-cost", ":refit-bid + gone", "gone.1 is defined no"),
-        ("story.yaml", "told: corrected", "told: shouted", "told: shouted is none of"),
+        ("story.yaml", "told: corrected", "told: shouted", "told: shouted is not one of"),
         ("story.yaml", "day: 3,", "day: 4,", "due on day 4, which has no file"),
-        ("questions/all.yaml", "kind: list", "kind: lists", "kind: lists is none of"),
+        ("questions/all.yaml", "kind: list", "kind: lists", "kind: lists is not one of"),
         ("questions/all.yaml", "derive: value bonus", "derive: value boni", "boni.1 is stated on"),
         (
             "questions/all.yaml",
             "answer: Two.,",
             "answer: Two., aliases: ['{boni}'],",
-            "boni.1 is no state of a fact",
+            "boni.1 is not a state of a fact",
         ),
         (
             "days/0009.md",

@@ -127,7 +127,7 @@ async def test_options_are_read_as_upstream_reads_them(
 
 async def test_separators_that_are_no_list_of_texts_are_refused() -> None:
     rule = "norm_phrase_set_match|separators=[1]"
-    with pytest.raises(Malformed, match="is no list of texts"):
+    with pytest.raises(Malformed, match="is not a list of texts"):
         await grade_longmemeval_v2(
             Submission(answer="x", golds=("x",), grading=rule), ScriptedModel()
         )
@@ -147,7 +147,7 @@ async def test_two_rules_ask_a_model(rule: str) -> None:
 
 
 async def test_an_unknown_rule_is_refused() -> None:
-    with pytest.raises(Malformed, match="'regex' is no rule"):
+    with pytest.raises(Malformed, match="'regex' is not a rule"):
         await grade_longmemeval_v2(
             Submission(answer="x", golds=("x",), grading="regex|x"), ScriptedModel()
         )

@@ -174,5 +174,5 @@ def test_a_folder_that_takes_no_more_ends_the_run(tmp_path: Path) -> None:
     cache = VerdictCache(tmp_path)
     (tmp_path / KEY[:2]).write_text("in the way")
 
-    with pytest.raises(JudgeGone, match="the same command continues"):
+    with pytest.raises(JudgeGone, match="then run the same command again"):
         cache.keep(KEY, VERDICT)

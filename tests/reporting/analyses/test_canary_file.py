@@ -83,7 +83,7 @@ def changed(file: Path, old: str, new: str) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        pytest.param('"q0",', '"q0"', r"canaries\.json, line 17: is no JSON", id="comma"),
+        pytest.param('"q0",', '"q0"', r"canaries\.json, line 17: is not JSON", id="comma"),
         pytest.param('"asked": 4', '"asked": "4"', r"canaries\[0\]\.asked", id="type"),
         pytest.param('"asked": 4', '"put": 4', r"unknown field `put` .*canaries\[0\]", id="field"),
         pytest.param('"digest": "d1",', "", r"missing .*`digest` .*canaries\[0\]", id="missing"),
@@ -119,5 +119,5 @@ def test_a_file_that_is_not_there_is_asked_for(tmp_path: Path) -> None:
 def test_the_line_that_is_not_text_is_named(file: Path) -> None:
     file.write_bytes(b"{\n\xff}")
 
-    with pytest.raises(DataError, match=r"canaries\.json, line 2: is no JSON"):
+    with pytest.raises(DataError, match=r"canaries\.json, line 2: is not JSON"):
         read_canaries(file)

@@ -103,7 +103,7 @@ def test_a_collector_that_is_not_there_is_a_sentence(
 ) -> None:
     for url, said in (
         ("http://127.0.0.1:9/v1/traces", "does not take the spans"),
-        ("file:///etc", "is no address of a collector"),
+        ("file:///etc", "is not the address of a collector"),
     ):
         with pytest.raises(UsageError, match=said):
             recall_bench.export(runs[0], to="otel", into=tmp_path, url=url)

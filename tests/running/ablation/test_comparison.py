@@ -166,7 +166,7 @@ def test_a_value_that_is_the_bases_own_is_not_run_twice(settings: Settings) -> N
 
 
 def test_a_grid_of_the_base_alone_is_refused() -> None:
-    with pytest.raises(UsageError, match="weight as given leave hybrid as it is"):
+    with pytest.raises(UsageError, match="weight: these are already the settings of hybrid"):
         plan_ablation(Settings(), read_grid(["weight=0.7"]))
 
 

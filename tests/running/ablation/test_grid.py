@@ -90,5 +90,5 @@ def test_every_part_that_the_card_names_is_varied_or_a_number() -> None:
 
 
 def test_other_systems_have_no_usual_grid() -> None:
-    with pytest.raises(UsageError, match="nothing is known of the settings of bm25"):
+    with pytest.raises(UsageError, match="the settings of bm25 are not known"):
         build_default_grid("bm25", {})

@@ -67,7 +67,9 @@ def test_a_mode_is_a_word_and_not_ignored(data: Path) -> None:
 
 
 def test_an_unknown_mode_is_refused(data: Path) -> None:
-    with pytest.raises(UsageError, match="mode: 'cooked' is none; there are raw, consolidated"):
+    with pytest.raises(
+        UsageError, match="mode: 'cooked' is not valid; choose one of raw, consolidated"
+    ):
         recall_bench.evaluate("locomo", data=data, adapter="bm25", mode="cooked")
 
 

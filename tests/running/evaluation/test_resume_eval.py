@@ -61,7 +61,7 @@ def test_an_interrupted_run_has_no_report_and_the_same_command_goes_on(
     stopped = run("--adapter", adapter(INTERRUPTS.format(log=log, after=after)), *words)
 
     assert stopped.code == 130
-    assert "interrupted; the same command continues from here" in stopped.err
+    assert "interrupted; run the same command again to continue" in stopped.err
     assert numbers() == []
 
     again = run("--adapter", adapter(), *words)
@@ -136,7 +136,7 @@ def test_rebuilding_spares_a_folder_that_is_no_run(run: Run) -> None:
     shown = run("--adapter", "bm25", "--into", "mine", "--rebuild")
 
     assert shown.code == 2
-    assert "--rebuild: mine holds no run of ours; it is left as it is" in shown.err
+    assert "--rebuild: mine holds no run of recall-bench and was not changed" in shown.err
     assert Path("mine/thesis.txt").exists()
 
 
@@ -182,7 +182,7 @@ def test_recorded_failures_stay_failures(run: Run, adapter: Adapters) -> None:
         (["--answers-from", "first", "--categories", "temporal"], "was asked other questions"),
         (["--answers-from", "first", "--max-scenarios", "1"], "was asked other questions"),
         (["--answers-from", "first", "--into", "first"], "holds the answers themselves"),
-        (["--answers-from", "gone"], "is not a run folder"),
+        (["--answers-from", "gone"], "there is no folder gone"),
     ],
 )
 def test_answers_that_do_not_fit_are_refused(run: Run, words: list[str], complaint: str) -> None:
@@ -201,4 +201,4 @@ def test_finds_on_record_cannot_be_judged_as_answers(run: Run, adapter: Adapters
     shown = run("--answers-from", "first", "--into", "second")
 
     assert shown.code == 2
-    assert "first has what was found and no answers; say --skip-qa with it" in shown.err
+    assert "first holds passages but no answers; add --skip-qa" in shown.err

@@ -47,7 +47,7 @@ def test_cells_are_chosen_by_system_or_whole_name(write: Write) -> None:
         "default/2/bm25",
         "default/2/hybrid",
     ]
-    with pytest.raises(UsageError, match="is like no cell; the systems are bm25, hybrid"):
+    with pytest.raises(UsageError, match="matches no cell; the systems are bm25, hybrid"):
         select_cells(cells, ["x*"])
 
 

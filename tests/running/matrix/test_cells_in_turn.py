@@ -216,7 +216,7 @@ def test_a_log_has_a_short_line_for_each_quarter(write: Write, invoke: Invoke) -
     shown = invoke("matrix", write("systems: [bm25, hybrid]"))
 
     said = [line for line in shown.err.splitlines() if line.startswith("default/42/bm25")]
-    assert said[0] == "default/42/bm25: begun"
+    assert said[0] == "default/42/bm25: started"
     assert said[-1] == "default/42/bm25: done"
     assert len(said) == 5
     assert max(map(len, said)) <= 80

@@ -99,6 +99,6 @@ def test_what_an_executor_cannot_do_is_refused_before_any_cell_is_begun(
         done(path)
 
     assert refused.value.exit_code == 2
-    assert "bm25: --skip-catchup-ingest: a memory that was kept" in str(refused.value)
+    assert "bm25: --skip-catchup-ingest works only with --executor local" in str(refused.value)
     assert "hybrid: --skip-catchup-ingest" in str(refused.value)
     assert not list((tmp_path / "runs").rglob("journal.jsonl"))

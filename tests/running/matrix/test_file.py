@@ -101,10 +101,10 @@ workers: 4
             "line 4: systems.run.workers: 'workers' cannot stand here; say it at the top",
         ),
         ("systems: [a]\nseeds: [1, 1]", "line 2: seeds: the same seed stands twice"),
-        ("systems: [a]\nseeds: x", "line 2: seeds: 'x' is no list of whole numbers"),
-        ("systems: [abc]\nbaseline: abd", "line 2: baseline: 'abd' is none of the systems; did"),
+        ("systems: [a]\nseeds: x", "line 2: seeds: 'x' is not a list of whole numbers"),
+        ("systems: [abc]\nbaseline: abd", "line 2: baseline: 'abd' is not one of the systems; did"),
         ("systems: [a]\nlimits: {maxcost: 1}", "line 2: unknown key 'maxcost'; did you mean 'max"),
-        ("systems: [a]\nlimits: {maxCost: no}", "line 2: limits.maxCost: 'no' is no limit"),
+        ("systems: [a]\nlimits: {maxCost: no}", "line 2: limits.maxCost: 'no' is not a limit"),
         ("- a", "a matrix must be a mapping"),
     ],
 )

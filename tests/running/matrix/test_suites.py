@@ -95,8 +95,8 @@ def test_a_suite_that_was_cut_off_is_missing_and_goes_on(write: Write) -> None:
         ("suites: erasure", "suites: must be a list, for example [erasure, freshness]"),
         ("suites: [erasur]", "no suite is named 'erasur'; did you mean 'erasure'"),
         ("suites: [tenants, tenants]", "tenants stands twice"),
-        ("suites: [{name: tenants, stories: 0}]", "0 is no number of stories"),
-        ("suites: [{name: load, loadTime: 5s}]", "'5s' is no time; say seconds as a number"),
+        ("suites: [{name: tenants, stories: 0}]", "0 is not a number of stories"),
+        ("suites: [{name: load, loadTime: 5s}]", "'5s' is not a time; give seconds as a number"),
         ("suites: [{name: load, rate: 5}]", "unknown key 'rate'"),
         (
             "suites: [{name: load, iOwnThisServer: maybe}]",
@@ -142,7 +142,9 @@ def test_workers_cannot_do_the_steps_of_a_story(
 ) -> None:
     path = write("systems: [none]\nsuites: [tenants]\nexecutor: processes")
 
-    with pytest.raises(BenchError, match="the steps of a story are done by one process"):
+    with pytest.raises(
+        BenchError, match="a behaviour suite runs in one process; leave --executor out"
+    ):
         cli(["matrix", str(path)], standalone_mode=False)
     assert not list(path.parent.rglob("journal.jsonl"))
     capsys.readouterr()

@@ -74,7 +74,7 @@ def test_a_memory_that_was_kept_is_for_one_process(tmp_path: Path) -> None:
         )
     )
 
-    with pytest.raises(UsageError, match="say --executor local"):
+    with pytest.raises(UsageError, match="works only with --executor local"):
         choose_runner(job)
 
 
@@ -90,5 +90,5 @@ def test_workers_elsewhere_are_given_our_variables_and_those_that_are_named(
     assert found["RECALL_BENCH_CACHE"] == "/shared/cache"
     assert found["SOME_KEY"] == "secret"
     assert "ANOTHER" not in found
-    with pytest.raises(UsageError, match="--worker-env: NOT_THERE is not set here"):
+    with pytest.raises(UsageError, match=r"--worker-env NOT_THERE: .* is not set; set it"):
         collect_environment(Settings(worker_env=("NOT_THERE",)))

@@ -189,8 +189,8 @@ def test_a_system_that_cannot_be_copied(tmp_path: Path, data: Path) -> None:
 
     for more, memories in (({"repeats": 2}, 60), ({}, None), ({"lifecycle": "fresh"}, None)):
         job = assemble(settings(tmp_path / "often", **given | {"ranges": ("every:1",)} | more))
-        notes = [note for note in job.warnings if "--lifecycle growing feeds 30," in note]
-        assert [f"{memories} memories are fed 330 days" in note for note in notes] == (
+        notes = [note for note in job.warnings if "--lifecycle growing feeds 30 days," in note]
+        assert [f"{memories} memories and 330 days in all" in note for note in notes] == (
             [] if memories is None else [True]
         )
 

@@ -181,7 +181,7 @@ def test_an_interrupted_driver_closes_memories_and_leaves_nothing(
 
     assert code == 130, err
     assert "Traceback" not in err
-    assert "interrupted; the same command continues" in err
+    assert "interrupted; run the same command again to continue" in err
     assert not any(map(is_alive, known))
     assert not (folder / ".exchange").exists()
     opened, closed = (lines(tmp_path / "system" / name) for name in ("opened", "closed"))

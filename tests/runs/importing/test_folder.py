@@ -44,7 +44,7 @@ def test_a_folder_that_holds_something_is_left_as_it_is(source: Path, tmp_path: 
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "mine.txt").write_text("mine")
 
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="exists and was not changed"):
         import_run([source], tmp_path / "run")
 
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["mine.txt"]

@@ -198,7 +198,7 @@ def test_folders_that_cannot_be_merged_are_refused(
     assert "empty: is not a run folder" in said("p", "empty", "--into", "all")
     assert "p and p/../p are one folder" in said("p", "p/../p", "--into", "all")
     assert "p and p are one folder" in said("p", "p", "--into", "all")
-    assert "taken: exists already" in said("p", "--into", "taken")
+    assert "taken: exists and was not changed" in said("p", "--into", "taken")
     assert "p: holds another run" in said("p", "--into", "p")
     with FileLock("p/.journal.jsonl.lock"):
         assert "p: a run is still writing" in said("p", "--into", "all")

@@ -420,7 +420,7 @@ def test_a_card_that_is_none_is_refused(card: bytes) -> None:
         ({"url": "http://a/rpc", "protocolVersion": "0.1.0"}, "url is A2A 0.1.0"),
         ({"url": "http://a/rpc", "protocolVersion": "1.0"}, "has supportedInterfaces instead"),
         ({"supportedInterfaces": [{"url": "/rpc"}]}, r"\[0\] has no protocolBinding"),
-        ({"url": "ftp://x"}, "url has the url 'ftp://x', which is no web address"),
+        ({"url": "ftp://x"}, "url has the url 'ftp://x', which is not a web address"),
         (
             {"supportedInterfaces": [{"protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]},
             r"supportedInterfaces\[0\] has no url",
@@ -473,7 +473,7 @@ def test_one_bad_address_does_not_refuse_the_others_of_a_card(canned: CannedAgen
     system = resolve_system(Settings(adapter=f"a2a:{canned.url}"))
 
     assert (
-        "its card is faulty: supportedInterfaces[0] has the url 'http://[', which is no web "
+        "its card is faulty: supportedInterfaces[0] has the url 'http://[', which is not a web "
         f"address; messages are sent to {canned.url}/rpc"
     ) in system.card.caveats
 

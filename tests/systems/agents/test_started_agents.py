@@ -116,5 +116,5 @@ def test_an_agent_needs_no_address_but_that_of_messages(tmp_path: Path, garden: 
 def test_a_wrong_key_is_named(tmp_path: Path) -> None:
     path = write_file(tmp_path, "openai", "/notes/v1", "agents: {}\n")
 
-    with pytest.raises(UsageError, match=r"agents is no key here; there are .*agent"):
+    with pytest.raises(UsageError, match=r"agents is not a key here; there are .*agent"):
         resolve_system(Settings(adapter=str(path)))

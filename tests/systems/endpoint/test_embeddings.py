@@ -149,7 +149,7 @@ def test_eight_threads_each_get_their_own_vectors(endpoint: ModelEndpoint) -> No
         pytest.param({"input": []}, "a text or a list", id="no text"),
         pytest.param({}, "a text or a list", id="no input"),
         pytest.param({"input": {"text": "cat"}}, "a text or a list", id="an object"),
-        pytest.param({"input": ["cat", 1]}, "text 1 is no text", id="a number among texts"),
+        pytest.param({"input": ["cat", 1]}, "text 1 is not a text", id="a number among texts"),
         pytest.param({"input": [1, 2, 3]}, "token numbers", id="tokens"),
         pytest.param({"input": [[1, 2], [3]]}, "token numbers", id="lists of tokens"),
         pytest.param({"input": "cat", "dimensions": 257}, "257", id="too many dimensions"),

@@ -224,11 +224,11 @@ def test_a_model_of_the_other_kind_is_refused(
     onnx_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reranker = open_reranker(f"onnx:{onnx_folder}")
-    with pytest.raises(UsageError, match=r"the reranker cannot be asked: .* is no reranker"):
+    with pytest.raises(UsageError, match=r"the reranker cannot be asked: .* is not a reranker"):
         ModelEndpoint(reranker=reranker).start()
 
     monkeypatch.setattr(OnnxSession, "run", lambda *_: [np.ones((1, 3), np.float32)])
-    with pytest.raises(ModelFault, match=r"onnx:tiny@\w+: .* is no embedder"):
+    with pytest.raises(ModelFault, match=r"onnx:tiny@\w+: .* is not an embedder"):
         open_embedder(f"onnx:{onnx_folder}").embed(["one"])
 
 

@@ -171,7 +171,7 @@ def test_only_what_is_async_is_asked_many_things_at_once(module: Module) -> None
         ("def select(p, m): ...", "", {"k": 1}, "takes no settings, so 'k' has no effect"),
         ("class A:\n def select(self, p, m): ...", "A", {"k": 1}, "cannot be made: TypeError"),
         ("import no_such_module", "", {}, "importing .* failed"),
-        ("def select(p, m): ...\nselect.max_concurrency = 0", "", {}, "no number above 0"),
+        ("def select(p, m): ...\nselect.max_concurrency = 0", "", {}, "not a number above 0"),
     ],
 )
 def test_what_is_no_selector_is_refused_before_anything_is_asked(

@@ -68,7 +68,7 @@ def read_chatgpt(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMess
 
 def _read_chatgpt_chat(chat: object, where: str, log: ReadingLog) -> Iterator[HistoryMessage]:
     if not isinstance(chat, dict) or not isinstance(chat.get("mapping"), dict):
-        raise UsageError(f"{where} has no mapping of messages; it is no export of ChatGPT")
+        raise UsageError(f"{where} has no mapping of messages; it is not an export of ChatGPT")
     nodes = chat["mapping"]
     branch = _find_branch(nodes, chat.get("current_node"))
     written = sum(1 for node in nodes.values() if _is_written(node))
@@ -167,7 +167,7 @@ def read_claude(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessa
 
 def _read_claude_chat(chat: object, where: str, log: ReadingLog) -> Iterator[HistoryMessage]:
     if not isinstance(chat, dict) or not isinstance(chat.get("chat_messages"), list):
-        raise UsageError(f"{where} has no chat_messages; it is no export of Claude")
+        raise UsageError(f"{where} has no chat_messages; it is not an export of Claude")
     started = find_time(chat, ("created_at", "updated_at"))
     for message in chat["chat_messages"]:
         speaker = log.add_chat_speaker(get_text(message, "sender"), "Claude")

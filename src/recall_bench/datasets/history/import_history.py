@@ -129,9 +129,7 @@ def import_history(request: HistoryRequest) -> HistoryReport:
 def _check_request(request: HistoryRequest) -> None:
     folder = request.folder
     if folder.exists() or folder.is_symlink():
-        raise UsageError(
-            f"{folder} exists already and is left as it is; say another name with --as"
-        )
+        raise UsageError(f"{folder} exists and was not changed; give another name with --as")
     if request.since and request.until and request.since > request.until:
         raise UsageError(f"--since {request.since} is after --until {request.until}; swap the two")
     if request.is_pseudonymised:
@@ -241,7 +239,7 @@ def _read_map(request: HistoryRequest) -> PseudonymMap:
     try:
         found = decode_foreign_json(read_regular_file(path), PseudonymMap)
     except (msgspec.DecodeError, ValueError) as error:
-        raise UsageError(f"--map: {path} is no map of pseudonyms ({error})") from error
+        raise UsageError(f"--map: {path} is not a map of pseudonyms ({error})") from error
     if request.seed is not None and request.seed != found.seed:
         raise UsageError(
             f"--seed: {path} has another seed; leave --seed out, or name another --map"

@@ -106,7 +106,7 @@ def _read_part(
 def _read_record(row: object, where: str, log: ReadingLog) -> Iterator[HistoryMessage]:
     turns = [each for key in _TURNS for each in get_list(row, key)]
     if not isinstance(row, dict):
-        raise UsageError(f"{where}: is no object with a time, a speaker and a text")
+        raise UsageError(f"{where}: is not an object with a time, a speaker and a text")
     if not turns:
         yield from _read_turn(row, row, "", log)
     for turn in turns:

@@ -208,7 +208,7 @@ def _read_package_rows(file: HistoryFile) -> Iterator[dict[str, Any]]:
         for _, raw, where in stream_file(file):
             found = decode_element(raw, where)
             if not isinstance(found, dict):
-                raise UsageError(f"{where} is no message of Discord; export it again")
+                raise UsageError(f"{where} is not a message of Discord; export it again")
             yield found
         return
     with file.open() as opened:
@@ -238,7 +238,9 @@ def _read_channel_file(file: HistoryFile, log: ReadingLog) -> Iterator[HistoryMe
             if found is not None:
                 yield found
     if room is None:
-        raise UsageError(f"{file.shown} names no channel; it is no export of DiscordChatExporter")
+        raise UsageError(
+            f"{file.shown} names no channel; it is not an export of DiscordChatExporter"
+        )
 
 
 def _read_channel_message(message: object, room: Room, log: ReadingLog) -> HistoryMessage | None:

@@ -115,8 +115,8 @@ def _find_order(file: HistoryFile) -> str:
             evidence.add(int(found["a"]), int(found["b"]), int(found["c"]))
     if not evidence.dates:
         raise UsageError(
-            f"{file.shown} has no line like '[05.03.24, 14:02:11] Ana: Hello'; it is no chat that "
-            "WhatsApp exported"
+            f"{file.shown} has no line like '[05.03.24, 14:02:11] Ana: Hello'; it is not a chat "
+            "that WhatsApp exported"
         )
     return evidence.decide(file.shown)
 
@@ -141,7 +141,7 @@ def _read_chat(file: HistoryFile, order: str, log: ReadingLog) -> Iterator[Histo
         is_notice = ": \u200e" in line
         if _parse_moment(found, order) is None:
             raise UsageError(
-                f"{file.shown}, line {number}: {line[:20]!r} is no date in the order {order}; "
+                f"{file.shown}, line {number}: {line[:20]!r} is not a date in the order {order}; "
                 "say another one with --dates"
             )
     if begun is not None:

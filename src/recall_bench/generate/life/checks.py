@@ -78,7 +78,7 @@ class FaultChecker:
             yield self._find("story.yaml", message, "epoch")
         for index, holiday in enumerate(story.holidays):
             if not _MONTH_DAY.fullmatch(holiday):
-                message = f"the holiday {holiday!r} is no month and day; write 12-25"
+                message = f"the holiday {holiday!r} is not a month and day; write 12-25"
                 yield self._find("story.yaml", message, "holidays", index)
         for index, (first, last) in enumerate(story.absences):
             if not 1 <= first <= last <= story.days:
@@ -329,7 +329,7 @@ class FaultChecker:
                 message = f"sets {target}, which no entity of the thread has"
                 yield self._find(file, message, *place, "sets")
             elif manner not in MANNERS[1:]:
-                yield self._find(file, f"{manner} is none of {', '.join(MANNERS[1:])}", *place)
+                yield self._find(file, f"{manner} is not one of {', '.join(MANNERS[1:])}", *place)
             elif not any(
                 all(_tells(text, role, attribute) for text in flatten(part)) for part in step.text
             ):
@@ -340,7 +340,7 @@ class FaultChecker:
         for other in step.brings:
             brought = self._processes.get(other)
             if brought is None:
-                yield self._find(file, f"brings {other}, which is no process", *place, "brings")
+                yield self._find(file, f"brings {other}, which is not a process", *place, "brings")
                 continue
             for role, wanted in brought.on.items():
                 if wanted not in process.on.values():
@@ -363,7 +363,7 @@ class FaultChecker:
         known = {"fact": names, "sum": amounts, "most": amounts, "least": amounts}.get(form, steps)
         for name in flatten(list(target) if isinstance(target, tuple) else target):
             if name not in known:
-                message = f"{form}: {name} is none of {', '.join(sorted(known)) or 'nothing'}"
+                message = f"{form}: {name} is not one of {', '.join(sorted(known)) or 'nothing'}"
                 yield self._find(file, message, *place)
         if form == "did":
             if _is_certain(process, asking.did):
@@ -373,11 +373,13 @@ class FaultChecker:
         if form in ("sum", "most", "least") and asking.per is None:
             yield self._find(file, "say per: year, quarter or a role", *place)
         if asking.per is not None and asking.per not in ("year", "quarter", *process.on):
-            yield self._find(file, f"per: {asking.per} is none of year, quarter or a role", *place)
+            yield self._find(
+                file, f"per: {asking.per} is not one of year, quarter or a role", *place
+            )
         if asking.kind is not None and asking.kind not in KINDS:
-            yield self._find(file, f"kind: {asking.kind} is none of {', '.join(KINDS)}", *place)
+            yield self._find(file, f"kind: {asking.kind} is not one of {', '.join(KINDS)}", *place)
         if asking.category is not None and asking.category not in CATEGORIES:
-            message = f"category: {asking.category} is none of {', '.join(CATEGORIES)}"
+            message = f"category: {asking.category} is not one of {', '.join(CATEGORIES)}"
             yield self._find(file, message, *place)
         extra = {"order": ["a", "b", "c"], "count": ["period"], "sum": ["period"]}.get(form, [])
         extra = [*extra, *(["period"] if form in ("most", "least") else []), "it"]
@@ -433,7 +435,7 @@ def find_text_faults(text: str, scope: NameScope, *, is_talk: bool = False) -> I
     known = {f"{{{p.name}{'.' if p.form else ''}{p.form}}}" for p in list_placeholders(text)}
     for found in _BRACE.finditer(text):
         if found[0] not in known:
-            yield f"{found[0]} is no placeholder"
+            yield f"{found[0]} is not a placeholder"
     for placeholder in list_placeholders(text):
         fault = scope.find_fault(placeholder)
         if fault:

@@ -74,7 +74,7 @@ class NameScope:
         if name not in self._plain:
             known_names = sorted({*self._plain, *self._people, *self._entities})
             return f"{shown} names nothing here; there is {', '.join(known_names)}"
-        return f"{shown}: {name} is no person" if form else None
+        return f"{shown}: {name} is not a person" if form else None
 
     def _find_entity_fault(self, name: str, form: str, shown: str) -> str | None:
         kind = self._entities[name]

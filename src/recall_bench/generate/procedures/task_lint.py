@@ -122,7 +122,7 @@ def _check_tellings(rule: Rule, story: PersonaHistory) -> Iterator[str]:
             yield f"{place}: the story has no log of that day"
         if telling.session not in sessions:
             yield (
-                f"{place}: {telling.session} is no open session; there is "
+                f"{place}: {telling.session} is not an open session; there is "
                 f"{', '.join(sorted(sessions))}"
             )
         if telling.by not in people:
@@ -201,7 +201,7 @@ def _check_date(task: HouseTask, story: PersonaHistory) -> Iterator[str]:
     try:
         asked = task.asked_on
     except ValueError:
-        yield f"asked: {task.asked!r} is no date"
+        yield f"asked: {task.asked!r} is not a date"
         return
     if not first <= asked <= last:
         yield f"asked: {asked} is not between {first} and {last}"

@@ -380,7 +380,7 @@ class _QuestionPass:
             instead = "" if self.request.days is None else " in the place of --days"
             each = "" if len(self.silent) == 1 else ", and so on for each"
             yield (
-                f"the model found nothing to ask in {named}; to ask again, give the same command "
+                f"the model found nothing to ask in {named}; to ask again, run the same command "
                 f"with --overwrite --start {window.first} --end {window.last}{instead}{each}"
             )
 

@@ -85,8 +85,8 @@ class WindowRecord(EntryLog[WindowRecordEntry]):
     def __init__(self, persona: Path, suffix: str) -> None:
         path = log_path(persona, "questions", suffix).with_suffix(".windows.jsonl")
         problem = (
-            "is no window record ({}); remove the file to ask about every window again; existing "
-            "questions are kept"
+            "is not a window record ({}); remove the file to ask about every window again; "
+            "existing questions are kept"
         )
         super().__init__(path, msgspec.json.Decoder(WindowRecordEntry), problem)
         self._all: list[WindowDecision] = []

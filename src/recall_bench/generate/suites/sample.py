@@ -47,10 +47,11 @@ class SuiteRequest:
         if self.samples < 1:
             raise UsageError(f"--samples: {self.samples} makes no test; give 1 or more")
         if self.amount is not None and self.amount < 0:
-            raise UsageError(f"--amount: {self.amount} is no count; give 0 for no-recall tests")
+            raise UsageError(f"--amount: {self.amount} is not a count; give 0 for no-recall tests")
         if self.name is not None and not _NAME.fullmatch(self.name):
             raise UsageError(
-                f"--name: {self.name!r:.60} is no name for a file; use letters, digits and dashes"
+                f"--name: {self.name!r:.60} is not a name for a file; use letters, "
+                "digits and dashes"
             )
         cost = self.max_cost_usd
         if cost is not None and not (isfinite(cost) and cost >= 0):

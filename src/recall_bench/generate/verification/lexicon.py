@@ -161,7 +161,7 @@ class _LexiconParser:
         whole = self._require_mapping(content, "the file")
         epoch = parse_iso_date(self._require_text(whole.get("epoch"), "epoch"))
         if epoch is None:
-            raise self._build_error("epoch is no date; write year-month-day")
+            raise self._build_error("epoch is not a date; write year-month-day")
         slots = self._parse_section(whole, "slots", self._parse_slot)
         steps = self._parse_section(whole, "steps", self._parse_step)
         return WorldLexicon(

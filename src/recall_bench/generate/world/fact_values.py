@@ -124,9 +124,9 @@ def find_bounds_fault(kind: str, bounds: Sequence[float | str]) -> str | None:
         )
         step = Decimal(str(bounds[2])) if len(bounds) > 2 else Decimal(1)
         if not (low.is_finite() and high.is_finite() and step.is_finite()):
-            return "has a bound that is no number"
+            return "has a bound that is not a number"
     except (ArithmeticError, ValueError):
-        return "has a bound that is no " + ("time such as 9:30" if is_time else "number")
+        return "has a bound that is not a " + ("time such as 9:30" if is_time else "number")
     if low > high:
         return "has a lowest value above the highest"
     if step <= 0 or (is_time and step < 1):
@@ -237,7 +237,7 @@ def sum_values(values: Sequence[FactValue]) -> FactValue:
     amount = sum((value.amount or Decimal(0) for value in values), Decimal(0))
     found = _NUMBER.search(first.text)
     if found is None:
-        raise ValueError(f"{first.text} is no number")
+        raise ValueError(f"{first.text} is not a number")
     if first.kind == "money":
         return format_number("money", amount, currency=first.text[: found.start()])
     unit = first.text[found.end() :].strip()

@@ -151,7 +151,9 @@ class _SourceChecker:
             shape = _SHAPES.get(fact.kind or "")
             for value in given if shape else []:
                 if not re.search(shape or "", str(value)):
-                    yield f"{name} is {value}, which is no {fact.kind}; quote it if it has a comma"
+                    yield (
+                        f"{name} is {value}, which is not a {fact.kind}; quote it if it has a comma"
+                    )
 
     def _check_session(self, session: str) -> Iterator[str]:
         if session not in self._isolated:
@@ -231,7 +233,7 @@ class _SourceChecker:
             if bounds is not None and (fault := find_bounds_fault(kind, bounds)) is not None:
                 yield f"{name}: {kind} {fault}"
         if isinstance(slot.choice, str) and slot.choice.removeprefix("@") not in self._words:
-            yield f"{name} chooses from {slot.choice}, which is no word list"
+            yield f"{name} chooses from {slot.choice}, which is not a word list"
         groups = [slot.person] if isinstance(slot.person, str) else slot.person or []
         for group in groups:
             if group not in self._groups:

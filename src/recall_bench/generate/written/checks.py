@@ -58,7 +58,7 @@ def check_sources(sources: WrittenSources) -> list[SourceFinding]:
     """Everything that is wrong with the sources, in the order of the files."""
     if sources.story.language not in LANGUAGE_CODES:
         known = ", ".join(LANGUAGE_CODES)
-        message = f"language: {sources.story.language} is none of {known}"
+        message = f"language: {sources.story.language} is not one of {known}"
         return [SourceFinding("story.yaml", message)]
     findings = [*_check_story(sources)]
     for day in sources.days:
@@ -96,7 +96,7 @@ def _check_story(sources: WrittenSources) -> Iterator[SourceFinding]:
             yield SourceFinding(where, "its states are not in the order of their days")
         for state in fact.states:
             if state.told not in MANNERS:
-                yield SourceFinding(where, f"told: {state.told} is none of {', '.join(MANNERS)}")
+                yield SourceFinding(where, f"told: {state.told} is not one of {', '.join(MANNERS)}")
             if state.session not in sessions:
                 yield SourceFinding(where, f"the persona has no session {state.session}")
     for arc in sources.story.arcs:
@@ -138,7 +138,7 @@ def _check_values(day: WrittenDay, sources: WrittenSources) -> Iterator[SourceFi
     for found in (*_DIGITS.finditer(plain), *months.finditer(plain)):
         yield SourceFinding(
             str(day.locate(found.start())),
-            f"“{found[0]}” stands outside a slot; write a slot, or words if it is no value",
+            f"“{found[0]}” stands outside a slot; write a slot, or words if it is not a value",
         )
 
 
@@ -257,7 +257,7 @@ def _list_question_faults(question: WrittenQuestion, told_in: str) -> Iterator[s
         ("expects", question.expects, ("answer", "refuse", "partial")),
     ):
         if value not in known:
-            yield f"{name}: {value} is none of {', '.join(known)}"
+            yield f"{name}: {value} is not one of {', '.join(known)}"
     texts = [question.answer, *(question.atoms or ()), *question.aliases]
     texts += [*(question.stale or ()), *question.distractors]
     for text in texts:

@@ -72,7 +72,7 @@ def parse_derivation(written: str) -> Derivation:
 def _parse_key(written: str) -> FactState:
     state = parse_state(written)
     if state is None:
-        raise UnderivableAnswer(f"derive: {written!r} is no key")
+        raise UnderivableAnswer(f"derive: {written!r} is not a key")
     return state
 
 

@@ -142,7 +142,7 @@ class EntryBuilder:
     ) -> list[FactState]:
         named = [state for each in question.needs if (state := parse_state(each))]
         if len(named) < len(question.needs):
-            raise UnderivableAnswer(f"needs: one of {', '.join(question.needs)} is no key")
+            raise UnderivableAnswer(f"needs: one of {', '.join(question.needs)} is not a key")
         stated = [
             slot.state
             for slot in find_slots(question.answer.replace(DERIVED, ""))

@@ -124,7 +124,7 @@ def _parse_terms(written: str) -> tuple[tuple[int, FactState], ...] | str:
     for sign, name in zip(parts[::2], parts[1::2], strict=True):
         state = parse_state(name)
         if state is None:
-            return f"{name!r} is no key; write key + key, or key - key"
+            return f"{name!r} is not a key; write key + key, or key - key"
         terms.append((-1 if sign == "-" else 1, state))
     return tuple(terms)
 

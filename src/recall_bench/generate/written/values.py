@@ -62,7 +62,7 @@ class ValueTable:
     def get(self, state: FactState) -> FactValue:
         """The value of a state; ValueProblem if it has none."""
         if state not in self.values:
-            raise ValueProblem(f"{state} is no state of a fact")
+            raise ValueProblem(f"{state} is not a state of a fact")
         return self.values[state]
 
     def render(self, state: FactState, form: str = "") -> str:

@@ -105,7 +105,7 @@ def _list_separators(written: str) -> list[str]:
     try:
         found = decode_foreign_json(written, list[str])
     except msgspec.DecodeError as error:
-        raise Malformed(f"separators={written}", f"is no list of texts ({error})") from error
+        raise Malformed(f"separators={written}", f"is not a list of texts ({error})") from error
     return [each for each in found if each]
 
 
@@ -188,7 +188,7 @@ def parse_rule(written: str) -> tuple[str, dict[str, str]]:
     """Parse `name|key=value|…`; Malformed without one of the six names."""
     name, *parts = (part.strip() for part in written.split("|"))
     if name not in RULES:
-        raise Malformed(LONGMEMEVAL_V2_CARD.name, f"{name!r} is no rule; there are {RULES}")
+        raise Malformed(LONGMEMEVAL_V2_CARD.name, f"{name!r} is not a rule; there are {RULES}")
     options = (part.partition("=") for part in parts if part)
     return name, {key.strip(): value.strip() for key, _, value in options}
 

@@ -326,9 +326,9 @@ def read_canaries(path: Path) -> tuple[CanaryQuestion, ...]:
             )
         kept = decode_foreign_json(content, CanaryFile).canaries
     except msgspec.ValidationError as error:
-        raise DataError(f"{path}: is no file of canaries: {error}") from error
+        raise DataError(f"{path}: is not a file of canaries: {error}") from error
     except msgspec.DecodeError as error:
-        raise DataError(f"{path}{_locate_error(content)}: is no JSON: {error}") from error
+        raise DataError(f"{path}{_locate_error(content)}: is not JSON: {error}") from error
     _check_canaries(path, kept)
     return kept
 

@@ -104,4 +104,4 @@ def _list_notes(report: BehaviourReport, shown: list[Figure]) -> Iterator[str]:
     if report.not_offered:
         yield f"not offered by this system: {', '.join(report.not_offered)}"
     if not report.is_finished:
-        yield "the run is not finished; the same command goes on"
+        yield "the run is not finished; run the same command again to continue"

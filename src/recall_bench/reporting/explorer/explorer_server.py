@@ -104,7 +104,7 @@ class _ExplorerHandlers:
         try:
             given = decode_foreign_json(body, LabelRequest)
         except msgspec.DecodeError as error:
-            return _make_text(f"this is no label ({error})", 400)
+            return _make_text(f"this is not a label ({error})", 400)
         return await self._answer(partial(self._add_label, request.path_params["run"], given))
 
     def _add_label(self, run: str, given: LabelRequest) -> Response:

@@ -101,7 +101,9 @@ def send_to_langfuse(runs: Sequence[ExportedRun], *, url: str | None) -> None:
 
 def _send_spans(runs: Sequence[ExportedRun], url: str, headers: Mapping[str, str]) -> None:
     if urlsplit(url).scheme not in ("http", "https"):
-        raise UsageError(f"--url: {url} is no address of a collector; use http://… or https://…")
+        raise UsageError(
+            f"--url: {url} is not the address of a collector; use http://… or https://…"
+        )
     for content in _list_requests(runs):
         sent = Request(  # noqa: S310 - the scheme was checked
             url, data=content, headers={"Content-Type": "application/json", **headers}

@@ -180,7 +180,7 @@ def check_rules(given: Mapping[str, object], named: FieldNamer) -> GateRules:
     for field in ("max_figure", "min_figure"):
         for name, limit in getattr(rules, field).items():
             if not 0 <= limit < math.inf:
-                raise UsageError(f"{named(field)}: {limit:g} is no limit for {name}")
+                raise UsageError(f"{named(field)}: {limit:g} is not a limit for {name}")
     if rules.max_leaks is not None and rules.max_leaks < 0:
         raise UsageError(f"{named('max_leaks')}: must be 0 or more; got {rules.max_leaks}")
     return rules
@@ -201,7 +201,7 @@ def require_baseline(rules: GateRules) -> None:
         if getattr(rules, field) != getattr(defaults, field):
             raise UsageError(f"{format_flag(field)} needs a baseline; add --baseline RUN")
     if not rules.has_absolute_rules:
-        raise UsageError("no rule is set; give --baseline or --min-score")
+        raise UsageError("no rule is set; give --baseline, --min-score or --rules gate.yaml")
 
 
 def _list_numbers(rules: GateRules) -> list[tuple[str, float]]:

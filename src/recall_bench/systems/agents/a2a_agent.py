@@ -181,7 +181,7 @@ def parse_peer_card(body: bytes, place: str) -> PeerCard:
     try:
         card = parse_object(body)
     except NotAnAnswer as error:
-        raise UsageError(f"{place} is no agent card: {error}") from error
+        raise UsageError(f"{place} is not an agent card: {error}") from error
     chosen, bad_addresses = _choose_interface(card, place)
     capabilities = card.get("capabilities")
     return PeerCard(
@@ -290,7 +290,7 @@ def _require_url(each: dict[str, Any], place: str) -> str:
     except ValueError:
         is_web = False
     if not is_web:
-        raise _BadAddress(f"has the url {url[:200]!r}, which is no web address")
+        raise _BadAddress(f"has the url {url[:200]!r}, which is not a web address")
     return url
 
 

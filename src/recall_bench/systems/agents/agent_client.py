@@ -278,7 +278,7 @@ def read_key(variable: str | None, environ: Mapping[str, str]) -> str | None:
     if variable is None:
         return None
     if not environ.get(variable):
-        raise UsageError(f"--config key_env: {variable} is not set here; set it")
+        raise UsageError(f"--config key_env: the environment variable {variable} is not set")
     # By its value: the name of the variable need not be that of a secret.
     learn_secrets({"token": environ[variable]})
     return environ[variable]

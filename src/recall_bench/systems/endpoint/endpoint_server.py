@@ -99,7 +99,7 @@ def _read_texts(given: object) -> tuple[str, ...]:
         )
     for place, text in enumerate(texts):
         if not isinstance(text, str) or not text:
-            problem = "is empty" if text == "" else "is no text"
+            problem = "is empty" if text == "" else "is not a text"
             raise EndpointRefusal(400, f"input: text {place} {problem}; send words", param="input")
     return tuple(texts)
 
@@ -370,9 +370,9 @@ async def _read_body(request: Request) -> dict[str, Any]:
     try:
         body = decode_foreign_json(raw, object)
     except msgspec.DecodeError as error:
-        raise EndpointRefusal(400, f"the body is no JSON: {error}") from None
+        raise EndpointRefusal(400, f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):
-        raise EndpointRefusal(400, "the body is no JSON object")
+        raise EndpointRefusal(400, "the body is not a JSON object")
     return body
 
 

@@ -102,7 +102,9 @@ def translate_status(message: str, method: GrpcMethod, status: GrpcStatus, size:
         case "UNIMPLEMENTED":
             return MethodNotServed(message)
         case "NOT_FOUND" if method.service == SERVICE_V2:
-            return SystemGone(f"{message}; the same command starts again from the first day")
+            return SystemGone(
+                f"{message}; run the same command again to restart from the first day"
+            )
         case "DEADLINE_EXCEEDED":
             return SystemTimeout(message)
         case "UNAUTHENTICATED":

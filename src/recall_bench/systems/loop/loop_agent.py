@@ -171,7 +171,7 @@ class _ToolLoop:
             raise ReaderPending(f"--agent-model: {pending}") from pending
         except ModelBusy as busy:
             raise ReaderFault(
-                f"--agent-model: cannot be reached: {busy}; the same command goes on"
+                f"--agent-model: cannot be reached: {busy}; run the same command again to continue"
             ) from busy
         except ModelFault as fault:
             raise ReaderFault(f"--agent-model: {fault}") from fault

@@ -169,7 +169,7 @@ class LoopSnapshots:
     async def save(self, memory: Memory) -> str:
         """Save the memory."""
         if not isinstance(memory, LoopMemory):
-            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+            raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
         token = await self._inner.save(memory.inner)
         return self._keep(
             SavedLoop(token=token, scenario=memory.scenario, name=memory.name, book=memory.notes)

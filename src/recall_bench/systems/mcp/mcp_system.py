@@ -147,7 +147,7 @@ class McpSystem:
     async def reopen(self, memory: Memory) -> McpMemory:
         """A memory on a new server that goes on with the files of another's, which is ended."""
         if not isinstance(memory, McpMemory):
-            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+            raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
         if Offer.REOPEN not in self.offers:
             raise NotOffered(f"{self.card.name} cannot be started again on its files")
         await memory.close()

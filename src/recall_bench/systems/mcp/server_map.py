@@ -407,7 +407,7 @@ class _ServerMapCheck:
         try:
             return compile_pattern(pattern)
         except ValueError as error:
-            self._refuse(f"is no regular expression ({error}); correct it", *keys)
+            self._refuse(f"is not a regular expression ({error}); correct it", *keys)
 
     def _check_memories(self) -> None:
         found = self._map

@@ -282,7 +282,8 @@ class Adapter:
             return Clock(declared)
         except ValueError:
             raise UsageError(
-                f"{self.where} declares clock = {declared!r}, which is none of {', '.join(Clock)}"
+                f"{self.where} declares clock = {declared!r}, which is not one of "
+                f"{', '.join(Clock)}"
             ) from None
 
     @property
@@ -353,7 +354,7 @@ class Adapter:
             return None
         if isinstance(declared, bool) or not isinstance(declared, int) or declared < 1:
             raise UsageError(
-                f"{self.where} declares {name} = {declared!r}, which is no number above 0"
+                f"{self.where} declares {name} = {declared!r}, which is not a number above 0"
             )
         return declared
 

@@ -466,7 +466,7 @@ def find_process(memory: Memory) -> tuple[AdapterProcess, str]:
     """The process of a memory, and the memory's name there; UsageError if it is none of ours."""
     if isinstance(memory, RemoteMemory) and isinstance(memory.transport, AdapterProcess):
         return memory.transport, memory.name
-    raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+    raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
 
 
 class IsolatedSnapshots:

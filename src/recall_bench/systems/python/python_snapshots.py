@@ -151,7 +151,7 @@ class SnapshotFolders:
     async def write(self, memory: Memory, folder: Path) -> None:
         """Write the memory's present state into an empty folder."""
         if not isinstance(memory, PythonMemory):
-            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+            raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
         days = await memory.attest()
         await self._method.write(memory, folder / _STATE_FOLDER)
         label = _SnapshotLabel(scenario=memory.scenario, days=days, process=self._kind)
@@ -183,7 +183,7 @@ class SnapshotFolders:
             label = decode_foreign_json(path.read_bytes(), _SnapshotLabel)
         except (OSError, msgspec.DecodeError) as error:
             raise DataError(
-                f"{path} is no label of a state ({error}); pack the state again"
+                f"{path} is not the label of a state ({error}); pack the state again"
             ) from error
         if label.process is not self._kind:
             raise DataError(

@@ -137,7 +137,7 @@ class PythonSystem:
     async def reopen(self, memory: Memory) -> PythonMemory:
         """A memory with a new adapter, after `reopen`, on the state directory of a closed one."""
         if not isinstance(memory, PythonMemory):
-            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+            raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
         if Offer.REOPEN not in self.offers or memory.folder is None:
             raise NotOffered(f"{self._source.where} has no reopen(), or no state_dir")
         await memory.close()

@@ -162,7 +162,7 @@ def _find_conf(config: Mapping[str, object], folder: Path) -> Path | None:
         return None
     named = config["conf"]
     if not isinstance(named, str | Path) or not str(named):
-        raise UsageError(f"conf: {named!r} is no path; name an agent.conf")
+        raise UsageError(f"conf: {named!r} is not a path; name an agent.conf")
     return folder / named
 
 
@@ -184,7 +184,7 @@ def _parse_switch(key: str, value: object) -> bool:
 def _parse_seconds(value: object) -> float:
     if isinstance(value, int | float) and value is not True and 0 < value < math.inf:
         return float(value)
-    raise UsageError(f"call_timeout_s: {value!r} is no time limit; give seconds above 0")
+    raise UsageError(f"call_timeout_s: {value!r} is not a time limit; give seconds above 0")
 
 
 def _parse_pair(

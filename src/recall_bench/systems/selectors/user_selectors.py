@@ -208,7 +208,7 @@ def _build_card(
     at_once = getattr(found, "max_concurrency", ASYNC_CONCURRENCY if is_async_call(select) else 1)
     if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
         raise UsageError(
-            f"selector {name} declares max_concurrency = {at_once!r}, which is no number above 0"
+            f"selector {name} declares max_concurrency = {at_once!r}, which is not a number above 0"
         )
     return SystemCard(
         name=name,

@@ -285,7 +285,7 @@ def _find_host(address: str) -> str:
     host, _, port = address.rpartition(":")
     if not port.isdecimal() or int(port) > _LAST_PORT:
         raise UsageError(
-            f"{address!r} is no address to serve at; write host:port, port up to 65535"
+            f"{address!r} is not an address to serve at; write host:port, port up to 65535"
         )
     return host.strip("[]")
 

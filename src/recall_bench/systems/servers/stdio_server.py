@@ -95,7 +95,7 @@ def _decode_envelope(line: bytes) -> Envelope:
         return decode_foreign_json(line, Envelope)
     except msgspec.DecodeError as error:
         raise UsageError(
-            f"standard input holds what is no request: {quote_bytes(line)} ({error}); "
+            f"standard input holds something that is not a request: {quote_bytes(line)} ({error}); "
             'send lines like {"id": 1, "do": "health", "body": {}}'
         ) from error
 

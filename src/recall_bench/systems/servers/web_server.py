@@ -65,9 +65,9 @@ def parse_listen_address(address: str) -> tuple[str, int]:
         parts = urlsplit(spelled)
         port = parts.port
     except ValueError as error:
-        raise UsageError(f"{address!r} is no address to serve at ({error}); {form}") from None
+        raise UsageError(f"{address!r} is not an address to serve at ({error}); {form}") from None
     if parts.scheme != "http" or parts.path.strip("/") or parts.query or parts.username:
-        raise UsageError(f"{address!r} is no address to serve at; {form}")
+        raise UsageError(f"{address!r} is not an address to serve at; {form}")
     return parts.hostname or "127.0.0.1", DEFAULT_PORT if port is None else port
 
 

@@ -35,7 +35,10 @@ def build_environment(private: Path, names: Sequence[str]) -> dict[str, str]:
         environ |= dict.fromkeys(("TEMP", "TMP"), environ["TMPDIR"])
     for name in names:
         if name not in os.environ:
-            raise UsageError(f"--env: {name} is not set here; set it, or leave the flag out")
+            raise UsageError(
+                f"--env {name}: the environment variable {name} is not set; set it, or leave the "
+                "option out"
+            )
         environ[name] = os.environ[name]
     return environ
 

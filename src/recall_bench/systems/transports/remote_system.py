@@ -374,7 +374,7 @@ def read_max_shards(health: wire.HealthReply, where: str, *, is_shared: bool = F
     """As the server says; by default 1 for a shared server, else any number."""
     if health.max_shards < 0:
         raise UsageError(
-            f"{where} says max_shards = {health.max_shards}, which is no number of workers"
+            f"{where} says max_shards = {health.max_shards}, which is not a number of workers"
         )
     return health.max_shards or (1 if is_shared else None)
 
@@ -387,7 +387,7 @@ def read_offers(health: wire.HealthReply) -> frozenset[Offer]:
 def build_reopen_request(memory: Memory, offers: frozenset[Offer]) -> wire.OpenRequest:
     """The request to go on with a memory; NotOffered if the system cannot."""
     if not isinstance(memory, RemoteMemory):
-        raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+        raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
     if Offer.REOPEN not in offers:
         raise NotOffered("the system does not reopen memories")
     return wire.OpenRequest(scenario=memory.scenario, reopen=True, memory=memory.name)

@@ -42,7 +42,7 @@ def parse_section(
         known = msgspec.structs.fields(sections[keys[0]] if keys else kind)
         raise UsageError(
             f"{document.describe_place(*keys, unknown[1])}: "
-            f"{'.'.join([*keys, unknown[1]])} is no key here; "
+            f"{'.'.join([*keys, unknown[1]])} is not a key here; "
             f"there are {', '.join(each.name for each in known)}"
         )
     hint = "correct it"
