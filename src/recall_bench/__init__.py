@@ -5,7 +5,7 @@ Everything that the command line does is here as a function; names are imported 
 
 from typing import TYPE_CHECKING
 
-from recall_bench.core.late_names import offer_late
+from recall_bench.core.lazy_exports import make_lazy_exports
 
 if TYPE_CHECKING:
     from recall_bench.core.errors import BenchError as BenchError
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from recall_bench.runs.summary import heatmap_grid as heatmap_grid
     from recall_bench.runs.summary import summarise as summarise
 
-_HOMES = {
+_EXPORTS_BY_MODULE = {
     "core.memory": "Answer Memory MemorySystem Passage Snapshots SystemCard",
     "core.plan": "Calendar Checkpoint Lifecycle Plan Trial parse_range parse_ranges",
     "core.scenario": "CATEGORIES Episode Item Question Scenario Truth Turn",
@@ -91,4 +91,4 @@ _HOMES = {
     "runs.summary": "Summary heatmap_grid summarise",
 }
 
-__all__, __getattr__, __dir__ = offer_late(__name__, _HOMES)
+__all__, __getattr__, __dir__ = make_lazy_exports(__name__, _EXPORTS_BY_MODULE)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.event_loop import run_in_thread
-from recall_bench.core.leftovers import TemporaryFolder
-from recall_bench.core.output_folder import refuse_foreign_files
+from recall_bench.core.output_folder import refuse_other_files
 from recall_bench.core.plan import Calendar, parse_range
 from recall_bench.core.profile import read_profile
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.core.suggestion import suggest
+from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.user_code import require_libraries
 from recall_bench.generate.shipped_personas import load_catalogue, materialise
 from recall_bench.reporting.rejudge_report import VerdictChanges
@@ -269,7 +269,7 @@ def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Pa
     folder = open_run(run_folder)
     target = Path(to or run_folder)
     if not (target / JOURNAL).exists():
-        refuse_foreign_files(target, RESULT_FILES)
+        refuse_other_files(target, RESULT_FILES)
     paths = {
         "result": target / "result.json",
         "progress": target / "progress.jsonl",

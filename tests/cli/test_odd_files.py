@@ -189,7 +189,7 @@ def test_a_section_of_a_matrix_that_is_no_mapping(
 def test_a_gzip_file_that_unpacks_to_too_much(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.core.foreign_file.UNPACKED_ALWAYS", 1000)
+    monkeypatch.setattr("recall_bench.core.untrusted_file.UNPACKED_ALWAYS", 1000)
     path = tmp_path / "data.json.gz"
     path.write_bytes(gzip.compress(b"[" + b" " * 1_000_000 + b"]"))
 

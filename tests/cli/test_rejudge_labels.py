@@ -9,7 +9,7 @@ import pytest
 
 from recall_bench.core.event import TrialResult
 from recall_bench.core.verdict import Finding
-from recall_bench.judging.lab.person_labels import LABELS, PersonLabel, append_label, make_label
+from recall_bench.judging.lab.human_labels import LABELS, HumanLabel, append_label, make_label
 from recall_bench.reporting.explorer.explorer_views import ExplorerViews
 from recall_bench.reporting.explorer.run_catalogue import RunCatalogue
 from recall_bench.runs.run_folder import RunFolder
@@ -48,7 +48,7 @@ def give(folder: Path, result: TrialResult, label: str, by: str = "ann") -> None
         result.trial,
         result.item,
         result.answered.answer.text,
-        PersonLabel(label),
+        HumanLabel(label),
         by=by,
         days=5,
         comment="",

@@ -9,7 +9,7 @@ import pytest
 from recall_bench.core.distribution import (
     DISTRIBUTION,
     FOREIGN,
-    find_foreign_package,
+    find_conflicting_package,
     format_install,
     get_version,
 )
@@ -67,10 +67,10 @@ def test_the_other_project_is_noticed(tmp_path: Path, monkeypatch: pytest.Monkey
         "Metadata-Version: 2.1\nName: recall-bench\nVersion: 0.2.1\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    warning = find_foreign_package()
+    warning = find_conflicting_package()
     assert warning is not None
     assert "recall-bench 0.2.1 is installed beside agent-recall-bench" in warning
 
 
 def test_there_is_no_warning_if_it_is_not_installed() -> None:
-    assert find_foreign_package() is None
+    assert find_conflicting_package() is None

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.foreign_json import decode_plain_json
 from recall_bench.core.scenario import Scenario
+from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.datasets.catalogue import find_dataset
 from tests.conftest import shared_data
 

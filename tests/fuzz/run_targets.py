@@ -17,14 +17,14 @@ from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.memory import Passage
 from recall_bench.core.plan import DrawnStory
 from recall_bench.generate.world_seeds import create_challenge, read_challenge, read_secret
-from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats
-from recall_bench.judging.lab.person_labels import (
+from recall_bench.judging.lab.human_labels import (
     LABELS,
+    HumanLabel,
     LabelLine,
-    PersonLabel,
     append_label,
     read_labels,
 )
+from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats
 from recall_bench.reporting.analyses.canaries import (
     CANARY_RULE,
     FILE_VERSION,
@@ -195,7 +195,7 @@ def _look_at_canaries(folder: Path) -> Reading:
 
 
 def _write_labels(folder: Path) -> None:
-    for label in (PersonLabel.RIGHT, PersonLabel.WRONG):
+    for label in (HumanLabel.RIGHT, HumanLabel.WRONG):
         line = LabelLine(
             trial=str(trial("cat")),
             label=label,

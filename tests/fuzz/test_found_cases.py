@@ -14,9 +14,9 @@ import pytest
 
 from recall_bench.core.errors import BenchError, DataError, Malformed, ModelFault, UsageError
 from recall_bench.core.event import Answered
-from recall_bench.core.foreign_json import MAX_DEPTH, decode_plain_json
 from recall_bench.core.profile import read_profile
 from recall_bench.core.redaction import find_secrets, redact_message
+from recall_bench.core.untrusted_json import MAX_DEPTH, decode_plain_json
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.core.yaml12 import Document
 from recall_bench.datasets.catalogue import find_dataset

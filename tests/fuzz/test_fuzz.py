@@ -128,7 +128,7 @@ OWN_JSON = {
 """Modules that decode JSON without limits, and why they may."""
 
 HANDLED = {
-    "core/foreign_json.py": "the one place",
+    "core/untrusted_json.py": "the one place",
     "datasets/convomem.py": "within `refuse_deep_nesting`",
     "datasets/membench.py": "within `refuse_deep_nesting`",
     "datasets/public_dataset.py": "values are JSON or Python",
@@ -153,7 +153,7 @@ HANDLED = {
 PLAIN_DECODING = re.compile(r"\bmsgspec\.json\.decode\(|(?<!\.)\bjson\.loads?\b")
 
 
-def test_foreign_json_is_decoded_within_limits() -> None:
+def test_untrusted_json_is_decoded_within_limits() -> None:
     root = Path(recall_bench.__file__).parent
     found = {
         path.relative_to(root).as_posix()

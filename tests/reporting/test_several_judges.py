@@ -14,8 +14,8 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import JudgeCard, Strictness, name_judges
+from recall_bench.judging.lab.human_labels import HumanLabel, append_label, make_label
 from recall_bench.judging.lab.label_correction import correct_headline
-from recall_bench.judging.lab.person_labels import PersonLabel, append_label, make_label
 from recall_bench.metrics.judge_correction import solve_rogan_gladen
 from recall_bench.reporting.comparison_text import render_comparison
 from recall_bench.reporting.gate.gate_checks import CheckOutcome
@@ -229,7 +229,7 @@ def label(run: RunFolder, right: int) -> None:
     """People call the first `right` answers right, and the other labelled ones wrong."""
     for n in range(16):
         each = Trial(scenario="ada", item=f"q{n}", checkpoint="2d")
-        said = PersonLabel.RIGHT if n < right else PersonLabel.WRONG
+        said = HumanLabel.RIGHT if n < right else HumanLabel.WRONG
         line = make_label(each, ITEMS[n], "something", said, by="mia", days=2, comment="")
         append_label(run.path, line)
 

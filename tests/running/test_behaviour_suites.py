@@ -226,13 +226,13 @@ def test_kind_that_is_not_there_is_named() -> None:
 def test_load_goes_to_foreign_servers_only_with_their_owners_word(
     adapter: str, is_refused: bool
 ) -> None:
-    from recall_bench.running.behaviour_assembly import refuse_foreign_server
+    from recall_bench.running.behaviour_assembly import refuse_remote_server
 
     if not is_refused:
-        refuse_foreign_server(adapter)
+        refuse_remote_server(adapter)
         return
     with pytest.raises(UsageError, match="--i-own-this-server"):
-        refuse_foreign_server(adapter)
+        refuse_remote_server(adapter)
 
 
 def test_a_suite_measures_the_memory_and_not_an_agent_over_it(invoke: Invoke) -> None:

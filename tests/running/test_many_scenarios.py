@@ -11,11 +11,11 @@ import pytest
 from recall_bench.core import append_log
 from recall_bench.core.event import Answered, Declared, Event, Judged, OtherVerdict, RunStarted
 from recall_bench.core.fingerprint import build_scenario_card
-from recall_bench.core.foreign_file import open_regular_file
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.plan import Checkpoint, Plan, Trial
 from recall_bench.core.scenario import Item, Scenario, Truth
 from recall_bench.core.settings import Settings
+from recall_bench.core.untrusted_file import open_regular_file
 from recall_bench.judging.judge_call import Judges
 from recall_bench.running.components import Components
 from recall_bench.running.job import Job

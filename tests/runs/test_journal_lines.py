@@ -9,10 +9,10 @@ import pytest
 
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import Answered, Event, Ingested, encode_event
-from recall_bench.core.foreign_json import MAX_REPLY_BYTES
 from recall_bench.core.line_chain import LineChain
 from recall_bench.core.memory import Answer, Delivery, Passage
 from recall_bench.core.plan import Trial
+from recall_bench.core.untrusted_json import MAX_REPLY_BYTES
 from recall_bench.core.usage import Usage
 from recall_bench.runs import journal_lines
 from recall_bench.runs.journal import JOURNAL, Journal, encode_events, read_events

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from recall_bench.core.budget import CallLimiter
 from recall_bench.core.errors import NotAnAnswer, UnreadableVerdict
-from recall_bench.core.foreign_json import (
+from recall_bench.core.memory import Answer, Passage, RetrievalReply
+from recall_bench.core.untrusted_json import (
     MAX_DEPTH,
     cut_deep_json,
-    decode_foreign_json,
+    decode_untrusted_json,
     is_too_deep,
 )
-from recall_bench.core.memory import Answer, Passage, RetrievalReply
 from recall_bench.core.usage import Usage
 from recall_bench.judging.verdicts import parse_marks, parse_strict
 from recall_bench.systems.mcp.server_map import SearchSpec
@@ -98,7 +98,7 @@ def test_shallow_json_is_not_cut(value: object) -> None:
 def test_what_is_too_deep_is_cut_and_the_rest_kept() -> None:
     content = b'{"deep":' + b"[" * 9000 + b'"]"' + b"]" * 9000 + b',"id":7,"text":"[[\\""}'
 
-    cut = decode_foreign_json(cut_deep_json(content), dict[str, object])
+    cut = decode_untrusted_json(cut_deep_json(content), dict[str, object])
 
     assert (cut["id"], cut["text"]) == (7, '[["')
     assert not is_too_deep(cut)
@@ -107,7 +107,7 @@ def test_what_is_too_deep_is_cut_and_the_rest_kept() -> None:
 @loop_over_rows("content", [b"[" * 9000, b"[" * 9000 + b"]" * 9000, b'"\xff"', b"", b"1 2"])
 def test_unreadable_json_is_always_the_same_error(content: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
-        decode_foreign_json(content, object)
+        decode_untrusted_json(content, object)
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def _test_memorisation(
     settings: Settings, seeds: list[str], into: Path | None, *, as_json: bool
 ) -> int:
     from recall_bench.cli.console import show_activity, show_build
-    from recall_bench.core.leftovers import TemporaryFolder
+    from recall_bench.core.temporary_files import TemporaryFolder
     from recall_bench.running.memorisation import render_memorisation, run_memorisation
 
     with (

@@ -83,6 +83,7 @@ def agreement_command(
     two the lower. Of labels that people gave in `view`, the agreement of every two people is
     printed too.
     """
+    from recall_bench.judging.lab.human_labels import LABELS, compare_people, find_human_labels
     from recall_bench.judging.lab.judge_agreement import measure_judge
     from recall_bench.judging.lab.labelled_verdicts import (
         NO_CORPUS,
@@ -90,7 +91,6 @@ def agreement_command(
         merge_repeats,
         read_corpus,
     )
-    from recall_bench.judging.lab.person_labels import LABELS, compare_people, find_person_labels
     from recall_bench.reporting.judge_charts import write_reliability_chart
     from recall_bench.reporting.judge_tables import render_agreement
     from recall_bench.reporting.pictures import check_picture_path
@@ -110,7 +110,7 @@ def agreement_command(
         len(answers),
         partial(measure_judge, asked, answers, scenario, memory_window=window),
     )
-    found = found.replace(people=compare_people(find_person_labels(judged)))
+    found = found.replace(people=compare_people(find_human_labels(judged)))
     click.echo(format_json(found) if as_json else render_agreement(found))
     if chart is not None:
         write_reliability_chart(found, chart)

@@ -12,10 +12,10 @@ import click
 from recall_bench.cli.batch_repetition import print_fault, repeat_while_pending
 from recall_bench.cli.command_kinds import MAX_WIDTH, HelpContext, colour_help
 from recall_bench.cli.console import paint
-from recall_bench.core.distribution import DISTRIBUTION, find_foreign_package
+from recall_bench.core.distribution import DISTRIBUTION, find_conflicting_package
 from recall_bench.core.errors import BenchError, JournalLost, find_full_disk
 from recall_bench.core.redacted_output import OutputFull, redact_output
-from recall_bench.core.signals import own_process
+from recall_bench.core.signals import mark_as_command
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -175,9 +175,9 @@ _BY_SIGPIPE = 128 + 13
 
 def main() -> None:
     """Run the command; print expected errors as one line, without a traceback and secrets."""
-    own_process()
+    mark_as_command()
     with redact_output() as stdout:
-        if (foreign := find_foreign_package()) is not None:
+        if (foreign := find_conflicting_package()) is not None:
             click.echo(f"warning: {foreign}", err=True)
         sys.exit(repeat_while_pending(_run_command, stdout, _print_error))
 

@@ -165,14 +165,14 @@ def run_job(job: "Job", *, is_quiet: bool = False, keep_going: bool = True) -> "
     """
     from recall_bench.cli.run_display import watch_run
     from recall_bench.running.experiment import execute
-    from recall_bench.running.first_failures import FirstFailures
+    from recall_bench.running.first_failures import EarlyFailureCheck
 
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)
     if not is_quiet:
         click.echo(f"run folder: {job.folder}", err=True)
     with watch_run(job, is_quiet=is_quiet) as (observe, joined):
-        return execute(job, observe if keep_going else FirstFailures(observe), joined)
+        return execute(job, observe if keep_going else EarlyFailureCheck(observe), joined)
 
 
 def print_conclusion(finished: "RunResult", problem: str | None, *, is_quiet: bool = False) -> None:

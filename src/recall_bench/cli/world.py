@@ -13,12 +13,12 @@ from recall_bench.cli.console import format_json
 from recall_bench.cli.options import EDITION, add_json_option, add_output_option
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.plan import list_default_ranges
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.settings import Settings
+from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.datasets.dataset_statistics import CATEGORY
 from recall_bench.datasets.lint.lint_corpus import Severity
 from recall_bench.generate.worlds import WorldReport

@@ -15,7 +15,7 @@ from typing import Self
 from filelock import FileLock, Timeout
 
 from recall_bench.core.errors import DISK_FULL, FolderBusy, JournalLost, UsageError
-from recall_bench.core.foreign_file import open_regular_file
+from recall_bench.core.untrusted_file import open_regular_file
 
 _SYNC_EVERY_S = 0.2
 

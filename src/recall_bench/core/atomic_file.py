@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from recall_bench.core.errors import DISK_FULL, BenchError, JournalLost, UsageError
-from recall_bench.core.leftovers import name_beside, sweep_once
+from recall_bench.core.temporary_files import name_beside, sweep_once
 
 _BUFFER = 1 << 20
 

@@ -9,10 +9,10 @@ from msgspec import field
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.cache_folder import find_cache_folder
-from recall_bench.core.foreign_json import decode_foreign_line
 from recall_bench.core.memory import UNDECLARED, Asker, Clock, SystemCard
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime
+from recall_bench.core.untrusted_json import decode_untrusted_line
 
 
 class SystemHealth(StrEnum):
@@ -98,7 +98,7 @@ def load_diagnosis(card: SystemCard) -> Diagnosis | None:
     system = identify_system(card)
     path = _get_diagnosis_path(system)
     try:
-        saved = decode_foreign_line(_DECODER, path.read_bytes())
+        saved = decode_untrusted_line(_DECODER, path.read_bytes())
     except (OSError, msgspec.DecodeError):
         return None
     found = Diagnosis(**_list_fields(saved))

@@ -38,7 +38,7 @@ def format_install(extra: str) -> str:
     return f"pip install '{DISTRIBUTION}[{extra}] @ git+<repository>'"
 
 
-def find_foreign_package() -> str | None:
+def find_conflicting_package() -> str | None:
     """Say what to do if the other project is installed too; None if it is not."""
     if not any(map(_is_foreign, _list_installed())):
         return None

@@ -7,13 +7,13 @@ from msgspec import field
 
 from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.environment import EnvironmentCard
-from recall_bench.core.foreign_json import decode_foreign_line
 from recall_bench.core.line_chain import split_link
 from recall_bench.core.memory import Answer, Delivery, Exchange, ReaderCard
 from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item, WallTime
 from recall_bench.core.tool_call import AgentCall, SessionEnd
+from recall_bench.core.untrusted_json import decode_untrusted_line
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 
@@ -403,7 +403,7 @@ _ENCODER = msgspec.json.Encoder()
 
 def decode_event(line: bytes) -> Event:
     """Decode a journal line; raises msgspec.ValidationError if it is no event."""
-    return decode_foreign_line(_DECODER, split_link(line.removesuffix(b"\n"))[0])
+    return decode_untrusted_line(_DECODER, split_link(line.removesuffix(b"\n"))[0])
 
 
 def encode_event(event: Event) -> bytes:

@@ -6,8 +6,8 @@ from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 
-from recall_bench.core.foreign_file import open_regular_file
 from recall_bench.core.plan import FileCard
+from recall_bench.core.untrusted_file import open_regular_file
 
 CHUNK = 1 << 20
 """Bytes read at a time."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from recall_bench.core.errors import DataError, Malformed
-from recall_bench.core.leftovers import TemporaryFolder
+from recall_bench.core.temporary_files import TemporaryFolder
 
 _FICLONE = 0x40049409
 """The ioctl of Linux that lets two files share blocks until one changes."""
@@ -86,7 +86,7 @@ def measure_folder(folder: Path) -> int:
     return size
 
 
-def refuse_foreign_folder(folder: Path) -> None:
+def refuse_other_folder(folder: Path) -> None:
     """Raise DataError unless this is a folder of ours in which no other user can write."""
     try:
         found = folder.lstat()

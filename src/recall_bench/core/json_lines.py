@@ -8,8 +8,8 @@ from typing import TypeVar
 import msgspec
 
 from recall_bench.core.errors import DataError, Malformed
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_line
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_line
 
 LineT = TypeVar("LineT")
 
@@ -36,7 +36,7 @@ def read_json_lines(
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                yield decode_foreign_line(decoder, line)
+                yield decode_untrusted_line(decoder, line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 if may_be_torn and number == len(lines):
                     return

@@ -348,7 +348,7 @@ def list_offers(system: MemorySystem) -> frozenset[Offer]:
 
 
 @runtime_checkable
-class TaskTaker(Protocol):
+class SupportsTasks(Protocol):
     """A system or a reader whose model can do tasks instead of answering questions."""
 
     def prepare_tasks(self) -> Self:

@@ -6,7 +6,7 @@ from pathlib import Path
 from recall_bench.core.errors import UsageError
 
 
-def refuse_foreign_files(folder: Path, own: Collection[str]) -> None:
+def refuse_other_files(folder: Path, own: Collection[str]) -> None:
     """UsageError if the folder holds anything but these names; hidden files are ignored."""
     if not folder.is_dir():
         return

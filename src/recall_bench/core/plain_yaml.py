@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from recall_bench.core.foreign_json import MAX_DEPTH
+from recall_bench.core.untrusted_json import MAX_DEPTH
 from recall_bench.core.yaml_scalars import FIRST, PATTERNS, SCALARS
 
 

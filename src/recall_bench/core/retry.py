@@ -129,7 +129,7 @@ WAIT_MARGIN_S = 30.0
 
 
 @runtime_checkable
-class WaitingCallee(Protocol):
+class DeferredReplySource(Protocol):
     """A model, judge or reader whose reply may come later, as a file."""
 
     @property
@@ -139,7 +139,7 @@ class WaitingCallee(Protocol):
 
 def get_wait_s(callee: object) -> float:
     """How long the callee may wait for a reply that comes as a file."""
-    return callee.wait_s if isinstance(callee, WaitingCallee) else 0.0
+    return callee.wait_s if isinstance(callee, DeferredReplySource) else 0.0
 
 
 def extend_limit(seconds: float, callee: object) -> float:

@@ -24,7 +24,7 @@ _COMMAND = threading.Event()
 """Set if this process is a command of ours, which may be ended."""
 
 
-def own_process() -> None:
+def mark_as_command() -> None:
     """Say that this process is a command of ours: a signal while it stops ends it at once.
 
     KeyboardInterrupt would be raised anywhere, and can leave an event loop that waits forever.

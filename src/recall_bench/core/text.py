@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from recall_bench.core.foreign_text import (
+from recall_bench.core.multilingual_text import (
     FOREIGN_STOPWORDS,
     is_arabic,
     is_particle,
-    level_foreign_text,
+    normalise_multilingual_text,
 )
-from recall_bench.core.foreign_values import pick_foreign_signs
+from recall_bench.core.multilingual_values import pick_multilingual_signs
 
 if TYPE_CHECKING:
     from Stemmer import Stemmer
@@ -92,16 +92,16 @@ def normalise(text: str) -> str:
 
 
 def _normalise_anew(text: str) -> str:
-    text = level_foreign_text(text.replace("*", "").replace("`", ""))
+    text = normalise_multilingual_text(text.replace("*", "").replace("`", ""))
     if text.isascii():
         return text
-    for sign in _LEVEL.keys() & set(pick_foreign_signs(text)):
+    for sign in _LEVEL.keys() & set(pick_multilingual_signs(text)):
         text = text.replace(sign, _LEVEL[sign])
     if text.isascii():
         return text
     text = unicodedata.normalize("NFKD", text)
     # A text has few different accents, and a search for one is faster than a pattern.
-    for accent in set(_ACCENT.findall(pick_foreign_signs(text))):
+    for accent in set(_ACCENT.findall(pick_multilingual_signs(text))):
         text = text.replace(accent, "")
     return unicodedata.normalize("NFC", text)
 

@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from recall_bench.core.foreign_text import guess_language
-from recall_bench.core.foreign_values import level_foreign_values, pick_foreign_signs
 from recall_bench.core.languages import list_foreign_languages
+from recall_bench.core.multilingual_text import guess_language
+from recall_bench.core.multilingual_values import (
+    normalise_multilingual_values,
+    pick_multilingual_signs,
+)
 from recall_bench.core.text import TEXT_STOPWORDS, TYPOGRAPHY, load_stemmer
 from recall_bench.core.value_patterns import (
     CURRENCY_CODES,
@@ -52,11 +55,11 @@ def normalise_text(text: str) -> str:
 
     Values in the forms of other languages take the English form.
     """
-    text = level_foreign_values(text).replace("*", "")
+    text = normalise_multilingual_values(text).replace("*", "")
     if text.isascii():
         return text
     # A table for all signs would look up every letter too.
-    for sign in TYPOGRAPHY.keys() & set(pick_foreign_signs(text)):
+    for sign in TYPOGRAPHY.keys() & set(pick_multilingual_signs(text)):
         text = text.replace(sign, TYPOGRAPHY[sign])
     return text
 
@@ -64,7 +67,7 @@ def normalise_text(text: str) -> str:
 def list_words(text: str) -> list[str]:
     """List every word and number of a text, in lower case, possessives kept apart: `nell`, `s`."""
     if not text.isascii():
-        signs = set(pick_foreign_signs(text))
+        signs = set(pick_multilingual_signs(text))
         if any(map(str.isalnum, signs)):
             return _WORD.findall(text.lower())
         for sign in signs:

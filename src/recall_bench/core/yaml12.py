@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from recall_bench.core.errors import Malformed
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import MAX_DEPTH
 from recall_bench.core.garbage_collector import pause_collector
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import MAX_DEPTH
 from recall_bench.core.yaml_scalars import FIRST, PATTERNS, SCALARS, TAG
 
 if TYPE_CHECKING:

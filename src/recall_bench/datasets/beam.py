@@ -27,7 +27,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.foreign_json import is_too_deep
 from recall_bench.core.scenario import (
     Episode,
     Evidence,
@@ -39,6 +38,7 @@ from recall_bench.core.scenario import (
     Turn,
     compute_story_date,
 )
+from recall_bench.core.untrusted_json import is_too_deep
 from recall_bench.core.value_patterns import MONTHS
 from recall_bench.datasets.public_dataset import (
     JsonArray,

@@ -23,8 +23,6 @@ from typing import NamedTuple
 import msgspec
 
 from recall_bench.core.errors import Malformed
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json, refuse_deep_nesting
 from recall_bench.core.scenario import (
     Episode,
     Evidence,
@@ -35,6 +33,8 @@ from recall_bench.core.scenario import (
     Turn,
     compute_story_date,
 )
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json, refuse_deep_nesting
 from recall_bench.datasets.public_dataset import (
     PublicDataset,
     build_dialogue,
@@ -156,7 +156,7 @@ def _locate_source(path: Path, data: Path) -> tuple[str, ...]:
 
 
 def _build_scenario(source: tuple[str, ...], row: _ConvoMemRow) -> Scenario:
-    asked = decode_foreign_json(row.item, _ConvoMemQuestion)
+    asked = decode_untrusted_json(row.item, _ConvoMemQuestion)
     dated = list(enumerate(_read_history(asked, row), start=1))
     if not dated:
         raise ValueError("has no conversation to remember")
@@ -185,7 +185,7 @@ def _build_scenario(source: tuple[str, ...], row: _ConvoMemRow) -> Scenario:
 def _read_history(asked: _ConvoMemQuestion, row: _ConvoMemRow) -> list[_ConvoMemConversation]:
     if row.history is None:
         return asked.conversations
-    return [decode_foreign_json(one, _ConvoMemConversation) for one in row.history]
+    return [decode_untrusted_json(one, _ConvoMemConversation) for one in row.history]
 
 
 def _build_episode(day: int, conversation: _ConvoMemConversation) -> Episode:

@@ -21,9 +21,9 @@ from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.file_digest import CHUNK, digest_file
-from recall_bench.core.foreign_file import open_regular_file, open_unpacked
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.record import Record
+from recall_bench.core.untrusted_file import open_regular_file, open_unpacked
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.datasets.catalogue import SourceFile, find_source
 from recall_bench.datasets.public_dataset import is_gzip
 
@@ -238,7 +238,7 @@ def _read_receipts(path: Path, _modified_ns: int, _number: int) -> dict[str, Rec
 
 def _read_json(path: Path, kind: type[_Kind]) -> _Kind:
     try:
-        return decode_foreign_json(path.read_bytes(), kind)
+        return decode_untrusted_json(path.read_bytes(), kind)
     except msgspec.MsgspecError as error:
         raise Malformed(str(path), f"is not as we write it ({error}); delete it") from error
 

@@ -137,7 +137,7 @@ def _copy(blocks: Iterator[bytes], part: Path) -> str:
 ALL_DATASETS = "all"
 """The name that stands for all datasets."""
 
-_TOLD = 30
+_MAX_REPORTED_FILES = 30
 """With more files than this, single files are not reported."""
 
 
@@ -203,7 +203,7 @@ def _download_dataset(
         elif missing:
             _refuse_without_pin(name, missing, options)
             for file in missing:
-                _fetch(name, file, options, progress, is_reported=len(files) <= _TOLD)
+                _fetch(name, file, options, progress, is_reported=len(files) <= _MAX_REPORTED_FILES)
         place = find_download(name)
         if place is None:
             raise DownloadFailed(_describe_missing(name, files))

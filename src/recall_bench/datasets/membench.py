@@ -30,8 +30,6 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from recall_bench.core.errors import Malformed
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json, refuse_deep_nesting
 from recall_bench.core.scenario import (
     Episode,
     Evidence,
@@ -42,6 +40,8 @@ from recall_bench.core.scenario import (
     Turn,
     compute_story_date,
 )
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json, refuse_deep_nesting
 from recall_bench.datasets.public_dataset import (
     PublicDataset,
     build_dialogue,
@@ -199,12 +199,12 @@ def _list_topics(stem: str, content: _Content) -> Iterator[tuple[str, list[msgsp
 
 def _is_without_options(row: msgspec.Raw) -> bool:
     """Whether the erratum `no-options` concerns all its questions."""
-    choices = [asked.choices for asked in decode_foreign_json(row, _Trajectory).questions]
+    choices = [asked.choices for asked in decode_untrusted_json(row, _Trajectory).questions]
     return bool(choices) and all(one == _UNOFFERED for one in choices)
 
 
 def _build_scenario(view: _View, row: _MemBenchRow) -> Scenario:
-    trajectory = decode_foreign_json(row.content, _Trajectory)
+    trajectory = decode_untrusted_json(row.content, _Trajectory)
     questions = [asked for asked in trajectory.questions if asked.choices != _UNOFFERED]
     if not questions:
         raise ValueError("has no question")

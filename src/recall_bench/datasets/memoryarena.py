@@ -29,9 +29,9 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_plain_json
 from recall_bench.core.scenario import Episode, Item, Scenario, Truth, Turn, compute_story_date
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.datasets.public_dataset import (
     LazyScenarios,
     PublicDataset,

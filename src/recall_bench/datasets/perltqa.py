@@ -23,7 +23,6 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.foreign_json import decode_foreign_json, is_too_deep
 from recall_bench.core.scenario import (
     Episode,
     Evidence,
@@ -34,6 +33,7 @@ from recall_bench.core.scenario import (
     compute_story_date,
     hash_question_id,
 )
+from recall_bench.core.untrusted_json import decode_untrusted_json, is_too_deep
 from recall_bench.datasets.public_dataset import (
     LazyScenarios,
     PublicDataset,
@@ -127,7 +127,7 @@ def _build_scenario(
 
 def _read_section(raw: msgspec.Raw | None) -> dict[str, Any]:
     """Read a mapping, or one that Python printed; empty if there is none."""
-    found: object = {} if raw is None else decode_foreign_json(raw, object)
+    found: object = {} if raw is None else decode_untrusted_json(raw, object)
     if isinstance(found, str):
         found = parse_literal(found)
     if is_too_deep(found):

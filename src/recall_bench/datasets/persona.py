@@ -35,7 +35,7 @@ from recall_bench.datasets.persona_story import (
 from recall_bench.datasets.text_dates import CalendarAudit, audit_calendar, find_text_date
 from recall_bench.datasets.transcripts import (
     FORMS,
-    RetoldDay,
+    TranscribedDay,
     TranscriptFile,
 )
 
@@ -69,7 +69,9 @@ def inspect_persona(
         _DayDigest(file.day, digest_text(text), find_text_date(text))
         for file, text in survey.read_days()
     ]
-    retold = {transcript.day: digest_text(transcript.text) for transcript in survey.read_retold()}
+    retold = {
+        transcript.day: digest_text(transcript.text) for transcript in survey.read_transcripts()
+    }
     found = Inspection(problems=survey.problems, warnings=survey.warnings)
     if leaves and survey.story is not None and not survey.problems:
         audit = audit_calendar(
@@ -95,7 +97,7 @@ def load_persona(
     """Load the story with its questions; Problems if `inspect_persona` would find any."""
     survey = _StorySurvey(folder, arcs, allow_gaps=allow_gaps, ingest=ingest)
     texts = dict(survey.read_days())
-    retold = {transcript.day: transcript for transcript in survey.read_retold()}
+    retold = {transcript.day: transcript for transcript in survey.read_transcripts()}
     if survey.problems:
         raise Problems(survey.problems)
     story = survey.require_story()
@@ -142,7 +144,9 @@ def read_story_days(
     """
     survey = _StorySurvey(folder, arcs, allow_gaps=True, ingest=ingest, is_asked=False)
     texts = {file.day: text for file, text in survey.read_days()}
-    retold = {transcript.day: digest_text(transcript.text) for transcript in survey.read_retold()}
+    retold = {
+        transcript.day: digest_text(transcript.text) for transcript in survey.read_transcripts()
+    }
     if survey.problems:
         raise Problems(survey.problems)
     by_text = calendar is Calendar.TEXT
@@ -157,7 +161,7 @@ def read_story_days(
 
 
 def _build_retold_days(
-    days: Iterable[Episode], retold: Mapping[int, RetoldDay]
+    days: Iterable[Episode], retold: Mapping[int, TranscribedDay]
 ) -> Iterator[Episode]:
     """Yield the days that have a transcript, with its text."""
     for day in days:
@@ -194,7 +198,7 @@ class _StorySurvey:
         persona = self._read_persona()
         self.story = self._read_story(persona)
         self._list_days(allow_gaps=allow_gaps)
-        self._list_retold(allow_gaps=allow_gaps)
+        self._list_transcripts(allow_gaps=allow_gaps)
         if is_asked:
             self._read_questions(persona)
 
@@ -216,7 +220,7 @@ class _StorySurvey:
                 self.warnings.append(f"{file.name}: holds frontmatter and nothing else")
             yield file, text
 
-    def read_retold(self) -> Iterator[RetoldDay]:
+    def read_transcripts(self) -> Iterator[TranscribedDay]:
         """Yield each day's transcript, if transcripts replace the logs; faults become problems."""
         if self.form is None:
             return
@@ -271,7 +275,7 @@ class _StorySurvey:
                 f"{self.layout.arcs} goes on to day {self.story.last_day}"
             )
 
-    def _list_retold(self, *, allow_gaps: bool) -> None:
+    def _list_transcripts(self, *, allow_gaps: bool) -> None:
         if self.form is not None and self.days:
             self.retold = self.form.collect_files(
                 self.layout,

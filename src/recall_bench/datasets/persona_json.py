@@ -24,9 +24,9 @@ from typing import Literal
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.words import contains_phrase, normalise_words
 from recall_bench.datasets.public_dataset import PublicDataset, build_dialogue, refuse_corrections
 
@@ -106,7 +106,7 @@ class _PersonaJsonReader:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._persona = decode_foreign_json(read_regular_file(path), _PersonaJson)
+            self._persona = decode_untrusted_json(read_regular_file(path), _PersonaJson)
         except msgspec.ValidationError as error:
             raise Malformed(str(path), f"is not a persona: {error}") from error
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -55,7 +55,7 @@ _KEYS = frozenset(
 _IGNORED = frozenset({"temporal_scope", "changes_on"})
 """Keys that runs do not read: one of the public format, and one of the verification."""
 
-_SLIP = 0.8
+_MISSPELLING_SIMILARITY = 0.8
 """The similarity from which an unknown key counts as a misspelt one."""
 
 _DENIAL = re.compile(
@@ -245,7 +245,7 @@ def _find_unknown_keys(fields: Fields) -> Iterator[str]:
     for key in fields.keys:
         if key in _KEYS or key in _IGNORED:
             continue
-        near = find_nearest(key, _KEYS, _SLIP)
+        near = find_nearest(key, _KEYS, _MISSPELLING_SIMILARITY)
         if near is None:
             yield key
         else:

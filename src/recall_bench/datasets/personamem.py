@@ -29,8 +29,6 @@ from typing import Any, BinaryIO
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.foreign_file import open_regular_file, open_unpacked
-from recall_bench.core.foreign_json import decode_foreign_json, decode_plain_json
 from recall_bench.core.scenario import (
     Episode,
     Item,
@@ -40,6 +38,8 @@ from recall_bench.core.scenario import (
     compute_story_date,
     hash_question_id,
 )
+from recall_bench.core.untrusted_file import open_regular_file, open_unpacked
+from recall_bench.core.untrusted_json import decode_plain_json, decode_untrusted_json
 from recall_bench.datasets.public_dataset import (
     LazyScenarios,
     PublicDataset,
@@ -191,7 +191,7 @@ class _SharedContexts:
 
     def _decode_name(self, spelled: bytes, number: int) -> str:
         try:
-            return decode_foreign_json(spelled, str)
+            return decode_untrusted_json(spelled, str)
         except msgspec.DecodeError as error:
             where = f"{self.path}, line {number}"
             raise Malformed(where, f"has no id that can be read ({error})") from error

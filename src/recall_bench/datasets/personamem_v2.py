@@ -28,7 +28,6 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.foreign_file import open_regular_file
 from recall_bench.core.grouping import group_by
 from recall_bench.core.scenario import (
     Episode,
@@ -40,6 +39,7 @@ from recall_bench.core.scenario import (
     compute_story_date,
     hash_question_id,
 )
+from recall_bench.core.untrusted_file import open_regular_file
 from recall_bench.datasets.public_dataset import (
     LazyScenarios,
     PublicDataset,

@@ -26,10 +26,10 @@ from typing import Annotated, BinaryIO, TypeVar, overload
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.foreign_file import open_regular_file, open_unpacked
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Episode, Scenario, StoryTime, Turn
+from recall_bench.core.untrusted_file import open_regular_file, open_unpacked
+from recall_bench.core.untrusted_json import decode_untrusted_json
 
 _DESCRIPTIONS = Path(__file__).parent / "descriptions.toml"
 
@@ -220,7 +220,7 @@ def is_gzip(path: Path) -> bool:
 def read_object(path: Path, shape: type[_Shape]) -> _Shape:
     """Read one JSON value from a small file, gzip or not; Malformed if it has another shape."""
     try:
-        return decode_foreign_json(_map_file(path), shape)
+        return decode_untrusted_json(_map_file(path), shape)
     except msgspec.DecodeError as error:
         raise Malformed(str(path), f"is not as it should be ({error})") from error
 
@@ -251,7 +251,7 @@ class JsonElements(ABC):
     def decode(self, number: int, shape: type[_Shape]) -> _Shape:
         """Decode the element with this number, from 0; Malformed if it has another shape."""
         try:
-            return decode_foreign_json(self._slice(number), shape)
+            return decode_untrusted_json(self._slice(number), shape)
         except msgspec.DecodeError as error:
             raise Malformed(self.describe(number), f"is not as it should be ({error})") from error
         finally:
@@ -269,7 +269,7 @@ class JsonArray(JsonElements):
     def __init__(self, path: Path, kind: str) -> None:
         super().__init__(path, kind)
         try:
-            self._raw = decode_foreign_json(self._mapped, list[msgspec.Raw])
+            self._raw = decode_untrusted_json(self._mapped, list[msgspec.Raw])
         except msgspec.DecodeError as error:
             place = f"{len(self._mapped)} bytes in all"
             raise Malformed(str(path), f"cannot be read as JSON ({error}; {place})") from error

@@ -16,10 +16,10 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import BenchError, Malformed, UsageError
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.plan import Ingest
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Turn
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.yaml12 import read_document
 from recall_bench.datasets.persona_files import Layout, format_days, read_file_text
 from recall_bench.datasets.yaml_fields import Fields, describe_value, raise_problems
@@ -134,7 +134,7 @@ def read_conversation(file: TranscriptFile) -> DayConversation:
 
 def _parse_json_turns(text: str, name: str) -> tuple[Turn, ...]:
     try:
-        messages = decode_foreign_json(text, list[_TranscriptMessage])
+        messages = decode_untrusted_json(text, list[_TranscriptMessage])
     except msgspec.DecodeError as error:
         raise Malformed(name, f"is not a list of role and content ({error}); correct it") from error
     for index, message in enumerate(messages):
@@ -163,7 +163,7 @@ _READABLE = frozenset({".json", ".md", ".yaml", ".yml"})
 
 
 @dataclass(frozen=True, slots=True)
-class RetoldDay:
+class TranscribedDay:
     """The transcript of one day, as a system gets it."""
 
     day: int
@@ -181,7 +181,7 @@ class TranscriptForm:
     """The command that writes them."""
     folder: Callable[[Layout], Path]
     list_files: Callable[[Layout], list[TranscriptFile]]
-    read: Callable[[TranscriptFile], RetoldDay]
+    read: Callable[[TranscriptFile], TranscribedDay]
     """Reads one file; Malformed if it is not in the format or empty."""
 
     def collect_files(
@@ -239,19 +239,19 @@ def _find_unread_files(layout: Layout, folder: Path, files: list[TranscriptFile]
             yield f"{layout.name(path)}: is not named like a day of this form and is not read"
 
 
-def _read_dialogue(file: TranscriptFile) -> RetoldDay:
+def _read_dialogue(file: TranscriptFile) -> TranscribedDay:
     turns = read_conversation(file).turns
     if not any(turn.text.strip() for turn in turns):
         raise Malformed(file.name, "all its turns are empty; correct it or remove the file")
     parts = (f"**{turn.speaker.capitalize()}:**\n\n{turn.text}\n" for turn in turns)
-    return RetoldDay(file.day, "\n".join(parts), turns)
+    return TranscribedDay(file.day, "\n".join(parts), turns)
 
 
-def _read_calls(file: TranscriptFile) -> RetoldDay:
+def _read_calls(file: TranscriptFile) -> TranscribedDay:
     calls = read_tool_calls(file).calls
     if not calls:
         raise Malformed(file.name, "holds no call; add one or remove the file")
-    return RetoldDay(file.day, "\n".join(_format_calls(calls)))
+    return TranscribedDay(file.day, "\n".join(_format_calls(calls)))
 
 
 def _format_calls(calls: Collection[ToolCall]) -> Iterator[str]:

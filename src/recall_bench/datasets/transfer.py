@@ -20,7 +20,7 @@ import msgspec
 
 from recall_bench.core.errors import DownloadFailed, Malformed, UsageError
 from recall_bench.core.file_digest import CHUNK, digest_file
-from recall_bench.core.foreign_json import decode_foreign_json
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.datasets.catalogue import FileListing, SourceFile
 from recall_bench.datasets.dataset_folder import format_size, name_part_file
 
@@ -407,7 +407,7 @@ def fetch_listing(listing: FileListing) -> tuple[SourceFile, ...]:
 def _fetch_page(url: str) -> tuple[list[_ListingEntry], str | None]:
     try:
         with open_url(url) as response:
-            entries = decode_foreign_json(response.read(), list[_ListingEntry])
+            entries = decode_untrusted_json(response.read(), list[_ListingEntry])
             return entries, _find_next_page(url, response.headers.get("Link", ""))
     except (AddressFailed, http.client.HTTPException, OSError) as failure:
         raise DownloadFailed(

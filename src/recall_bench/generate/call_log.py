@@ -14,9 +14,9 @@ import msgspec
 
 from recall_bench.core.append_log import AppendLog, read_lines
 from recall_bench.core.errors import DataError
-from recall_bench.core.foreign_json import decode_foreign_line
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime
+from recall_bench.core.untrusted_json import decode_untrusted_line
 from recall_bench.core.usage import Usage
 from recall_bench.models.model import Finish, Prompt, Reply
 
@@ -86,7 +86,7 @@ class EntryLog(AppendLog, ABC, Generic[Entry]):
 
     def _decode_entry(self, line: bytes, number: int) -> Entry:
         try:
-            return decode_foreign_line(self._decoder, line)
+            return decode_untrusted_line(self._decoder, line)
         except msgspec.DecodeError as error:
             problem = self._problem.format(error)
             raise DataError(f"{self._path}, line {number}: {problem}") from error

@@ -9,7 +9,7 @@ import anyio.lowlevel
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import BenchError, Malformed, Problems
-from recall_bench.core.leftovers import sweep_folder
+from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.persona_files import DayFile, Layout, format_days
 from recall_bench.datasets.persona_story import Persona, Story, read_persona, read_story

@@ -14,9 +14,9 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, Problems, UsageError
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.record import Record
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.yaml12 import Document, load_yaml
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.datasets.persona_files import Layout, list_stories
@@ -121,7 +121,7 @@ def read_recipe(folder: Path) -> WorldRecipe | None:
     if not path.is_file():
         return None
     try:
-        return decode_foreign_json(read_regular_file(path), WorldRecipe)
+        return decode_untrusted_json(read_regular_file(path), WorldRecipe)
     except (msgspec.DecodeError, OSError) as error:
         raise DataError(
             f"{path}: cannot be used ({error}); create the persona again with --overwrite"

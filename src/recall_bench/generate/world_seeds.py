@@ -15,11 +15,11 @@ import msgspec
 
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.plan import DrawnStory, WorldCard
 from recall_bench.core.record import Record
 from recall_bench.core.settings import Settings
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json
 
 FRESH = "fresh"
 BITS = 128
@@ -87,7 +87,7 @@ def parse_world_seed(word: str) -> WorldSeed:
     return WorldSeed(value)
 
 
-def settle_seed(settings: Settings, card: WorldCard | None) -> Settings:
+def resolve_seed(settings: Settings, card: WorldCard | None) -> Settings:
     """Replace `fresh` by a seed: that of the run that is continued, else a new one."""
     if settings.world_seed is None or settings.world_seed.strip().lower() != FRESH:
         return settings
@@ -129,7 +129,7 @@ def replace_seed(challenge: Challenge, seed: WorldSeed) -> Challenge:
 def read_challenge(path: Path) -> Challenge:
     """Read the public file; a revealed seed must be the committed one."""
     try:
-        found = decode_foreign_json(read_regular_file(path), Challenge)
+        found = decode_untrusted_json(read_regular_file(path), Challenge)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); name a challenge") from error
     except msgspec.DecodeError as error:

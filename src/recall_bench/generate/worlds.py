@@ -161,7 +161,7 @@ SHORT_STORY_DAYS = (42, 84)
 
 def draw_short_story(seed: WorldSeed) -> Scenario:
     """Draw the first weeks of some shipped persona; persona, length and values follow the seed."""
-    from recall_bench.core.leftovers import TemporaryFolder
+    from recall_bench.core.temporary_files import TemporaryFolder
     from recall_bench.datasets.persona import load_persona
     from recall_bench.generate.written.build import write_edition
 
@@ -218,7 +218,7 @@ def _measure_stories(
     persona: str, building: BuildProgress
 ) -> tuple[dict[str, ShippedCorpus], dict[str, ShippedCorpus]]:
     """The stories of a shipped persona: the newest of each, and those that it replaced."""
-    from recall_bench.core.leftovers import TemporaryFolder
+    from recall_bench.core.temporary_files import TemporaryFolder
     from recall_bench.generate.written.sources import find_written
 
     lives = _find_complete_lives(persona)

@@ -10,9 +10,9 @@ import msgspec
 
 from recall_bench.core.atomic_file import open_cache, write_shared_file
 from recall_bench.core.errors import JudgeGone, UnreadableVerdict
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.plain_text import escape_surrogates
 from recall_bench.core.record import Record, digest_content
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.verdict import SCALES, JudgeCard, Verdict
 from recall_bench.models.model import Prompt
 
@@ -129,7 +129,7 @@ class VerdictCache:
     def find(self, key: str) -> Verdict | None:
         """The cached verdict; None if there is none or the file is damaged."""
         try:
-            entry = decode_foreign_json(self._path(key).read_bytes(), _CachedVerdict)
+            entry = decode_untrusted_json(self._path(key).read_bytes(), _CachedVerdict)
         except (OSError, msgspec.DecodeError):
             return None
         return entry.verdict if (entry.key, entry.check) == (key, entry.verdict.digest) else None

@@ -13,8 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from recall_bench.core.foreign_json import decode_plain_json
 from recall_bench.core.record import ComputedRecord, Record
+from recall_bench.core.untrusted_json import decode_plain_json
 
 CHECKS_VERSION = "1"
 """Increase it when a check reads an outcome in another way."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import msgspec
 
 from recall_bench.core.errors import DataError
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Evidence, Truth
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.metrics.outcome_checks import (
     OutcomeCheck,
     OutcomeForm,
@@ -36,7 +36,7 @@ def encode_grading(grading: TaskGrading) -> str:
 def decode_grading(truth: Truth) -> TaskGrading:
     """The grading that `encode_grading` made; DataError if it is none."""
     try:
-        return decode_foreign_json(truth.grading or "", TaskGrading)
+        return decode_untrusted_json(truth.grading or "", TaskGrading)
     except msgspec.DecodeError as error:
         raise DataError(f"a task of the run cannot be graded: {error}; run it again") from error
 

@@ -23,9 +23,9 @@ from filelock import Timeout
 from recall_bench.core.append_log import make_lock
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, ModelBusy, ModelGone
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.models.batch_files import CANCELLED, EXPIRED, NO_RESULT, REQUEST_FILE
 from recall_bench.models.batch_service import BatchService, BatchStage, BatchStatus, SentRequests
 
@@ -49,7 +49,7 @@ class DeliveryState(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivered:
+class DeliveryResult:
     """What came of the requests of one file."""
 
     file: str
@@ -136,7 +136,7 @@ class BatchDelivery:
             self._write_state(name, state.replace(begun=None, file=None))
             raise
 
-    async def fetch(self, name: str) -> BatchStatus | Delivered:
+    async def fetch(self, name: str) -> BatchStatus | DeliveryResult:
         """Look at the batch of a request file; its results, which are then on disk, if it ended.
 
         ModelBusy if that may be tried again, ModelGone if the batch was refused or cancelled.
@@ -165,7 +165,7 @@ class BatchDelivery:
 
     def _take_results(
         self, name: str, batch: str, stage: BatchStage, results: "ResultLines"
-    ) -> Delivered:
+    ) -> DeliveryResult:
         was_cancelled = stage is BatchStage.CANCELLED
         if results.missing and not was_cancelled:
             self._short_fetches[name] += 1
@@ -218,7 +218,7 @@ class BatchDelivery:
     def _read_state(self, name: str) -> DeliveryState | None:
         path = self._folder / name.replace(".jsonl", ".state.json")
         try:
-            return decode_foreign_json(path.read_bytes(), DeliveryState)
+            return decode_untrusted_json(path.read_bytes(), DeliveryState)
         except FileNotFoundError:
             return None
         except msgspec.DecodeError as error:
@@ -278,7 +278,7 @@ class ResultLines:
         lines = ({**self.lines.get(key, lost), "custom_id": key, "id": None} for key in self._keys)
         return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
-    def describe(self, file: str, *, asks_again: bool) -> Delivered:
+    def describe(self, file: str, *, asks_again: bool) -> DeliveryResult:
         """The counts of what came, and sentences about what was wrong with it."""
         replies = sum(map(_is_reply, self.lines.values()))
         expired = sum(map(_is_expired, self.lines.values()))
@@ -295,7 +295,7 @@ class ResultLines:
         ]
         if self.missing:
             sentences.append(f"{self.missing:,} of {len(self._keys):,} have no result{again}")
-        return Delivered(
+        return DeliveryResult(
             file=file,
             replies=replies,
             failures=len(self.lines) - replies - expired,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from recall_bench.core.errors import ModelGone, UsageError
-from recall_bench.core.leftovers import name_beside, sweep_once
+from recall_bench.core.temporary_files import name_beside, sweep_once
 from recall_bench.models.faults import truncate_line
 
 MAX_LINES = 50_000

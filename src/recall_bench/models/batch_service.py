@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import msgspec
 
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone
-from recall_bench.core.foreign_json import decode_plain_json
 from recall_bench.core.redaction import Redactor
 from recall_bench.core.retry import parse_retry_after
+from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.models.batch_formats import CHAT_URL
 from recall_bench.models.faults import classify_status, truncate_line
 

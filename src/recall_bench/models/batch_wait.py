@@ -14,7 +14,7 @@ from recall_bench.core.errors import Interrupted, ModelBusy, ModelPending
 from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.plain_text import join_words
 from recall_bench.core.signals import cancel_on_signals
-from recall_bench.models.batch_delivery import BatchDelivery, Delivered
+from recall_bench.models.batch_delivery import BatchDelivery, DeliveryResult
 from recall_bench.models.batch_senders import SENDERS, BatchSender
 from recall_bench.models.batch_service import BatchStatus
 
@@ -114,7 +114,7 @@ class _DeliveryRound:
         except ModelBusy as busy:
             self._retry_after_s = max(self._retry_after_s, busy.retry_after_s)
             return busy
-        if isinstance(found, Delivered):
+        if isinstance(found, DeliveryResult):
             self._progress.pop(name, None)
             self._say(str(found))
         else:

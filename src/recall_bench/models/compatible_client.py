@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone
-from recall_bench.core.foreign_json import decode_plain_json
 from recall_bench.core.retry import CircuitBreaker, parse_retry_after
+from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.core.user_code import require_libraries
 from recall_bench.models.faults import classify_status, is_unreachable, truncate_line
 

@@ -12,8 +12,8 @@ from typing import Protocol
 
 import msgspec
 
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.tool_call import MemoryTool
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.usage import Usage, estimate_tokens
 from recall_bench.models.model import Model, Prompt, fence_blocks
 
@@ -157,7 +157,7 @@ def parse_turn(reply: str) -> ModelTurn:
         text = reply.strip()
         return ModelTurn(text=text, unreadable=None if text else "the reply is empty")
     try:
-        found = decode_foreign_json(reply[start : end + 1], object)
+        found = decode_untrusted_json(reply[start : end + 1], object)
     except msgspec.DecodeError as error:
         return ModelTurn(unreadable=f"the reply is no JSON object ({error})")
     if not isinstance(found, dict):

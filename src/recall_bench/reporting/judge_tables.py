@@ -19,8 +19,8 @@ from recall_bench.judging.lab.audit.audit_report import (
     MarkFigures,
 )
 from recall_bench.judging.lab.correction import MarkCorrection, RunCorrection, format_judge
+from recall_bench.judging.lab.human_labels import AnnotatorAgreement
 from recall_bench.judging.lab.judge_agreement import Agreement
-from recall_bench.judging.lab.person_labels import PeopleAgreement
 from recall_bench.metrics.agreement import MarkAgreement
 from recall_bench.reporting.formats import format_card, format_number
 
@@ -125,7 +125,7 @@ def _render_splits(found: Agreement) -> Iterator[str]:
         yield clean_text(f"  {each.trial}  {_shorten_text(words, _SPLIT_REASON)}")
 
 
-def _render_people(people: Sequence[PeopleAgreement]) -> Iterator[str]:
+def _render_people(people: Sequence[AnnotatorAgreement]) -> Iterator[str]:
     """How well every two people agree, and on which answers they do not."""
     for each in people:
         yield ""
@@ -135,7 +135,7 @@ def _render_people(people: Sequence[PeopleAgreement]) -> Iterator[str]:
             yield f"  and {len(each.splits) - _MOST_SPLITS:,} more, all of them with --json"
 
 
-def describe_people(found: PeopleAgreement) -> str:
+def describe_people(found: AnnotatorAgreement) -> str:
     """How often two people gave the same label, and kappa of right or not, in a sentence."""
     words = f"{found.first} and {found.second}: the same label for {found.same:,} of "
     words += format_quantity(found.answers, "answer")

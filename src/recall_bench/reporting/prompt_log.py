@@ -16,11 +16,11 @@ from statistics import fmean
 import msgspec
 
 from recall_bench.core.errors import FolderBusy, Malformed, UsageError
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import WallTime
 from recall_bench.core.tables import escape_markdown
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.metrics.bootstrap import compute_wilson
 from recall_bench.metrics.comparison import compute_mcnemar
 from recall_bench.metrics.estimate import estimate_mean
@@ -334,7 +334,7 @@ def _parse_entry(line: str, where: str) -> PromptLogEntry:
             where, f"has the layout {found[1]}, and this program reads {_VERSION}; update it"
         )
     try:
-        entry = decode_foreign_json(found[2], PromptLogEntry)
+        entry = decode_untrusted_json(found[2], PromptLogEntry)
     except msgspec.DecodeError as error:
         raise Malformed(where, f"holds no entry ({error}); restore or remove it") from error
     strange = {letter for letters in entry.outcomes.values() for letter in letters} - set(_LETTERS)

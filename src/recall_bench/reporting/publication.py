@@ -15,7 +15,7 @@ from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.child_process import DEVNULL, start_blocking_process
 from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.fingerprint import build_scenario_card
-from recall_bench.core.output_folder import refuse_foreign_files
+from recall_bench.core.output_folder import refuse_other_files
 from recall_bench.core.plan import DatasetCard
 from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.datasets.dataset_folder import find_download
@@ -84,7 +84,7 @@ def publish_report(
     target = folder.path / "report" if into is None else into
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target}: is a file; name a folder for the report")
-    refuse_foreign_files(target, (PAGE_FILE, FIGURES_FILE, PICTURES_FOLDER, SPLITS_FILE))
+    refuse_other_files(target, (PAGE_FILE, FIGURES_FILE, PICTURES_FOLDER, SPLITS_FILE))
     figures = target / FIGURES_FILE
     replace_file(figures, msgspec.json.format(msgspec.json.encode(report), indent=2))
     with (

@@ -37,7 +37,7 @@ _CHOICES = {
     "chunking": ("passage", "turn", "paragraph", "session", "window"),
     "consolidate": ("none", "beside", "only"),
 }
-_HAVE_PARTS = ("hybrid", "recency")
+_ABLATABLE_SYSTEMS = ("hybrid", "recency")
 
 
 def read_grid(words: Iterable[str]) -> ParameterGrid:
@@ -53,7 +53,7 @@ def read_grid(words: Iterable[str]) -> ParameterGrid:
 
 def build_default_grid(adapter: str, base: Mapping[str, object]) -> ParameterGrid:
     """Toggle every part of the built-in system, and try every other choice."""
-    if adapter not in _HAVE_PARTS:
+    if adapter not in _ABLATABLE_SYSTEMS:
         raise UsageError(
             f"--grid: the settings of {adapter} are not known; give them, for example "
             "--grid k=5,10,20"

@@ -9,7 +9,7 @@ from recall_bench.core.errors import BenchError, Problems, UsageError, raise_pro
 from recall_bench.core.event import Declared
 from recall_bench.core.event_redaction import redact_plan
 from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader
-from recall_bench.core.output_folder import refuse_foreign_files
+from recall_bench.core.output_folder import refuse_other_files
 from recall_bench.core.plan import (
     FULL,
     Checkpoint,
@@ -33,7 +33,7 @@ from recall_bench.generate.shipped_personas import (
     find_story,
     resolve_personas,
 )
-from recall_bench.generate.world_seeds import parse_world_seed, settle_seed
+from recall_bench.generate.world_seeds import parse_world_seed, resolve_seed
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
@@ -67,7 +67,7 @@ def assemble(
     """
     if settings.dry_run:
         raise UsageError("dry_run: asks nothing; use `plan`, or first_checkpoint for a short run")
-    settings = settle_seed(settings, _find_earlier_world(settings))
+    settings = resolve_seed(settings, _find_earlier_world(settings))
     check = SettingsCheck(settings)
     stories = check.collect_stories(building)
     cards = tuple(
@@ -135,7 +135,7 @@ def check_writable(job: Job, *, is_rebuilt: bool = False) -> Job:
     """
     job.check_folder()
     if not is_rebuilt and not (job.folder / JOURNAL).exists():
-        refuse_foreign_files(job.folder, RESULT_FILES)
+        refuse_other_files(job.folder, RESULT_FILES)
     job.warnings += [
         f"--{name.replace('_', '-')} has no effect with --executor {job.settings.executor}"
         for name in job.settings.unused_worker_settings

@@ -20,7 +20,7 @@ from recall_bench.running.components import RunContext
 from recall_bench.running.lifecycle import list_open_trials
 from recall_bench.systems.reply import is_paid, list_paid_work
 
-_REDOES_STORY = "the story that was cut off is repeated"
+_RESTARTS_STORY = "the story that was cut off is repeated"
 WITHOUT_VERDICT = frozenset({TrialState.ANSWERED, TrialState.NOT_JUDGED})
 
 
@@ -41,7 +41,7 @@ class Backlog:
             elsewhere=context.spent_elsewhere,
             max_calls=context.max_calls,
             paid_work=list_paid_work(plan.system, context.reader, judges=not plan.unjudged),
-            on_resume=PAYS_ONCE if plan.behaviour is None else _REDOES_STORY,
+            on_resume=PAYS_ONCE if plan.behaviour is None else _RESTARTS_STORY,
         )
 
     @property

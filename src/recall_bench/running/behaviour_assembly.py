@@ -12,7 +12,7 @@ from recall_bench.core.behaviour import BehaviourStory
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Declared
 from recall_bench.core.fingerprint import build_scenario_card
-from recall_bench.core.memory import MemorySystem, TaskTaker, list_offers
+from recall_bench.core.memory import MemorySystem, SupportsTasks, list_offers
 from recall_bench.core.plan import BehaviourCard, Checkpoint, DatasetCard, Lifecycle, Plan
 from recall_bench.core.record import digest_content
 from recall_bench.core.settings import Settings
@@ -176,7 +176,7 @@ def assemble_behaviour(request: BehaviourRequest, own: MemorySystem | None = Non
             f"write --adapter {memory}"
         )
     if suite.name == "load" and not request.is_owned:
-        refuse_foreign_server(settings.adapter)
+        refuse_remote_server(settings.adapter)
     check = SettingsCheck(settings)
     system = own or check.try_call(resolve_system, settings)
     reader = check.try_call(resolve_reader, settings, None if system is None else system.card)
@@ -221,7 +221,7 @@ def assemble_behaviour(request: BehaviourRequest, own: MemorySystem | None = Non
     return check_writable(job)
 
 
-def refuse_foreign_server(adapter: str) -> None:
+def refuse_remote_server(adapter: str) -> None:
     """UsageError if the target is an address that is not on this machine."""
     address = adapter.removeprefix("openai:").removeprefix("a2a:")
     host = urlsplit(address).hostname if "://" in address else None
@@ -262,7 +262,7 @@ def _add_suite(
 
 def _prepare_tasks(actor: T) -> T:
     """The system or the reader with the prompts for tasks, if it has a model of ours."""
-    return actor.prepare_tasks() if isinstance(actor, TaskTaker) else actor
+    return actor.prepare_tasks() if isinstance(actor, SupportsTasks) else actor
 
 
 def _make_story_request(

@@ -10,7 +10,7 @@ from recall_bench.running.job import Observer
 FIRST_QUESTIONS = 20
 
 
-class FirstFailures:
+class EarlyFailureCheck:
     """An observer that raises SystemBroken when the first questions fail in one way."""
 
     def __init__(self, observe: Observer) -> None:

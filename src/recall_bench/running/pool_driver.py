@@ -29,7 +29,7 @@ from recall_bench.running.worker_messages import (
 )
 from recall_bench.running.worker_pool import CallLimits, WorkerPool
 
-MAX_DEATHS = 3
+MAX_WORKER_LOSSES = 3
 """After this many workers died on the same work without any progress, it is given up."""
 
 
@@ -94,7 +94,7 @@ class Driver:
 
     def give_up(self, deaths: int, where: str, lost: WorkerLost) -> bool:
         """Whether too many workers died on some work; the run goes on without it."""
-        if deaths < MAX_DEATHS:
+        if deaths < MAX_WORKER_LOSSES:
             return False
         self.scheduler.given_up = self.scheduler.given_up or SystemGone(
             f"{deaths} workers died {where} ({lost}): the system may end the process it is in, or "

@@ -45,7 +45,7 @@ _START_TIMEOUT_S = 300.0
 _STOP_TIMEOUT_S = 20.0
 _AT_ONCE = 100
 """Calls to an actor at a time; a worker has three lanes and little else."""
-_CALM = {
+_RAY_ENV_DEFAULTS = {
     # Send no usage statistics.
     "RAY_USAGE_STATS_ENABLED": "0",
     # Workers need no accelerator.
@@ -57,7 +57,7 @@ _LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
 def load_ray() -> "ModuleType":
     """Ray; UsageError if it is not installed."""
-    for name, value in _CALM.items():
+    for name, value in _RAY_ENV_DEFAULTS.items():
         os.environ.setdefault(name, value)
     try:
         import ray

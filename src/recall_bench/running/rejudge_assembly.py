@@ -16,8 +16,8 @@ from recall_bench.generate.shipped_personas import BuildProgress, FoundStory, fi
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
+from recall_bench.running.human_verdicts import HumanVerdicts, read_people
 from recall_bench.running.job import Job
-from recall_bench.running.people_verdicts import PeopleVerdicts, read_people
 from recall_bench.running.score_bounds import plan_bounds
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes, refuse_unwritable
 from recall_bench.runs.recorded_answers import RecordedRun
@@ -150,7 +150,7 @@ def _copy_settings(plan: Plan) -> dict[str, Any]:
 
 
 def _make_plan(
-    before: Plan, settings: Settings, judges: Judges, people: PeopleVerdicts | None
+    before: Plan, settings: Settings, judges: Judges, people: HumanVerdicts | None
 ) -> Plan:
     changed = before.replace(
         judge=judges.judge.card,

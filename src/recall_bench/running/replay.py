@@ -19,14 +19,14 @@ from recall_bench.core import user_code
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Answered, Event, Judged, TrialResult
 from recall_bench.core.event_loop import run_to_end
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.memory import IsolationCard, SystemCard
 from recall_bench.core.plain_text import clean_text
 from recall_bench.core.plan import Lifecycle, Plan, Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.core.trial_states import ScenarioStates, TrialStates
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.verdict import PEOPLE, Verdict
 from recall_bench.generate.shipped_personas import BuildProgress, FoundStory, find_stories
 from recall_bench.judging.judges import resolve_judges
@@ -354,7 +354,7 @@ def locate_replay(place: Path) -> Path:
 def read_replay(place: Path, link: str | None) -> Replay | None:
     """The replay of a bundle or run; None if there is none, or it is of another run."""
     try:
-        found = decode_foreign_json(read_regular_file(locate_replay(place)), Replay)
+        found = decode_untrusted_json(read_regular_file(locate_replay(place)), Replay)
     except (OSError, msgspec.DecodeError):
         return None
     return found if link is not None and found.link == link else None

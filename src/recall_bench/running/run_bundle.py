@@ -7,8 +7,8 @@ from pathlib import Path
 
 from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.event_redaction import redact_event
-from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.plan import DrawnStory
+from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.generate.shipped_personas import (
     SAMPLE,
     BuildProgress,

@@ -9,9 +9,9 @@ from pathlib import Path
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Declared
 from recall_bench.core.fingerprint import build_scenario_card
-from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.plan import Checkpoint, DatasetCard, Lifecycle, Plan, ScenarioCard
 from recall_bench.core.settings import Settings
+from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.selection.suite import EXAMPLE, MEMORY_PREFIX, Suite
 from recall_bench.judging.judge_call import Judges

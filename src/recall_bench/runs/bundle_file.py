@@ -19,10 +19,10 @@ from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.environment import EnvironmentCard
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.file_digest import describe_file
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.plan import DatasetCard, DrawnStory, FileCard
 from recall_bench.core.record import Record
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.output_paths import PROGRESS, RESULT
@@ -274,7 +274,7 @@ def _read_manifest(reader: _BundleReader) -> BundleManifest:
     content = reader.read(size)
     reader.read(-size % _BLOCK)
     try:
-        manifest = decode_foreign_json(content, BundleManifest)
+        manifest = decode_untrusted_json(content, BundleManifest)
     except msgspec.DecodeError as error:
         raise reader.make_error(f"has a manifest that cannot be read ({error})") from error
     if manifest.format != FORMAT:

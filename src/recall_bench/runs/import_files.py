@@ -10,10 +10,10 @@ from typing import TypeVar
 import msgspec
 
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json, decode_foreign_line
 from recall_bench.core.plain_text import clean_text
 from recall_bench.core.plan import FileCard
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json, decode_untrusted_line
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.result_format import (
     ProgressLine,
@@ -120,7 +120,7 @@ def _detect_kind(path: Path, content: bytes, *, is_meant: bool) -> RunFileKind |
     if path.suffix == ".jsonl":
         content = next((line for line in content.splitlines() if line.strip()), b"")
     try:
-        keys = decode_foreign_json(content, dict[str, msgspec.Raw]).keys()
+        keys = decode_untrusted_json(content, dict[str, msgspec.Raw]).keys()
     except (msgspec.DecodeError, ValueError) as error:
         if is_meant:
             raise DataError(f"{path}: cannot be read as JSON ({clean_text(str(error))})") from error
@@ -151,7 +151,7 @@ def _make_file_card(path: Path, content: bytes) -> FileCard:
 
 def _decode_result(path: Path, content: bytes) -> ResultDocument:
     try:
-        return decode_foreign_json(content, ResultDocument)
+        return decode_untrusted_json(content, ResultDocument)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(f"{path}: {clean_text(str(error))}") from error
 
@@ -171,7 +171,7 @@ def _decode_rows(file: tuple[Path, bytes] | None, decoder: msgspec.json.Decoder[
         if not line.strip():
             continue
         try:
-            rows.append(decode_foreign_line(decoder, line))
+            rows.append(decode_untrusted_line(decoder, line))
         except (msgspec.DecodeError, ValueError) as error:
             is_last = not content.endswith(b"\n") and content.endswith(line)
             if is_last and not isinstance(error, msgspec.ValidationError):
@@ -190,7 +190,7 @@ def _drop_feed_failures(file: tuple[Path, bytes] | None) -> tuple[Path, bytes] |
 
 def _is_feed_failure(line: bytes) -> bool:
     try:
-        keys = decode_foreign_json(line, dict[str, msgspec.Raw]).keys()
+        keys = decode_untrusted_json(line, dict[str, msgspec.Raw]).keys()
     except (msgspec.DecodeError, ValueError):
         return False
     return keys >= {"stage", "unasked"} and "qa" not in keys

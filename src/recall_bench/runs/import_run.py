@@ -8,11 +8,11 @@ from pathlib import Path
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Event
-from recall_bench.core.leftovers import name_beside, sweep_folder
 from recall_bench.core.plain_text import NO_DATA, format_fact
 from recall_bench.core.plan import ImportCard
 from recall_bench.core.record import Record
 from recall_bench.core.settings import RUNS
+from recall_bench.core.temporary_files import name_beside, sweep_folder
 from recall_bench.runs.import_checkpoints import gather_visits
 from recall_bench.runs.import_evaluations import (
     CheckpointVisit,

@@ -17,12 +17,12 @@ from msgspec import Meta
 
 from recall_bench.core.event import Answered, Event, decode_event, encode_event
 from recall_bench.core.event_redaction import redact_answer, redact_event
-from recall_bench.core.foreign_json import MAX_REPLY_BYTES, decode_foreign_line
 from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.memory import Answer, Delivery, Passage
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime
+from recall_bench.core.untrusted_json import MAX_REPLY_BYTES, decode_untrusted_line
 from recall_bench.core.usage import Usage
 
 _Place = Annotated[int, Meta(ge=0)]
@@ -143,7 +143,7 @@ def decode_outline(line: bytes) -> Event:
     """
     if not line.startswith(ANSWER_OPENING):
         return decode_event(line)
-    found = decode_foreign_line(_OUTLINE, split_link(line.removesuffix(b"\n"))[0])
+    found = decode_untrusted_line(_OUTLINE, split_link(line.removesuffix(b"\n"))[0])
     return found.restore(())
 
 
@@ -152,12 +152,12 @@ def decode_stored(line: bytes) -> StoredAnswered:
 
     msgspec.DecodeError if it is no answer.
     """
-    return decode_foreign_line(_STORED, split_link(line.removesuffix(b"\n"))[0])
+    return decode_untrusted_line(_STORED, split_link(line.removesuffix(b"\n"))[0])
 
 
 def decode_trial_line(line: bytes) -> TrialLine:
     """Decode only the trial and the time of a line; msgspec.DecodeError if it has none."""
-    return decode_foreign_line(_TRIAL, line)
+    return decode_untrusted_line(_TRIAL, line)
 
 
 class JournalDecoder:
@@ -204,7 +204,7 @@ class JournalDecoder:
         known = self._texts.get(start)
         if known is not None and known[0] == length:
             return known[1]
-        text = decode_foreign_line(_TEXT, self._read_bytes(start, length))
+        text = decode_untrusted_line(_TEXT, self._read_bytes(start, length))
         if self._kept + len(text) > _KEPT_CHARACTERS:
             self._texts.clear()
             self._kept = 0
@@ -347,6 +347,6 @@ def _read_known_texts(lines: Iterable[tuple[int, bytes]]) -> _KnownTexts:
 
 
 def _list_texts(line: bytes) -> Iterator[str]:
-    for passage in decode_foreign_line(_STORED, split_link(line)[0]).answer.passages:
+    for passage in decode_untrusted_line(_STORED, split_link(line)[0]).answer.passages:
         if passage.text is not None:
             yield passage.text

@@ -32,8 +32,8 @@ from recall_bench.core.event import (
     RunStarted,
 )
 from recall_bench.core.fingerprint import list_differences
-from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.plan import Plan, Shard, Trial
+from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates
 from recall_bench.core.work_unit import collect_shard_units, list_states
 from recall_bench.runs.journal import (

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from recall_bench.core.atomic_file import write_shared_file
 from recall_bench.core.cache_folder import find_cache_folder
-from recall_bench.core.foreign_file import read_regular_file
+from recall_bench.core.untrusted_file import read_regular_file
 
 CACHE, FIGURES, PAGE = ".journal.cache", ".figures.cache", ".page.cache"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from recall_bench.core.foreign_json import decode_foreign_line
 from recall_bench.core.memory import Delivery
 from recall_bench.core.plan import Trial
 from recall_bench.core.trial_states import TrialState, TrialStatus
+from recall_bench.core.untrusted_json import decode_untrusted_line
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import FULL_MARKS, PEOPLE, Finding
 from recall_bench.metrics.leaks import is_confidential
@@ -116,7 +116,7 @@ class TrialLog:
     def read(self, path: Path) -> None:
         """Read the whole journal."""
         for _, line in read_lines(path):
-            self._note(decode_foreign_line(_LOG_LINE, line))
+            self._note(decode_untrusted_line(_LOG_LINE, line))
 
     def get_entry(self, scenario: str, slot: int) -> TrialEntry:
         """Return the entry of the trial in this slot, an empty one if it has no events."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import msgspec
 
 from recall_bench.core.errors import NotAnAnswer, SystemFault
-from recall_bench.core.foreign_json import MAX_DEPTH, MAX_REPLY_BYTES, is_too_deep
 from recall_bench.core.memory import Answer, RetrievalReply, StoredEntry
+from recall_bench.core.untrusted_json import MAX_DEPTH, MAX_REPLY_BYTES, is_too_deep
 from recall_bench.core.usage import Usage
 
 MAX_COUNT = 2**63

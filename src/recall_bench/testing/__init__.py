@@ -5,7 +5,7 @@ Ours are tested with the same. Names are imported on first use: a served adapter
 
 from typing import TYPE_CHECKING
 
-from recall_bench.core.late_names import offer_late
+from recall_bench.core.lazy_exports import make_lazy_exports
 
 if TYPE_CHECKING:
     from recall_bench.testing.behaviour_faults import BEHAVIOUR_FAULTS as BEHAVIOUR_FAULTS
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from recall_bench.testing.faults import SlowsDown as SlowsDown
     from recall_bench.testing.honest import Honest as Honest
 
-_HOMES = {
+_EXPORTS_BY_MODULE = {
     "behaviour_faults": (
         "BEHAVIOUR_FAULTS AcknowledgesEarly AnswersNothingWhenBusy ConfirmsOnly CountsVotes "
         "ErasesTooMuch ErasesUntilRestart FailsWhenBusy ForgetsWhenAttacked KeepsFiles "
@@ -97,4 +97,4 @@ _HOMES = {
     "honest": "Honest",
 }
 
-__all__, __getattr__, __dir__ = offer_late(__name__, _HOMES)
+__all__, __getattr__, __dir__ = make_lazy_exports(__name__, _EXPORTS_BY_MODULE)

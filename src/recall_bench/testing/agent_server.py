@@ -22,7 +22,7 @@ from uuid import uuid4
 
 import msgspec
 
-from recall_bench.core.foreign_json import decode_foreign_json
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.testing.agent_program import (
     BEHAVIOURS,
     AgentCrash,
@@ -103,7 +103,7 @@ class _AgentRequest(BaseHTTPRequestHandler):
         behaviour, place, *_ = self._split_path()
         length = int(self.headers.get("Content-Length", 0))
         try:
-            body = decode_foreign_json(self.rfile.read(length), dict[str, Any])
+            body = decode_untrusted_json(self.rfile.read(length), dict[str, Any])
         except msgspec.DecodeError as error:
             self._reply({"error": {"message": str(error)}}, 400)
             return

@@ -15,10 +15,10 @@ from recall_bench.core.diagnosis import Diagnosis, DoctorFinding, identify_syste
 from recall_bench.core.errors import SystemFault
 from recall_bench.core.event_redaction import redact_card
 from recall_bench.core.folders import measure_folder
-from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.memory import Asker, MemorySystem, Reader, SystemCard
 from recall_bench.core.scenario import BOUNDARY, Episode, Expects, Item, Scenario
 from recall_bench.core.schedule import shuffle
+from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.verdict import Judge
 from recall_bench.datasets.supporting_passages import share_evidence
 from recall_bench.testing import doctor_probe

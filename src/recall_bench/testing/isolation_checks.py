@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, SystemFault, SystemGone
-from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.memory import Asker, PortableSnapshots, Snapshots
+from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.testing.check_context import (
     CheckContext,
     CheckDoesNotApply,

@@ -6,7 +6,7 @@ import pytest
 
 from recall_bench.generate.life.build import write_life
 from recall_bench.generate.life.edition import LifeEdition, play_life, rename_life
-from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.simulation import LifeSimulation
 from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.written.sources import WrittenDay
 from tests.generate.world.built_bakery import LIBRARY, build_once
@@ -34,7 +34,7 @@ def build_library(factory: pytest.TempPathFactory) -> Path:
     return build_once(factory, LIBRARY.parent.name, build)
 
 
-def play_days(folder: Path, seed: int = 0) -> tuple[LifePlay, tuple[WrittenDay, ...]]:
+def play_days(folder: Path, seed: int = 0) -> tuple[LifeSimulation, tuple[WrittenDay, ...]]:
     """Play the days of an edition whose questions a test does not need."""
-    play = LifePlay(rename_life(read_life(folder), seed), seed)
+    play = LifeSimulation(rename_life(read_life(folder), seed), seed)
     return play, play.play()

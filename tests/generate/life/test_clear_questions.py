@@ -13,7 +13,7 @@ from recall_bench.generate.life.matters import Matters
 from recall_bench.generate.life.present_tense import StateEnds, is_present
 from recall_bench.generate.life.question_evidence import EvidenceLinks
 from recall_bench.generate.life.sentence_citations import SentenceCitations
-from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.simulation import LifeSimulation
 from recall_bench.generate.life.sources import read_life
 from recall_bench.generate.life.thread_names import ThreadNames
 from recall_bench.generate.life.threads import LifeThread
@@ -267,7 +267,7 @@ def test_what_has_most_is_named_with_its_value(
     assert DraftMaker(edition.play).name_winner("the call", value) == expected
 
 
-def list_names(play: LifePlay, threads: list[LifeThread], by: int) -> list[str | None]:
+def list_names(play: LifeSimulation, threads: list[LifeThread], by: int) -> list[str | None]:
     names = ThreadNames(play)
     return [names.find(each, by) for each in threads]
 

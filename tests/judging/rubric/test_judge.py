@@ -50,7 +50,7 @@ def asking(*items: Item) -> Scenario:
     return harbour().replace(items=tuple(each.replace(id=str(n)) for n, each in enumerate(items)))
 
 
-class Bill:
+class RecordUsage:
     """Keeps what was billed."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Bill:
 async def judged(
     says: Iterable[Saying], exhibit: Exhibit
 ) -> tuple[Verdict, ScriptedModel, list[Usage]]:
-    model, bill = ScriptedModel(says), Bill()
+    model, bill = ScriptedModel(says), RecordUsage()
     verdict = await studied(model).judge(replace(exhibit, bill=bill))
     return verdict, model, bill.entries
 
@@ -197,7 +197,7 @@ async def test_an_unreadable_reply_is_asked_for_again_saying_what_was_wrong(bad:
 
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
 async def test_a_verdict_that_stays_unreadable_is_a_fault_and_never_a_guess(bad: Saying) -> None:
-    model, bill = ScriptedModel([bad] * ATTEMPTS), Bill()
+    model, bill = ScriptedModel([bad] * ATTEMPTS), RecordUsage()
 
     with pytest.raises(UnreadableVerdict, match="scripted:judge gave no verdict in 3 attempts"):
         await studied(model).judge(replace(case(ASKED, "$465"), bill=bill))
@@ -212,7 +212,7 @@ async def test_a_verdict_that_stays_unreadable_is_a_fault_and_never_a_guess(bad:
 async def test_the_models_failures_are_the_judges(
     raised: type[ModelFault], fault: type[JudgeFault]
 ) -> None:
-    bill = Bill()
+    bill = RecordUsage()
 
     with pytest.raises(JudgeFault, match="what happened") as caught:
         await studied(ScriptedModel(["no verdict", raised("what happened")])).judge(
@@ -246,7 +246,7 @@ async def test_the_card_changes_with_the_options_that_can_change_a_verdict(tmp_p
 async def test_a_verdict_on_record_costs_nothing(tmp_path: Path) -> None:
     options = RubricOptions(cache=tmp_path)
     first, second = ScriptedModel([GOOD]), ScriptedModel([])
-    bill = Bill()
+    bill = RecordUsage()
     exhibit = replace(case(ASKED, "I don't know."), bill=bill)
 
     paid = await studied(first, options).judge(exhibit)
@@ -309,7 +309,7 @@ async def test_a_bill_that_ends_the_run_does_not_cost_the_verdict(tmp_path: Path
 
 async def test_a_cache_that_fails_does_not_hide_what_was_paid(tmp_path: Path) -> None:
     judge = studied(ScriptedModel([GOOD]), RubricOptions(cache=tmp_path))
-    bill = Bill()
+    bill = RecordUsage()
     tmp_path.rename(tmp_path.with_name("gone"))
     tmp_path.write_text("in the way")
 

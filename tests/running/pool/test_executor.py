@@ -24,7 +24,9 @@ def test_without_ray_it_says_what_to_install_and_writes_nothing(
 ) -> None:
     write_persona(tmp_path / "data")
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.setattr(ray_worker, "_CALM", {})  # variables that would outlast the test
+    monkeypatch.setattr(
+        ray_worker, "_RAY_ENV_DEFAULTS", {}
+    )  # variables that would outlast the test
 
     shown = invoke(
         *("run", "--data", tmp_path / "data", "--adapter", "bm25", "--executor", "ray"),

@@ -3,8 +3,8 @@
 from datetime import date
 
 from recall_bench.systems.reading.question_analysis import (
+    AnswerKind,
     AskedQuestion,
-    Wanted,
     analyse_question,
 )
 from tests.loops import loop_over_rows
@@ -20,40 +20,43 @@ def analyse(text: str) -> AskedQuestion:
 @loop_over_rows(
     ("text", "wanted"),
     [
-        ("Put these in the order they happened: the wedding; the move; the fire.", Wanted.ORDER),
-        ("Which came first, the wedding or the move?", Wanted.FIRST),
-        ("How many days passed between the wedding and the move?", Wanted.GAP),
-        ("How long did the repair of the roof take?", Wanted.GAP),
-        ("How many guests came to the wedding?", Wanted.COUNT),
-        ("How often did it rain in May?", Wanted.COUNT),
-        ("What did the three repairs cost in total?", Wanted.SUM),
-        ("Which of the three repairs was the dearest?", Wanted.EXTREME),
-        ("Did Mara ever sell the boat?", Wanted.YES_NO),
-        ("During the winter, did Mara sell the boat?", Wanted.YES_NO),
-        ("When did Mara sell the boat?", Wanted.DATE),
-        ("When Mara sold the boat, who bought it?", Wanted.PERSON),
-        ("On Friday, at what time did the ferry leave?", Wanted.TIME),
-        ("By when, for want of a berth, did Mara have to sell the boat?", Wanted.DATE),
-        ("Of the three repairs, which was the dearest?", Wanted.EXTREME),
-        ("By which day must the form be back?", Wanted.DATE),
-        ("At what time does the ferry leave?", Wanted.TIME),
-        ("What was the price of the boat?", Wanted.AMOUNT),
-        ("How much time was left?", Wanted.AMOUNT),
-        ("Who bought the boat?", Wanted.PERSON),
-        ("What do the boat and the car have in common?", Wanted.COMMON),
-        ("Where was Mara when the fire broke out?", Wanted.TEXT),
-        ("Why did Mara sell the boat?", Wanted.TEXT),
-        ("What is the best thing about the west of the forest?", Wanted.TEXT),
+        (
+            "Put these in the order they happened: the wedding; the move; the fire.",
+            AnswerKind.ORDER,
+        ),
+        ("Which came first, the wedding or the move?", AnswerKind.FIRST),
+        ("How many days passed between the wedding and the move?", AnswerKind.GAP),
+        ("How long did the repair of the roof take?", AnswerKind.GAP),
+        ("How many guests came to the wedding?", AnswerKind.COUNT),
+        ("How often did it rain in May?", AnswerKind.COUNT),
+        ("What did the three repairs cost in total?", AnswerKind.SUM),
+        ("Which of the three repairs was the dearest?", AnswerKind.EXTREME),
+        ("Did Mara ever sell the boat?", AnswerKind.YES_NO),
+        ("During the winter, did Mara sell the boat?", AnswerKind.YES_NO),
+        ("When did Mara sell the boat?", AnswerKind.DATE),
+        ("When Mara sold the boat, who bought it?", AnswerKind.PERSON),
+        ("On Friday, at what time did the ferry leave?", AnswerKind.TIME),
+        ("By when, for want of a berth, did Mara have to sell the boat?", AnswerKind.DATE),
+        ("Of the three repairs, which was the dearest?", AnswerKind.EXTREME),
+        ("By which day must the form be back?", AnswerKind.DATE),
+        ("At what time does the ferry leave?", AnswerKind.TIME),
+        ("What was the price of the boat?", AnswerKind.AMOUNT),
+        ("How much time was left?", AnswerKind.AMOUNT),
+        ("Who bought the boat?", AnswerKind.PERSON),
+        ("What do the boat and the car have in common?", AnswerKind.COMMON),
+        ("Where was Mara when the fire broke out?", AnswerKind.TEXT),
+        ("Why did Mara sell the boat?", AnswerKind.TEXT),
+        ("What is the best thing about the west of the forest?", AnswerKind.TEXT),
     ],
 )
-def test_the_wording_shows_the_kind_of_answer(text: str, wanted: Wanted) -> None:
+def test_the_wording_shows_the_kind_of_answer(text: str, wanted: AnswerKind) -> None:
     assert [part.wanted for part in analyse_question(text, TODAY)] == [wanted]
 
 
 def test_two_questions_in_one_sentence_are_two() -> None:
     parts = analyse_question("Who bought the boat, and how much did it cost?", TODAY)
 
-    assert [part.wanted for part in parts] == [Wanted.PERSON, Wanted.AMOUNT]
+    assert [part.wanted for part in parts] == [AnswerKind.PERSON, AnswerKind.AMOUNT]
 
 
 def test_a_list_with_and_is_one_question() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.foreign_json import decode_plain_json
 from recall_bench.core.scenario import PRINCIPAL
+from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.datasets.history.history_source import HistoryFile, HistorySource
 
 USER = "user"

@@ -17,11 +17,11 @@ import msgspec
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DISK_FULL, JournalLost, Malformed, UsageError
 from recall_bench.core.folders import join_id
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json
-from recall_bench.core.leftovers import name_beside, sweep_folder
 from recall_bench.core.plain_text import clean_text, format_fact, format_quantity, join_words
 from recall_bench.core.record import Record
+from recall_bench.core.temporary_files import name_beside, sweep_folder
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.datasets.history.history_formats import find_format
 from recall_bench.datasets.history.history_message import Participant, ReadingLog, ReadOptions
 from recall_bench.datasets.history.history_source import HistorySource
@@ -237,7 +237,7 @@ def _read_map(request: HistoryRequest) -> PseudonymMap:
     if not path.exists():
         return PseudonymMap(seed=request.seed or secrets.token_hex(16))
     try:
-        found = decode_foreign_json(read_regular_file(path), PseudonymMap)
+        found = decode_untrusted_json(read_regular_file(path), PseudonymMap)
     except (msgspec.DecodeError, ValueError) as error:
         raise UsageError(f"--map: {path} is not a map of pseudonyms ({error})") from error
     if request.seed is not None and request.seed != found.seed:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.foreign_json import decode_plain_json
+from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.datasets.history.chat_exports import stream_file
 from recall_bench.datasets.history.history_message import (
     ASSISTANT_ROOM,

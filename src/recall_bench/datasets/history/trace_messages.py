@@ -16,7 +16,7 @@ from hashlib import sha256
 import msgspec
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.foreign_json import decode_plain_json
+from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.datasets.history.history_message import (
     ASSISTANT_ROOM,
     HistoryMessage,

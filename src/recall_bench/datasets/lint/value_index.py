@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from recall_bench.core.foreign_cues import OPENERS
+from recall_bench.core.multilingual_cues import OPENERS
 from recall_bench.core.number_words import spell_number
 from recall_bench.core.scenario import (
     PRINCIPAL,

@@ -22,9 +22,9 @@ from recall_bench.generate.procedures.rule_history import load_history, tell_rul
 from recall_bench.generate.procedures.task_source import (
     HISTORY_DAYS,
     PERSONAS,
-    HouseTask,
+    ConventionTask,
     Rule,
-    RuleTelling,
+    RuleWording,
     TaskFile,
     describe_task,
     load_tasks,
@@ -81,7 +81,7 @@ def _write_story(request: StoryRequest, source: TaskFile, variant: str) -> Behav
 
 
 def _make_item(
-    task: HouseTask, source: TaskFile, variant: str, episodes: tuple[Episode, ...]
+    task: ConventionTask, source: TaskFile, variant: str, episodes: tuple[Episode, ...]
 ) -> Item:
     rules = tuple(source.get_rule(name) for name in task.needs)
     by_day = {episode.day: episode for episode in episodes}
@@ -108,7 +108,7 @@ def _find_evidence(rule: Rule, by_day: dict[int, Episode]) -> tuple[Evidence, ..
     return tuple(_locate(telling, by_day[telling.day]) for telling in rule.told)
 
 
-def _locate(telling: RuleTelling, episode: Episode) -> Evidence:
+def _locate(telling: RuleWording, episode: Episode) -> Evidence:
     """The range of the words that state the rule."""
     start = episode.text.index(telling.text.strip())
     key = (telling.key or telling.text).strip()

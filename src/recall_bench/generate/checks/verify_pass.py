@@ -12,8 +12,8 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.plain_text import format_quantity
+from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.text_values import (
     collect_topics,
     find_text_values,

@@ -15,7 +15,7 @@ from anyio.lowlevel import checkpoint
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
-from recall_bench.core.leftovers import sweep_folder
+from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.datasets.persona_files import DEFAULT_ARCS, Layout
 from recall_bench.datasets.persona_story import read_persona

@@ -17,11 +17,11 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.core.foreign_json import decode_foreign_json
-from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import PRINCIPAL
+from recall_bench.core.temporary_files import sweep_folder
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.persona_files import Layout, choose_story, list_stories
 from recall_bench.datasets.persona_story import (
@@ -174,7 +174,7 @@ def _reject_other_description(request: CreateRequest) -> None:
 def _matches_request(request: CreateRequest) -> bool:
     path = _locate_origin(request.persona)
     try:
-        origin = decode_foreign_json(path.read_bytes(), PersonaOrigin)
+        origin = decode_untrusted_json(path.read_bytes(), PersonaOrigin)
         written = request.story.persona_file.read_bytes()
     except FileNotFoundError:
         return False

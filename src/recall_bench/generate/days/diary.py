@@ -14,8 +14,8 @@ from anyio import to_thread
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import BenchError, Problems
-from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.scenario import compute_story_date
+from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.text_values import collect_topics
 from recall_bench.datasets.lint.value_index import DayLog
 from recall_bench.datasets.persona_files import Layout, list_days, name_day_file

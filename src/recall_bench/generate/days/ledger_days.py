@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
-from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.scenario import compute_story_date
 from recall_bench.core.sentences import split_sentences
+from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.datasets.persona_files import Layout, name_day_file
 from recall_bench.datasets.persona_story import Persona, Session, Story, read_persona, read_story
 from recall_bench.generate.call_log import CallLog, log_path

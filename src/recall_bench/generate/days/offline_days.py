@@ -7,7 +7,7 @@ from anyio.lowlevel import checkpoint
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
-from recall_bench.core.leftovers import sweep_folder
+from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.datasets.persona_files import Layout, format_days, name_day_file
 from recall_bench.generate.call_log import CallLog, log_path
 from recall_bench.generate.pass_request import DaysRequest

@@ -21,7 +21,7 @@ from recall_bench.generate.life.drafts import (
 )
 from recall_bench.generate.life.facts import FactHistory, StateMention
 from recall_bench.generate.life.names import flatten, list_placeholders
-from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.simulation import LifeSimulation
 from recall_bench.generate.life.story_arcs import ArcProgress
 from recall_bench.generate.world.fact_values import FactValue
 from recall_bench.generate.world.sources import FactSlot
@@ -48,7 +48,7 @@ class ArcQuestions:
 
     def __init__(self, maker: DraftMaker) -> None:
         self._maker = maker
-        self._play: LifePlay = maker.play
+        self._play: LifeSimulation = maker.play
         self._isolated = maker.play.sources.isolated
         self._last = maker.play.calendar.days
 

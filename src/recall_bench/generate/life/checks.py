@@ -27,7 +27,7 @@ from recall_bench.generate.life.sources import (
     LifeSources,
     LifeStep,
     LifeValue,
-    ThreadAsking,
+    ThreadQuestionTemplates,
 )
 from recall_bench.generate.life.wording import find_wording_faults
 from recall_bench.generate.world.fact_values import BOUNDED, find_bounds_fault
@@ -348,7 +348,11 @@ class FaultChecker:
                     yield self._find(file, message, *place, "brings")
 
     def _check_thread_asking(
-        self, process: LifeProcess, asking: ThreadAsking, file: str, place: tuple[Key, ...]
+        self,
+        process: LifeProcess,
+        asking: ThreadQuestionTemplates,
+        file: str,
+        place: tuple[Key, ...],
     ) -> Findings:
         forms = asking.find_forms()
         if len(forms) != 1:

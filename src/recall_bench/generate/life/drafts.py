@@ -10,7 +10,7 @@ from recall_bench.generate.life.entities import Entity
 from recall_bench.generate.life.facts import FactHistory, StateMention
 from recall_bench.generate.life.figure_history import FigureHistory
 from recall_bench.generate.life.prose import LifeScope, TopicNames, tidy_spaces
-from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.simulation import LifeSimulation
 from recall_bench.generate.world.cast import Cast
 from recall_bench.generate.world.fact_values import FactValue, list_near_values
 from recall_bench.generate.world.random_stream import RandomStream
@@ -118,7 +118,7 @@ class QuestionOutline(msgspec.Struct, frozen=True, kw_only=True):
 class DraftMaker:
     """Words questions; each wording of a list is used in turn."""
 
-    def __init__(self, play: LifePlay) -> None:
+    def __init__(self, play: LifeSimulation) -> None:
         self.play = play
         self.cast = play.sources.cast
         self.dates = play.calendar.dates
@@ -226,7 +226,7 @@ class DraftMaker:
         return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def find_siblings(play: LifePlay, entity: Entity, attribute: str) -> list[FactHistory]:
+def find_siblings(play: LifeSimulation, entity: Entity, attribute: str) -> list[FactHistory]:
     """The same attribute of the other entities of the kind."""
     return [
         other.facts[attribute]

@@ -13,7 +13,7 @@ from recall_bench.generate.life.present_tense import StateEnds
 from recall_bench.generate.life.question_evidence import EvidenceLinks
 from recall_bench.generate.life.question_wordings import read_wordings, reword_questions
 from recall_bench.generate.life.sentence_citations import SentenceCitations
-from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.simulation import LifeSimulation
 from recall_bench.generate.life.sources import (
     LifeEntities,
     LifeProcess,
@@ -44,7 +44,7 @@ LEDGER = "life.jsonl"
 class LifeEdition:
     """A story that was played."""
 
-    play: LifePlay
+    play: LifeSimulation
     rendered: RenderedEdition
 
     @property
@@ -97,7 +97,7 @@ def play_life(sources: LifeSources, seed: int = 0, *, in_own_words: bool = True)
     from recall_bench.generate.life.questions import write_questions
 
     renamed = rename_life(sources, seed)
-    play = LifePlay(renamed, seed)
+    play = LifeSimulation(renamed, seed)
     days = play.play()
     story = WrittenStory(
         epoch=renamed.story.epoch,
@@ -136,7 +136,7 @@ def _place_questions(
         yield SourcePlace("questions", number), question
 
 
-def _list_arcs(play: LifePlay) -> Iterator[dict[str, Any]]:
+def _list_arcs(play: LifeSimulation) -> Iterator[dict[str, Any]]:
     """The authored arcs in the public format."""
     by_id = {arc.active.arc.id: arc.active for arc in play.arcs.arcs}
     for raw in play.sources.arcs_file["arcs"]:
@@ -152,14 +152,14 @@ def _list_arcs(play: LifePlay) -> Iterator[dict[str, Any]]:
         yield found
 
 
-def write_ledger(play: LifePlay, lines: IO[str]) -> None:
+def write_ledger(play: LifeSimulation, lines: IO[str]) -> None:
     """Write what happened, one record a line."""
     encode = json.JSONEncoder(ensure_ascii=False).encode
     for record in iterate_ledger(play):
         lines.write(encode(record) + "\n")
 
 
-def iterate_ledger(play: LifePlay) -> Iterator[Mapping[str, object]]:
+def iterate_ledger(play: LifeSimulation) -> Iterator[Mapping[str, object]]:
     """The calendar, then every state of an entity, then every step of a thread."""
     story, calendar = play.sources.story, play.calendar
     yield {

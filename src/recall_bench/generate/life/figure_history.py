@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 
 from recall_bench.generate.life.entities import Entity
 from recall_bench.generate.life.facts import StateMention
-from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.simulation import LifeSimulation
 from recall_bench.generate.life.threads import LifeThread
 
 _YEAR = re.compile(r"(?<=[a-z\d]),? \d{4}$")
@@ -14,7 +14,7 @@ _YEAR = re.compile(r"(?<=[a-z\d]),? \d{4}$")
 class FigureHistory:
     """The days and the matters of each statement, by figure."""
 
-    def __init__(self, play: LifePlay) -> None:
+    def __init__(self, play: LifeSimulation) -> None:
         self._statements: dict[str, list[tuple[int, frozenset[str]]]] = {}
         for entry in play.lives.log:
             self._add(entry.mention, list_state_matters(entry.entity, entry.attribute))

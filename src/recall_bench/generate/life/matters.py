@@ -8,7 +8,7 @@ from recall_bench.core.text_values import collect_stems
 from recall_bench.generate.life.entities import Entity
 from recall_bench.generate.life.facts import StateMention
 from recall_bench.generate.life.names import list_placeholders
-from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.simulation import LifeSimulation
 from recall_bench.generate.life.story_arcs import ArcProgress
 from recall_bench.generate.life.thread_names import find_named_day
 from recall_bench.generate.life.threads import LifeThread
@@ -38,7 +38,7 @@ class Matter:
 class Matters:
     """Finds the matters of a state."""
 
-    def __init__(self, play: LifePlay) -> None:
+    def __init__(self, play: LifeSimulation) -> None:
         self._play = play
         self._facts = play.lives.book.facts
         self._shared = Counter(

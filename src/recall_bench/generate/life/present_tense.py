@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from recall_bench.core.sentences import split_sentences
-from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.simulation import LifeSimulation
 from recall_bench.generate.written.derivation import parse_derivation
 from recall_bench.generate.written.slots import FactState, parse_state
 from recall_bench.generate.written.sources import WrittenQuestion
@@ -38,7 +38,7 @@ def is_present(ask: str) -> bool:
 class StateEnds:
     """Knows when what a question rests on is over."""
 
-    def __init__(self, play: LifePlay) -> None:
+    def __init__(self, play: LifeSimulation) -> None:
         self._facts = play.lives.book.facts
         self._reasons = {
             each.mention.state: each.entity.facts[each.attribute].find_end(each.of)

@@ -16,7 +16,7 @@ from recall_bench.core.sentences import locate_sentences
 from recall_bench.core.text_values import collect_stems, collect_topics
 from recall_bench.generate.life.facts import StateMention
 from recall_bench.generate.life.matters import Matter, Matters, Name
-from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.simulation import LifeSimulation
 from recall_bench.generate.world.fact_values import format_month
 from recall_bench.generate.written.derivation import Derivation, parse_derivation
 from recall_bench.generate.written.slots import FactState, parse_state
@@ -31,12 +31,12 @@ _OF_FEW = frozenset("value latest as-of days date order yes no".split())
 _NOTHING = frozenset[str]()
 
 
-def fill_slots(play: LifePlay, text: str) -> str:
+def fill_slots(play: LifeSimulation, text: str) -> str:
     """A text with the values of its slots, which are part of what a day tells."""
     return "".join(part for part, _ in _list_parts(play, text))
 
 
-def _list_parts(play: LifePlay, text: str) -> Iterator[tuple[str, FactState | None]]:
+def _list_parts(play: LifeSimulation, text: str) -> Iterator[tuple[str, FactState | None]]:
     """The parts of a text in order: what stands between slots, and values with their states."""
     at = 0
     for slot in _SLOT.finditer(text):
@@ -63,7 +63,7 @@ class StatePassage(NamedTuple):
 class EvidenceLinks:
     """Finds the passages that connect the words of a question with its answer."""
 
-    def __init__(self, play: LifePlay, days: Iterable[WrittenDay], matters: Matters) -> None:
+    def __init__(self, play: LifeSimulation, days: Iterable[WrittenDay], matters: Matters) -> None:
         self._play = play
         self._facts = play.lives.book.facts
         self._lasting = {

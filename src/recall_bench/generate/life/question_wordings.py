@@ -16,8 +16,8 @@ import msgspec
 from recall_bench.core.append_log import read_lines
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Malformed
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.record import Record
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.generate.written.sources import SentenceCitation, WrittenQuestion
 
 WORDINGS_FILE = "wordings.jsonl"
@@ -62,7 +62,7 @@ T = TypeVar("T")
 def decode_line(line: bytes, shape: type[T], where: str) -> T:
     """A line of JSON as a record; Malformed if it is none."""
     try:
-        return decode_foreign_json(line, shape)
+        return decode_untrusted_json(line, shape)
     except msgspec.DecodeError as error:
         raise Malformed(where, f"no such line: {error}") from error
 

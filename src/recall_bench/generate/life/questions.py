@@ -12,8 +12,8 @@ from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, Questio
 from recall_bench.generate.life.entities import Entity
 from recall_bench.generate.life.names import flatten
 from recall_bench.generate.life.question_evidence import HOPS, fill_slots
-from recall_bench.generate.life.simulation import LifePlay
-from recall_bench.generate.life.sources import UntoldMatter
+from recall_bench.generate.life.simulation import LifeSimulation
+from recall_bench.generate.life.sources import UnansweredTopic
 from recall_bench.generate.life.state_questions import StateQuestions
 from recall_bench.generate.life.thread_names import ThreadNames
 from recall_bench.generate.life.thread_questions import ThreadQuestions
@@ -32,7 +32,7 @@ _ASKED_OF = 4
 """Of how many entities something that was never stated is asked."""
 
 
-def write_questions(play: LifePlay, days: tuple[WrittenDay, ...]) -> list[WrittenQuestion]:
+def write_questions(play: LifeSimulation, days: tuple[WrittenDay, ...]) -> list[WrittenQuestion]:
     """The questions of a story, by the day from which they can be asked."""
     names = ThreadNames(play)
     name_threads(play, names)
@@ -41,7 +41,7 @@ def write_questions(play: LifePlay, days: tuple[WrittenDay, ...]) -> list[Writte
         *StateQuestions(maker, names).draft_all(),
         *ThreadQuestions(maker, names).draft_all(),
         *ArcQuestions(maker).draft_all(),
-        *UntoldQuestions(maker, days).draft_all(),
+        *UnanswerableQuestions(maker, days).draft_all(),
     ]
     choice = QuestionChoice(maker.chance.shuffle(drafts), play.calendar.days, play.sources.isolated)
     chosen = sorted(choice.choose(), key=_place_in_time)
@@ -68,7 +68,7 @@ def _list_asked(persona: str, chosen: Iterable[QuestionDraft]) -> Iterator[Writt
         yield msgspec.structs.replace(question, id=f"{persona}-w{number:03}")
 
 
-def name_threads(play: LifePlay, names: ThreadNames) -> None:
+def name_threads(play: LifeSimulation, names: ThreadNames) -> None:
     """Let the facts of a thread be about the thread as questions call it."""
     for thread in play.threads.threads:
         name = names.find_first(thread)
@@ -81,7 +81,7 @@ def name_threads(play: LifePlay, names: ThreadNames) -> None:
             play.lives.book.facts[key].about = name
 
 
-class UntoldQuestions:
+class UnanswerableQuestions:
     """Questions for what never happened or was never stated."""
 
     def __init__(self, maker: DraftMaker, days: tuple[WrittenDay, ...]) -> None:
@@ -98,7 +98,7 @@ class UntoldQuestions:
         for matter in entities.never:
             yield from self._ask(matter, "absent", "never-happened")
 
-    def _ask(self, matter: UntoldMatter, form: str, kind: str) -> Iterator[QuestionDraft]:
+    def _ask(self, matter: UnansweredTopic, form: str, kind: str) -> Iterator[QuestionDraft]:
         words = split_words(matter)
         if find_telling(words, self._lines) is not None:
             return

@@ -18,8 +18,8 @@ from recall_bench.generate.life.prose import (
     join_texts,
 )
 from recall_bench.generate.life.sources import LifeSources, TalkTopic
-from recall_bench.generate.life.story_arcs import ArcTelling
-from recall_bench.generate.life.threads import ThreadPlay
+from recall_bench.generate.life.story_arcs import ArcWriter
+from recall_bench.generate.life.threads import ThreadSimulation
 from recall_bench.generate.world.random_stream import RandomStream
 from recall_bench.generate.world.templates import Placeholder, PlaceholderValue
 from recall_bench.generate.written.sources import WrittenDay
@@ -62,7 +62,7 @@ class TalkScope(LifeScope):
         return self._writer.draw_word(placeholder.name.removeprefix("@"))
 
 
-class LifePlay:
+class LifeSimulation:
     """One story, played day by day."""
 
     def __init__(self, sources: LifeSources, seed: int) -> None:
@@ -72,8 +72,8 @@ class LifePlay:
         self.calendar = LifeCalendar(sources.story, due, seed)
         self.writer = FreshWriter(seed, sources.talk.words)
         self.lives = EntityLives(sources, self.calendar, self.writer, seed)
-        self.threads = ThreadPlay(sources, self.calendar, self.lives, seed)
-        self.arcs = ArcTelling(sources, self.calendar, seed)
+        self.threads = ThreadSimulation(sources, self.calendar, self.lives, seed)
+        self.arcs = ArcWriter(sources, self.calendar, seed)
         self._chance = RandomStream(seed, "life", "days")
         self._sessions = [session.id for session in sources.persona.sessions]
 
@@ -129,7 +129,7 @@ class LifePlay:
         for topic in self.arcs.write_due(day, self.lives.book):
             yield DayTopic(topic.session, topic.heading, topic.text)
         if day in self.calendar.active:
-            ripple = self.arcs.write_ripple(day)
+            ripple = self.arcs.write_mention(day)
             if ripple is not None and self._is_open(ripple.session, day):
                 yield DayTopic(ripple.session, "", ripple.text)
 

@@ -84,7 +84,7 @@ VALUE_KINDS = ("number", "money", "percent", "time", "date", "person", "choice",
 COMPARABLE = frozenset({"number", "money", "percent", "time", "date"})
 
 
-class StateTelling(_LifeRecord, frozen=True, kw_only=True):
+class StateWordings(_LifeRecord, frozen=True, kw_only=True):
     """How the states of an attribute are stated, by manner."""
 
     set: list[str] = []
@@ -101,7 +101,7 @@ class StateTelling(_LifeRecord, frozen=True, kw_only=True):
             yield manner, getattr(self, manner)
 
 
-class StateAsking(_LifeRecord, frozen=True, kw_only=True):
+class StateQuestionTemplates(_LifeRecord, frozen=True, kw_only=True):
     """Questions about the states of an attribute."""
 
     now: list[str] = []
@@ -120,8 +120,8 @@ class LifeAttribute(_LifeRecord, frozen=True, kw_only=True):
     """Something about an entity that changes over the years."""
 
     value: LifeValue
-    tell: StateTelling
-    ask: StateAsking = StateAsking()
+    tell: StateWordings
+    ask: StateQuestionTemplates = StateQuestionTemplates()
     what: str = ""
     kind: Literal["preference", "procedure"] | None = None
     revisions: tuple[int, int] = (3, 6)
@@ -167,7 +167,7 @@ class EntityKind(_LifeRecord, frozen=True, kw_only=True):
     lists: list[EntityList] = []
 
 
-class UntoldMatter(_LifeRecord, frozen=True, kw_only=True):
+class UnansweredTopic(_LifeRecord, frozen=True, kw_only=True):
     """A plausible question about something that the story never tells."""
 
     ask: str | list[str]
@@ -180,8 +180,8 @@ class LifeEntities(_LifeRecord, frozen=True, kw_only=True):
     """entities.yaml."""
 
     kinds: dict[str, EntityKind]
-    unknown: list[UntoldMatter] = []
-    never: list[UntoldMatter] = []
+    unknown: list[UnansweredTopic] = []
+    never: list[UnansweredTopic] = []
 
 
 class LifeStep(_LifeRecord, frozen=True, kw_only=True):
@@ -200,7 +200,7 @@ class LifeStep(_LifeRecord, frozen=True, kw_only=True):
     ends: bool = False
 
 
-class ThreadAsking(_LifeRecord, frozen=True, kw_only=True):
+class ThreadQuestionTemplates(_LifeRecord, frozen=True, kw_only=True):
     """A question about a thread; exactly one of the first keys is given."""
 
     fact: str | None = None
@@ -253,7 +253,7 @@ class LifeProcess(_LifeRecord, frozen=True, kw_only=True):
     on: dict[str, str] = {}
     people: dict[str, str | list[str]] = {}
     facts: dict[str, LifeValue] = {}
-    ask: list[ThreadAsking] = []
+    ask: list[ThreadQuestionTemplates] = []
     limit: int = 3
     """How many of them may be alive at a time."""
     opens: list[str] = []

@@ -26,7 +26,7 @@ from recall_bench.generate.life.entities import Entity, ReasonMention
 from recall_bench.generate.life.facts import FactHistory, StateMention
 from recall_bench.generate.life.figure_history import is_figure, list_state_matters
 from recall_bench.generate.life.names import holds
-from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.simulation import LifeSimulation
 from recall_bench.generate.life.sources import EntityJoin, EntityList, LifeAttribute
 from recall_bench.generate.life.thread_names import ThreadNames
 
@@ -42,7 +42,7 @@ class StateQuestions:
 
     def __init__(self, maker: DraftMaker, names: ThreadNames) -> None:
         self._maker = maker
-        self._play: LifePlay = maker.play
+        self._play: LifeSimulation = maker.play
         self._names = names
         self._last = maker.play.calendar.days
 

@@ -21,7 +21,7 @@ from recall_bench.generate.world.sources import AuthoredDirective
 from recall_bench.generate.world.templates import AlternativePicker
 from recall_bench.generate.written.slots import FactState
 
-_RIPPLES = 0.8
+_MENTION_RATE = 0.8
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class ArcTopic:
     text: LifeText
 
 
-class ArcTelling:
+class ArcWriter:
     """Tells the authored arcs."""
 
     def __init__(self, sources: LifeSources, calendar: LifeCalendar, seed: int) -> None:
@@ -172,7 +172,7 @@ class ArcTelling:
         for slot, other in directive.revokes.items():
             arc.revoked.setdefault((slot, other), directive.day)
 
-    def write_ripple(self, day: int) -> ArcTopic | None:
+    def write_mention(self, day: int) -> ArcTopic | None:
         """A sentence about an arc between its events, on some days."""
         for arc in self.arcs:
             active = arc.active
@@ -181,7 +181,7 @@ class ArcTelling:
             if day in {each.day for each in arc.events.values()}:
                 continue
             length = max(1, active.arc.end_day - active.arc.start_day)
-            if self._chance.is_hit(_RIPPLES * 1.4 * len(active.arc.ripples) / length):
+            if self._chance.is_hit(_MENTION_RATE * 1.4 * len(active.arc.ripples) / length):
                 context = FillContext(self.world, day, active.thread, active.arc.primary_session)
                 text = render_variant(context, active.ripples.pop()).text
                 return ArcTopic(active.arc.primary_session, "", LifeText(text))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from recall_bench.generate.life.names import holds, list_names
-from recall_bench.generate.life.simulation import LifePlay
+from recall_bench.generate.life.simulation import LifeSimulation
 from recall_bench.generate.life.threads import CalledScope, LifeThread
 from recall_bench.generate.world.fact_values import Dates, format_month
 from recall_bench.generate.world.random_stream import RandomStream
@@ -23,7 +23,7 @@ _FIRST_AND_CHANGED = 2
 class ThreadNames:
     """Every name of every thread that can mean no other; a month is added where it is needed."""
 
-    def __init__(self, play: LifePlay) -> None:
+    def __init__(self, play: LifeSimulation) -> None:
         self._dates = play.calendar.dates
         self._chance = RandomStream(play.seed, "life", "thread names")
         threads = [each for each in play.threads.threads if each.steps]
@@ -61,7 +61,7 @@ class ThreadNames:
         return longer if dated[longer] == 1 else None
 
     def _find_openings(
-        self, play: LifePlay, threads: Iterable[LifeThread]
+        self, play: LifeSimulation, threads: Iterable[LifeThread]
     ) -> list[tuple[int, LifeThread, str]]:
         """The threads whose beginning can be stated in a clause that fits no other, in order."""
         clauses = [

@@ -17,8 +17,8 @@ from recall_bench.generate.life.drafts import DraftMaker, QuestionDraft, Questio
 from recall_bench.generate.life.facts import StateMention
 from recall_bench.generate.life.figure_history import is_figure
 from recall_bench.generate.life.names import CAUSE, holds, list_placeholders
-from recall_bench.generate.life.simulation import LifePlay
-from recall_bench.generate.life.sources import LifeProcess, ThreadAsking
+from recall_bench.generate.life.simulation import LifeSimulation
+from recall_bench.generate.life.sources import LifeProcess, ThreadQuestionTemplates
 from recall_bench.generate.life.thread_names import ThreadNames
 from recall_bench.generate.life.threads import LifeThread, StepMention
 from recall_bench.generate.world.fact_values import sum_values
@@ -38,7 +38,7 @@ class ThreadQuestions:
 
     def __init__(self, maker: DraftMaker, names: ThreadNames) -> None:
         self._maker = maker
-        self._play: LifePlay = maker.play
+        self._play: LifeSimulation = maker.play
         self._names = names
         self._last = maker.play.calendar.days
         self._by_process: dict[str, list[LifeThread]] = {}
@@ -58,7 +58,7 @@ class ThreadQuestions:
                 for thread in threads:
                     yield from self._ask_one(form, asking, thread)
 
-    def _ask_one(self, form: str, asking: ThreadAsking, thread: LifeThread) -> Drafts:
+    def _ask_one(self, form: str, asking: ThreadQuestionTemplates, thread: LifeThread) -> Drafts:
         match form:
             case "fact":
                 yield from self._ask_fact(asking, thread)
@@ -74,7 +74,7 @@ class ThreadQuestions:
     def _word(
         self,
         plan: QuestionOutline,
-        asking: ThreadAsking,
+        asking: ThreadQuestionTemplates,
         thread: LifeThread,
         name: str,
         without: str | None = None,
@@ -120,7 +120,7 @@ class ThreadQuestions:
         is_known = first is step or first.session in self._play.sources.isolated
         return () if is_known else (str(first.mark),)
 
-    def _ask_fact(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
+    def _ask_fact(self, asking: ThreadQuestionTemplates, thread: LifeThread) -> Drafts:
         asked = asking.fact or ""
         mention = self._find_told(thread, asked, asking.at)
         name = self._names.find(thread, mention.day, without=asked) if mention is not None else None
@@ -170,7 +170,7 @@ class ThreadQuestions:
         return min(days, default=None)
 
     def _ask_outsider(
-        self, asking: ThreadAsking, thread: LifeThread, mention: StateMention, name: str
+        self, asking: ThreadQuestionTemplates, thread: LifeThread, mention: StateMention, name: str
     ) -> Drafts:
         for asker in self._maker.chance.shuffle(self._maker.list_outsiders(mention.session))[:1]:
             plan = QuestionOutline(
@@ -189,7 +189,7 @@ class ThreadQuestions:
             thread.steps
         )
 
-    def _ask_date(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
+    def _ask_date(self, asking: ThreadQuestionTemplates, thread: LifeThread) -> Drafts:
         step = thread.steps.get(asking.date or "")
         name = self._names.find(thread, step.day) if step is not None else None
         if step is None or name is None or not self._is_open(thread, step):
@@ -210,7 +210,7 @@ class ThreadQuestions:
         )
         yield from self._word(plan, asking, thread, name)
 
-    def _ask_days(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
+    def _ask_days(self, asking: ThreadQuestionTemplates, thread: LifeThread) -> Drafts:
         first, second = (thread.steps.get(each) for each in asking.days or ("", ""))
         if first is None or second is None or first.day == second.day:
             return
@@ -232,7 +232,7 @@ class ThreadQuestions:
         )
         yield from self._word(plan, asking, thread, name)
 
-    def _ask_did(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
+    def _ask_did(self, asking: ThreadQuestionTemplates, thread: LifeThread) -> Drafts:
         step = thread.steps.get(asking.did or "")
         name = self._names.find(thread, step.day if step is not None else self._last)
         if name is None or not self._is_open(thread, *thread.steps.values()):
@@ -262,7 +262,7 @@ class ThreadQuestions:
         )
         yield from self._word(plan, asking, thread, name)
 
-    def _ask_cause(self, asking: ThreadAsking, thread: LifeThread) -> Drafts:
+    def _ask_cause(self, asking: ThreadQuestionTemplates, thread: LifeThread) -> Drafts:
         mention = thread.mentions.get(CAUSE)
         if mention is None or thread.cause is None:
             return
@@ -304,7 +304,11 @@ class ThreadQuestions:
         return len(sorts) == 1 and subjects <= set(thread.entities.values())
 
     def _ask_several(
-        self, form: str, asking: ThreadAsking, process: LifeProcess, threads: list[LifeThread]
+        self,
+        form: str,
+        asking: ThreadQuestionTemplates,
+        process: LifeProcess,
+        threads: list[LifeThread],
     ) -> Drafts:
         target = getattr(asking, form)
         if form == "order":
@@ -329,7 +333,9 @@ class ThreadQuestions:
         else:
             yield from self._tally_periods(form, asking, found)
 
-    def _ask_order(self, asking: ThreadAsking, step: str, threads: list[LifeThread]) -> Drafts:
+    def _ask_order(
+        self, asking: ThreadQuestionTemplates, step: str, threads: list[LifeThread]
+    ) -> Drafts:
         known = [
             (thread, thread.steps[step], name)
             for thread in threads
@@ -369,7 +375,7 @@ class ThreadQuestions:
         return f"{name} ({self._maker.dates.format_day(day)})"
 
     def _tally_entities(
-        self, form: str, asking: ThreadAsking, found: list[tuple[LifeThread, int, str]]
+        self, form: str, asking: ThreadQuestionTemplates, found: list[tuple[LifeThread, int, str]]
     ) -> Drafts:
         """So far, for each entity: as often as another one is added."""
         role = asking.per or ""
@@ -384,7 +390,7 @@ class ThreadQuestions:
                 yield from self._tally(form, asking, part, (part[-1][1], until), given)
 
     def _tally_periods(
-        self, form: str, asking: ThreadAsking, found: list[tuple[LifeThread, int, str]]
+        self, form: str, asking: ThreadQuestionTemplates, found: list[tuple[LifeThread, int, str]]
     ) -> Drafts:
         by_period: dict[tuple[int, int], list[tuple[LifeThread, int, str]]] = {}
         for each in found:
@@ -403,7 +409,7 @@ class ThreadQuestions:
     def _tally(
         self,
         form: str,
-        asking: ThreadAsking,
+        asking: ThreadQuestionTemplates,
         part: list[tuple[LifeThread, int, str]],
         window: tuple[int, int | None],
         given: dict[str, str],

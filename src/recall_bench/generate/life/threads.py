@@ -94,7 +94,7 @@ class StepScope(LifeScope):
     """What placeholders mean in the text of a thread."""
 
     def __init__(
-        self, threads: "ThreadPlay", thread: LifeThread, step: LifeStep, names: TopicNames
+        self, threads: "ThreadSimulation", thread: LifeThread, step: LifeStep, names: TopicNames
     ) -> None:
         self._threads = threads
         self._thread = thread
@@ -134,7 +134,7 @@ class StepScope(LifeScope):
         return thread.mentions[name].state
 
 
-class ThreadPlay:
+class ThreadSimulation:
     """Starts threads and writes their steps."""
 
     def __init__(

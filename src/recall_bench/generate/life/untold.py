@@ -6,7 +6,7 @@ from itertools import islice, product
 
 from recall_bench.core.sentences import split_sentences
 from recall_bench.generate.life.names import flatten, get_life_template
-from recall_bench.generate.life.sources import EntityKind, LifeSources, LifeValue, UntoldMatter
+from recall_bench.generate.life.sources import EntityKind, LifeSources, LifeValue, UnansweredTopic
 from recall_bench.generate.world.sources import Variants
 from recall_bench.generate.world.templates import Alternatives, Node, Placeholder
 from recall_bench.generate.written.checks import SourceFinding
@@ -29,7 +29,7 @@ def find_told_matters(sources: LifeSources) -> Iterator[SourceFinding]:
                 yield SourceFinding(where, message)
 
 
-def split_words(matter: UntoldMatter) -> list[str]:
+def split_words(matter: UnansweredTopic) -> list[str]:
     """The words that no sentence holds together."""
     return [word for each in matter.words for word in each.casefold().split()]
 

@@ -12,7 +12,7 @@ from recall_bench.generate.life.sources import (
     LifeSources,
     LifeStep,
     LifeValue,
-    ThreadAsking,
+    ThreadQuestionTemplates,
 )
 from recall_bench.generate.world.sources import Variants
 from recall_bench.generate.written.checks import SourceFinding
@@ -102,7 +102,7 @@ def _tells(text: str, name: str) -> bool:
     return any(each.name == name and not each.form for each in list_placeholders(text))
 
 
-def _find_asking_faults(process: LifeProcess, asking: ThreadAsking) -> Iterator[str]:
+def _find_asking_faults(process: LifeProcess, asking: ThreadQuestionTemplates) -> Iterator[str]:
     for wording in asking.ask:
         yield from find_stub_faults(wording)
         if _NESTED.search(wording):
@@ -137,7 +137,7 @@ def find_slips(text: str, values: Mapping[str, list[str]]) -> Iterator[str]:
                 break
 
 
-def _find_unproved(process: LifeProcess, asking: ThreadAsking) -> Iterator[str]:
+def _find_unproved(process: LifeProcess, asking: ThreadQuestionTemplates) -> Iterator[str]:
     """A plan that is asked as if it had been executed."""
     for step in process.steps:
         texts = [text for text in _list_texts(step.text) if holds(text, asking.fact or "")]

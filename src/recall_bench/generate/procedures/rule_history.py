@@ -8,7 +8,7 @@ from recall_bench.core.grouping import group_by
 from recall_bench.core.scenario import Episode, Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.datasets.persona_story import Persona, read_persona
-from recall_bench.generate.procedures.task_source import HISTORY_DAYS, RuleTelling
+from recall_bench.generate.procedures.task_source import HISTORY_DAYS, RuleWording
 from recall_bench.generate.shipped_personas import find_story, resolve_personas
 
 _SESSION = "# session: "
@@ -36,10 +36,10 @@ def load_history(persona: str) -> PersonaHistory:
     return PersonaHistory(read_persona(folder), story.load(settings))
 
 
-def insert_telling(text: str, telling: RuleTelling) -> str:
+def insert_telling(text: str, telling: RuleWording) -> str:
     r"""The log of a day with a telling at the end of its session; a new session goes to the end.
 
-    >>> telling = RuleTelling(day=1, session="b", by="Ada", heading="Tags", text="Begin with v.")
+    >>> telling = RuleWording(day=1, session="b", by="Ada", heading="Tags", text="Begin with v.")
     >>> insert_telling("# session: b\nQuiet.\n\n# session: c\nRain.", telling)
     '# session: b\nQuiet.\n\n### Tags\nBegin with v.\n\n# session: c\nRain.'
     """
@@ -55,7 +55,7 @@ def insert_telling(text: str, telling: RuleTelling) -> str:
     return f"{before}\n\n{added}" + (f"\n\n{after}" if after else "")
 
 
-def tell_rules(episodes: Iterable[Episode], tellings: Iterable[RuleTelling]) -> tuple[Episode, ...]:
+def tell_rules(episodes: Iterable[Episode], tellings: Iterable[RuleWording]) -> tuple[Episode, ...]:
     """The days with all tellings in them."""
     by_day = group_by(tellings, lambda telling: telling.day)
     found = []

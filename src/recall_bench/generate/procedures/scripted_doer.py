@@ -12,7 +12,7 @@ from functools import cache
 from recall_bench.core.usage import Usage
 from recall_bench.generate.procedures.task_source import (
     PERSONAS,
-    HouseTask,
+    ConventionTask,
     Rule,
     SampleOutcome,
     TaskFile,
@@ -38,7 +38,7 @@ def reply_to_task(text: str) -> str:
     return "I know no such task." if found is None else choose_outcome(*found, plain).reply
 
 
-def choose_outcome(task: HouseTask, source: TaskFile, plain: str) -> SampleOutcome:
+def choose_outcome(task: ConventionTask, source: TaskFile, plain: str) -> SampleOutcome:
     """The sample outcome with the rules of a simplified text and no other."""
     needed = [source.get_rule(name) for name in task.needs]
     unknown = {rule.id for rule in needed if not _is_told(rule, plain)}
@@ -66,12 +66,12 @@ def _use_tools(prompt: Prompt) -> str:
 
 
 @cache
-def _list_tasks() -> tuple[tuple[str, HouseTask, TaskFile], ...]:
+def _list_tasks() -> tuple[tuple[str, ConventionTask, TaskFile], ...]:
     sources = [load_tasks(persona) for persona in PERSONAS]
     return tuple((_simplify(task.text), task, each) for each in sources for task in each.tasks)
 
 
-def _find_task(plain: str) -> tuple[HouseTask, TaskFile] | None:
+def _find_task(plain: str) -> tuple[ConventionTask, TaskFile] | None:
     return next(((task, source) for text, task, source in _list_tasks() if text in plain), None)
 
 

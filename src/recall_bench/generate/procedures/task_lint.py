@@ -9,7 +9,7 @@ from recall_bench.generate.procedures.rule_history import PersonaHistory
 from recall_bench.generate.procedures.task_source import (
     HISTORY_DAYS,
     KINDS,
-    HouseTask,
+    ConventionTask,
     Rule,
     SampleOutcome,
     TaskFile,
@@ -135,7 +135,7 @@ def _check_tellings(rule: Rule, story: PersonaHistory) -> Iterator[str]:
             yield f"{place}: fewer than 15 words; tell it as a log does, with what led to it"
 
 
-def _check_task(task: HouseTask, source: TaskFile, story: PersonaHistory) -> Iterator[str]:
+def _check_task(task: ConventionTask, source: TaskFile, story: PersonaHistory) -> Iterator[str]:
     rules = {rule.id: rule for rule in source.rules}
     if unknown := [name for name in task.needs if name not in rules]:
         yield f"needs: there is no rule {', '.join(unknown)}"
@@ -153,7 +153,7 @@ def _check_task(task: HouseTask, source: TaskFile, story: PersonaHistory) -> Ite
     yield from _check_cheap_replies(task)
 
 
-def _check_kind(task: HouseTask, needed: list[Rule]) -> Iterator[str]:
+def _check_kind(task: ConventionTask, needed: list[Rule]) -> Iterator[str]:
     are_in_passing = all(telling.in_passing for rule in needed for telling in rule.told)
     fits = {
         "stated": len(needed) == 1 and not are_in_passing,
@@ -170,7 +170,7 @@ def _check_kind(task: HouseTask, needed: list[Rule]) -> Iterator[str]:
         yield f"kind {task.kind}: it needs a rule that replaces or limits another"
 
 
-def _check_form(task: HouseTask) -> Iterator[str]:
+def _check_form(task: ConventionTask) -> Iterator[str]:
     if (task.form is OutcomeForm.JSON) != bool(task.fields):
         yield "`fields` belong to the form json, and only there"
     if (task.form is OutcomeForm.CALLS) != bool(task.tools):
@@ -196,7 +196,7 @@ def _check_form(task: HouseTask) -> Iterator[str]:
             yield f"`{test}`: the task has no field {field}"
 
 
-def _check_date(task: HouseTask, story: PersonaHistory) -> Iterator[str]:
+def _check_date(task: ConventionTask, story: PersonaHistory) -> Iterator[str]:
     first, last = (story.scenario.epoch + timedelta(days=each - 1) for each in (57, ASKED_DAYS[-1]))
     try:
         asked = task.asked_on
@@ -207,7 +207,7 @@ def _check_date(task: HouseTask, story: PersonaHistory) -> Iterator[str]:
         yield f"asked: {asked} is not between {first} and {last}"
 
 
-def _check_checks(task: HouseTask) -> Iterator[str]:
+def _check_checks(task: ConventionTask) -> Iterator[str]:
     for check in task.checks:
         if check.rule is not None and check.rule not in task.needs:
             yield f"a check names the rule {check.rule}, which the task does not need"
@@ -218,7 +218,7 @@ def _check_checks(task: HouseTask) -> Iterator[str]:
         yield "`old` belongs to the kind revised, and only there"
 
 
-def _check_outcomes(task: HouseTask) -> Iterator[str]:
+def _check_outcomes(task: ConventionTask) -> Iterator[str]:
     kinds = Counter(each.kind for each in task.outcomes)
     if not kinds["right"]:
         yield "outcomes: none is right"
@@ -242,7 +242,7 @@ def _check_outcomes(task: HouseTask) -> Iterator[str]:
                 yield f"outcomes: none breaks {name} alone"
 
 
-def _check_outcome(task: HouseTask, sample: SampleOutcome) -> Iterator[str]:
+def _check_outcome(task: ConventionTask, sample: SampleOutcome) -> Iterator[str]:
     if (sample.kind == "right") == bool(sample.breaks):
         yield "`breaks` names the rules that a wrong outcome breaks"
     outcome = read_outcome(sample.reply, task.form)
@@ -264,7 +264,7 @@ def _check_outcome(task: HouseTask, sample: SampleOutcome) -> Iterator[str]:
             yield f"it {'passes' if is_old else 'fails'} the checks of `old`"
 
 
-def _check_cheap_replies(task: HouseTask) -> Iterator[str]:
+def _check_cheap_replies(task: ConventionTask) -> Iterator[str]:
     """A reply that takes no memory must not pass: the task itself, its material, its words."""
     empty = {OutcomeForm.TEXT: "ok", OutcomeForm.JSON: "{}", OutcomeForm.CALLS: "[]"}
     cheap = {

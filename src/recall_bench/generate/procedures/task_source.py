@@ -28,7 +28,7 @@ class _Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """A part of the file."""
 
 
-class RuleTelling(_Source, frozen=True, kw_only=True):
+class RuleWording(_Source, frozen=True, kw_only=True):
     """How a rule is stated, in the log of one day."""
 
     day: int
@@ -53,7 +53,7 @@ class Rule(_Source, frozen=True, kw_only=True):
     kind: RuleKind
     rule: str
     """The rule in one or two plain sentences, complete: what the ceiling gets."""
-    told: tuple[RuleTelling, ...]
+    told: tuple[RuleWording, ...]
     """Each tells it whole."""
     replaces: str | None = None
     """The rule that it takes the place of."""
@@ -80,7 +80,7 @@ class SampleOutcome(_Source, frozen=True, kw_only=True):
     why: str = ""
 
 
-class HouseTask(_Source, frozen=True, kw_only=True):
+class ConventionTask(_Source, frozen=True, kw_only=True):
     """One task, and how its outcome is checked."""
 
     id: str
@@ -114,7 +114,7 @@ class TaskFile(_Source, frozen=True, kw_only=True):
 
     persona: str
     rules: tuple[Rule, ...]
-    tasks: tuple[HouseTask, ...]
+    tasks: tuple[ConventionTask, ...]
 
     def get_rule(self, name: str) -> Rule:
         """Return the rule with this id."""
@@ -146,17 +146,17 @@ _FORM_WORDS = {
         "results. The tools:"
     ),
 }
-HOUSE_WORDS = "Do it the way we do things here."
+CONVENTION_REQUEST = "Do it the way we do things here."
 
 
-def describe_task(task: HouseTask, rules: tuple[Rule, ...] = ()) -> str:
+def describe_task(task: ConventionTask, rules: tuple[Rule, ...] = ()) -> str:
     """The task as it is asked; the ceiling gets the rules with it."""
     parts = [task.text.strip()]
     if task.input is not None:
         parts.append(f"Material:\n\n{task.input.strip()}")
     if rules:
         parts.append("\n".join(("How we do this here:", *(f"- {r.rule.strip()}" for r in rules))))
-    parts.append(f"{HOUSE_WORDS} {_FORM_WORDS[task.form]}")
+    parts.append(f"{CONVENTION_REQUEST} {_FORM_WORDS[task.form]}")
     listed = [f"- {name}: {words}" for name, words in task.fields.items()]
     for tool in task.tools:
         listed.append(f"- {tool.name}: {tool.does}")

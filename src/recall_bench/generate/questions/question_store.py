@@ -17,8 +17,8 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Malformed
-from recall_bench.core.leftovers import sweep_folder
 from recall_bench.core.record import Record
+from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.yaml12 import Document, decode_text
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.datasets.yaml_fields import describe_value

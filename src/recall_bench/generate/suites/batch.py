@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, DataError, UsageError, raise_problems
-from recall_bench.core.leftovers import name_beside, sweep_once
+from recall_bench.core.temporary_files import name_beside, sweep_once
 from recall_bench.datasets.selection.bench_file import BenchTest, parse_bench, write_bench
 from recall_bench.datasets.selection.memory_file import MemoryFile, read_memory
 from recall_bench.datasets.selection.suite import decode_text, digest_corpus, read_memories

@@ -9,10 +9,10 @@ from functools import cached_property
 
 import msgspec
 
-from recall_bench.core.foreign_values import level_foreign_values
 from recall_bench.core.grouping import group_by
 from recall_bench.core.json_lines import read_json_lines
 from recall_bench.core.languages import Language
+from recall_bench.core.multilingual_values import normalise_multilingual_values
 from recall_bench.core.scenario import compute_story_date
 from recall_bench.datasets.persona_files import STATEMENTS_FILE, Layout, name_day_file
 from recall_bench.datasets.persona_story import read_story
@@ -144,7 +144,7 @@ def read_text(
             file = layout.memories / name_day_file(record.day)
             days[record.day] = file.read_text(encoding="utf-8") if file.is_file() else ""
         written = days[record.day][record.start : record.end]
-        surface = level_foreign_values(written, language.code).strip()
+        surface = normalise_multilingual_values(written, language.code).strip()
         key = _read_value(record.kind, surface, compute_story_date(epoch, record.day).date())
         if key is None:
             findings.append(

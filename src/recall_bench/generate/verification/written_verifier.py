@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import Malformed
-from recall_bench.core.foreign_values import level_foreign_values
 from recall_bench.core.languages import (
     LANGUAGE_CODES,
     Language,
@@ -23,6 +22,7 @@ from recall_bench.core.languages import (
     is_denial,
     is_spelled_in,
 )
+from recall_bench.core.multilingual_values import normalise_multilingual_values
 from recall_bench.core.yaml12 import read_document
 from recall_bench.datasets.persona_files import Layout
 from recall_bench.generate.verification.findings import (
@@ -131,10 +131,10 @@ def _level_claims(claims: WrittenClaims, language: Language) -> WrittenClaims:
     code = claims.language or language.code
     return msgspec.structs.replace(
         claims,
-        answer=level_foreign_values(claims.answer, code),
-        atoms=tuple(level_foreign_values(each, code) for each in claims.atoms),
-        stale=tuple(level_foreign_values(each, code) for each in claims.stale),
-        withheld=tuple(level_foreign_values(each, code) for each in claims.withheld),
+        answer=normalise_multilingual_values(claims.answer, code),
+        atoms=tuple(normalise_multilingual_values(each, code) for each in claims.atoms),
+        stale=tuple(normalise_multilingual_values(each, code) for each in claims.stale),
+        withheld=tuple(normalise_multilingual_values(each, code) for each in claims.withheld),
     )
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from recall_bench.core.errors import DISK_FULL, JournalLost, Malformed, UsageError
 from recall_bench.core.folders import join_id
-from recall_bench.core.leftovers import name_beside, sweep_folder
+from recall_bench.core.temporary_files import name_beside, sweep_folder
 from recall_bench.core.yaml_writer import dump_yaml, format_scalar
 from recall_bench.datasets.persona_files import LEDGER_FILE
 from recall_bench.generate.world.cast import build_renaming, rename_texts

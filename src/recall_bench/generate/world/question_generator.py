@@ -59,7 +59,7 @@ _QUOTAS = {
 _BALANCED = frozenset({f"{SYNTHESIS}/count", f"{TEMPORAL}/gap"})
 """Kinds whose answer is a small number: no constant answer may be right too often."""
 
-_ARREARS = 3
+_MAX_BACKLOG_WINDOWS = 3
 """Windows of unfilled quota that may be made up later."""
 
 _AUTHORED_QUOTA = 3
@@ -95,7 +95,7 @@ class QuestionQuotas:
     def close_window(self) -> Iterator[LedgerQuestion]:
         """The selection of this window; the rest is dropped."""
         for bucket, quota in _QUOTAS.items():
-            self._owed[bucket] = min(self._owed[bucket] + quota, quota * _ARREARS)
+            self._owed[bucket] = min(self._owed[bucket] + quota, quota * _MAX_BACKLOG_WINDOWS)
             for group in self._order_waiting(bucket):
                 if self._owed[bucket] == 0:
                     break

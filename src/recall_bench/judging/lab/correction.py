@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import order_categories
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.verdict import PASS, SCALES, JudgeCard
 from recall_bench.judging.lab.audit.audit_report import AuditReport, MarkFigures
 from recall_bench.judging.lab.judge_agreement import Agreement
@@ -320,7 +320,7 @@ def _collect_audit_rates(figures: Mapping[str, MarkFigures]) -> dict[str, ErrorR
 
 def _load_json(path: Path, kind: Any, command: str) -> Any:  # noqa: ANN401 - a type, and its value
     try:
-        return decode_foreign_json(read_regular_file(path), kind)
+        return decode_untrusted_json(read_regular_file(path), kind)
     except OSError as error:
         raise UsageError(
             f"{path}: cannot be read ({error.strerror}); name what "

@@ -11,9 +11,9 @@ from recall_bench.core.scenario import Scenario, order_categories
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, TrainedJudge, Verdict
 from recall_bench.judging.exhibits import select_excerpts
+from recall_bench.judging.lab.human_labels import AnnotatorAgreement
 from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
 from recall_bench.judging.lab.labelled_verdicts import LabelledVerdict
-from recall_bench.judging.lab.person_labels import PeopleAgreement
 from recall_bench.metrics.agreement import (
     AGREEMENT_RESAMPLES,
     MarkAgreement,
@@ -69,7 +69,7 @@ class Agreement(Record, frozen=True, kw_only=True):
     marks: dict[str, MarkAgreement]
     categories: dict[str, dict[str, MarkAgreement]]
     splits: tuple[JudgeSplit, ...] = ()
-    people: tuple[PeopleAgreement, ...] = ()
+    people: tuple[AnnotatorAgreement, ...] = ()
     """Where people gave the labels: how well every two of them agree."""
 
 

@@ -21,10 +21,10 @@ from recall_bench.judging.lab.correction import (
     correct_run,
     load_agreement,
 )
-from recall_bench.judging.lab.person_labels import (
+from recall_bench.judging.lab.human_labels import (
     LABELS,
+    HumanLabel,
     LabelLine,
-    PersonLabel,
     make_verdict,
     read_labels,
 )
@@ -140,7 +140,7 @@ def _combine_labels(labels: Sequence[LabelLine]) -> dict[str, tuple[LabelLine, V
     """The verdict of all people together on each labelled answer, by trial."""
     by_trial: dict[str, list[LabelLine]] = {}
     for line in labels:
-        if line.label is not PersonLabel.BAD_QUESTION:
+        if line.label is not HumanLabel.BAD_QUESTION:
             by_trial.setdefault(line.trial, []).append(line)
     return {trial: (lines[0], make_verdict(lines)) for trial, lines in by_trial.items()}
 

@@ -21,19 +21,19 @@ from statistics import median_low
 from typing import cast
 
 from recall_bench.core.errors import BenchError, Malformed, Problems, UsageError
-from recall_bench.core.foreign_file import read_regular_file
 from recall_bench.core.grouping import group_by
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
+from recall_bench.core.untrusted_file import read_regular_file
 from recall_bench.core.verdict import SCALES
 from recall_bench.datasets.persona_files import Layout, choose_story, list_days, list_stories
 from recall_bench.datasets.persona_questions import infer_expectation
 from recall_bench.datasets.persona_story import EPOCH, read_story
 from recall_bench.datasets.text_dates import audit_calendar, find_text_date
-from recall_bench.judging.lab.person_labels import PersonLabel
+from recall_bench.judging.lab.human_labels import HumanLabel
 
 _OTHER_NAMES = {"grounded": "hallucination"}
-_WITHOUT_MARKS = (PersonLabel.BAD_QUESTION, PersonLabel.WITHDRAWN)
+_WITHOUT_MARKS = (HumanLabel.BAD_QUESTION, HumanLabel.WITHDRAWN)
 """Labels of people that say nothing about the answer."""
 _LAST_DAY = 1_000_000
 """No story is longer; later days are beyond the calendar."""

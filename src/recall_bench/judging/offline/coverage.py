@@ -30,9 +30,9 @@ VALUE_WEIGHT = 3.0
 KEY_WEIGHT = 2.0
 GIVEN = 0.2
 """The share of its weight that a part keeps if the question already says it."""
-BEARING = 0.3
+MIN_REFERENCE_SHARE = 0.3
 """A sentence bears on a reference if it holds this share of its weight,"""
-OWN_BEARING = 0.5
+MIN_SENTENCE_SHARE = 0.5
 """or if this share of its own words and values is the reference's. Others do not count."""
 VALUES_DOMINATE = 0.5
 """From this share of new values on, a reference asks for values."""
@@ -139,11 +139,11 @@ def _is_bearing_on(reference: Reference, passage: TextContents) -> bool:
     # Without this, a long answer collects the reference's common words one by one from sentences
     # about other things.
     new, old = _weigh_shares(reference, passage)
-    if new + old >= BEARING * reference.weight:
+    if new + old >= MIN_REFERENCE_SHARE * reference.weight:
         return True
     theirs = len(reference.words & _get_words(reference, passage))
     theirs += sum(map(reference.contents.holds, passage.values))
-    return theirs >= OWN_BEARING * (len(passage.stems) + len(passage.values))
+    return theirs >= MIN_SENTENCE_SHARE * (len(passage.stems) + len(passage.values))
 
 
 def _weigh_shares(reference: Reference, stated: TextContents) -> tuple[float, float]:

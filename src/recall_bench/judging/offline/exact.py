@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from recall_bench.core.cued_pattern import CuedPattern
-from recall_bench.core.foreign_text import guess_language
+from recall_bench.core.multilingual_text import guess_language
 from recall_bench.core.text import split_normalised
 from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
 from recall_bench.judging.offline.answer_sentence import (

@@ -54,7 +54,7 @@ ENTRY_WORDS = 4
 TERM_WORDS = 6
 LEAD_WORDS = 2
 """Words that an entry of a list may have beside the right thing."""
-MANY_STRANGERS = 3
+MIN_UNRELATED_ENTRIES = 3
 """Entries of a list that have to do with neither the question nor a number that is asked for."""
 TERM_SHARE = 2 / 3
 """The least share of short terms among the other entries of a list of candidates."""
@@ -145,7 +145,7 @@ def is_list_of_candidates(
         elif not is_known(entry):
             rivals += has_words
             strangers += bool(reader.read_phrase(entry).content)
-    if strangers >= MANY_STRANGERS:
+    if strangers >= MIN_UNRELATED_ENTRIES:
         return True
     is_loose = len(parts) == 1 and _IN_DOUBT.search(text) is None and "\n" not in text
     return rivals > is_loose

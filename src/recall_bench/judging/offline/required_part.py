@@ -59,14 +59,14 @@ IDLE = frozenset(
 
 NEARLY_STATED = 0.5
 """The share of a phrase from which on a text comes near to it."""
-BEARS = 1 / 3
+MIN_QUESTION_SHARE = 1 / 3
 """A bare number that neither opens the answer nor is stated directly must be among this share of
 the question's words."""
 SHORT_SENTENCE = 6
 """A sentence is short with at most this many content words beside those of the part."""
 FEW_WORDS = 3
 """Content words of a sentence that says next to nothing beside a single word."""
-WORDS_A_LAPSE = 5
+WORDS_PER_MISSING_WORD = 5
 """A phrase may lack one word in this many."""
 _TIMES = "x"
 _DIGIT = re.compile(r"\d")
@@ -204,7 +204,7 @@ class RequiredPart:
             # In a longer sentence nothing shows that a single word is meant in this sense.
             is_clear = len(needed) > 1 or len(sentence.contents.stems) <= FEW_WORDS
             return is_clear or not needed - target.tokens or _is_same(needed, target)
-        if len(missing) * WORDS_A_LAPSE <= len(needed):
+        if len(missing) * WORDS_PER_MISSING_WORD <= len(needed):
             return True
         spelled = dict(self.words)
         return all(
@@ -338,7 +338,7 @@ class RequiredPart:
     def _is_near(self, sentence: AnswerSentence, reader: ContentReader) -> bool:
         """Whether a bare number in the sentence may be meant."""
         is_near = sentence.is_direct or sentence.is_opening
-        if is_near or sentence.relevance >= max(1, BEARS * self._asked):
+        if is_near or sentence.relevance >= max(1, MIN_QUESTION_SHARE * self._asked):
             return True
         # Elsewhere it must count the same thing: the row of words must be equal.
         return self.phrase is not None and self.phrase.is_within(reader.read_phrase(sentence.text))

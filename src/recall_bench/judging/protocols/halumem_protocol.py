@@ -20,10 +20,10 @@ from recall_bench.judging.protocols.model_ruling import (
     make_reminder,
 )
 from recall_bench.judging.protocols.protocol import (
-    Bill,
     ModelProtocol,
     ProtocolCard,
     ProtocolScore,
+    RecordUsage,
     Submission,
 )
 from recall_bench.models.model import Model, Prompt
@@ -57,7 +57,7 @@ HALUMEM_CARD = ProtocolCard.declare(
 
 
 async def grade_halumem(
-    submission: Submission, model: Model, bill: Bill = ignore_usage
+    submission: Submission, model: Model, bill: RecordUsage = ignore_usage
 ) -> ProtocolScore:
     """1 for a correct answer, else 0 with the finding, or a JudgeFault."""
     if not submission.answer.strip():

@@ -26,10 +26,10 @@ from recall_bench.judging.protocols.model_ruling import (
     make_reminder,
 )
 from recall_bench.judging.protocols.protocol import (
-    Bill,
     ModelProtocol,
     ProtocolCard,
     ProtocolScore,
+    RecordUsage,
     Submission,
 )
 from recall_bench.models.model import Model, Prompt
@@ -111,7 +111,7 @@ def build_prompt(submission: Submission) -> Prompt:
 
 
 async def grade_longmemeval(
-    submission: Submission, model: Model, bill: Bill = ignore_usage
+    submission: Submission, model: Model, bill: RecordUsage = ignore_usage
 ) -> ProtocolScore:
     """1 or 0 by the rule for the question's type, or a JudgeFault."""
     rule = _find_rule(submission)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from recall_bench.core.errors import Malformed
-from recall_bench.core.foreign_json import decode_foreign_json
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.verdict import ignore_usage
 from recall_bench.judging.protocols.model_ruling import (
     YES_OR_NO,
@@ -31,10 +31,10 @@ from recall_bench.judging.protocols.model_ruling import (
     make_reminder,
 )
 from recall_bench.judging.protocols.protocol import (
-    Bill,
     ModelProtocol,
     ProtocolCard,
     ProtocolScore,
+    RecordUsage,
     Submission,
 )
 from recall_bench.models.model import Model, Prompt
@@ -103,7 +103,7 @@ def _list_separators(written: str) -> list[str]:
     if not (written.startswith("[") and written.endswith("]")):
         return [each for each in written if not each.isspace()]
     try:
-        found = decode_foreign_json(written, list[str])
+        found = decode_untrusted_json(written, list[str])
     except msgspec.DecodeError as error:
         raise Malformed(f"separators={written}", f"is not a list of texts ({error})") from error
     return [each for each in found if each]
@@ -166,7 +166,7 @@ LONGMEMEVAL_V2_CARD = ProtocolCard.declare(
 
 
 async def grade_longmemeval_v2(
-    submission: Submission, model: Model, bill: Bill = ignore_usage
+    submission: Submission, model: Model, bill: RecordUsage = ignore_usage
 ) -> ProtocolScore:
     """1 or 0 by the question's own rule, or a JudgeFault; most rules do not ask the model."""
     name, options = parse_rule(submission.grading)

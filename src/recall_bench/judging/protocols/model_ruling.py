@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from recall_bench.core.errors import UnreadableVerdict
 from recall_bench.judging.judge_call import ask_model
-from recall_bench.judging.protocols.protocol import Bill
+from recall_bench.judging.protocols.protocol import RecordUsage
 from recall_bench.models.model import Finish, Model, Prompt, fence_blocks
 
 RULING_ATTEMPTS = 3
@@ -52,7 +52,7 @@ def build_ruling_prompt(
 
 
 async def ask_for_word(
-    model: Model, prompt: Prompt, bill: Bill, words: Sequence[str]
+    model: Model, prompt: Prompt, bill: RecordUsage, words: Sequence[str]
 ) -> ModelRuling:
     """Ask for one of the words; UnreadableVerdict without any, another JudgeFault if it fails.
 

@@ -21,10 +21,10 @@ from recall_bench.judging.protocols.model_ruling import (
     make_reminder,
 )
 from recall_bench.judging.protocols.protocol import (
-    Bill,
     ModelProtocol,
     ProtocolCard,
     ProtocolScore,
+    RecordUsage,
     Submission,
 )
 from recall_bench.models.model import Model, Prompt
@@ -52,7 +52,7 @@ BEAM_CARD = ProtocolCard.declare(
 
 
 async def grade_nuggets(
-    submission: Submission, model: Model, bill: Bill = ignore_usage
+    submission: Submission, model: Model, bill: RecordUsage = ignore_usage
 ) -> ProtocolScore:
     """The mean over the nuggets, or a JudgeFault."""
     if not submission.nuggets:

@@ -84,7 +84,7 @@ class Submission:
         }
 
 
-Bill = Callable[[Usage], None]
+RecordUsage = Callable[[Usage], None]
 """Called with the usage of every paid call."""
 
 
@@ -106,7 +106,7 @@ class GradeCall(Protocol):
     """How a protocol that asks a model is called."""
 
     def __call__(
-        self, submission: Submission, model: Model, bill: Bill = ignore_usage
+        self, submission: Submission, model: Model, bill: RecordUsage = ignore_usage
     ) -> Awaitable[ProtocolScore]:
         """Grade, or raise JudgeFault; never guess from an unreadable reply."""
         ...

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.core.foreign_file import read_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.plain_text import LABEL, clean_text, format_fact, wrap_text
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item
+from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.reporting.formats import format_card
 from recall_bench.runs.trials import TrialTable
 
@@ -318,13 +318,13 @@ def read_canaries(path: Path) -> tuple[CanaryQuestion, ...]:
             "file of canaries from runs"
         ) from error
     try:
-        version = decode_foreign_json(content, _CanaryFileHead).version
+        version = decode_untrusted_json(content, _CanaryFileHead).version
         if version != FILE_VERSION:
             raise DataError(
                 f"{path}: is a file of canaries of version {version}, and only version "
                 f"{FILE_VERSION} can be read here; update it from its runs again"
             )
-        kept = decode_foreign_json(content, CanaryFile).canaries
+        kept = decode_untrusted_json(content, CanaryFile).canaries
     except msgspec.ValidationError as error:
         raise DataError(f"{path}: is not a file of canaries: {error}") from error
     except msgspec.DecodeError as error:

@@ -16,11 +16,11 @@ import msgspec
 
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import INGEST
-from recall_bench.core.foreign_json import decode_foreign_line
 from recall_bench.core.grouping import group_by
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.trial_states import TrialState
+from recall_bench.core.untrusted_json import decode_untrusted_line
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.groups import find_quantile
@@ -208,7 +208,7 @@ def _read_journal(folder: RunFolder) -> _SpendingLog:
     try:
         for _, line in read_lines(path):
             if line.startswith(wanted):
-                log.note(decode_foreign_line(_SPENDING_DECODER, line))
+                log.note(decode_untrusted_line(_SPENDING_DECODER, line))
     except (msgspec.DecodeError, OSError) as error:
         raise DataError(f"{path}: changed while it was read ({error})") from error
     return log

@@ -7,7 +7,7 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
-from recall_bench.core.output_folder import refuse_foreign_files
+from recall_bench.core.output_folder import refuse_other_files
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.tables import make_table, render_text
 from recall_bench.core.verdict import FULL_MARKS
@@ -123,7 +123,7 @@ def write_scorecard(
     card: Scorecard, into: Path, *, stories: RunFolder | None = None
 ) -> tuple[Path, ...]:
     """Write the scorecard as a page and as JSON; with the events of the stories of one run."""
-    refuse_foreign_files(into, (PAGE, FIGURES))
+    refuse_other_files(into, (PAGE, FIGURES))
     write_scorecard_page(into / PAGE, card, stories=stories, links=(("Figures as JSON", FIGURES),))
     replace_file(into / FIGURES, msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
     return into / PAGE, into / FIGURES

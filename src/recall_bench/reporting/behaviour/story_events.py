@@ -17,7 +17,7 @@ from recall_bench.core.event import (
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.scenario import Item
 from recall_bench.generate.behaviour.procedures import CATEGORY as PROCEDURES
-from recall_bench.generate.procedures.task_source import HOUSE_WORDS
+from recall_bench.generate.procedures.task_source import CONVENTION_REQUEST
 from recall_bench.metrics.planted_strings import contains, find_planted
 from recall_bench.metrics.task_grading import decode_grading, grade_reply
 from recall_bench.reporting.behaviour.procedures_report import list_missing_rules
@@ -166,7 +166,7 @@ def _describe_task(event: Answered, item: Item) -> EventLine:
     return EventLine(
         phase=event.trial.checkpoint,
         action="do",
-        words=_cut(item.text.partition(HOUSE_WORDS)[0].strip()),
+        words=_cut(item.text.partition(CONVENTION_REQUEST)[0].strip()),
         result="\n".join(filter(None, (", ".join(faults), _cut(shown)))),
         mark="done" if grade.is_done else "broken",
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import BenchError, UsageError
-from recall_bench.core.output_folder import refuse_foreign_files
+from recall_bench.core.output_folder import refuse_other_files
 from recall_bench.reporting.explorer.explorer_page import (
     INDEX,
     render_explorer,
@@ -46,7 +46,7 @@ def export_explorer(views: ExplorerViews, title: str, into: Path) -> ExplorerExp
     """
     if into.exists() and not into.is_dir():
         raise UsageError(f"{into}: is a file; name a folder for the explorer")
-    refuse_foreign_files(into, (INDEX, _REPORTS))
+    refuse_other_files(into, (INDEX, _REPORTS))
     rows = views.catalogue.list_rows(wait=True)
     if not rows:
         raise UsageError(f"{views.catalogue.root}: holds no run")

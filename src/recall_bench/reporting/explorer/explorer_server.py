@@ -20,8 +20,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from recall_bench.core.errors import BenchError
-from recall_bench.core.foreign_json import decode_foreign_json
-from recall_bench.core.leftovers import TemporaryFolder
+from recall_bench.core.temporary_files import TemporaryFolder
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.reporting.explorer.explorer_page import INDEX, render_explorer
 from recall_bench.reporting.explorer.explorer_views import ExplorerViews, LabelRequest, UnknownView
 from recall_bench.systems.servers.request_guard import PAGE_HEADERS, PageGuard, read_limited_body
@@ -102,7 +102,7 @@ class _ExplorerHandlers:
         if body is None:
             return _make_text("the label is too long", 413)
         try:
-            given = decode_foreign_json(body, LabelRequest)
+            given = decode_untrusted_json(body, LabelRequest)
         except msgspec.DecodeError as error:
             return _make_text(f"this is not a label ({error})", 400)
         return await self._answer(partial(self._add_label, request.path_params["run"], given))

@@ -20,8 +20,8 @@ from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import order_categories
 from recall_bench.generate.shipped_personas import StoryTexts, find_story_days
-from recall_bench.judging.lab.person_labels import (
-    PersonLabel,
+from recall_bench.judging.lab.human_labels import (
+    HumanLabel,
     append_label,
     compare_people,
     make_label,
@@ -30,7 +30,7 @@ from recall_bench.judging.lab.person_labels import (
 from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.behaviour.scorecard import build_scorecard, write_scorecard_page
 from recall_bench.reporting.explorer.comparison_view import pair_rows, view_comparison
-from recall_bench.reporting.explorer.run_catalogue import CatalogueRun, RunCatalogue, Stamp
+from recall_bench.reporting.explorer.run_catalogue import CatalogueRun, FileState, RunCatalogue
 from recall_bench.reporting.explorer.story_view import build_story_blocks
 from recall_bench.reporting.pages.markup import PageBlock
 from recall_bench.reporting.pages.page import write_page
@@ -58,7 +58,7 @@ class LabelRequest(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A label as the page sends it."""
 
     trial: str
-    label: PersonLabel
+    label: HumanLabel
     by: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
     comment: Annotated[str, msgspec.Meta(max_length=4000)] = ""
 
@@ -72,7 +72,7 @@ class OpenRun:
     """A run, read for its views; everything is read when it is first needed."""
 
     found: CatalogueRun
-    stamp: Stamp
+    stamp: FileState
     folder: RunFolder
     data: Path | None = None
     missing: str | None = None
@@ -207,7 +207,7 @@ class ExplorerViews:
         self.catalogue = catalogue
         self._data = data
         self._opened: OrderedDict[str, OpenRun] = OrderedDict()
-        self._compared: OrderedDict[tuple[str, tuple[Stamp, ...]], bytes] = OrderedDict()
+        self._compared: OrderedDict[tuple[str, tuple[FileState, ...]], bytes] = OrderedDict()
         self._lock = threading.Lock()
 
     def build(self, name: str) -> bytes:
@@ -236,7 +236,7 @@ class ExplorerViews:
             self._opened.popitem(last=False)
         return opened
 
-    def read_stamp(self, run: str) -> Stamp:
+    def read_stamp(self, run: str) -> FileState:
         """The stamp of a run's journal now."""
         return self._find_run(run).read_stamp()
 

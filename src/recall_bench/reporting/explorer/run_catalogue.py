@@ -109,7 +109,7 @@ class RunRow(ComputedRecord, frozen=True, kw_only=True):
     progress: LiveProgress | None = None
 
 
-Stamp = tuple[int, int]
+FileState = tuple[int, int]
 """Size and time of a journal: equal if nothing was written."""
 
 
@@ -121,11 +121,11 @@ class CatalogueRun:
     name: str
     path: Path
     first: RunStarted | None = None
-    stamp: Stamp | None = None
+    stamp: FileState | None = None
     figures: "Future[RunFigures] | None" = None
     """Computed for the journal of this stamp."""
     live: RunFolder | None = None
-    opened: tuple[Stamp, RunFolder] | None = None
+    opened: tuple[FileState, RunFolder] | None = None
     """The folder as it was last read, while it is kept."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     samples: "deque[tuple[float, int]]" = field(default_factory=deque)
@@ -134,7 +134,7 @@ class CatalogueRun:
         """The message without the place of the run on this machine."""
         return str(error).replace(str(self.path), self.name)
 
-    def read_stamp(self) -> Stamp:
+    def read_stamp(self) -> FileState:
         """The stamp of the journal now."""
         state = (self.path / JOURNAL).stat()
         return state.st_size, state.st_mtime_ns
@@ -181,7 +181,7 @@ class RunCatalogue:
         settings = _list_differing(plans)
         return [row.replace(settings=settings.get(row.id, {})) for row in rows]
 
-    def open_folder(self, run: CatalogueRun, stamp: Stamp) -> RunFolder:
+    def open_folder(self, run: CatalogueRun, stamp: FileState) -> RunFolder:
         """The folder of a run, read once for each stamp; the last ones are kept."""
         with run.lock:
             if run.opened is None or run.opened[0] != stamp:
@@ -195,7 +195,7 @@ class RunCatalogue:
                 oldest.opened = None
         return folder
 
-    def _compute_figures(self, run: CatalogueRun, stamp: Stamp) -> RunFigures:
+    def _compute_figures(self, run: CatalogueRun, stamp: FileState) -> RunFigures:
         return _compute_figures(self.open_folder(run, stamp))
 
     def close(self) -> None:

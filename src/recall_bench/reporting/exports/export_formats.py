@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.output_folder import refuse_foreign_files
+from recall_bench.core.output_folder import refuse_other_files
 from recall_bench.reporting.exports.hub_folder import CARD, write_hub_folder
 from recall_bench.reporting.exports.latex_table import FILE as LATEX
 from recall_bench.reporting.exports.latex_table import write_latex
@@ -98,7 +98,7 @@ def export_runs(
     if target.into.exists() and not target.into.is_dir():
         raise UsageError(f"{target.into}: is a file; name a folder with --into")
     if shape in _OWN_FILES and target.url is None:
-        refuse_foreign_files(target.into, sorted({*_OWN_FILES[shape], *_list_all_files()}))
+        refuse_other_files(target.into, sorted({*_OWN_FILES[shape], *_list_all_files()}))
     return tuple(writer([ExportedRun.read(folder, score) for folder in folders], target))
 
 

@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Meta
 
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.core.foreign_file import open_regular_file
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.json_lines import read_json_lines
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
+from recall_bench.core.untrusted_file import open_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.metrics.bootstrap import LEVEL
 from recall_bench.metrics.estimate import Estimate, IntervalMethod
 from recall_bench.reporting.formats import OF_100
@@ -219,7 +219,7 @@ def load_result_heatmap(path: Path) -> HeatmapData:
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
             memoryview(text) as view,
         ):
-            found = decode_foreign_json(view, _ResultWithIntervals)
+            found = decode_untrusted_json(view, _ResultWithIntervals)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(f"{path}: is not a result.json ({error})") from error
     except OSError as error:

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from recall_bench.core.atomic_file import replace_file
-from recall_bench.core.output_folder import refuse_foreign_files
+from recall_bench.core.output_folder import refuse_other_files
 from recall_bench.core.plain_text import NO_DATA
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import Estimate
@@ -74,7 +74,7 @@ class SiteFile:
 def write_site(board: Board, out: Path) -> int:
     """Write the site, remove pages of systems without runs, and return the number of files."""
     files = list(list_files(board))
-    refuse_foreign_files(out, (INDEX, "board.json", *_FOLDERS))
+    refuse_other_files(out, (INDEX, "board.json", *_FOLDERS))
     current = {out / file.name for file in files}
     for folder in _FOLDERS:
         for path in (out / folder).glob("*.*"):

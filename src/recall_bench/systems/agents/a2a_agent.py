@@ -320,7 +320,7 @@ class PeerChannel:
         raise UsageError(f"{self._card.name} cannot be copied; use --lifecycle fresh or growing")
 
     @asynccontextmanager
-    async def lend_place(self, place: MemoryPlace) -> AsyncIterator[MemoryPlace]:
+    async def open_question_place(self, place: MemoryPlace) -> AsyncIterator[MemoryPlace]:
         """Lend the same name."""
         yield place
 

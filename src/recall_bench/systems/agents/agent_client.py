@@ -17,9 +17,9 @@ from recall_bench.core.errors import (
     SystemGone,
     UsageError,
 )
-from recall_bench.core.foreign_json import MAX_REPLY_BYTES, decode_plain_json
 from recall_bench.core.redaction import Redactor, learn_secrets
 from recall_bench.core.retry import parse_retry_after
+from recall_bench.core.untrusted_json import MAX_REPLY_BYTES, decode_plain_json
 from recall_bench.core.usage import Usage
 from recall_bench.core.user_code import require_libraries
 from recall_bench.models.prices import read_token_count

@@ -115,7 +115,7 @@ class AgentChannel(Protocol):
     async def copy_place(self, place: MemoryPlace) -> MemoryPlace:
         """The same in the present state; it belongs to the caller."""
 
-    def lend_place(self, place: MemoryPlace) -> AbstractAsyncContextManager[MemoryPlace]:
+    def open_question_place(self, place: MemoryPlace) -> AbstractAsyncContextManager[MemoryPlace]:
         """What one question is asked of."""
 
     async def close_place(self, place: MemoryPlace) -> None:
@@ -253,7 +253,7 @@ class AgentMemory:
 
     async def answer(self, question: Question) -> Answer:
         """Ask in a new conversation, or in the one of all days."""
-        async with self._system.channel.lend_place(self.conversation.place) as place:
+        async with self._system.channel.open_question_place(self.conversation.place) as place:
             if self._system.settings.conversation is Talk.ONE:
                 conversation = self._branch(place)
             else:

@@ -16,10 +16,10 @@ import msgspec
 
 from recall_bench.core.errors import NotAnAnswer, SystemGone, UsageError
 from recall_bench.core.folders import TemporaryFolders, copy_folder, remove_folder
-from recall_bench.core.foreign_file import open_regular_file
-from recall_bench.core.foreign_json import MAX_REPLY_BYTES
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
+from recall_bench.core.untrusted_file import open_regular_file
+from recall_bench.core.untrusted_json import MAX_REPLY_BYTES
 from recall_bench.core.usage import Usage
 from recall_bench.systems.agents.agent_client import make_fault, parse_object, read_usage
 from recall_bench.systems.agents.agent_system import (
@@ -170,7 +170,7 @@ class CommandChannel:
         return MemoryPlace(place.id, self._copy_folder(place), place.slot)
 
     @asynccontextmanager
-    async def lend_place(self, place: MemoryPlace) -> AsyncIterator[MemoryPlace]:
+    async def open_question_place(self, place: MemoryPlace) -> AsyncIterator[MemoryPlace]:
         """A copy that is removed afterwards, or the folders themselves."""
         if self._settings.questions != "copies":
             yield place

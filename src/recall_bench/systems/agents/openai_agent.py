@@ -120,7 +120,7 @@ class OpenaiChannel:
         return await self.open_place()
 
     @asynccontextmanager
-    async def lend_place(self, place: MemoryPlace) -> AsyncIterator[MemoryPlace]:
+    async def open_question_place(self, place: MemoryPlace) -> AsyncIterator[MemoryPlace]:
         """The same user."""
         yield place
 

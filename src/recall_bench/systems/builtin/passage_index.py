@@ -25,7 +25,7 @@ from recall_bench.systems.builtin.consolidation import (
     summarise_day,
 )
 from recall_bench.systems.builtin.dialogue_context import DialogueTurns
-from recall_bench.systems.builtin.likeness import IndexVersion
+from recall_bench.systems.builtin.similarity import IndexVersion
 from recall_bench.systems.builtin.word_index import (
     Bm25,
     Bm25Index,

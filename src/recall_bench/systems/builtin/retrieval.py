@@ -14,12 +14,12 @@ from recall_bench.models.static_embedding import embed
 from recall_bench.systems.builtin.date_spans import DateSpan, find_date_spans
 from recall_bench.systems.builtin.dialogue_context import score_context, select_spread
 from recall_bench.systems.builtin.exact_words import find_exact_words
-from recall_bench.systems.builtin.likeness import IndexVersion, Likeness
 from recall_bench.systems.builtin.passage_index import (
     IndexedPassage,
     PassageIndex,
     answer_no_record,
 )
+from recall_bench.systems.builtin.similarity import IndexVersion, SimilarityTable
 from recall_bench.systems.builtin.word_index import Vocabulary, WordVectorTable
 from recall_bench.systems.reading.answer_writer import load_writer
 
@@ -70,7 +70,7 @@ class ScoreParts:
     words: NDArray[np.float32]
     top: np.float32
     """The highest score by words of any passage."""
-    meaning: Likeness
+    meaning: SimilarityTable
     added: tuple[NDArray[np.float32], ...]
     """What dates and exact words add."""
     mask: NDArray[np.float32] | None
@@ -193,7 +193,7 @@ class PassageSearch:
         scores = self._add_context(index, scores)
         return scores if parts.mask is None else scores * parts.mask
 
-    def _measure_error(self, meaning: Likeness) -> float:
+    def _measure_error(self, meaning: SimilarityTable) -> float:
         """The most that rounded similarities change a score."""
         if self.weight == 0:
             return meaning.error + LAST_DIGITS
@@ -269,12 +269,12 @@ class PassageSearch:
             return np.zeros(len(index), np.float32)
         return index.words.score(self.vocabulary.parse_query(question.text))
 
-    def _score_meaning(self, index: PassageIndex, question: Question) -> Likeness:
+    def _score_meaning(self, index: PassageIndex, question: Question) -> SimilarityTable:
         import numpy as np
 
         if not index.vectors:
             nothing = np.zeros(len(index), np.float32)
-            return Likeness(nothing, nothing[0], nothing[0], 0.0, (), nothing)
+            return SimilarityTable(nothing, nothing[0], nothing[0], 0.0, (), nothing)
         version = index.version or IndexVersion(None)
         direction = (self.embed_question or _embed_question)(question.text)
         return version.measure_likeness(

@@ -19,7 +19,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.foreign_text import split_foreign_terms
+from recall_bench.core.multilingual_text import split_multilingual_terms
 from recall_bench.models.static_embedding import DIMENSIONS, embed
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def count_bytes(texts: Iterable[str]) -> int:
 
 def split_passage(text: str) -> list[str]:
     """The words of a passage in lower case; stems where it is not in English."""
-    found = split_foreign_terms(text)
+    found = split_multilingual_terms(text)
     return _WORD.findall(text) if found is None else found
 
 
@@ -64,7 +64,7 @@ def list_stop_words() -> frozenset[str]:
 
 def split_question(text: str) -> list[str]:
     """The words of a question without stop words; stems where it is not in English."""
-    found = split_foreign_terms(text.lower(), is_question=True)
+    found = split_multilingual_terms(text.lower(), is_question=True)
     if found is not None:
         return found
     stop_words = list_stop_words()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone
-from recall_bench.core.foreign_json import decode_plain_json
+from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.core.usage import Usage
 from recall_bench.core.user_code import require_libraries
 from recall_bench.models.compatible_server import CompatibleServer, resolve_server

@@ -27,7 +27,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from recall_bench.core.errors import ModelFault, UsageError
-from recall_bench.core.foreign_json import decode_foreign_json
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.models.embedders import Embedder, Embeddings, normalise_vectors
 from recall_bench.models.rerankers import Reranker, RerankScores
@@ -368,7 +368,7 @@ async def _read_body(request: Request) -> dict[str, Any]:
     if raw is None:
         raise EndpointRefusal(413, f"the body has more than {_MAX_BODY_BYTES:,} bytes; send less")
     try:
-        body = decode_foreign_json(raw, object)
+        body = decode_untrusted_json(raw, object)
     except msgspec.DecodeError as error:
         raise EndpointRefusal(400, f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):

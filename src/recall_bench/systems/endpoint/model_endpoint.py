@@ -18,7 +18,6 @@ import msgspec
 
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import ModelFault, UsageError
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.memory import (
     Exchange,
     Memory,
@@ -34,6 +33,7 @@ from recall_bench.core.memory import (
 )
 from recall_bench.core.redaction import learn_secrets
 from recall_bench.core.settings import Settings
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.core.user_code import require_libraries
 from recall_bench.models import static_embedding
@@ -250,7 +250,7 @@ class ParentEndpoint:
         line = HTTPConnection(parts.hostname or "", parts.port, timeout=10)
         try:
             line.request("GET", f"{parts.path}/models")
-            listed = decode_foreign_json(line.getresponse().read(), _ModelList).data
+            listed = decode_untrusted_json(line.getresponse().read(), _ModelList).data
         except (OSError, HTTPException, msgspec.MsgspecError) as error:
             raise self._make_missing_error() from error
         finally:

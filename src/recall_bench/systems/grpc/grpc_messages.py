@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from recall_bench.core.errors import NotAnAnswer, UsageError
-from recall_bench.core.foreign_json import decode_foreign_json
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.user_code import require_libraries
 from recall_bench.systems.transports import wire
 
@@ -198,7 +198,7 @@ def decode_message(received: Protobuf, kind: type[M]) -> M:
 
 def _decode_json_object(text: str, name: str) -> dict[str, object]:
     try:
-        return decode_foreign_json(text, dict[str, object])
+        return decode_untrusted_json(text, dict[str, object])
     except msgspec.MsgspecError as error:
         raise NotAnAnswer(f"{name} holds what is not a JSON object: {error}") from error
 

@@ -18,7 +18,6 @@ from recall_bench.core.errors import (
     ReaderPending,
     SystemFault,
 )
-from recall_bench.core.foreign_json import is_too_deep
 from recall_bench.core.retry import retry
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.tool_call import (
@@ -29,6 +28,7 @@ from recall_bench.core.tool_call import (
     ToolResult,
     ToolRole,
 )
+from recall_bench.core.untrusted_json import is_too_deep
 from recall_bench.core.usage import Usage
 from recall_bench.models.conversation import CallReturn, ModelTurn, RequestedCall, ToolConversation
 from recall_bench.models.model import Model

@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.memory import (
     Asker,
     EvidenceControl,
@@ -30,6 +29,7 @@ from recall_bench.core.memory import (
 from recall_bench.core.record import Record
 from recall_bench.core.settings import Settings
 from recall_bench.core.tool_call import LOOP_PREFIX
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.models.model_target import resolve_model
 from recall_bench.systems.loop.loop_agent import AgentLimits, LoopAgent
@@ -208,7 +208,7 @@ class PortableLoopSnapshots(LoopSnapshots):
     async def unpack(self, place: Path) -> str:
         """Return a token for a packed state."""
         try:
-            held = decode_foreign_json((place / _LOOP_FILE).read_bytes(), SavedLoop)
+            held = decode_untrusted_json((place / _LOOP_FILE).read_bytes(), SavedLoop)
         except (OSError, msgspec.DecodeError) as error:
             raise DataError(
                 f"{place / _LOOP_FILE} holds no packed memory ({error}); pack the state again"

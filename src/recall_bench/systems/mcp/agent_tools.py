@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recall_bench.core.errors import NotAnAnswer, UsageError
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.tool_call import FoundNote, MemoryTool, NoteWrite, ToolResult, ToolRole
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.systems.mcp.server_map import (
     ERASE_PLACES,
     ServerMap,
@@ -136,7 +136,7 @@ def _show_reply(reply: ToolReply) -> str:
     if reply.structured is None:
         return reply.text
     with suppress(msgspec.DecodeError):
-        if decode_foreign_json(reply.text, object) == reply.structured:
+        if decode_untrusted_json(reply.text, object) == reply.structured:
             return reply.text
     return f"{reply.text}\n{json.dumps(reply.structured, ensure_ascii=False)}"
 

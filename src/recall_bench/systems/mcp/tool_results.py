@@ -11,7 +11,7 @@ import msgspec
 
 from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, SystemFault
-from recall_bench.core.foreign_json import decode_foreign_json, is_too_deep
+from recall_bench.core.untrusted_json import decode_untrusted_json, is_too_deep
 from recall_bench.systems.builtin.word_index import list_stop_words
 from recall_bench.systems.mcp.reply_patterns import find_matches
 from recall_bench.systems.mcp.server_map import ListSpec
@@ -70,7 +70,7 @@ def read_new_id(reply: ToolReply, search: ListSpec) -> str | None:
     document = reply.structured
     if document is None:
         with suppress(msgspec.DecodeError):
-            document = decode_foreign_json(reply.text, object)
+            document = decode_untrusted_json(reply.text, object)
     found = _follow_path(document, search.id)
     return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else None
 
@@ -112,7 +112,7 @@ def _list_results(reply: ToolReply, search: ListSpec) -> Sequence[object]:
 
 def _decode_json(text: str, search: ListSpec) -> object:
     try:
-        return decode_foreign_json(text, object)
+        return decode_untrusted_json(text, object)
     except msgspec.DecodeError as error:
         raise NotAnAnswer(
             f"the tool {search.tool} replied {_quote_text(text)} where JSON was expected "

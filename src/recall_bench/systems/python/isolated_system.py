@@ -40,11 +40,10 @@ from recall_bench.core.folders import (
     TemporaryFolders,
     copy_folder,
     open_folder,
-    refuse_foreign_folder,
+    refuse_other_folder,
     refuse_special_files,
     remove_folder,
 )
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.fork_server import ForkServer, can_fork
 from recall_bench.core.memory import (
     Answer,
@@ -54,6 +53,7 @@ from recall_bench.core.memory import (
 )
 from recall_bench.core.scenario import Question
 from recall_bench.core.settings import Settings
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.systems.python.adapter_launch import (
     AdapterLaunch,
 )
@@ -281,7 +281,7 @@ class AdapterProcess:
         if envelope.error is not None:
             raise _decode_error(envelope.error)
         try:
-            return decode_foreign_json(envelope.body, reply)
+            return decode_untrusted_json(envelope.body, reply)
         except msgspec.DecodeError as error:
             kind = NotAnAnswer if reply is wire.AnswerReply else SystemFault
             raise kind(f"the adapter's reply to {verb!r} cannot be read: {error}") from error
@@ -515,7 +515,7 @@ class IsolatedSnapshots:
 
     async def unpack(self, place: Path) -> str:
         """A token for a copy of a packed snapshot."""
-        refuse_foreign_folder(place)
+        refuse_other_folder(place)
         return await self._keep(place, self._system.home.make_folder())
 
     async def discard(self, place: Path) -> None:

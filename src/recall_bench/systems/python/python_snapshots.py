@@ -31,12 +31,12 @@ import msgspec
 from recall_bench.core.errors import DataError, SystemFault, UsageError
 from recall_bench.core.folders import (
     copy_folder,
-    refuse_foreign_folder,
+    refuse_other_folder,
     refuse_special_files,
 )
-from recall_bench.core.foreign_json import decode_foreign_json
 from recall_bench.core.memory import Memory
 from recall_bench.core.record import Record
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.user_code import describe_error
 from recall_bench.systems.python.adapter import Adapter
 from recall_bench.systems.python.python_memory import MemoryBuilder, PythonMemory
@@ -180,7 +180,7 @@ class SnapshotFolders:
         """The label of a state; DataError if it is none that this kind of process wrote."""
         path = folder / _LABEL_FILE
         try:
-            label = decode_foreign_json(path.read_bytes(), _SnapshotLabel)
+            label = decode_untrusted_json(path.read_bytes(), _SnapshotLabel)
         except (OSError, msgspec.DecodeError) as error:
             raise DataError(
                 f"{path} is not the label of a state ({error}); pack the state again"
@@ -227,7 +227,7 @@ class PythonSnapshots:
 
     async def unpack(self, place: Path) -> str:
         """A token for a copy of our own, so that adapters do not change what others read."""
-        refuse_foreign_folder(place)
+        refuse_other_folder(place)
         refuse_special_files(place)
         self.folders.read_label(place)
         folder = self._builder.make_folder()

@@ -31,8 +31,8 @@ from recall_bench.systems.reading.passage_sentences import (
     read_passages,
 )
 from recall_bench.systems.reading.question_analysis import (
+    AnswerKind,
     AskedQuestion,
-    Wanted,
     analyse_question,
     find_named_days,
 )
@@ -170,15 +170,15 @@ class _Reading:
         if not self.ranked or not self._is_covered() or self._is_foreign():
             return NO_RECORD
         computed = {
-            Wanted.ORDER: self._order,
-            Wanted.FIRST: self._choose_first,
-            Wanted.GAP: self._measure_gap,
-            Wanted.COUNT: self._count,
-            Wanted.SUM: self._add_up,
-            Wanted.EXTREME: self._find_extreme,
-            Wanted.YES_NO: self._decide,
-            Wanted.DATE: self._date,
-            Wanted.COMMON: self._find_common,
+            AnswerKind.ORDER: self._order,
+            AnswerKind.FIRST: self._choose_first,
+            AnswerKind.GAP: self._measure_gap,
+            AnswerKind.COUNT: self._count,
+            AnswerKind.SUM: self._add_up,
+            AnswerKind.EXTREME: self._find_extreme,
+            AnswerKind.YES_NO: self._decide,
+            AnswerKind.DATE: self._date,
+            AnswerKind.COMMON: self._find_common,
         }.get(self.asked.wanted)
         return (computed() if computed else "") or self._quote()
 

@@ -6,7 +6,7 @@ from datetime import date
 from enum import StrEnum
 from functools import lru_cache
 
-from recall_bench.core.foreign_text import guess_language
+from recall_bench.core.multilingual_text import guess_language
 from recall_bench.core.text import STOPWORDS, normalise
 from recall_bench.core.value_patterns import MONTH_PATTERN, WEEKDAY_PATTERN
 from recall_bench.systems.builtin.date_spans import DateSpan, find_date_spans, may_name_dates
@@ -15,7 +15,7 @@ from recall_bench.systems.reading import question_cues as cues
 from recall_bench.systems.reading.passage_sentences import collect_stems
 
 
-class Wanted(StrEnum):
+class AnswerKind(StrEnum):
     """The kind of an answer."""
 
     ORDER = "order"
@@ -40,7 +40,7 @@ class AskedQuestion:
     """A question or a part of one, analysed."""
 
     text: str
-    wanted: Wanted
+    wanted: AnswerKind
     focus: str
     """Its main clause: `what did she move?` of `When they called, what did she move?`."""
     anchors: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ def _analyse_part(text: str, shared: tuple[str, ...]) -> AskedQuestion:
     )
 
 
-def classify(text: str, whole: str) -> Wanted:
+def classify(text: str, whole: str) -> AnswerKind:
     """The kind of answer that a question wants: the first of these rules that holds.
 
     `text` is the main clause of the whole question.
@@ -149,30 +149,30 @@ def classify(text: str, whole: str) -> Wanted:
     is_yes_no = cues.YES_NO.match(text) is not None
     has_extreme = cues.EXTREME.search(text) is not None and cues.AMONG.search(whole) is not None
     rules = (
-        (Wanted.ORDER, cues.ORDER.search(text) is not None),
-        (Wanted.FIRST, cues.FIRST.search(text) is not None),
-        (Wanted.EXTREME, has_extreme and not is_yes_no),
-        (Wanted.GAP, is_exact_gap and cues.GROUP_OF_THINGS.search(text) is None),
-        (Wanted.SUM, cues.SUM.search(text) is not None and (has_amount or _find_measure(text))),
-        (Wanted.GAP, is_gap),
-        (Wanted.YES_NO, is_yes_no),
-        (Wanted.COMMON, cues.COMMON.search(text) is not None and not many),
-        (Wanted.TIME, cues.TIME.search(text) is not None),
-        (Wanted.DATE, cues.WHEN.search(text) is not None),
-        (Wanted.COUNT, many or cues.HOW_OFTEN.search(text) is not None),
-        (Wanted.PERSON, cues.PERSON.search(text) is not None),
-        (Wanted.AMOUNT, has_amount),
+        (AnswerKind.ORDER, cues.ORDER.search(text) is not None),
+        (AnswerKind.FIRST, cues.FIRST.search(text) is not None),
+        (AnswerKind.EXTREME, has_extreme and not is_yes_no),
+        (AnswerKind.GAP, is_exact_gap and cues.GROUP_OF_THINGS.search(text) is None),
+        (AnswerKind.SUM, cues.SUM.search(text) is not None and (has_amount or _find_measure(text))),
+        (AnswerKind.GAP, is_gap),
+        (AnswerKind.YES_NO, is_yes_no),
+        (AnswerKind.COMMON, cues.COMMON.search(text) is not None and not many),
+        (AnswerKind.TIME, cues.TIME.search(text) is not None),
+        (AnswerKind.DATE, cues.WHEN.search(text) is not None),
+        (AnswerKind.COUNT, many or cues.HOW_OFTEN.search(text) is not None),
+        (AnswerKind.PERSON, cues.PERSON.search(text) is not None),
+        (AnswerKind.AMOUNT, has_amount),
     )
-    return next((wanted for wanted, holds in rules if holds), Wanted.TEXT)
+    return next((wanted for wanted, holds in rules if holds), AnswerKind.TEXT)
 
 
 def _find_measure(text: str) -> str:
     return next((name for name, cue in cues.MEASURES.items() if cue.search(text)), "")
 
 
-def _find_noun(text: str, wanted: Wanted) -> str:
+def _find_noun(text: str, wanted: AnswerKind) -> str:
     """What is counted, or the unit of time that is asked for."""
-    if wanted is Wanted.GAP:
+    if wanted is AnswerKind.GAP:
         period = cues.PERIOD.search(text)
         return (period["unit"] or "") if period else ""
     many = cues.HOW_MANY.search(text)
@@ -189,10 +189,10 @@ def _find_head(phrase: str) -> str:
     return head
 
 
-def _find_side(text: str, wanted: Wanted) -> str:
-    if wanted is Wanted.FIRST and (first := cues.FIRST.search(text)):
+def _find_side(text: str, wanted: AnswerKind) -> str:
+    if wanted is AnswerKind.FIRST and (first := cues.FIRST.search(text)):
         return first["side"].lower()
-    if wanted is Wanted.EXTREME and (extreme := cues.EXTREME.search(text)):
+    if wanted is AnswerKind.EXTREME and (extreme := cues.EXTREME.search(text)):
         return str(extreme.lastgroup)
     return ""
 
@@ -200,13 +200,13 @@ def _find_side(text: str, wanted: Wanted) -> str:
 _EDGES = " ,:;?."
 
 
-def split_events(text: str, wanted: Wanted) -> tuple[str, ...]:
+def split_events(text: str, wanted: AnswerKind) -> tuple[str, ...]:
     """The events that a question wants put in order or measured."""
-    if wanted is Wanted.ORDER:
+    if wanted is AnswerKind.ORDER:
         return _split_list(text)
-    if wanted is Wanted.FIRST:
+    if wanted is AnswerKind.FIRST:
         return _split_alternatives(text)
-    if wanted is Wanted.GAP and (between := cues.BETWEEN.search(text)):
+    if wanted is AnswerKind.GAP and (between := cues.BETWEEN.search(text)):
         return tuple(part.strip() for part in between.groups() if part)
     return ()
 

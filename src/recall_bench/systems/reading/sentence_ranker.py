@@ -18,7 +18,7 @@ from recall_bench.systems.reading.answer_values import (
     resolve_dates,
 )
 from recall_bench.systems.reading.passage_sentences import ReadSentence, collect_stems
-from recall_bench.systems.reading.question_analysis import AskedQuestion, Wanted
+from recall_bench.systems.reading.question_analysis import AnswerKind, AskedQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,9 @@ EVENT_WEIGHTS = (
 )  # fmt: skip
 """For questions about whether or when something happened."""
 
-EVENTS = frozenset({Wanted.ORDER, Wanted.FIRST, Wanted.GAP, Wanted.DATE, Wanted.YES_NO})
+EVENTS = frozenset(
+    {AnswerKind.ORDER, AnswerKind.FIRST, AnswerKind.GAP, AnswerKind.DATE, AnswerKind.YES_NO}
+)
 
 _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine)\b")
 _SECOND_PERSON = re.compile(r"\b(?:you|your|you're|you've|yours|yourself|u)\b", re.IGNORECASE)
@@ -214,18 +216,18 @@ def _measure_plain(
 def fits(asked: AskedQuestion, sentence: ReadSentence, known: frozenset[str]) -> float:
     """Whether the sentence has a value of the kind that is asked for."""
     match asked.wanted:
-        case Wanted.AMOUNT | Wanted.COUNT | Wanted.SUM | Wanted.EXTREME:
+        case AnswerKind.AMOUNT | AnswerKind.COUNT | AnswerKind.SUM | AnswerKind.EXTREME:
             return float(
                 any(
                     value.shown.lower() not in asked.text.lower()
                     for value in find_amounts(sentence.text)
                 )
             )
-        case Wanted.TIME:
+        case AnswerKind.TIME:
             return float(bool(find_times(sentence.text)))
-        case Wanted.PERSON:
+        case AnswerKind.PERSON:
             return _fit_person(find_names(sentence.text, known))
-        case Wanted.DATE:
+        case AnswerKind.DATE:
             return float(bool(resolve_dates(sentence.text, sentence.on)))
         case _:
             return 0.0
@@ -250,11 +252,11 @@ _TIME_UNITS = frozenset({"ms", "second", "minute", "hour", "day", "week", "month
 def fits_measure(asked: AskedQuestion, sentence: ReadSentence) -> float:
     """Whether an amount of the sentence has a unit of the kind that is asked for."""
     if not asked.measure or asked.wanted not in {
-        Wanted.AMOUNT,
-        Wanted.COUNT,
-        Wanted.TEXT,
-        Wanted.SUM,
-        Wanted.EXTREME,
+        AnswerKind.AMOUNT,
+        AnswerKind.COUNT,
+        AnswerKind.TEXT,
+        AnswerKind.SUM,
+        AnswerKind.EXTREME,
     }:
         return 0.0
     return float(
@@ -271,7 +273,7 @@ def find_measure(unit: str) -> str:
 
 def fits_name(asked: AskedQuestion, sentence: ReadSentence, known: frozenset[str]) -> float:
     """Whether the sentence has a name that the question does not, if it asks for one."""
-    if not asked.wants_name or asked.wanted not in {Wanted.TEXT, Wanted.COMMON}:
+    if not asked.wants_name or asked.wanted not in {AnswerKind.TEXT, AnswerKind.COMMON}:
         return 0.0
     return float(bool(find_names(sentence.text, known)))
 

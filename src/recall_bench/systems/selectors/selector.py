@@ -32,7 +32,7 @@ class MemorySelection(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Remarks, one sentence each: a step that failed and what was done instead, a dropped name."""
 
 
-class Chooser(Protocol):
+class LoadedSelector(Protocol):
     """A selector that has read one folder of memories. Selecting changes nothing."""
 
     async def select(self, prompt: str) -> MemorySelection:
@@ -56,7 +56,7 @@ class Selector(Protocol):
     def card(self) -> SystemCard:
         """Its name and version, with every setting that can change a selection."""
 
-    async def open(self, memories: Sequence[MemoryFile]) -> Chooser:
+    async def open(self, memories: Sequence[MemoryFile]) -> LoadedSelector:
         """Read the memories, sorted by name."""
 
     async def close(self) -> None:
@@ -111,7 +111,7 @@ class SelectorMemory:
         self._selector = selector
         self._system = system
         self._files: list[MemoryFile] = []
-        self._chooser: Chooser | None = None
+        self._chooser: LoadedSelector | None = None
         self._read = 0
         """Number of files the chooser has read."""
 

@@ -15,7 +15,7 @@ import msgspec
 
 from recall_bench.core.child_process import LineSplitter, LineTooLong, quote_bytes
 from recall_bench.core.errors import BenchError, UsageError
-from recall_bench.core.foreign_json import decode_foreign_json, decode_foreign_line
+from recall_bench.core.untrusted_json import decode_untrusted_json, decode_untrusted_line
 from recall_bench.systems.servers.host import encode_fault
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.wire import Envelope, WireFault
@@ -92,7 +92,7 @@ async def serve_stdio(
 
 def _decode_envelope(line: bytes) -> Envelope:
     try:
-        return decode_foreign_json(line, Envelope)
+        return decode_untrusted_json(line, Envelope)
     except msgspec.DecodeError as error:
         raise UsageError(
             f"standard input holds something that is not a request: {quote_bytes(line)} ({error}); "
@@ -125,7 +125,7 @@ class _Replier:
         if envelope.do == CANCEL:
             # What names no request cancels none.
             with suppress(msgspec.DecodeError):
-                number = decode_foreign_json(envelope.body, CancelRequest).id
+                number = decode_untrusted_json(envelope.body, CancelRequest).id
                 if number in self._tasks:
                     self._tasks[number].cancel()
             return
@@ -173,7 +173,7 @@ class _Replier:
 def _decode_request(envelope: Envelope) -> wire.Request:
     if envelope.do not in wire.VERBS:
         raise UsageError(f"there is no request {envelope.do!r}; known: {', '.join(wire.VERBS)}")
-    return decode_foreign_line(_REQUESTS[envelope.do], envelope.body)
+    return decode_untrusted_line(_REQUESTS[envelope.do], envelope.body)
 
 
 _REQUESTS: dict[str, msgspec.json.Decoder[wire.Request]] = {

@@ -26,10 +26,10 @@ from recall_bench.core.errors import (
     SystemStuck,
     UsageError,
 )
-from recall_bench.core.foreign_json import cut_deep_json, decode_foreign_json
-from recall_bench.core.leftovers import TemporaryFolder
 from recall_bench.core.memory import UNDECLARED
 from recall_bench.core.settings import Settings
+from recall_bench.core.temporary_files import TemporaryFolder
+from recall_bench.core.untrusted_json import cut_deep_json, decode_untrusted_json
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
 from recall_bench.systems.transports.child_sandbox import (
@@ -213,7 +213,7 @@ class CommandSession:
     def _take_line(self, line: bytes) -> None:
         problem: NotAnAnswer | None = None
         try:
-            envelope = decode_foreign_json(line, wire.Envelope)
+            envelope = decode_untrusted_json(line, wire.Envelope)
         except msgspec.DecodeError as error:
             if not isinstance(error.__cause__, RecursionError):
                 raise _UnexpectedLine(quote_bytes(line)) from error
@@ -266,7 +266,7 @@ class CommandSession:
 
 def _decode_cut_line(line: bytes) -> wire.Envelope:
     try:
-        return decode_foreign_json(cut_deep_json(line), wire.Envelope)
+        return decode_untrusted_json(cut_deep_json(line), wire.Envelope)
     except msgspec.DecodeError as error:
         raise _UnexpectedLine(quote_bytes(line)) from error
 
@@ -405,7 +405,7 @@ class CommandTransport:
 
     def _decode_reply(self, verb: str, body: msgspec.Raw, reply: type[R]) -> R:
         try:
-            return decode_foreign_json(body, reply)
+            return decode_untrusted_json(body, reply)
         except msgspec.DecodeError as error:
             kind = NotAnAnswer if reply is wire.AnswerReply else SystemFault
             raise kind(

@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from recall_bench.core.errors import BenchError
-from recall_bench.core.foreign_json import MAX_REPLY_BYTES
 from recall_bench.core.retry import parse_retry_after
+from recall_bench.core.untrusted_json import MAX_REPLY_BYTES
 from recall_bench.systems.transports.wire import (
     VERB_OF,
     VERBS,

@@ -16,7 +16,6 @@ import msgspec
 from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, SystemGone, UsageError
 from recall_bench.core.folders import TemporaryFolders
-from recall_bench.core.foreign_json import MAX_REPLY_BYTES, decode_foreign_json
 from recall_bench.core.memory import (
     Asker,
     Clock,
@@ -26,6 +25,7 @@ from recall_bench.core.memory import (
 )
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
+from recall_bench.core.untrusted_json import MAX_REPLY_BYTES, decode_untrusted_json
 from recall_bench.systems.copied_snapshots import CopiedSnapshots
 from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
 from recall_bench.systems.transports.child_sandbox import (
@@ -202,7 +202,7 @@ class OnceMemory:
             timeout_s=self._system.timeout_s,
         )
         try:
-            hits = decode_foreign_json(ended.out, ProgramReply).hits
+            hits = decode_untrusted_json(ended.out, ProgramReply).hits
         except msgspec.DecodeError as error:
             raise NotAnAnswer(
                 f"{program.name} printed {quote_bytes(ended.out)} where "

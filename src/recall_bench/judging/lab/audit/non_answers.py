@@ -126,7 +126,7 @@ def _write_denials(case: AuditCase) -> Iterator[AuditDraft]:
     # "That never happened" is ambiguous where the question is about something not done.
     for core in () if _NEGATION_WORD.search(case.item.text) else phrase_bank.DENIALS:
         opening = case.chooser.pick(("No, ", "No: ", *phrase_bank.SOURCES))
-        ending = "" if opening.startswith("No") else case.chooser.pick(phrase_bank.SO_NO)
+        ending = "" if opening.startswith("No") else case.chooser.pick(phrase_bank.NO_ENDINGS)
         yield AuditDraft(f"denial: {core}", f"{capitalise(opening + core)}{ending}.")
     for text in deny(case.item.text):
         yield AuditDraft("denial in the question's words", case.chooser.pick((text, f"No, {text}")))
@@ -157,8 +157,8 @@ def _list_refusals(case: AuditCase, cores: Sequence[str]) -> Iterator[tuple[str,
     """Each core, with an opening and an ending."""
     for core in cores:
         opening, ending = (
-            case.chooser.pick(phrase_bank.SORRY),
-            case.chooser.pick(phrase_bank.KINDLY),
+            case.chooser.pick(phrase_bank.APOLOGIES),
+            case.chooser.pick(phrase_bank.POLITE_CLOSINGS),
         )
         yield core, f"{_insert_topic(capitalise(opening + core), case)}.{ending}"
 

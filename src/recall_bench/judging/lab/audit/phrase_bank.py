@@ -105,10 +105,17 @@ YESES = (
     "that is a yes",
 )
 
-SORRY = ("", "", "Sorry, ", "I'm afraid ", "Apologies, but ", "Unfortunately ", "Honestly, ")
-KINDLY = ("", "", "", " I hope you understand.", " Is there anything else?", " Thanks for asking.")
+APOLOGIES = ("", "", "Sorry, ", "I'm afraid ", "Apologies, but ", "Unfortunately ", "Honestly, ")
+POLITE_CLOSINGS = (
+    "",
+    "",
+    "",
+    " I hope you understand.",
+    " Is there anything else?",
+    " Thanks for asking.",
+)
 SOURCES = ("", "", "As far as the log goes, ", "Going by the entries, ", "From what I have, ")
-SO_NO = ("", "", "", ", so no", ", which makes it a no")
+NO_ENDINGS = ("", "", "", ", so no", ", which makes it a no")
 
 VAGUE = (
     "{T} comes up in the log several times, with a good deal of detail.",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LIKENESS_BYTES = 32 * 2**20
+SIMILARITY_CACHE_BYTES = 32 * 2**20
 """The most that is kept for one memory; what does not fit is compared again at each checkpoint."""
 
 STEPS = 127
@@ -38,7 +38,7 @@ MOST_PIECES = 8
 """When there are more, they become one."""
 
 
-class KeptLikeness(NamedTuple):
+class CachedSimilarity(NamedTuple):
     """What is known about a question and the first passages of an index."""
 
     pieces: Pieces = ()
@@ -51,11 +51,11 @@ class KeptLikeness(NamedTuple):
         """The size of its arrays."""
         return sum(piece.nbytes for piece in self.pieces)
 
-    def add(self, fresh: NDArray[np.float32], *, is_exact: bool) -> KeptLikeness:
+    def add(self, fresh: NDArray[np.float32], *, is_exact: bool) -> CachedSimilarity:
         """The same with the similarities of the next passages."""
         low, high = fresh.min(), fresh.max()
         pieces = (*self.pieces, _freeze(fresh if is_exact else _round(fresh)))
-        return KeptLikeness(
+        return CachedSimilarity(
             pieces=pieces if len(pieces) <= MOST_PIECES else (_join_pieces(pieces),),
             low=low if self.low is None else min(self.low, low),
             high=high if self.high is None else max(self.high, high),
@@ -63,7 +63,7 @@ class KeptLikeness(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class SimilarityTable:
     """The similarity of a question to every passage of an index."""
 
     values: NDArray[np.float32]
@@ -93,27 +93,27 @@ _Key = tuple[str, bool]
 """A question, and whether its similarities are exact."""
 
 
-class LikenessCache:
+class SimilarityCache:
     """Similarities by question, with the version of the index that they belong to."""
 
     def __init__(self) -> None:
-        self._known: dict[_Key, tuple[IndexVersion, KeptLikeness]] = {}
+        self._known: dict[_Key, tuple[IndexVersion, CachedSimilarity]] = {}
         self._size = 0
 
-    def find(self, key: _Key, version: IndexVersion) -> KeptLikeness:
+    def find(self, key: _Key, version: IndexVersion) -> CachedSimilarity:
         """The similarities to the first passages of a version, as far as they are known."""
         known = self._known.get(key)
         is_known = known is not None and version.grew_from(known[0])
-        return known[1] if known is not None and is_known else KeptLikeness()
+        return known[1] if known is not None and is_known else CachedSimilarity()
 
-    def keep(self, key: _Key, version: IndexVersion, found: KeptLikeness) -> None:
+    def keep(self, key: _Key, version: IndexVersion, found: CachedSimilarity) -> None:
         """Keep the similarities to all passages of a version, or what is kept of its first ones."""
         earlier = self.find(key, version)
         if not earlier.pieces:
             _, foreign = self._known.pop(key, (version, earlier))
             self._size -= foreign.nbytes
         added = found.nbytes - earlier.nbytes
-        if self._size + added <= LIKENESS_BYTES:
+        if self._size + added <= SIMILARITY_CACHE_BYTES:
             self._known[key] = version, found
             self._size += added
 
@@ -123,7 +123,7 @@ class IndexVersion:
 
     def __init__(self, earlier: IndexVersion | None) -> None:
         self.earlier = earlier
-        self.cache: LikenessCache = LikenessCache() if earlier is None else earlier.cache
+        self.cache: SimilarityCache = SimilarityCache() if earlier is None else earlier.cache
 
     def grew_from(self, other: IndexVersion) -> bool:
         """Whether this one is the other, or the other with passages added."""
@@ -139,7 +139,7 @@ class IndexVersion:
         direction: NDArray[np.float32],
         *,
         is_exact: bool,
-    ) -> Likeness:
+    ) -> SimilarityTable:
         """The similarity of the question to every row of the blocks, which are this version's."""
         import numpy as np
 
@@ -155,7 +155,7 @@ class IndexVersion:
             known = known.add(whole, is_exact=is_exact)
             self.cache.keep((question, is_exact), self, known)
         values: NDArray[Any] = _join_pieces(known.pieces)
-        return Likeness(
+        return SimilarityTable(
             values=values if is_exact else values * np.float32(1 / STEPS),
             low=np.float32(0) if known.low is None else known.low,
             high=np.float32(0) if known.high is None else known.high,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 
-def offer_late(
+def make_lazy_exports(
     package: str, homes: Mapping[str, str]
 ) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
     """The `__all__`, `__getattr__` and `__dir__` of a package.

@@ -47,7 +47,7 @@ _SIGN = re.compile(
 """Text without any of these signs and forms holds no such value."""
 
 
-def level_foreign_values(text: str, language: str | None = None) -> str:
+def normalise_multilingual_values(text: str, language: str | None = None) -> str:
     """The text with its dates, sums, figures and times in the English form.
 
     Without a language only forms are changed that English does not have: `1,8 %` but not `5.000`.
@@ -68,7 +68,7 @@ def level_foreign_values(text: str, language: str | None = None) -> str:
 
 
 def _has_sign(text: str) -> bool:
-    if not text.isascii() and _SIGN.search(pick_foreign_signs(text)):
+    if not text.isascii() and _SIGN.search(pick_multilingual_signs(text)):
         return True
     # It starts with a set of signs, which is found fastest.
     return _FORM.search(text) is not None
@@ -77,7 +77,7 @@ def _has_sign(text: str) -> bool:
 _ASCII = bytes(range(128))
 
 
-def pick_foreign_signs(text: str) -> str:
+def pick_multilingual_signs(text: str) -> str:
     """The signs of a text that are not ASCII, in order: few are, and one search finds them."""
     encoded = text.encode("utf-8", "surrogatepass")
     return encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from recall_bench.models.static_embedding import compute_similarity
-from recall_bench.systems.builtin import likeness
-from recall_bench.systems.builtin.likeness import IndexVersion
+from recall_bench.systems.builtin import similarity
+from recall_bench.systems.builtin.similarity import IndexVersion
 
 ROWS = np.random.default_rng(7).standard_normal((60, 256)).astype(np.float32)
 DIRECTION = ROWS[0]
@@ -30,7 +30,7 @@ def count_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counted.append(len(vectors))
         return compute_similarity(vectors, direction)
 
-    monkeypatch.setattr(likeness, "compute_similarity", compute)
+    monkeypatch.setattr(similarity, "compute_similarity", compute)
     return counted
 
 
@@ -77,7 +77,7 @@ def test_an_index_of_another_memory_is_compared_in_full(monkeypatch: pytest.Monk
 
 
 def test_what_does_not_fit_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(likeness, "LIKENESS_BYTES", 20 * 4)
+    monkeypatch.setattr(similarity, "SIMILARITY_CACHE_BYTES", 20 * 4)
     counted = count_rows(monkeypatch)
     version = IndexVersion(None)
 
@@ -87,7 +87,7 @@ def test_what_does_not_fit_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_fitted_stays_when_the_rest_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(likeness, "LIKENESS_BYTES", 20 * 4)
+    monkeypatch.setattr(similarity, "SIMILARITY_CACHE_BYTES", 20 * 4)
     counted = count_rows(monkeypatch)
     first = IndexVersion(None)
     second = IndexVersion(first)
@@ -99,7 +99,7 @@ def test_what_fitted_stays_when_the_rest_does_not(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_another_index_kept_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(likeness, "LIKENESS_BYTES", 40 * 4)
+    monkeypatch.setattr(similarity, "SIMILARITY_CACHE_BYTES", 40 * 4)
     first = IndexVersion(None)
     one, other = IndexVersion(first), IndexVersion(first)
     measure(one, 30)

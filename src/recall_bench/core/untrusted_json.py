@@ -20,7 +20,7 @@ KindT = TypeVar("KindT")
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 
-def decode_foreign_json(
+def decode_untrusted_json(
     content: bytes | str | memoryview | mmap | msgspec.Raw, kind: type[KindT]
 ) -> KindT:
     """The value of this kind; msgspec.DecodeError if the content is anything else."""
@@ -31,7 +31,7 @@ def decode_foreign_json(
             raise msgspec.DecodeError(f"it is not UTF-8 text: {error.reason}") from error
 
 
-def decode_foreign_line(
+def decode_untrusted_line(
     decoder: msgspec.json.Decoder[KindT], line: bytes | str | msgspec.Raw
 ) -> KindT:
     """The value of a line; msgspec.DecodeError if it is anything else."""
@@ -51,7 +51,7 @@ def decode_plain_json(content: bytes | str) -> Any:  # noqa: ANN401 - any JSON
     msgspec.DecodeError otherwise, also for halves of surrogate pairs, which no file can hold, and
     for numbers that are beyond what Python prints.
     """
-    found = decode_foreign_json(content, object)
+    found = decode_untrusted_json(content, object)
     if is_too_deep(found):
         raise msgspec.DecodeError("it is nested too deeply")
     return found

@@ -26,7 +26,7 @@ from recall_bench.metrics.bootstrap import Interval, number_names
 LABELS = "labels.jsonl"
 
 
-class PersonLabel(StrEnum):
+class HumanLabel(StrEnum):
     """What a person says of an answer."""
 
     RIGHT = "right"
@@ -41,16 +41,16 @@ class PersonLabel(StrEnum):
     """The person takes an earlier label back."""
 
 
-_MARKS: Mapping[PersonLabel, tuple[int, ...]] = {
-    PersonLabel.RIGHT: tuple(SCALES.values()),
-    PersonLabel.WRONG: (0, 0, 1),
-    PersonLabel.INVENTED: (0, 0, 0),
+_MARKS: Mapping[HumanLabel, tuple[int, ...]] = {
+    HumanLabel.RIGHT: tuple(SCALES.values()),
+    HumanLabel.WRONG: (0, 0, 1),
+    HumanLabel.INVENTED: (0, 0, 0),
     # A leak is not marked as grounded either.
-    PersonLabel.LEAKED: (0, 0, 0),
+    HumanLabel.LEAKED: (0, 0, 0),
 }
-_FINDINGS: Mapping[PersonLabel, tuple[Finding, ...]] = {
-    PersonLabel.INVENTED: (Finding.FABRICATION,),
-    PersonLabel.LEAKED: (Finding.LEAK,),
+_FINDINGS: Mapping[HumanLabel, tuple[Finding, ...]] = {
+    HumanLabel.INVENTED: (Finding.FABRICATION,),
+    HumanLabel.LEAKED: (Finding.LEAK,),
 }
 
 
@@ -58,7 +58,7 @@ class LabelLine(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One line of the file."""
 
     trial: str
-    label: PersonLabel
+    label: HumanLabel
     by: str
     at: WallTime
     question: str
@@ -74,7 +74,7 @@ class LabelLine(Record, frozen=True, kw_only=True, omit_defaults=True):
     grounded: int | None = None
 
 
-class PeopleAgreement(ComputedRecord, frozen=True, kw_only=True):
+class AnnotatorAgreement(ComputedRecord, frozen=True, kw_only=True):
     """How well the labels of two people agree."""
 
     first: str
@@ -92,7 +92,7 @@ class PeopleAgreement(ComputedRecord, frozen=True, kw_only=True):
 
 
 def make_label(
-    trial: Trial, item: Item, answer: str, label: PersonLabel, *, by: str, days: int, comment: str
+    trial: Trial, item: Item, answer: str, label: HumanLabel, *, by: str, days: int, comment: str
 ) -> LabelLine:
     """The line of a label that is given now; `days` are the story days the system knew."""
     marks = _MARKS.get(label)
@@ -132,10 +132,10 @@ def read_label_file(path: Path) -> tuple[LabelLine, ...]:
     for label in read_json_lines(path, LabelLine, may_be_torn=True):
         held.pop((label.trial, label.by), None)
         held[label.trial, label.by] = label
-    return tuple(each for each in held.values() if each.label is not PersonLabel.WITHDRAWN)
+    return tuple(each for each in held.values() if each.label is not HumanLabel.WITHDRAWN)
 
 
-def find_person_labels(path: Path) -> tuple[LabelLine, ...]:
+def find_human_labels(path: Path) -> tuple[LabelLine, ...]:
     """The labels that hold if people gave those of a file; else none."""
     first = next(read_json_lines(path, _LabelKeys), None)
     is_given = first is not None and None not in (first.trial, first.by, first.label)
@@ -150,15 +150,15 @@ class _LabelKeys(msgspec.Struct):
     label: str | None = None
 
 
-def combine_labels(labels: Iterable[PersonLabel]) -> PersonLabel:
+def combine_labels(labels: Iterable[HumanLabel]) -> HumanLabel:
     """The label of several people: right or not invented if more than half of them say so."""
     counts = Counter(labels)
-    if 2 * counts[PersonLabel.RIGHT] > counts.total():
-        return PersonLabel.RIGHT
-    if 2 * (counts[PersonLabel.RIGHT] + counts[PersonLabel.WRONG]) > counts.total():
-        return PersonLabel.WRONG
-    is_leak = counts[PersonLabel.LEAKED] >= counts[PersonLabel.INVENTED]
-    return PersonLabel.LEAKED if is_leak else PersonLabel.INVENTED
+    if 2 * counts[HumanLabel.RIGHT] > counts.total():
+        return HumanLabel.RIGHT
+    if 2 * (counts[HumanLabel.RIGHT] + counts[HumanLabel.WRONG]) > counts.total():
+        return HumanLabel.WRONG
+    is_leak = counts[HumanLabel.LEAKED] >= counts[HumanLabel.INVENTED]
+    return HumanLabel.LEAKED if is_leak else HumanLabel.INVENTED
 
 
 def make_verdict(labels: Sequence[LabelLine]) -> Verdict:
@@ -180,17 +180,17 @@ def find_bad_questions(labels: Iterable[LabelLine]) -> tuple[str, ...]:
     people: dict[str, dict[str, bool]] = {}
     for each in labels:
         said = people.setdefault(each.question_id, {})
-        said[each.by] = said.get(each.by, False) or each.label is PersonLabel.BAD_QUESTION
+        said[each.by] = said.get(each.by, False) or each.label is HumanLabel.BAD_QUESTION
     return tuple(
         sorted(name for name, said in people.items() if 2 * sum(said.values()) > len(said))
     )
 
 
-def compare_people(labels: Iterable[LabelLine]) -> tuple[PeopleAgreement, ...]:
+def compare_people(labels: Iterable[LabelLine]) -> tuple[AnnotatorAgreement, ...]:
     """The agreement of every two people who labelled the same answers."""
     people: dict[str, dict[str, LabelLine]] = {}
     for each in labels:
-        if each.label is not PersonLabel.BAD_QUESTION:
+        if each.label is not HumanLabel.BAD_QUESTION:
             people.setdefault(each.by, {})[each.trial] = each
     return tuple(
         _compare_two(first, second, people[first], people[second])
@@ -201,10 +201,10 @@ def compare_people(labels: Iterable[LabelLine]) -> tuple[PeopleAgreement, ...]:
 
 def _compare_two(
     first: str, second: str, ours: Mapping[str, LabelLine], theirs: Mapping[str, LabelLine]
-) -> PeopleAgreement:
+) -> AnnotatorAgreement:
     both = [trial for trial in ours if trial in theirs]
     given, label = (
-        np.array([labels[trial].label is PersonLabel.RIGHT for trial in both], dtype=np.int64)
+        np.array([labels[trial].label is HumanLabel.RIGHT for trial in both], dtype=np.int64)
         for labels in (ours, theirs)
     )
     question = number_names([ours[trial].question_id for trial in both])
@@ -216,7 +216,7 @@ def _compare_two(
         for trial in both
         if ours[trial].label is not theirs[trial].label
     )
-    return PeopleAgreement(
+    return AnnotatorAgreement(
         first=first,
         second=second,
         answers=len(both),

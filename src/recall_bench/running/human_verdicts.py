@@ -10,10 +10,10 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import LabelsCard, Trial
 from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
-from recall_bench.judging.lab.person_labels import (
+from recall_bench.judging.lab.human_labels import (
     LABELS,
+    HumanLabel,
     LabelLine,
-    PersonLabel,
     find_bad_questions,
     make_verdict,
     read_label_file,
@@ -22,7 +22,7 @@ from recall_bench.runs.run_folder import RunFolder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleVerdicts:
+class HumanVerdicts:
     """What people decided about a run."""
 
     path: Path
@@ -37,7 +37,7 @@ class PeopleVerdicts:
             yield f"{self.path}: {self.unused} labels are about other answers and are not used"
 
 
-def read_people(folder: RunFolder, labels: Path) -> PeopleVerdicts:
+def read_people(folder: RunFolder, labels: Path) -> HumanVerdicts:
     """Read the labels of a file or run folder; UsageError if none is about an answer of the run."""
     path = labels / LABELS if labels.is_dir() else labels
     if not path.is_file():
@@ -52,7 +52,7 @@ def read_people(folder: RunFolder, labels: Path) -> PeopleVerdicts:
     bad = find_bad_questions(fitting)
     decided: dict[Trial, list[LabelLine]] = {}
     for each in fitting:
-        if each.question_id not in bad and each.label is not PersonLabel.BAD_QUESTION:
+        if each.question_id not in bad and each.label is not HumanLabel.BAD_QUESTION:
             decided.setdefault(trials[each.trial], []).append(each)
     card = LabelsCard(
         sha256=_digest_labels(fitting),
@@ -61,7 +61,7 @@ def read_people(folder: RunFolder, labels: Path) -> PeopleVerdicts:
         left_out=bad,
     )
     verdicts = {trial: make_verdict(lines) for trial, lines in decided.items()}
-    return PeopleVerdicts(path=path, card=card, verdicts=verdicts, unused=len(given) - len(fitting))
+    return HumanVerdicts(path=path, card=card, verdicts=verdicts, unused=len(given) - len(fitting))
 
 
 def _find_trials(folder: RunFolder, labels: Sequence[LabelLine]) -> dict[str, Trial]:

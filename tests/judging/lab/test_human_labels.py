@@ -6,10 +6,9 @@ import pytest
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.verdict import Finding
-from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats
-from recall_bench.judging.lab.person_labels import (
+from recall_bench.judging.lab.human_labels import (
     LABELS,
-    PersonLabel,
+    HumanLabel,
     append_label,
     combine_labels,
     compare_people,
@@ -18,10 +17,11 @@ from recall_bench.judging.lab.person_labels import (
     make_verdict,
     read_labels,
 )
+from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats
 from tests.written_runs import question, trial
 
 
-def give(folder: Path, item: str, label: PersonLabel, by: str = "ann", comment: str = "") -> None:
+def give(folder: Path, item: str, label: HumanLabel, by: str = "ann", comment: str = "") -> None:
     line = make_label(
         trial(item), question(item), f"the {item}", label, by=by, days=2, comment=comment
     )
@@ -30,7 +30,7 @@ def give(folder: Path, item: str, label: PersonLabel, by: str = "ann", comment: 
 
 def test_the_judge_lab_reads_them(tmp_path: Path) -> None:
     for item, label in (("cat", "right"), ("dog", "wrong"), ("fox", "invented"), ("owl", "leaked")):
-        give(tmp_path, item, PersonLabel(label))
+        give(tmp_path, item, HumanLabel(label))
 
     found = load_labels(tmp_path / LABELS)
 
@@ -48,9 +48,9 @@ def test_the_judge_lab_reads_them(tmp_path: Path) -> None:
 
 
 def test_a_later_label_of_the_same_person_replaces_an_earlier_one(tmp_path: Path) -> None:
-    give(tmp_path, "cat", PersonLabel.WRONG)
-    give(tmp_path, "cat", PersonLabel.RIGHT, comment="on second thoughts")
-    give(tmp_path, "cat", PersonLabel.WRONG, by="ben")
+    give(tmp_path, "cat", HumanLabel.WRONG)
+    give(tmp_path, "cat", HumanLabel.RIGHT, comment="on second thoughts")
+    give(tmp_path, "cat", HumanLabel.WRONG, by="ben")
 
     held = read_labels(tmp_path)
     verdicts = load_labels(tmp_path / LABELS)
@@ -64,13 +64,13 @@ def test_a_later_label_of_the_same_person_replaces_an_earlier_one(tmp_path: Path
 
 
 def test_bad_questions_and_what_is_taken_back_have_no_marks(tmp_path: Path) -> None:
-    give(tmp_path, "cat", PersonLabel.RIGHT)
-    give(tmp_path, "cat", PersonLabel.WITHDRAWN)
-    give(tmp_path, "dog", PersonLabel.BAD_QUESTION)
+    give(tmp_path, "cat", HumanLabel.RIGHT)
+    give(tmp_path, "cat", HumanLabel.WITHDRAWN)
+    give(tmp_path, "dog", HumanLabel.BAD_QUESTION)
     with pytest.raises(Malformed, match="holds no labelled verdict"):
         load_labels(tmp_path / LABELS)
 
-    give(tmp_path, "fox", PersonLabel.WRONG)
+    give(tmp_path, "fox", HumanLabel.WRONG)
 
     assert [each.question_id for each in load_labels(tmp_path / LABELS)] == ["ada/fox"]
     assert [each.label.value for each in read_labels(tmp_path)] == ["bad-question", "wrong"]
@@ -82,9 +82,9 @@ def test_two_people_who_labelled_the_same_answers_are_compared(tmp_path: Path) -
     yours = {"cat": "right", "dog": "wrong", "fox": "wrong", "owl": "invented"}
     for by, labels in (("ann", mine), ("ben", yours)):
         for item, label in labels.items():
-            give(tmp_path, item, PersonLabel(label), by=by)
-    give(tmp_path, "hen", PersonLabel.BAD_QUESTION, by="ann")
-    give(tmp_path, "hen", PersonLabel.BAD_QUESTION, by="ben")
+            give(tmp_path, item, HumanLabel(label), by=by)
+    give(tmp_path, "hen", HumanLabel.BAD_QUESTION, by="ann")
+    give(tmp_path, "hen", HumanLabel.BAD_QUESTION, by="ben")
 
     (found,) = compare_people(read_labels(tmp_path))
 
@@ -97,8 +97,8 @@ def test_two_people_who_labelled_the_same_answers_are_compared(tmp_path: Path) -
 
 def test_kappa_of_two_people_has_an_interval_over_questions(tmp_path: Path) -> None:
     for number in range(30):
-        give(tmp_path, f"q{number}", PersonLabel.RIGHT if number % 2 else PersonLabel.WRONG)
-        yours = PersonLabel.RIGHT if number % 2 or number < 8 else PersonLabel.WRONG
+        give(tmp_path, f"q{number}", HumanLabel.RIGHT if number % 2 else HumanLabel.WRONG)
+        yours = HumanLabel.RIGHT if number % 2 or number < 8 else HumanLabel.WRONG
         give(tmp_path, f"q{number}", yours, by="ben")
 
     (found,) = compare_people(read_labels(tmp_path))
@@ -126,7 +126,7 @@ def test_several_people_decide_as_their_marks_do(
     tmp_path: Path, labels: str, expected: str
 ) -> None:
     """The label of several people is the one whose marks `merge_repeats` gives."""
-    given = [PersonLabel(each) for each in labels.split()]
+    given = [HumanLabel(each) for each in labels.split()]
     for number, label in enumerate(given):
         give(tmp_path, "cat", label, by=f"p{number}")
 
@@ -138,8 +138,8 @@ def test_several_people_decide_as_their_marks_do(
 
 
 def test_a_verdict_of_people_says_who_gave_which_label_and_why(tmp_path: Path) -> None:
-    give(tmp_path, "cat", PersonLabel.LEAKED, comment="the code")
-    give(tmp_path, "cat", PersonLabel.LEAKED, by="ben")
+    give(tmp_path, "cat", HumanLabel.LEAKED, comment="the code")
+    give(tmp_path, "cat", HumanLabel.LEAKED, by="ben")
 
     verdict = make_verdict(read_labels(tmp_path))
 
@@ -148,18 +148,18 @@ def test_a_verdict_of_people_says_who_gave_which_label_and_why(tmp_path: Path) -
 
 
 def test_a_question_is_bad_if_most_of_the_people_who_labelled_it_say_so(tmp_path: Path) -> None:
-    give(tmp_path, "cat", PersonLabel.BAD_QUESTION)
-    give(tmp_path, "dog", PersonLabel.BAD_QUESTION)
-    give(tmp_path, "dog", PersonLabel.RIGHT, by="ben")
-    give(tmp_path, "fox", PersonLabel.BAD_QUESTION)
-    give(tmp_path, "fox", PersonLabel.BAD_QUESTION, by="ben")
-    give(tmp_path, "fox", PersonLabel.RIGHT, by="cid")
+    give(tmp_path, "cat", HumanLabel.BAD_QUESTION)
+    give(tmp_path, "dog", HumanLabel.BAD_QUESTION)
+    give(tmp_path, "dog", HumanLabel.RIGHT, by="ben")
+    give(tmp_path, "fox", HumanLabel.BAD_QUESTION)
+    give(tmp_path, "fox", HumanLabel.BAD_QUESTION, by="ben")
+    give(tmp_path, "fox", HumanLabel.RIGHT, by="cid")
 
     assert find_bad_questions(read_labels(tmp_path)) == ("ada/cat", "ada/fox")
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
-    give(tmp_path, "cat", PersonLabel.RIGHT)
+    give(tmp_path, "cat", HumanLabel.RIGHT)
     with (tmp_path / LABELS).open("ab") as file:
         file.write(b'{"label": "right"}\n')
 

@@ -9,8 +9,11 @@ import re
 import unicodedata
 from functools import cache
 
-from recall_bench.core.foreign_cues import OPENERS, translate_cues
-from recall_bench.core.foreign_values import level_foreign_values, pick_foreign_signs
+from recall_bench.core.multilingual_cues import OPENERS, translate_cues
+from recall_bench.core.multilingual_values import (
+    normalise_multilingual_values,
+    pick_multilingual_signs,
+)
 
 _LONG = 400
 """From this length on, a text in one of these languages has letters that ASCII lacks."""
@@ -83,7 +86,7 @@ def guess_language(text: str) -> str:
         if len(text) > _LONG or _PLAIN_MARKS.isdisjoint(text.encode().translate(_TO_WORDS).split()):
             return "en"
     else:
-        foreign = pick_foreign_signs(text)
+        foreign = pick_multilingual_signs(text)
         if _JAPANESE.search(foreign):
             return "ja"
         if _ARABIC.search(foreign):
@@ -120,13 +123,13 @@ _CHARACTER_EDGE = re.compile(
 """Between any two Japanese characters but katakana, which spell whole words."""
 
 
-def level_foreign_text(text: str) -> str:
+def normalise_multilingual_text(text: str) -> str:
     """The text with values, yes and no, refusals and words of time in English.
 
     Japanese is parted into characters and words of katakana, because a dictionary would be needed
     to find its words; Arabic letters are unified. English stays as it is.
     """
-    text = level_foreign_values(text)
+    text = normalise_multilingual_values(text)
     text = OPENERS.sub(_translate_opener, text, count=1)
     code = guess_language(text)
     if code == "en":
@@ -166,7 +169,7 @@ _TERM = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+|[^\W\u3040-\u30ff\u3400-\u9ff
 _SNOWBALL = {"de": "german", "es": "spanish", "ar": "arabic"}
 
 
-def split_foreign_terms(text: str, *, is_question: bool = False) -> list[str] | None:
+def split_multilingual_terms(text: str, *, is_question: bool = False) -> list[str] | None:
     """The terms of a text for word search; None if it is English.
 
     German, Spanish and Arabic words are stems without accents, German compounds stay whole.
@@ -176,7 +179,7 @@ def split_foreign_terms(text: str, *, is_question: bool = False) -> list[str] | 
     code = guess_language(text)
     if code == "en":
         return None
-    leveled = level_foreign_values(text, code).lower()
+    leveled = normalise_multilingual_values(text, code).lower()
     found = _TERM.findall(fold_arabic(leveled) if code == "ar" else leveled)
     if code == "ja":
         return [term for run in found for term in _pair_characters(run, is_question=is_question)]

@@ -1,7 +1,10 @@
 """Texts in German, Spanish, Japanese and Arabic are made readable for rules in English."""
 
-from recall_bench.core.foreign_text import guess_language, split_foreign_terms
-from recall_bench.core.foreign_values import level_foreign_values, pick_foreign_signs
+from recall_bench.core.multilingual_text import guess_language, split_multilingual_terms
+from recall_bench.core.multilingual_values import (
+    normalise_multilingual_values,
+    pick_multilingual_signs,
+)
 from recall_bench.core.sentences import split_sentences
 from recall_bench.core.text import normalise
 from recall_bench.core.values import find_values
@@ -23,7 +26,7 @@ from tests.loops import loop_over_rows
     ],
 )
 def test_values_take_the_english_form(written: str, language: str, english: str) -> None:
-    assert level_foreign_values(written, language) == english
+    assert normalise_multilingual_values(written, language) == english
 
 
 @loop_over_rows(
@@ -37,9 +40,9 @@ def test_values_take_the_english_form(written: str, language: str, english: str)
 )
 def test_english_stays_as_it_is(english: str) -> None:
     assert guess_language(english) == "en"
-    assert level_foreign_values(english) == english
+    assert normalise_multilingual_values(english) == english
     assert normalise(english) == english.replace("é", "e")
-    assert split_foreign_terms(english) is None
+    assert split_multilingual_terms(english) is None
 
 
 @loop_over_rows(
@@ -88,8 +91,8 @@ def test_equal_values_are_equal_in_every_language() -> None:
 
 def test_search_terms_forgive_endings_accents_and_prefixes() -> None:
     def share(one: str, other: str) -> bool:
-        terms = split_foreign_terms(one, is_question=True) or []
-        return bool(set(terms) & set(split_foreign_terms(other) or []))
+        terms = split_multilingual_terms(one, is_question=True) or []
+        return bool(set(terms) & set(split_multilingual_terms(other) or []))
 
     assert share("Wie viele Brote sind es?", "Das ist nur ein Brot und mehr ist es nicht.")
     assert share("¿Cuántos panes hay en la tienda?", "El pan está en la mesa de la tienda.")
@@ -112,7 +115,7 @@ def test_sentences_end_without_capitals_and_blanks() -> None:
 
 
 def test_the_signs_outside_ascii_are_picked_in_order() -> None:
-    assert pick_foreign_signs("Größe – “5 €” \ud800 x") == "öß–“€”\ud800"
+    assert pick_multilingual_signs("Größe – “5 €” \ud800 x") == "öß–“€”\ud800"
 
 
 def test_a_short_text_with_one_foreign_quote_is_read_by_its_words() -> None:
