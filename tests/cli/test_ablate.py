@@ -141,8 +141,8 @@ def test_markdown_is_a_table(ablate: Ablate) -> None:
         (("--grid", "weight"), "KEY=VALUE,VALUE"),
         (("--config", "weight"), "KEY=VALUE"),
         (("--grid", "k=1", "--json", "--markdown"), "give one"),
-        (("--full",), "combines the settings of --grid"),
-        (("--adapter", "bm25"), "say what to vary"),
+        (("--full",), "--full needs at least one --grid"),
+        (("--adapter", "bm25"), "the settings of bm25 are not known"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(

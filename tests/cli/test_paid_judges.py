@@ -50,7 +50,9 @@ def test_the_money_spent_is_exit_8_and_more_of_it_goes_on(run: Run, tmp_path: Pa
     first = run("--judge", paid, "--max-cost", "1")
 
     assert first.code == 8
-    assert "error: judging has cost $1.0000 and --max-cost allows $1.0000; the same" in first.err
+    assert (
+        "error: judging has cost $1.0000 and --max-cost allows $1.0000; run the same" in first.err
+    )
     assert "UNFINISHED" in first.out
     assert (len(journal("judged")), len(journal("not_judged"))) == (4, 0)
 
@@ -67,7 +69,7 @@ def test_the_tokens_taken_are_exit_8_and_more_of_them_go_on(run: Run, tmp_path: 
     first = run("--judge", paid, "--max-tokens", "1700", "--max-cost", "100")
 
     assert first.code == 8
-    assert "judging has taken 2,520 tokens and --max-tokens allows 1,700; the same" in first.err
+    assert "judging has taken 2,520 tokens and --max-tokens allows 1,700; run the same" in first.err
     assert (len(journal("judged")), len(journal("not_judged"))) == (3, 0)
 
     second = run("--judge", paid, "--max-tokens", "100000", "--max-cost", "1")
@@ -141,7 +143,7 @@ def test_reviews_that_all_fail_make_the_run_invalid_until_they_are_done(
     assert broken.code == 6
     assert "INVALID" in broken.out
     assert "15 of 15 reviews failed, budget 5 %" in broken.out
-    assert "--retry-errors reviews them again" in broken.err
+    assert "--retry-errors to review them again" in broken.err
     assert json.loads(Path("r/result.json").read_text())["metadata"]["validity"] == "invalid"
 
     Path("mended").touch()

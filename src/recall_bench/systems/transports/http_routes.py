@@ -115,7 +115,7 @@ def decode_request(method: str, path: str, body: bytes) -> tuple[HttpRoute, Requ
             fields = fields | names
         return endpoint, msgspec.convert(fields, endpoint.request)
     except UNREADABLE as error:
-        what = f"the body is not a valid {endpoint.request.__name__}: {error}"
+        what = f"the body is no {endpoint.request.__name__}: {error}"
         raise UnknownRoute(400, f"{endpoint.method} {endpoint.path}: {what}") from error
 
 
