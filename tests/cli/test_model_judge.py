@@ -166,7 +166,7 @@ def test_a_broken_model_leaves_answers_unjudged_and_the_same_command_judges_them
     assert broken.code == 6, broken.err
     assert run.events("judged") == []
     assert len(run.events("answered")) == QUESTIONS
-    assert "run the same command again to judge them" in broken.err
+    assert "run the same command again to retry" in broken.err
 
     run.reply = lambda _: verdict()
     mended = run()

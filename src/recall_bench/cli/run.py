@@ -32,7 +32,7 @@ from recall_bench.cli.options import (
     setting_options,
 )
 from recall_bench.core.errors import BenchError, ReplyPending
-from recall_bench.core.plain_text import LABEL, clean_text
+from recall_bench.core.plain_text import LABEL, clean_text, format_quantity
 from recall_bench.core.plan import Ingest
 from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.user_code import is_code_target
@@ -227,9 +227,9 @@ def find_problem(finished: "RunResult") -> str | None:
     first = next(failures, None)
     why = "" if first is None else f" ({first.stage} failed: {first.message})"
     return (
-        f"{unasked} questions could not be asked{why}; failures.jsonl has each failure. "
-        "Run the same command again to retry; after a change of the system use a new folder with "
-        "--into"
+        f"{format_quantity(unasked, 'question')} could not be asked{why}; failures.jsonl has each "
+        "failure. Run the same command again to retry; after a change of the system use a new "
+        "folder with --into"
     )
 
 
@@ -237,26 +237,29 @@ def _describe_open_verdicts(finished: "RunResult") -> str | None:
     """What is left to review, or to be judged by other judges; None if nothing."""
     if reviews := finished.summary.reviews.open:
         return (
-            f"{reviews} verdicts are still to be reviewed; run the same command again to review "
-            "them"
+            f"{format_quantity(reviews, 'review')} still to be done; run the same command again to "
+            "continue"
         )
     if others := sum(each.open for each in finished.summary.other_verdicts):
         return (
-            f"{others} verdicts of other judges are missing; run the same command again to ask for "
-            "them"
+            f"{format_quantity(others, 'verdict')} of other judges missing; run the same command "
+            "again to continue"
         )
     return None
 
 
 def _describe_missing_verdicts(finished: "RunResult") -> str:
     if count := finished.summary.overall.not_judged:
-        return f"{count} answers could not be judged; run the same command again to judge them"
+        return (
+            f"{format_quantity(count, 'answer')} could not be judged; run the same command again "
+            "to retry"
+        )
     plan, others = finished.summary.plan, finished.summary.other_verdicts
     for name, counts in zip(plan.judge_names[1:], others, strict=True):
         if counts.failed:
             return (
-                f"{clean_text(name)} failed to judge {counts.failed} answers; run the same command "
-                "again to retry; the score is not affected"
+                f"{clean_text(name)} failed to judge {format_quantity(counts.failed, 'answer')}; "
+                "run the same command again to retry; the score is not affected"
             )
     total = finished.summary.reviews.total
     return (

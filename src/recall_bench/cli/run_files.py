@@ -152,9 +152,11 @@ def _describe_merge(done: "MergedRun") -> str:
 def _describe_problem(done: "MergedRun", problem: str) -> str:
     """The problem, with the command that completes the run."""
     summary, place = done.finished.summary, done.finished.folder.path
-    onward = f"the run's own command with --into {place} and no --shard"
+    onward = f"to continue, run its own command again with --into {place} and no --shard"
     if done.finished.exit_code != 4:
         return problem
     if summary.overall.open:
-        return f"{summary.overall.open:,} questions are not asked yet; {onward} continues"
-    return f"{summary.reviews.open:,} verdicts are still to be reviewed; {onward} does it"
+        open_work = f"{format_quantity(summary.overall.open, 'question')} still to be asked"
+    else:
+        open_work = f"{format_quantity(summary.reviews.open, 'review')} still to be done"
+    return f"{open_work}; {onward}"

@@ -109,7 +109,7 @@ def test_an_unreadable_reply_is_no_verdict_and_the_same_command_asks_again(
     shown = official("--no-floors", "--error-budget", "0.5")
 
     assert shown.code == 6
-    assert "1 answers could not be judged; run the same command again to judge them" in shown.err
+    assert "1 answer could not be judged; run the same command again to retry" in shown.err
     assert official.report["counts"]["unjudged"] == 1
     assert official.report["groups"][0]["figures"]["judged right"]["counted"] == 3
     (unjudged,) = (each for each in official.report["questions"] if "unjudged" in each)

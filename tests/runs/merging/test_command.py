@@ -102,7 +102,7 @@ def test_what_is_missing_is_said_and_done_by_the_ordinary_command(
 
     assert merged.code == 4
     assert "missing: part 1/3, 3/3" in merged.err
-    assert "continues" in merged.err
+    assert "to continue" in merged.err
     assert "nobody was asked" not in said
     assert result("all") == result("one")
 
