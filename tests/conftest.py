@@ -145,6 +145,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
         stash[_ARMED_AT] = now
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
+    """Limit the next test anew: pytest ends every limit when a test fails."""
+    node.config.stash[_ARMED_AT] = -REARM_S
+
+
 def pytest_unconfigure() -> None:
     """What follows the last test has no limit."""
     faulthandler.cancel_dump_traceback_later()

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+import pytest
+
 Case = TypeVar("Case")
 
 
@@ -15,11 +17,11 @@ def loop_over(
     def decorate(check: Callable[[Case], None]) -> Callable[[], None]:
         def test() -> None:
             assert every, "no cases"
-            failures: list[tuple[object, Exception]] = []
+            failures: list[tuple[object, BaseException]] = []
             for case in every:
                 try:
                     check(case)
-                except Exception as error:  # noqa: BLE001 - each is reported below
+                except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - reported below
                     failures.append((name(case), error))
             if failures:
                 names = ", ".join(str(failed) for failed, _ in failures[:10])

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -53,10 +54,13 @@ def wait_until_gone(pids: list[int]) -> None:
     wait_until(lambda: not any(map(is_running, pids)), f"the end of {pids}")
 
 
-def list_children() -> set[str]:
-    """The processes that this one has started and not seen end, where the system lists them."""
-    return {
-        pid
-        for listed in Path("/proc/self/task").glob("*/children")
-        for pid in listed.read_text().split()
-    }
+def list_children(parent: int | None = None) -> set[str]:
+    """The processes that this one, or another, has started and not seen end, where they are listed.
+
+    A thread may end while they are read; its children are another thread's then.
+    """
+    found: set[str] = set()
+    for listed in Path(f"/proc/{parent or 'self'}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found.update(listed.read_text().split())
+    return found

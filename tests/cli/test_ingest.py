@@ -192,7 +192,7 @@ def test_questions_that_cannot_be_answered_are_counted_before_the_run(
 
     assert (
         "note: gardener: 1 of 5 questions ask for an exact value that is in the logs but not in "
-        "the tool-calls fed so far; no system can know it: gardener-q002\n"
+        "the tool-calls fed up to then; no system can know it: gardener-q002\n"
     ) in shown.err
     assert "no system can know" not in run("--into", "s").err
 

@@ -299,7 +299,9 @@ def test_a_limit_of_cost_is_kept_by_smaller_batches(tmp_path: Path) -> None:
             await model.close()
             return answered
 
-        with pytest.raises(BudgetSpent, match=r"--max-cost allows 0\.00; a higher one goes on"):
+        with pytest.raises(
+            BudgetSpent, match=r"--max-cost allows 0\.00; continue with a higher limit"
+        ):
             run_async(ask, 0.001)
         assert not list(tmp_path.glob("*.jsonl")), "nothing was collected"
         assert run_async(ask, 0.009) == 0

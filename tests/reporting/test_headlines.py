@@ -81,9 +81,9 @@ def test_a_system_no_better_than_silence_is_called_so() -> None:
     assert describe_doubt(equal) == "cannot be distinguished from a memory that knows nothing"
     assert describe_doubt(below) == "scores below a memory that knows nothing"
     few = _bounds().replace(gain=_estimate(0.1, -0.1, 0.3, questions=19))
-    too_few = "too few questions to be distinguished from a memory that knows nothing"
-    assert describe_doubt(few) == f"has {too_few}"
-    assert list(describe_doubts([("a", few), ("b", few)])) == [f"a and b have {too_few}"]
+    doubt = "cannot be distinguished from a memory that knows nothing by so few questions"
+    assert describe_doubt(few) == doubt
+    assert list(describe_doubts([("a", few), ("b", few)])) == [f"a and b {doubt}"]
     none = few.replace(gain=_estimate(0.0, -0.2, 0.2, questions=19))
     assert describe_doubt(none) == "cannot be distinguished from a memory that knows nothing"
     systems = [("a", equal), ("b", _bounds()), ("c", below), ("d", below)]

@@ -15,6 +15,7 @@ from recall_bench.core.errors import BenchError, SystemFault, SystemGone
 from recall_bench.core.fork_server import ForkServer, can_fork
 from recall_bench.core.settings import Settings
 from recall_bench.systems.python.isolated_system import IsolatedSystem, load_isolated_system
+from tests.processes import list_children
 from tests.thoroughness import choose_cases, choose_number
 
 pytestmark = [
@@ -66,9 +67,8 @@ def load(tmp_path: Path, source: str = ADAPTER) -> IsolatedSystem:
 def list_descendants(parent: int) -> list[int]:
     """The processes that a process started, and those that they started; zombies too."""
     found = []
-    for place in Path(f"/proc/{parent}/task").glob("*/children"):
-        for pid in map(int, place.read_text().split()):
-            found += [pid, *list_descendants(pid)]
+    for pid in map(int, list_children(parent)):
+        found += [pid, *list_descendants(pid)]
     return found
 
 

@@ -135,7 +135,8 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer v
         if is_typed and found[2] is None and self._is_doubtful(number):
             flag = param.opts[-1] if param else "the time"
             click.echo(
-                f"warning: {flag} {value} is {value} {self._unit}; write {value}s or {value}ms",
+                f"warning: {flag} {value} was read as {value} {self._unit}; write {value}s or "
+                f"{value}ms to say which is meant",
                 err=True,
             )
         return round(converted) if self._unit == "ms" else converted

@@ -117,7 +117,9 @@ def _print_conclusion(done: "MatrixResult") -> None:
             click.echo(f"error: {each.cell.label}: {each.reason}", err=True)
     if all(each.was_finished for each in done.outcomes):
         click.echo(
-            "note: all cells were finished already; nothing was run. --into starts anew", err=True
+            "note: all cells were finished already; nothing was run. To run them again, "
+            "name another folder with --into",
+            err=True,
         )
 
 

@@ -153,7 +153,7 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
         if lost:
             yield (
                 f"{card.id}: {len(lost)} of {len(asked)} questions ask for an exact value that is "
-                f"in the logs but not in the {plan.ingest} fed so far; no system can know it: "
+                f"in the logs but not in the {plan.ingest} fed up to then; no system can know it: "
                 f"{', '.join(lost[:_MAX_NAMED])}{', …' if len(lost) > _MAX_NAMED else ''}"
             )
 

@@ -157,6 +157,9 @@ def _describe_problem(done: "MergedRun", problem: str) -> str:
         return problem
     if summary.overall.open:
         open_work = f"{format_quantity(summary.overall.open, 'question')} still to be asked"
-    else:
+    elif summary.reviews.open:
         open_work = f"{format_quantity(summary.reviews.open, 'review')} still to be done"
+    else:
+        others = sum(each.open for each in summary.other_verdicts)
+        open_work = f"{format_quantity(others, 'verdict')} of other judges missing"
     return f"{open_work}; {onward}"

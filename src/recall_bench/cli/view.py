@@ -25,9 +25,9 @@ def view_command(
 ) -> None:
     """Explore the runs below FOLDER [recall-runs] in the browser: compare them, label answers.
 
-    The address holds a token and works on this machine only. It writes
-    labels.jsonl into a run when you label its answers, and caches (.journal.cache, .page.cache)
-    for large runs.
+    The address holds a token and works on this machine only. The command writes labels.jsonl into
+    a run when you label its answers, and caches (.journal.cache, .page.cache) beside large
+    journals.
     """
     from recall_bench.core.user_code import require_libraries
     from recall_bench.reporting.explorer.explorer_views import ExplorerViews

@@ -88,7 +88,7 @@ class Budget:
         if (limit := self._find_reached_limit()) is not None:
             spent = BudgetSpent(
                 f"{self._work} {limit}; "
-                f"run the same command with a higher one to continue; {self._on_resume}"
+                f"run the same command with a higher limit to continue; {self._on_resume}"
             )
             self.stop(spent)
             raise spent

@@ -52,6 +52,6 @@ class BatchBudget:
             return False
         raise BudgetSpent(
             f"the batches in {self._path} cost {self._spent_usd:.2f} USD, the next request could "
-            f"cost {next_usd:.4f}, and --max-cost allows {self.limit_usd:.2f}; a higher one goes "
-            "on, and so does a lower max-tokens= if there is no reply yet"
+            f"cost {next_usd:.4f}, and --max-cost allows {self.limit_usd:.2f}; continue with a "
+            "higher limit, or with a lower max-tokens= if there is no reply yet"
         )

@@ -312,7 +312,7 @@ def _describe_test(are_mcnemar: Sequence[bool]) -> str:
     """Name the test of the p-values, where one of them is McNemar's."""
     if not any(are_mcnemar):
         return ""
-    others = "" if all(are_mcnemar) else ", or sign flips where marks are not right or wrong alone"
+    others = "" if all(are_mcnemar) else ", elsewhere sign flips"
     return f"p: McNemar's exact test{others}. "
 
 

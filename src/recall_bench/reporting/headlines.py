@@ -195,7 +195,7 @@ def describe_doubt(bounds: "ScoreRange | None") -> str | None:
     if bounds.is_below_floor:
         return "scores below a memory that knows nothing"
     if bounds.gain.value > 0 and bounds.gain.is_small:
-        return "has too few questions to be distinguished from a memory that knows nothing"
+        return "cannot be distinguished from a memory that knows nothing by so few questions"
     return "cannot be distinguished from a memory that knows nothing"
 
 
@@ -211,6 +211,5 @@ def describe_doubts(systems: Iterable[tuple[str, "ScoreRange | None"]]) -> Itera
         if (doubt := describe_doubt(bounds)) is not None:
             doubts.setdefault(doubt, []).append(name)
     for doubt, names in doubts.items():
-        if len(names) > 1:
-            doubt = doubt.replace("scores", "score").replace("has", "have")  # noqa: PLW2901
-        yield f"{join_words(names)} {doubt}"
+        plural = doubt.replace("scores", "score") if len(names) > 1 else doubt
+        yield f"{join_words(names)} {plural}"

@@ -274,8 +274,7 @@ def choose_lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecyc
         return Lifecycle.FRESH
     if wanted is Lifecycle.FORKED and system.snapshots is None:
         raise UsageError(
-            f"--lifecycle forked: {system.card.name} cannot be copied; use fresh or growing, or "
-            "add snapshots (docs/explanation/lifecycles.md)"
+            f"--lifecycle forked: {system.card.name} cannot be copied; use fresh or growing"
         )
     usual = Lifecycle.FORKED if system.snapshots is not None else Lifecycle.FRESH
     chosen = usual if wanted is None else wanted

@@ -190,10 +190,7 @@ def assemble_behaviour(request: BehaviourRequest, own: MemorySystem | None = Non
     wanted = _make_story_request(request, suite, require(system), can_act=can_act)
     drawn = tuple(suite.draw(wanted))
     if not drawn:
-        raise UsageError(
-            f"{require(system).card.name} offers nothing that {suite.name} measures; "
-            "docs/how-to/suites.md lists the methods it needs"
-        )
+        raise UsageError(f"{require(system).card.name} offers nothing that {suite.name} measures")
     stories = {story.scenario.id: story for story in drawn}
     fed = build_plan(
         settings,

@@ -76,7 +76,9 @@ def refuse_impossible(job: Job) -> None:
     if settings.executor is Executor.LOCAL:
         return
     if job.own_runner is not None:
-        raise UsageError("a behaviour suite runs in one process; leave --executor out")
+        raise UsageError(
+            "a behaviour suite runs in one process; leave out --executor, or `executor` in a file"
+        )
     _require_factory(job)
     if settings.skip_catchup_ingest:
         raise UsageError(

@@ -91,8 +91,8 @@ def assemble_rejudge(
     before = recorded.folder.plan
     if before.imported is not None:
         raise UsageError(
-            f"{run}: is an imported run: its files do not contain the days, and the judge needs "
-            "them. Only runs made by recall-bench can be rejudged"
+            f"{run} is an imported run: its files do not contain the days, which the judge needs. "
+            "Only runs made by recall-bench can be rejudged"
         )
     if before.dataset is not None:
         raise _explain_dataset(run, before.dataset)

@@ -68,7 +68,7 @@ def _find_resume_folder(resume: Path, into: Path | None) -> Path:
     folder = resume if resume.is_dir() else resume.parent
     if not (folder / JOURNAL).is_file():
         raise UsageError(
-            f"--resume: {resume} is not a run folder (it has no {JOURNAL}); give the folder of a "
+            f"--resume: {folder} is not a run folder (it has no {JOURNAL}); give the folder of a "
             "run, or use --into to start one"
         )
     if into is not None and into.resolve() != folder.resolve():

@@ -143,7 +143,7 @@ def test_workers_cannot_do_the_steps_of_a_story(
     path = write("systems: [none]\nsuites: [tenants]\nexecutor: processes")
 
     with pytest.raises(
-        BenchError, match="a behaviour suite runs in one process; leave --executor out"
+        BenchError, match="a behaviour suite runs in one process; leave out --executor"
     ):
         cli(["matrix", str(path)], standalone_mode=False)
     assert not list(path.parent.rglob("journal.jsonl"))

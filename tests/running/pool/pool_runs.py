@@ -127,7 +127,7 @@ class Frail(Beside):
 
     async def close(self) -> None:
         """End what is under way first: its threads still read the folders that are removed."""
-        with anyio.CancelScope(shield=True):
+        with anyio.move_on_after(60, shield=True):
             while self._scopes:  # noqa: ASYNC110 - it ends at once, unless a thread is busy
                 await anyio.sleep(0.01)
             await super().close()

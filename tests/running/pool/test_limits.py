@@ -214,7 +214,7 @@ def test_money_and_tokens_are_spent_by_all_workers_together(
     stopped = run_spread(tmp_path / "pool", workers=3, **given | limit)
 
     assert stopped.exit_code == 8
-    assert "higher one goes on" in str(stopped.stopped_by)
+    assert "with a higher limit to continue" in str(stopped.stopped_by)
     assert 5.0 <= spent(tmp_path / "pool") <= 5.0 + 0.25 * (3 * 2)
 
     whole = run_spread(tmp_path / "pool", workers=3, **given | more)

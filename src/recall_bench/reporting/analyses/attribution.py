@@ -295,7 +295,7 @@ def describe_misses(found: Attribution) -> str:
     words = [f"{name} {format_number(100 * n / found.misses, 0)} %" for name, n in shares.items()]
     is_misread = FailureLeaf.MISREAD in named
     misread = LEAF_TITLES[FailureLeaf.MISREAD].lower()
-    note = f" ({misread}: the evidence was found, the answer was wrong)" * is_misread
+    note = f" ({misread}: no evidence was missing, the answer was wrong)" * is_misread
     causes = f": {', '.join(words)}{note}" if words else ""
     return f"{found.misses:,} of {format_quantity(found.answered, 'trial')}{causes}"
 

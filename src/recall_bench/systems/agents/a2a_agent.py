@@ -317,7 +317,9 @@ class PeerChannel:
 
     async def copy_place(self, place: MemoryPlace) -> MemoryPlace:  # noqa: ARG002
         """Refuse: the agent cannot be copied."""
-        raise UsageError(f"{self._card.name} cannot be copied; use --lifecycle fresh or growing")
+        raise UsageError(
+            f"--lifecycle forked: {self._card.name} cannot be copied; use fresh or growing"
+        )
 
     @asynccontextmanager
     async def open_question_place(self, place: MemoryPlace) -> AsyncIterator[MemoryPlace]:
