@@ -145,9 +145,9 @@ def test_systems_cannot_see_the_truth() -> None:
     assert {name: found & forbidden for name, found in seen.items() if found & forbidden} == {}
 
 
-def test_no_other_memory_sees_the_truth_than_the_two_that_are_named() -> None:
-    """One looks through a listing for it, the other is a fake for tests of adapters."""
-    named = {"running.stored_answers", "testing.fakes"}
+def test_no_other_memory_sees_the_truth_than_the_one_that_is_named() -> None:
+    """It looks through a listing for it."""
+    named = {"running.stored_answers"}
     found = {module for module, path in MODULES.items() if read_facts(path).sees_truth}
 
     assert found == named

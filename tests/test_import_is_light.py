@@ -31,7 +31,7 @@ HEAVY = {
             "from recall_bench.generate.persona_list import list_personas; list_personas()",
             {"msgspec", "filelock", "yaml"},
         ),
-        ("import recall_bench.testing.agent_server", {"msgspec"}),
+        ("import tests.faulty.agent_server", {"msgspec"}),
         ("import recall_bench.running.executor", {"anyio", "filelock", "msgspec"}),
     ],
 )

@@ -20,7 +20,7 @@ def test_a_system_that_keeps_the_contract_exits_with_0(invoke: Invoke) -> None:
 
 
 def test_a_system_that_breaks_it_exits_with_1_and_says_how(invoke: Invoke) -> None:
-    shown = invoke("check-adapter", "recall_bench.testing:LeaksSessions", *QUIET)
+    shown = invoke("check-adapter", "tests.faulty.faults:LeaksSessions", *QUIET)
 
     assert shown.code == 1
     assert "✗ sessions  expected what the session 'boardroom' said" in shown.out
@@ -93,7 +93,7 @@ def test_what_its_code_can_reach_is_chosen_as_for_run(
 
 def test_settings_of_an_adapter_keep_their_types(invoke: Invoke) -> None:
     shown = invoke(
-        *("check-adapter", "recall_bench.testing:DropsWrites", "--config", "share=0"),
+        *("check-adapter", "tests.faulty.faults:DropsWrites", "--config", "share=0"),
         *("--only", "round-trip"),
     )
 
@@ -101,7 +101,7 @@ def test_settings_of_an_adapter_keep_their_types(invoke: Invoke) -> None:
 
 
 def test_json_holds_every_check(invoke: Invoke) -> None:
-    shown = invoke("check-adapter", "recall_bench.testing:LeaksSessions", *QUIET, "--json")
+    shown = invoke("check-adapter", "tests.faulty.faults:LeaksSessions", *QUIET, "--json")
 
     report = json.loads(shown.out)
     assert shown.code == 1

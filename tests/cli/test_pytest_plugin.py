@@ -74,7 +74,7 @@ def test_a_check_that_does_not_apply_is_skipped_with_its_reason(project: pytest.
 
 
 def test_a_broken_check_is_shown_without_a_traceback(project: pytest.Pytester) -> None:
-    words = ("--recall-bench", "recall_bench.testing:RemembersQuestions")
+    words = ("--recall-bench", "tests.faulty.faults:RemembersQuestions")
     found = run(project, *words, "-k", "asking or count")
     text = found.stdout.str()
 

@@ -25,7 +25,7 @@ from recall_bench.running.experiment import execute
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.systems.python.system import build_python_system
-from recall_bench.testing import ReferenceMemory
+from tests.faulty.behaviour_reference import ReferenceMemory
 from tests.fuzz.mutator import Format
 from tests.fuzz.target import ContentReader, FuzzTarget, Reading, Seed, make_file_target
 

@@ -20,7 +20,7 @@ from recall_bench.reporting.eval_report import EvalReport
 from recall_bench.reporting.eval_scores import QuestionScorer, ScoredQuestion
 from recall_bench.running.eval_assembly import assemble_evaluation
 from recall_bench.running.evaluation import EvalResult, evaluate
-from recall_bench.testing import ScriptedSystem
+from tests.faulty.fakes import ScriptedSystem
 from tests.written_runs import question
 
 NOW = datetime(2026, 5, 24, 12, tzinfo=UTC)

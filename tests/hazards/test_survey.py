@@ -29,7 +29,7 @@ from recall_bench.judging.rubric.rubric_judge import ATTEMPTS, RubricJudge
 from recall_bench.metrics.retrieval import RankedPassage, find_measure
 from recall_bench.reporting.eval_groups import count_outcomes, group_scores
 from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
-from recall_bench.testing import ScriptedSystem
+from tests.faulty.fakes import ScriptedSystem
 from tests.hazards.making import (
     ALICE,
     DENIAL,

@@ -118,7 +118,7 @@ async def test_every_form_of_judge_can_be_loaded(tmp_path: Path, code: str, name
 
 @pytest.mark.anyio
 async def test_an_importable_name_can_be_loaded() -> None:
-    judge = load_judge("recall_bench.testing:ExactJudge", {})
+    judge = load_judge("tests.faulty.fakes:ExactJudge", {})
 
     assert await judge.judge(SHOWN) == Verdict.of(3, 2, 1, "exact match")
     assert judge.card == JudgeCard(name="exact", version="1")

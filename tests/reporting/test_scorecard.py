@@ -14,7 +14,8 @@ from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_b
 from recall_bench.running.experiment import execute
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.systems.python.system import build_python_system
-from recall_bench.testing import Honest, ReferenceMemory
+from recall_bench.testing import Honest
+from tests.faulty.behaviour_reference import ReferenceMemory
 
 
 @pytest.fixture(scope="module")

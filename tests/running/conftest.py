@@ -15,7 +15,7 @@ from recall_bench.core.verdict import Judge
 from recall_bench.judging.judge_call import Judges
 from recall_bench.running.components import RunContext
 from recall_bench.running.local_engine import run_plan
-from recall_bench.testing import ExactJudge
+from tests.faulty.fakes import ExactJudge
 
 
 @dataclass

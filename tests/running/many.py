@@ -7,8 +7,8 @@ from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.scenario import Item, Scenario, Truth
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
-from recall_bench.testing import ExactJudge, ScriptedSystem
 from tests.conftest import EPOCH, card_of, episode
+from tests.faulty.fakes import ExactJudge, ScriptedSystem
 from tests.running.conftest import Rehearsal
 
 QUESTIONS = 12

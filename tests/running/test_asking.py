@@ -11,8 +11,8 @@ from recall_bench.core.event import Answered, FeedFailed, NotAnswered, Postponed
 from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import Episode, Question, Scenario
 from recall_bench.core.trial_states import TrialState
-from recall_bench.testing import ScriptedMemory, ScriptedSystem
 from tests.conftest import card_of
+from tests.faulty.fakes import ScriptedMemory, ScriptedSystem
 from tests.running.conftest import Rehearsal
 
 pytestmark = pytest.mark.anyio

@@ -22,9 +22,10 @@ from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_result import RunResult
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.python.system import build_python_system
-from recall_bench.testing import BEHAVIOUR_FAULTS, Honest, ReferenceMemory
-from recall_bench.testing.behaviour_faults import MisbehavingMemory
+from recall_bench.testing import Honest
 from tests.commands import Invoke
+from tests.faulty.behaviour_faults import BEHAVIOUR_FAULTS, MisbehavingMemory
+from tests.faulty.behaviour_reference import ReferenceMemory
 from tests.loops import loop_over_rows
 from tests.running.suite_figures import get_value
 

@@ -10,7 +10,7 @@ from recall_bench.core.memory import Answer, Passage, ReaderCard, RetrievalReply
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.scenario import Episode, Question, Scenario
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
-from recall_bench.testing import ScriptedMemory, ScriptedSystem
+from tests.faulty.fakes import ScriptedMemory, ScriptedSystem
 from tests.running.many import many
 
 pytestmark = pytest.mark.anyio

@@ -8,8 +8,8 @@ from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.scenario import Item, Question, Scenario, Truth
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.testing import ExactJudge, ScriptedMemory, ScriptedSystem
 from tests.conftest import EPOCH, card_of, episode
+from tests.faulty.fakes import ExactJudge, ScriptedMemory, ScriptedSystem
 from tests.running.conftest import Rehearsal
 
 pytestmark = pytest.mark.anyio

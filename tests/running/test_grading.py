@@ -16,8 +16,8 @@ from recall_bench.core.event import Answered, Judged, NotJudged
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.running.scenario_run import AnswerQueue
-from recall_bench.testing import ExactJudge, ScriptedMemory, ScriptedSystem
 from tests.conftest import RELEASED_PAUSES_S
+from tests.faulty.fakes import ExactJudge, ScriptedMemory, ScriptedSystem
 from tests.running.conftest import Rehearsal
 
 pytestmark = pytest.mark.anyio

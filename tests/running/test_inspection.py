@@ -14,8 +14,8 @@ from recall_bench.core.event import Answered, Event, FeedFailed, Ingested, Inspe
 from recall_bench.core.memory import Answer, Holdings
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.scenario import Episode, Question
-from recall_bench.testing import ScriptedMemory, ScriptedSystem
 from tests.conftest import episode
+from tests.faulty.fakes import ScriptedMemory, ScriptedSystem
 from tests.running.conftest import LIFECYCLES, Rehearsal
 
 pytestmark = pytest.mark.anyio

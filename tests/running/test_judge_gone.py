@@ -8,7 +8,7 @@ from recall_bench.core.event import Answered, Judged, NotJudged, Paid, RunEnded
 from recall_bench.core.plan import Plan
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.testing import ScriptedMemory, ScriptedSystem
+from tests.faulty.fakes import ScriptedMemory, ScriptedSystem
 from tests.running.many import CALL, PASS, QUESTIONS, Ruled, fails_below, many, parrot
 
 pytestmark = pytest.mark.anyio

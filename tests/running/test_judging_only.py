@@ -7,7 +7,7 @@ from recall_bench.core.event import Answered, Judged
 from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import Question
 from recall_bench.core.trial_states import TrialState
-from recall_bench.testing import ScriptedSystem
+from tests.faulty.fakes import ScriptedSystem
 from tests.running.conftest import Rehearsal
 from tests.running.many import PASS, QUESTIONS, Ruled, fails_below, many, parrot
 

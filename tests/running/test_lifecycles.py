@@ -9,7 +9,7 @@ from recall_bench.core.event import Answered, Ingested
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.scenario import Episode, Question
-from recall_bench.testing import CopiesInMemory, ScriptedMemory, ScriptedSystem
+from tests.faulty.fakes import CopiesInMemory, ScriptedMemory, ScriptedSystem
 from tests.running.conftest import LIFECYCLES, Rehearsal
 
 pytestmark = pytest.mark.anyio

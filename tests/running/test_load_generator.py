@@ -8,7 +8,7 @@ import pytest
 from recall_bench.core.behaviour import LoadStep
 from recall_bench.core.scenario import Episode
 from recall_bench.running.load_generator import LoadGenerator
-from recall_bench.testing.fakes import ScriptedMemory
+from tests.faulty.fakes import ScriptedMemory
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
-from recall_bench.testing import ScriptedMemory, ScriptedSystem
+from tests.faulty.fakes import ScriptedMemory, ScriptedSystem
 from tests.running.conftest import LIFECYCLES, Rehearsal
 
 pytestmark = pytest.mark.anyio

@@ -19,7 +19,7 @@ from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.testing import ScriptedMemory, ScriptedSystem
+from tests.faulty.fakes import ScriptedMemory, ScriptedSystem
 from tests.running.conftest import Rehearsal
 from tests.running.many import (
     CALL,

@@ -5,7 +5,7 @@ from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, Shard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.running.lifecycle import list_open_trials
-from recall_bench.testing import ScriptedSystem
+from tests.faulty.fakes import ScriptedSystem
 from tests.running.many import QUESTIONS, Ruled, fails_below, many, parrot
 from tests.runs.merging.apart import begun, fold_states, go_on
 

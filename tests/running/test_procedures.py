@@ -26,9 +26,9 @@ from recall_bench.running.experiment import execute
 from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.systems.readers import TaskReader
-from recall_bench.testing.agent_program import NoteTaker
-from recall_bench.testing.agent_server import AgentServer
 from tests.commands import Invoke
+from tests.faulty.agent_program import NoteTaker
+from tests.faulty.agent_server import AgentServer
 from tests.running.suite_figures import get_value
 
 DOER = "recall_bench.generate.procedures.scripted_doer:do_task"

@@ -8,7 +8,7 @@ from recall_bench.core.errors import SystemFault
 from recall_bench.core.event import Answered, Event, Judged, NotAnswered, RunEnded, RunResumed
 from recall_bench.core.plan import Lifecycle, Trial
 from recall_bench.core.trial_states import TrialState
-from recall_bench.testing import ScriptedSystem
+from tests.faulty.fakes import ScriptedSystem
 from tests.running.conftest import LIFECYCLES, Rehearsal
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ from recall_bench.core.event import Answered, Declared, Ingested
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.scenario import Episode, Question, Scenario
-from recall_bench.testing import ScriptedMemory, ScriptedSystem
 from tests.conftest import episode
+from tests.faulty.fakes import ScriptedMemory, ScriptedSystem
 from tests.running.conftest import Rehearsal
 
 pytestmark = pytest.mark.anyio

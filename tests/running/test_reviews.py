@@ -9,7 +9,7 @@ from recall_bench.core.event import Judged, RunEnded
 from recall_bench.core.plan import Plan, ReviewMode, Trial
 from recall_bench.core.trial_states import TrialState, find_due_reviews
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.testing import ScriptedSystem
+from tests.faulty.fakes import ScriptedSystem
 from tests.running.conftest import Rehearsal
 from tests.running.many import FAIL, PASS, QUESTIONS, Ruled, fails_below, many, parrot
 from tests.running.test_resume import Fuse, PowerCut

@@ -15,7 +15,7 @@ from recall_bench.core.event import FeedFailed, Ingested, Settled
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.scenario import Episode
 from recall_bench.core.trial_states import TrialState
-from recall_bench.testing import CopiesInMemory, ScriptedMemory, ScriptedSystem
+from tests.faulty.fakes import CopiesInMemory, ScriptedMemory, ScriptedSystem
 from tests.running.conftest import LIFECYCLES, Rehearsal
 from tests.running.many import Ruled, many
 

@@ -18,9 +18,9 @@ from recall_bench.running.experiment import execute
 from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult
-from recall_bench.testing import ScriptedMemory, ScriptedSystem
-from recall_bench.testing.agent_server import AgentServer
 from tests.commands import Invoke
+from tests.faulty.agent_server import AgentServer
+from tests.faulty.fakes import ScriptedMemory, ScriptedSystem
 
 PAID_READER = """
 from recall_bench.core.usage import Usage

@@ -23,7 +23,7 @@ from recall_bench.core.user_code import list_plugins
 from recall_bench.systems.builtin import baselines
 from recall_bench.systems.builtin.options import BUILT_IN_OPTIONS
 from recall_bench.systems.builtin.passage_index import NO_RECORD
-from recall_bench.testing import ScriptedMemory
+from tests.faulty.fakes import ScriptedMemory
 from tests.hash_seeds import list_other_hash_seeds
 from tests.loops import loop_over_rows
 from tests.systems.asking import answered

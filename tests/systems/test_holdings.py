@@ -22,8 +22,9 @@ from recall_bench.systems.python.adapter import DayMetadata
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.transports.command_system import start_command_system
 from recall_bench.systems.transports.http_system import connect_http_system
-from recall_bench.testing import DropsWrites, ScriptedSystem
 from tests.conftest import episode
+from tests.faulty.fakes import ScriptedSystem
+from tests.faulty.faults import DropsWrites
 from tests.systems import command_child
 from tests.systems.diary import EPISODES, question
 from tests.systems.grpc_server import Cabinet

@@ -24,7 +24,7 @@ from recall_bench.systems.transports.http_system import (
     parse_http_address,
 )
 from recall_bench.systems.transports.remote_system import RequestNotServed
-from recall_bench.testing.fakes import ScriptedSystem
+from tests.faulty.fakes import ScriptedSystem
 from tests.loops import loop_over_rows
 from tests.systems.http_servers import Said, saying, serving
 

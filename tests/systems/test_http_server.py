@@ -34,7 +34,7 @@ from recall_bench.systems.transports.http_routes import (
 from recall_bench.systems.transports.http_system import HttpAddress, HttpTransport
 from recall_bench.systems.transports.openapi import render_document
 from recall_bench.systems.transports.remote_system import RequestNotServed
-from recall_bench.testing.fakes import ScriptedMemory, ScriptedSystem
+from tests.faulty.fakes import ScriptedMemory, ScriptedSystem
 from tests.loops import loop_over_rows
 from tests.systems.http_servers import hosting, serving
 

@@ -10,7 +10,7 @@ from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.scenario import Episode, Question, Scenario
 from recall_bench.systems.builtin.baselines import build_bm25
 from recall_bench.systems.transports.http_system import connect_http_system
-from recall_bench.testing.fakes import ScriptedSystem
+from tests.faulty.fakes import ScriptedSystem
 from tests.running.conftest import Rehearsal
 from tests.systems.http_servers import serving
 

@@ -16,7 +16,7 @@ from recall_bench.core.errors import SystemFault, UsageError
 from recall_bench.core.memory import Memory, MemorySystem, Snapshots
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.python.system import build_python_system, load_python_system
-from recall_bench.testing import ScriptedMemory
+from tests.faulty.fakes import ScriptedMemory
 from tests.systems.asking import answered
 
 pytestmark = pytest.mark.anyio

@@ -15,7 +15,7 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.servers.host import SystemHost
 from recall_bench.systems.servers.stdio_server import Pipes, serve_stdio
-from recall_bench.testing import ScriptedMemory, ScriptedSystem
+from tests.faulty.fakes import ScriptedMemory, ScriptedSystem
 
 pytestmark = pytest.mark.anyio
 

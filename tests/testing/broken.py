@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 from recall_bench.core.memory import Asker, Memory, MemorySystem, Snapshots, SystemCard
 from recall_bench.core.scenario import Episode, Question
-from recall_bench.testing import Outcome, Script, ScriptedMemory, check_system
+from recall_bench.testing import Outcome, check_system
+from tests.faulty.fakes import Script, ScriptedMemory
 
 
 def everything(lived: Sequence[Episode], question: Question) -> str:

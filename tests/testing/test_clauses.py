@@ -10,15 +10,9 @@ from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Answer, Asker, Clock, Holdings, Memory, Passage, RetrievalReply
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.python.system import build_python_system
-from recall_bench.testing import (
-    CopiesInMemory,
-    DropsWrites,
-    Honest,
-    LeaksSessions,
-    Outcome,
-    ScriptedMemory,
-    assert_contract_async,
-)
+from recall_bench.testing import Honest, Outcome, assert_contract_async
+from tests.faulty.fakes import CopiesInMemory, ScriptedMemory
+from tests.faulty.faults import DropsWrites, LeaksSessions
 from tests.testing.broken import Custom, everything, result, scripted
 
 pytestmark = pytest.mark.anyio

@@ -19,15 +19,14 @@ from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import (
     CHECKS,
     Honest,
-    LeaksSessions,
     Outcome,
-    ScriptedMemory,
-    ScriptedSystem,
     assert_contract,
     assert_contract_async,
     check_context,
     check_system,
 )
+from tests.faulty.fakes import ScriptedMemory, ScriptedSystem
+from tests.faulty.faults import LeaksSessions
 from tests.imports import imported_by
 from tests.testing.broken import Custom, everything, result, scripted
 

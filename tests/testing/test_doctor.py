@@ -31,18 +31,7 @@ from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.library import load_persona
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.resolver import resolve_system
-from recall_bench.testing import (
-    CHECKS,
-    BuriesFinds,
-    CrashesOnSeventh,
-    Faulty,
-    Hallucinates,
-    Honest,
-    RefusesFinds,
-    ScriptedMemory,
-    SlowsDown,
-    check_system,
-)
+from recall_bench.testing import CHECKS, Honest, check_system
 from recall_bench.testing import doctor as examination
 from recall_bench.testing.doctor import (
     DoctorResult,
@@ -52,6 +41,15 @@ from recall_bench.testing.doctor import (
     spread_items,
 )
 from recall_bench.testing.doctor_probe import check_growth, check_latency
+from tests.faulty.fakes import ScriptedMemory
+from tests.faulty.faults import (
+    BuriesFinds,
+    CrashesOnSeventh,
+    Faulty,
+    Hallucinates,
+    RefusesFinds,
+    SlowsDown,
+)
 from tests.loops import loop_over_rows
 from tests.thoroughness import IS_EXHAUSTIVE, choose_number
 
@@ -329,7 +327,7 @@ def invoked(*words: str) -> tuple[int, str]:
 
 @pytest.mark.usefixtures("few_questions")
 def test_the_command_says_what_is_wrong_and_exits_with_one() -> None:
-    code, said = invoked("recall_bench.testing:DropsWrites")
+    code, said = invoked("tests.faulty.faults:DropsWrites")
 
     assert code == 1
     assert "DropsWrites" in said

@@ -6,11 +6,12 @@ Where the misses of a run land that a fault costs is tested with the attribution
 
 import pytest
 
-import recall_bench.testing
+from tests.faulty import faults
 from recall_bench.core.memory import Offer
 from recall_bench.reporting.analyses.attribution import FailureLeaf
 from recall_bench.systems.python.system import build_python_system
-from recall_bench.testing import CHECKS, FAULTS, Faulty, Honest, Outcome, check_system
+from recall_bench.testing import CHECKS, Honest, Outcome, check_system
+from tests.faulty.faults import FAULTS, Faulty
 from tests.loops import loop_over_rows
 
 NAMES = [check.name for check in CHECKS]
@@ -46,7 +47,7 @@ async def test_a_fault_is_caught_by_name(fault: type[Faulty], check: str) -> Non
 @pytest.mark.anyio
 @pytest.mark.parametrize("seed", range(5))
 async def test_three_writes_in_ten_are_missed_whatever_the_lot(seed: int) -> None:
-    found = await outcomes(recall_bench.testing.DropsWrites, "round-trip", seed=seed)
+    found = await outcomes(faults.DropsWrites, "round-trip", seed=seed)
 
     assert found == {"round-trip": Outcome.FAILED}
 
@@ -56,7 +57,7 @@ async def test_three_writes_in_ten_are_missed_whatever_the_lot(seed: int) -> Non
     "fault", [fault for fault in FAULTS if fault.battery != "contract"], ids=lambda f: f.__name__
 )
 async def test_what_only_doctor_or_a_run_can_see_breaks_no_clause(fault: type[Faulty]) -> None:
-    config = {"step_s": 0.0} if fault is recall_bench.testing.SlowsDown else {}
+    config = {"step_s": 0.0} if fault is faults.SlowsDown else {}
 
     found = await outcomes(fault, *set(NAMES) - {"large-day", *Offer}, **config)
 
@@ -68,7 +69,7 @@ def test_a_fault_says_who_catches_it(fault: type[Faulty]) -> None:
     assert bool(fault.caught_by) == (fault.battery == "contract")
     assert set(fault.caught_by) <= set(NAMES)
     assert fault.name == fault.__name__
-    assert getattr(recall_bench.testing, fault.__name__) is fault
+    assert getattr(faults, fault.__name__) is fault
 
 
 @loop_over_rows("fault", FAULTS, ids=lambda fault: fault.__name__)
@@ -106,7 +107,7 @@ def test_every_leaf_but_the_unknown_one_has_a_fault_that_lands_there() -> None:
     ],
 )
 async def test_a_failure_says_what_was_seen(fault: str, check: str, said: str) -> None:
-    system = build_python_system(getattr(recall_bench.testing, fault))
+    system = build_python_system(getattr(faults, fault))
     report = await check_system(system, only=[check])
     await system.close()
 

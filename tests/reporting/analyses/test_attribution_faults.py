@@ -13,8 +13,15 @@ from recall_bench.core.scenario import ATTRIBUTION, Scenario
 from recall_bench.reporting.analyses.attribution import FailureLeaf, find_leaf, is_miss
 from recall_bench.runs.trials import TrialRow, TrialTable
 from recall_bench.systems.python.system import build_python_system
-from recall_bench.testing import FAULTS, Faulty, Honest, KeepsOldMemories, MixesTenants, SlowsDown
-from recall_bench.testing.faults import MisreadsFinds
+from recall_bench.testing import Honest
+from tests.faulty.faults import (
+    FAULTS,
+    Faulty,
+    KeepsOldMemories,
+    MisreadsFinds,
+    MixesTenants,
+    SlowsDown,
+)
 from tests.reporting.analyses.known_story import PERSONAS, run_table, told
 
 

@@ -22,7 +22,7 @@ from recall_bench.reporting.analyses.fact_survival import (
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialTable, read_trials
 from recall_bench.systems.python.adapter import DayMetadata
-from recall_bench.testing.decay import Decaying
+from tests.faulty.decay import Decaying
 from tests.reporting.analyses.decay_tables import facts, forgetting, table_of
 from tests.reporting.analyses.locker_story import write_lockers
 from tests.thoroughness import choose_number
@@ -91,7 +91,7 @@ def test_a_grid_keeps_true_all_that_is_said_of_a_fact() -> None:
 
 def measured(folder: Path, half_life: float, seed: int) -> Degradation:
     run(
-        adapter="recall_bench.testing.decay:Decaying",
+        adapter="tests.faulty.decay:Decaying",
         config={"half_life": half_life, "seed": seed},
         data=folder / "data",
         ranges="every:10",

@@ -12,8 +12,8 @@ from recall_bench.core.settings import Executor, Settings
 from recall_bench.running import ray_worker
 from recall_bench.running.assembly import assemble
 from recall_bench.running.executor import choose_runner, collect_environment
-from recall_bench.testing import ScriptedSystem
 from tests.commands import Invoke
+from tests.faulty.fakes import ScriptedSystem
 from tests.gardener import write_persona
 from tests.running.pool.pool_runs import settings
 from tests.warm_commands import start_command

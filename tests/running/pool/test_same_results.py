@@ -171,7 +171,7 @@ def test_a_system_that_fails_at_some_questions(tmp_path: Path, data: Path) -> No
 
 @pytest.mark.parametrize("fault", ["CrashesOnSeventh", "RemembersQuestions"])
 def test_a_system_with_a_fault(tmp_path: Path, data: Path, fault: str) -> None:
-    given = GARDEN | {"adapter": f"recall_bench.testing:{fault}", "data": data}
+    given = GARDEN | {"adapter": f"tests.faulty.faults:{fault}", "data": data}
     given["personas"] = ("gardener",)
 
     compared(tmp_path, 2, error_budget=1.0, repeats=2, **given)

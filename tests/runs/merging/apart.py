@@ -17,7 +17,7 @@ from recall_bench.judging.judge_call import Judges
 from recall_bench.running.components import RunContext
 from recall_bench.running.local_engine import run_plan
 from recall_bench.runs.merge import MergeSource
-from recall_bench.testing import ExactJudge
+from tests.faulty.fakes import ExactJudge
 
 Scenarios = dict[str, Scenario]
 

@@ -23,8 +23,8 @@ from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, Shard
 from recall_bench.core.scenario import Episode, Item, Question, Scenario, Truth
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.runs.merge import merge_events
-from recall_bench.testing import ScriptedSystem
 from tests.conftest import EPOCH, card_of, episode
+from tests.faulty.fakes import ScriptedSystem
 from tests.running.many import FAIL, PASS, Ruled
 from tests.runs.merging.apart import begun, fold_states, go_on, resumed, source
 from tests.thoroughness import choose_number

@@ -7,7 +7,7 @@ from recall_bench.core.event import Declared, Event, RunEnded
 from recall_bench.core.plan import Lifecycle, Plan, Shard
 from recall_bench.core.scenario import Scenario
 from recall_bench.runs.merge import merge_events
-from recall_bench.testing import ScriptedSystem
+from tests.faulty.fakes import ScriptedSystem
 from tests.runs.merging.apart import begun, go_on, source
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.testing.agent_server import AgentServer
+from tests.faulty.agent_server import AgentServer
 from tests.gardener import write_persona
 
 pytest.importorskip("httpx")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import recall_bench
-from recall_bench.testing import agent_program
-from recall_bench.testing.agent_server import AgentServer
+from tests.faulty import agent_program
+from tests.faulty.agent_server import AgentServer
 
 PROGRAM = f"{shlex.quote(sys.executable)} -I -S {shlex.quote(agent_program.__file__)}"
 WAYS = ("openai", "a2a", "agent")

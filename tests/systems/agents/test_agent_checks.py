@@ -19,8 +19,8 @@ from recall_bench.systems.agents.talk_settings import (
     TalkSettings,
 )
 from recall_bench.testing import CHECKS, doctor
-from recall_bench.testing.agent_server import AgentServer
 from tests.commands import Invoke
+from tests.faulty.agent_server import AgentServer
 from tests.systems.agents.targets import WAYS, Journal, name_agent, run_garden
 
 PAGES = Path(__file__).parents[3] / "docs" / "how-to"

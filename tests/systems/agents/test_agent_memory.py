@@ -12,8 +12,8 @@ from recall_bench.core.scenario import Episode, Question, Turn
 from recall_bench.core.settings import Settings
 from recall_bench.systems.agents.agent_system import MAX_TEXT, AgentSystem
 from recall_bench.systems.resolver import resolve_system
-from recall_bench.testing.agent_program import NO_RECORD
-from recall_bench.testing.agent_server import AgentServer
+from tests.faulty.agent_program import NO_RECORD
+from tests.faulty.agent_server import AgentServer
 from tests.loops import loop_over_rows
 from tests.systems.agents.targets import PROGRAM, Journal, name_agent, run_garden
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.testing.agent_server import AgentServer
+from tests.faulty.agent_server import AgentServer
 from tests.gardener import PLANTS
 from tests.systems.agents.targets import WAYS, Journal, name_agent, run_garden
 

@@ -10,7 +10,7 @@ import pytest
 from recall_bench.reporting.run_brief import render_brief
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
-from recall_bench.testing.agent_server import AgentServer
+from tests.faulty.agent_server import AgentServer
 from tests.running.result_views import done_twice
 from tests.systems.agents.targets import (
     WAYS,

@@ -13,7 +13,7 @@ from tests.commands import Invoke
 from tests.systems.agents.targets import Journal, run_garden
 
 SERVER = f"""server:
-  command: ["{sys.executable}", "-m", recall_bench.testing.agent_server, --port, "{{port}}"]
+  command: ["{sys.executable}", "-m", tests.faulty.agent_server, --port, "{{port}}"]
   env: {{PYTHONPATH: "{Path(recall_bench.__file__).parents[1]}"}}
   health: /notes/v1/models
 """

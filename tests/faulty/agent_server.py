@@ -4,7 +4,7 @@
     http://127.0.0.1:PORT/notes/a2a       an A2A agent, version 1.0
     http://127.0.0.1:PORT/notes/a2a-0.3   the same in version 0.3
 
-Start one with `python -m recall_bench.testing.agent_server --port 8123`. Memories are separated by
+Start one with `python -m tests.faulty.agent_server --port 8123`. Memories are separated by
 the field `user` of a chat, and by the metadata `user` of an A2A message; `chat` knows no more than
 the messages that come with a chat, or the context of an A2A message.
 """
@@ -23,7 +23,7 @@ from uuid import uuid4
 import msgspec
 
 from recall_bench.core.untrusted_json import decode_untrusted_json
-from recall_bench.testing.agent_program import (
+from tests.faulty.agent_program import (
     BEHAVIOURS,
     AgentCrash,
     NoteTaker,

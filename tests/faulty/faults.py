@@ -1,7 +1,7 @@
 """Adapters that are broken on purpose, each in one way and named for it.
 
 Each is the honest memory with one fault, so a check that fails has found that fault and nothing
-else: `recall-bench check-adapter recall_bench.testing:DropsWrites`. `caught_by` names the contract
+else: `recall-bench check-adapter tests.faulty.faults:DropsWrites`. `caught_by` names the contract
 checks that find it; where it names none, `battery` says what does: `recall-bench doctor`, or only
 the failures of a run. Those have one cause in the attribution, which `lands_in` names.
 """
@@ -126,7 +126,7 @@ class LeaksSessions(Faulty):
     caught_by = ("sessions",)
     lands_in = "leaked"
 
-    def list_visible(self, context: QueryContext) -> Iterable[MemoryLine]:  # noqa: ARG002
+    def list_visible(self, context: QueryContext) -> Iterable[MemoryLine]:
         """List all lines for every session."""
         return self.lines
 

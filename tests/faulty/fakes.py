@@ -68,7 +68,7 @@ class ScriptedSystem:
         self.opened: list[ScriptedMemory] = []
         self._reply = reply
 
-    async def open(self, scenario: str) -> ScriptedMemory:  # noqa: ARG002
+    async def open(self, scenario: str) -> ScriptedMemory:
         """Open an empty memory."""
         memory = ScriptedMemory(self._reply)
         self.opened.append(memory)

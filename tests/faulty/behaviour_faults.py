@@ -1,7 +1,7 @@
 """Memories that behave badly on purpose, each in one way, for the behaviour suites.
 
 Each is the reference memory with one fault. `caught_by` names the suite and the figure that must
-show it: `recall-bench suite erasure --adapter recall_bench.testing:ConfirmsOnly`.
+show it: `recall-bench suite erasure --adapter tests.faulty.behaviour_faults:ConfirmsOnly`.
 """
 
 import re
@@ -12,7 +12,7 @@ from itertools import count
 from typing import ClassVar
 
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
-from recall_bench.testing.behaviour_reference import ReferenceEntry, ReferenceMemory, find_names
+from tests.faulty.behaviour_reference import ReferenceEntry, ReferenceMemory, find_names
 
 _COMMAND = re.compile(
     r"(?<![a-z])(ais?|agents?|assistants?|bots?|llm|models?|readers|robots|software)(?![a-z])",
@@ -266,7 +266,7 @@ class SwitchesContext(MergesUsers):
         time.sleep(0.01)
         return super().query(question, context)
 
-    def list_visible(self, context: QueryContext) -> Iterable[ReferenceEntry]:  # noqa: ARG002
+    def list_visible(self, context: QueryContext) -> Iterable[ReferenceEntry]:
         """List the entries of the current user."""
         return self._shared.get(self._current[0], [])
 
@@ -277,7 +277,7 @@ class TellsEverySession(MisbehavingMemory):
     caught_by = ("tenants", "leak/sessions")
     shown_in = ("sessions",)
 
-    def list_visible(self, context: QueryContext) -> Iterable[ReferenceEntry]:  # noqa: ARG002
+    def list_visible(self, context: QueryContext) -> Iterable[ReferenceEntry]:
         """List everything."""
         return self.entries
 

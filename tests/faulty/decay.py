@@ -1,6 +1,6 @@
 """A memory that forgets at a known rate, to check that reports find the rate.
 
-recall-bench run --adapter recall_bench.testing.decay:Decaying --config half_life=90
+recall-bench run --adapter tests.faulty.decay:Decaying --config half_life=90
 """
 
 import math
