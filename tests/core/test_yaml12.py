@@ -1,26 +1,20 @@
 """Files mean what YAML 1.2 says they mean, and what cannot be read is said with its line."""
 
 import math
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import yaml
 
-from recall_bench.core import plain_yaml, yaml12
+from recall_bench.core import yaml12
 from recall_bench.core.errors import Malformed
-from recall_bench.core.plain_yaml import NotPlain, build_plain
 from recall_bench.core.yaml12 import Document, load_yaml, read_document
 from tests.conftest import shared_data
 from tests.loops import loop_over_rows
 
 
 def parsed(source: str) -> object:
-    """Read the values alone and with their lines, which are two ways to the same values."""
-    content = Document("file", source).content
-    with_lines = Document("file", source, keeps_lines=True).content
-    assert repr(content) == repr(with_lines)
-    return content
+    return Document("file", source).content
 
 
 TYPED = [
@@ -101,42 +95,6 @@ def test_other_readers_of_yaml_are_left_as_they_were() -> None:
 def test_an_empty_file_holds_nothing() -> None:
     assert parsed("") is None
     assert parsed("# only a comment\n") is None
-
-
-@loop_over_rows(
-    "source",
-    [
-        "- a\n- b: 1\n  c:\n  - 2\n  - {d: 3, e: []}\n- {}\n",
-        "? a\n: 1\n? b\n",
-        "text\n",
-        "a: |\n  1\nb: >-\n  true\nc: 'null'\n",
-        "2: two\ntrue: yes\n~: nothing\n",
-        "a: ! 1\nb: !!str 2\n",
-        "[" * 64 + "]" * 64,
-    ],
-)
-def test_values_do_not_depend_on_whether_lines_are_kept(source: str) -> None:
-    assert parsed(source) is not None
-
-
-@loop_over_rows(
-    ("source", "is_plain"),
-    [
-        ("a: [1, {b: c}]\n", True),
-        ("a: [1, {b: [c]}, 2]\nd: {e: {}}\nf: 3\n", True),
-        ("a: &x 1\n", False),
-        ("a: !!str 1\n", False),
-        ("a: 1\na: 2\n", False),
-        ("[1]: 2\n", False),
-        ("a: 1\n---\nb: 2\n", False),
-        ("a: [1\n", False),
-        ("1" * 1001, False),
-        ("[" * 65 + "]" * 65, False),
-    ],
-)
-def test_what_is_not_plain_is_left_to_the_reader_of_nodes(source: str, is_plain: bool) -> None:
-    with nullcontext() if is_plain else pytest.raises(NotPlain):
-        assert build_plain(source) == Document("file", source, keeps_lines=True).content
 
 
 def test_an_alias_is_the_value_of_its_anchor() -> None:
@@ -222,38 +180,3 @@ def test_dates_given_as_answers_stay_text() -> None:
     answers = {question["id"][-4:]: question["answer"] for question in content}
     assert {type(answers["q181"]), type(answers["q265"])} == {str}
     assert {type(answer) for answer in answers.values()} == {str}
-
-
-def test_a_document_that_is_read_again_has_values_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Contents are kept: what one reader does with them, another must not see."""
-    source = "".join(f"- {{name: 'entry {number}', size: {number}.5}}\n" for number in range(100))
-    first = build_plain(source)
-    assert isinstance(first, list)
-    wanted = repr(first)
-    first[0]["name"] = "changed"
-    monkeypatch.setattr(plain_yaml, "_parse", lambda _: pytest.fail("it was read already"))
-
-    second = build_plain(source)
-    assert isinstance(second, list)
-    second.clear()
-
-    assert repr(build_plain(source)) == wanted
-
-
-def test_no_more_contents_are_kept_than_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = plain_yaml._KeptContents()
-    monkeypatch.setattr(kept, "_MOST", 50_000)
-    asked = []
-
-    def parse(source: str) -> object:
-        asked.append(source)
-        return [source]
-
-    sources = [f"{number}".zfill(2_000) for number in range(40)]
-    for source in (*sources, *sources[-5:], sources[0], "x" * 20_000, "x" * 20_000):
-        assert kept.read(source, parse) == [source]
-
-    assert asked == [*sources, sources[0], "x" * 20_000, "x" * 20_000]
-    assert sum(map(len, kept._packed.values())) == kept._size <= 50_000

@@ -5,6 +5,8 @@ parser is ten times faster than the available 1.2 parser, so it parses here, and
 1.2 decides what a plain scalar means.
 """
 
+import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -13,10 +15,50 @@ from recall_bench.core.errors import Malformed
 from recall_bench.core.garbage_collector import pause_collector
 from recall_bench.core.untrusted_file import read_regular_file
 from recall_bench.core.untrusted_json import MAX_DEPTH
-from recall_bench.core.yaml_scalars import FIRST, PATTERNS, SCALARS, TAG
 
 if TYPE_CHECKING:
     from yaml import MappingNode, Node, ScalarNode, YAMLError
+
+TAG = "tag:yaml.org,2002:"
+
+_FLOAT = (
+    r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+)
+PATTERNS = {
+    TAG + "null": re.compile(r"(?:null|Null|NULL|~|)\Z"),
+    TAG + "bool": re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"),
+    TAG + "int": re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z"),
+    TAG + "float": re.compile(rf"(?:{_FLOAT})\Z"),
+}
+"""The plain scalars that are not text. Integers are tried before floats."""
+
+FIRST = {
+    TAG + "null": ["n", "N", "~", ""],
+    TAG + "bool": list("tTfF"),
+    TAG + "int": list("-+0123456789"),
+    TAG + "float": list("-+.0123456789"),
+}
+"""How they begin."""
+
+_LONGEST_NUMBER = 1000
+"""Digits. Python prints no number of more than 4,300, and reads hexadecimal ones of any length."""
+
+
+def _parse_integer(word: str) -> int:
+    if len(word) > _LONGEST_NUMBER:
+        raise ValueError("too many digits")
+    return int(word, 0) if word[:2] in {"0o", "0x"} else int(word)
+
+
+SCALARS: dict[str, Callable[[str], object]] = {
+    TAG + "str": str,
+    TAG + "null": lambda _: None,
+    TAG + "bool": lambda word: word[0] in "tT",
+    TAG + "int": _parse_integer,
+    TAG + "float": lambda word: float(re.sub(r"\.(?=[iInN])", "", word)),
+}
+"""How the value of a word is read; raises ValueError for a number of too many digits."""
 
 Key = str | int
 """One step into a document: the key of a mapping or the index of a list."""
@@ -38,20 +80,10 @@ class Document:
         self._children: dict[int, dict[object, tuple[int, Node]]] = {}
         self._root: Node | None = None
         with pause_collector():
-            self.content = self._read_nodes() if keeps_lines else self._read_values()
-
-    def _read_values(self) -> object:
-        """Read the content alone: most documents are asked for no line."""
-        from recall_bench.core.plain_yaml import NotPlain, build_plain
-
-        try:
-            return build_plain(self._source)
-        except NotPlain:
-            return _Builder(self.name).build(_compose(self.name, self._source))
-
-    def _read_nodes(self) -> object:
-        self._root = _compose(self.name, self._source)
-        return _Builder(self.name).build(self._root)
+            root = _compose(name, source)
+            self.content = _Builder(name).build(root)
+        # Nodes take several times the memory of values, and most documents are asked for no line.
+        self._root = root if keeps_lines else None
 
     def find_line(self, *keys: Key) -> int:
         """Find the line of the part at these keys, or of the last part on the way that exists."""
