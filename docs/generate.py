@@ -20,7 +20,7 @@ from recall_bench.cli.command_kinds import GroupedCommand, render_complete_help
 from recall_bench.cli.main import COMMANDS, cli
 from recall_bench.core import errors, event, profile, user_code
 from recall_bench.core.settings import describe_settings
-from recall_bench.datasets.catalogue import DatasetSource, find_source, list_datasets
+from recall_bench.datasets.catalogue import DatasetSource, PublicDataset, find_source, list_datasets
 from recall_bench.datasets.dataset_folder import format_size
 from recall_bench.datasets.methodologies import (
     AnswerCheck,
@@ -28,7 +28,6 @@ from recall_bench.datasets.methodologies import (
     Ranking,
     list_methodologies,
 )
-from recall_bench.datasets.public_dataset import PublicDataset
 from recall_bench.judging.protocols import registry
 from recall_bench.metrics.fact_coverage import list_layer_measures
 from recall_bench.metrics.retrieval import list_measures

@@ -14,7 +14,8 @@ import pytest
 
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Evidence, Expects, Scenario
-from recall_bench.datasets.convomem import CATEGORIES, DATASETS, load
+from recall_bench.datasets.catalogue import find_dataset
+from recall_bench.datasets.convomem import CATEGORIES, load
 from tests.conftest import shared_data
 
 BEE = "I keep bees behind the garage, and the queen is called Mabel."
@@ -86,7 +87,7 @@ def test_conversations_are_dated_a_day_apart_in_their_order(write: Write) -> Non
         "2024-01-01T00:00:00",
         "2024-01-02T00:00:00",
     ]
-    assert DATASETS[0].has_dates is False
+    assert find_dataset("convomem").has_dates is False
 
 
 @pytest.mark.parametrize(("folder", "category"), CATEGORIES.items())

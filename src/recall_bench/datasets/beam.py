@@ -20,7 +20,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -44,7 +43,6 @@ from recall_bench.datasets.public_dataset import (
     JsonArray,
     LazyScenarios,
     NonBlank,
-    PublicDataset,
     build_dialogue,
     read_object,
     refuse_corrections,
@@ -297,16 +295,3 @@ def _list_numbers(cited: object) -> Iterator[str]:
                 yield from _list_numbers(each)
         case _:
             raise ValueError(f"source_chat_ids: {cited!r:.60} is not the number of a message")
-
-
-def _make_dataset(size: str) -> PublicDataset:
-    return PublicDataset(
-        name=f"beam-{size}",
-        family="beam",
-        title=f"BEAM, chats of about {_SIZES[size]} tokens",
-        load=partial(load, size=size),
-        has_dates=True,
-    )
-
-
-DATASETS: tuple[PublicDataset, ...] = tuple(map(_make_dataset, _SIZES))

@@ -1,18 +1,22 @@
-"""The public datasets by name, and their sources in `sources.toml`: addresses, pinned digests."""
+"""The public datasets by name. All that is no code about them is in `datasets.toml`."""
 
 import tomllib
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
+from recall_bench.core.scenario import Scenario
 from recall_bench.core.suggestion import suggest_or_list
-from recall_bench.datasets.public_dataset import PublicDataset
+from recall_bench.datasets.public_dataset import Load
 
-_SOURCES_FILE = Path(__file__).parent / "sources.toml"
+_FILE = Path(__file__).parent / "datasets.toml"
 
 
 class SourceFile(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -48,18 +52,19 @@ class FileSeries(Record, frozen=True, kw_only=True):
     first: int
     last: int
 
-    def list_files(self) -> tuple[SourceFile, ...]:
-        """List the files by number, without pins."""
-        numbers = range(self.first, self.last + 1)
-        return tuple(
-            SourceFile(name=name.format(number)) for number in numbers for name in self.names
-        )
-
 
 class DatasetSource(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Licence, addresses and files of a dataset."""
+    """A dataset with its loader, licence, addresses and files."""
 
     licence: str
+    title: str = ""
+    family: str | None = None
+    """None if it is the name of the dataset."""
+    loader: str = ""
+    """`module:function` of this package."""
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
+    """What the loader is told beside the place of the data."""
+    has_dates: bool = True
     terms: str | None = None
     """What to know before using it, beyond the licence's name."""
     homepage: str | None = None
@@ -84,26 +89,82 @@ class DatasetSource(Record, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def bytes(self) -> int | None:
         """The total length of all files; None unless every length is known."""
-        sizes = [file.bytes for file in self.files]
-        known = [size for size in sizes if size is not None]
-        return sum(known) if sizes and len(known) == len(sizes) else None
+        sizes = [file.bytes for file in self.files if file.bytes is not None]
+        return sum(sizes) if sizes and len(sizes) == len(self.files) else None
 
     def list_urls(self, file: SourceFile) -> tuple[str, ...]:
         """Return every address of the file, best first."""
         return file.urls or tuple(f"{place}/{file.name}" for place in self.places)
 
 
+class DatasetNotes(Record, frozen=True, kw_only=True):
+    """What to know before quoting a number."""
+
+    measures: str = ""
+    """What it measures, in a few words."""
+    notes: tuple[str, ...] = ()
+    """Facts, a sentence each."""
+    assumptions: tuple[str, ...] = ()
+    """What the loader takes for granted and upstream does not state, a sentence each."""
+    published: tuple[str, ...] = ()
+    """Published figures and whether their protocol can be reproduced here, a sentence each."""
+    default: dict[str, str] = msgspec.field(default_factory=dict)
+    """By dataset, figures of the embedded default (`hybrid`, by `strict`) where it was run."""
+    errata: dict[str, str] = msgspec.field(default_factory=dict)
+    """Known faults of the published file by name, each with its treatment in one sentence."""
+    layers: dict[str, str] = msgspec.field(default_factory=dict)
+    """Published corrections of the gold by their value of `--errata`, in one sentence each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicDataset:
+    """One dataset in one of its sizes or views."""
+
+    name: str
+    """The value of `--dataset`: `longmemeval-s`."""
+    family: str
+    """The family of protocols that measure it: `longmemeval`."""
+    title: str
+    load: Load
+    has_dates: bool
+    """Whether its times are real; if not, its sessions are a day apart, in their order."""
+
+    @property
+    def about(self) -> DatasetNotes:
+        """The notes on this dataset, or on its family."""
+        notes = load_notes()
+        if (entry := notes.get(self.name) or notes.get(self.family)) is None:
+            raise LookupError(f"{self.name}: {_FILE.name} has no entry [notes.{self.family}]")
+        return entry
+
+
+@cache
+def read_tables() -> dict[str, Any]:
+    """Read `datasets.toml`: sources, notes and protocols."""
+    return tomllib.loads(_FILE.read_text(encoding="utf-8"))
+
+
 @cache
 def load_sources() -> dict[str, DatasetSource]:
-    """Return the source of every dataset, by name."""
-    raw = tomllib.loads(_SOURCES_FILE.read_text(encoding="utf-8"))
-    read = msgspec.convert(raw, dict[str, DatasetSource])
-    return {name: _add_series(source) for name, source in read.items()}
+    """Return the source of every dataset, by name, in the order of the documentation."""
+    sources = msgspec.convert(read_tables()["sources"], dict[str, DatasetSource])
+    return {name: _add_series(source) for name, source in sources.items()}
 
 
 def _add_series(source: DatasetSource) -> DatasetSource:
-    numbered = (file for each in source.series for file in each.list_files())
+    numbered = (
+        SourceFile(name=name.format(number))
+        for series in source.series
+        for number in range(series.first, series.last + 1)
+        for name in series.names
+    )
     return source.replace(files=(*source.files, *numbered), series=())
+
+
+@cache
+def load_notes() -> dict[str, DatasetNotes]:
+    """Return the notes on every dataset, by dataset or family."""
+    return msgspec.convert(read_tables()["notes"], dict[str, DatasetNotes])
 
 
 def find_source(name: str) -> DatasetSource:
@@ -113,35 +174,31 @@ def find_source(name: str) -> DatasetSource:
     return load_sources()[name]
 
 
-_LOADERS = (
-    "locomo",
-    "longmemeval",
-    "convomem",
-    "membench",
-    "personamem",
-    "memoryarena",
-    "beam",
-    "longmemeval_v2",
-    "memoryagentbench",
-    "personamem_v2",
-    "perltqa",
-    "halumem",
-    "realmem",
-    "persona_json",
-)
-"""The modules with a tuple `DATASETS`, in the order of the documentation."""
-
-
+@cache
 def list_datasets() -> tuple[PublicDataset, ...]:
-    """List all datasets, in the order of the documentation."""
-    modules = (import_module(f"recall_bench.datasets.{name}") for name in _LOADERS)
-    return tuple(dataset for module in modules for dataset in module.DATASETS)
+    """List all datasets, in the order of the documentation. No loader is imported."""
+    return tuple(
+        PublicDataset(
+            name=name,
+            family=source.family or name,
+            title=source.title,
+            load=partial(_load, source),
+            has_dates=source.has_dates,
+        )
+        for name, source in load_sources().items()
+    )
+
+
+def _load(source: DatasetSource, data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
+    module, _, function = source.loader.partition(":")
+    load: Load = getattr(import_module(f"recall_bench.datasets.{module}"), function)
+    return load(data, layers, **source.options)
 
 
 def find_dataset(name: str) -> PublicDataset:
     """Return the dataset of this name; UsageError if there is none."""
-    known = {dataset.name: dataset for dataset in list_datasets()}
-    if name not in known:
-        hint = suggest_or_list(name, known, f"available: {', '.join(known)}")
+    datasets = {dataset.name: dataset for dataset in list_datasets()}
+    if name not in datasets:
+        hint = suggest_or_list(name, datasets, f"available: {', '.join(datasets)}")
         raise UsageError(f"no dataset named {name!r}; {hint}")
-    return known[name]
+    return datasets[name]

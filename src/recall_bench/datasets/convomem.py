@@ -36,7 +36,6 @@ from recall_bench.core.scenario import (
 from recall_bench.core.untrusted_file import read_regular_file
 from recall_bench.core.untrusted_json import decode_untrusted_json, refuse_deep_nesting
 from recall_bench.datasets.public_dataset import (
-    PublicDataset,
     build_dialogue,
     list_json_files,
     load_file_by_file,
@@ -238,14 +237,3 @@ def _is_part(quoted: str, message: str) -> bool:
 
 def _normalise(text: str) -> str:
     return " ".join(text.split()).casefold()
-
-
-DATASETS = (
-    PublicDataset(
-        name="convomem",
-        family="convomem",
-        title="ConvoMem",
-        load=load,
-        has_dates=False,
-    ),
-)

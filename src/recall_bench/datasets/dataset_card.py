@@ -7,7 +7,13 @@ from pathlib import Path
 
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Expects, Item, Scenario
-from recall_bench.datasets.catalogue import SourceFile, find_dataset, find_source, list_datasets
+from recall_bench.datasets.catalogue import (
+    PublicDataset,
+    SourceFile,
+    find_dataset,
+    find_source,
+    list_datasets,
+)
 from recall_bench.datasets.dataset_folder import (
     Presence,
     check_dataset_presence,
@@ -18,7 +24,6 @@ from recall_bench.datasets.dataset_folder import (
     locate_folder,
     name_part_file,
 )
-from recall_bench.datasets.public_dataset import PublicDataset
 
 Denominators = Callable[[PublicDataset, Item], Iterable[str]]
 """Returns the denominators of the dataset's protocols that a question counts in."""

@@ -1,14 +1,12 @@
 """Downloads datasets, or takes over files that the user has, one process at a time."""
 
-import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, DataError, DownloadFailed, Problems, UsageError
-from recall_bench.core.file_digest import CHUNK, digest_file
 from recall_bench.datasets.catalogue import SourceFile, find_dataset, find_source, list_datasets
 from recall_bench.datasets.dataset_folder import (
     Presence,
@@ -25,8 +23,7 @@ from recall_bench.datasets.dataset_folder import (
     remember_files,
     unpack_blocks,
 )
-from recall_bench.datasets.public_dataset import is_gzip
-from recall_bench.datasets.transfer import DownloadProgress, check_address, discard_part, fetch_file
+from recall_bench.datasets.transfer import DownloadProgress, check_address, fetch_file
 
 
 def find_copies(
@@ -41,40 +38,64 @@ def find_copies(
     if not given.exists():
         raise UsageError(f"--from: there is no {given}")
     if not given.is_dir():
-        file = _recognise(name, files, given)
-        return {file.name: given}
+        return {_recognise(name, files, given).name: given}
     folders = [given / name] if is_shared else [given / name, given]
-    found: dict[str, Path] = {}
+    copies: dict[str, Path] = {}
     for file in files:
-        place = next((path for path in _list_places(folders, file) if path.is_file()), None)
-        if place is not None:
-            found[file.name] = place
-    if not found:
-        looked = " or ".join(str(folder) for folder in folders)
+        spellings = (folder / f"{file.name}{end}" for folder in folders for end in ("", ".gz"))
+        if (place := next((path for path in spellings if path.is_file()), None)) is not None:
+            copies[file.name] = place
+    if not copies:
+        places = " or ".join(str(folder) for folder in folders)
         names = format_names([file.name for file in files])
-        raise UsageError(f"--from: nothing of {name} is in {looked}; it needs {names}")
-    return found
+        raise UsageError(f"--from: nothing of {name} is in {places}; it needs {names}")
+    return copies
+
+
+def _recognise(name: str, files: tuple[SourceFile, ...], given: Path) -> SourceFile:
+    digests = list_digests(given)
+    named = given.name.removesuffix(".gz")
+    for file in files:
+        if file.sha256 in digests or named == Path(file.name).name:
+            return file
+    data = [file for file in files if file.layer is None]
+    if len(data) != 1:
+        names = format_names([file.name for file in files])
+        raise UsageError(f"--from: {given} is not a file of {name}, which has {names}")
+    return data[0]
 
 
 def take_copy(file: SourceFile, given: Path, target: Path) -> str:
-    """Copy the given file to `target` and return its sha-256; DataError if the pin differs."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """Link or copy the given file to `target` and return its sha-256; DataError if the pin differs.
+
+    A packed file is unpacked unless it was published so.
+    """
+    digests = list_digests(given)
+    digest = digests[0] if file.sha256 == digests[0] else digests[-1]
+    if file.sha256 not in (None, digest):
+        raise DataError(
+            f"{given} is not {file.name} as it was published: its sha-256 is {digest}, the pin is "
+            f"{file.sha256}; give it to a command with --data if you mean this very file"
+        )
     fresh = target.with_name(f"{target.name}.own")
-    fresh.unlink(missing_ok=True)
     try:
-        if is_gzip(given) and digest_file(given) != file.sha256:
-            digest = _copy(unpack_blocks(given), fresh)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        fresh.unlink(missing_ok=True)
+        if digest != digests[0]:
+            with fresh.open("wb") as out:
+                out.writelines(unpack_blocks(given))
         else:
-            digest = _link_or_copy(given.resolve(), fresh)
-        if file.sha256 not in (None, digest):
-            raise DataError(_describe_mismatch(file, given, digest))
+            try:
+                fresh.hardlink_to(given.resolve())
+            except OSError:
+                shutil.copyfile(given, fresh)
         fresh.replace(target)
     except OSError as error:
         why = f"{given} could not be copied to {target} ({error.strerror})"
         raise DownloadFailed(f"{why}; run the same command again to retry") from error
     finally:
         fresh.unlink(missing_ok=True)
-    discard_part(name_part_file(target))
+    name_part_file(target).unlink(missing_ok=True)
     return digest
 
 
@@ -82,56 +103,6 @@ def format_names(names: list[str]) -> str:
     """Format at most three names for a sentence."""
     rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + rest
-
-
-def _recognise(name: str, files: tuple[SourceFile, ...], given: Path) -> SourceFile:
-    digests = list_digests(given)
-    for file in files:
-        if file.sha256 in digests:
-            return file
-    named = given.name.removesuffix(".gz")
-    for file in files:
-        if named == Path(file.name).name or (file.layer is None and len(files) == 1):
-            return file
-    pinned = [file for file in files if file.sha256 is not None and file.layer is None]
-    if len(pinned) == 1:
-        raise DataError(_describe_mismatch(pinned[0], given, digests[-1]))
-    names = format_names([file.name for file in files])
-    raise UsageError(f"--from: {given} is not a file of {name}, which has {names}")
-
-
-def _describe_mismatch(file: SourceFile, given: Path, digest: str) -> str:
-    return (
-        f"{given} is not {file.name} as it was published: its sha-256 is {digest}, the pin is "
-        f"{file.sha256}; give it to a command with --data if you mean this very file"
-    )
-
-
-def _list_places(folders: list[Path], file: SourceFile) -> Iterator[Path]:
-    for folder in folders:
-        yield folder / file.name
-        yield folder / f"{file.name}.gz"
-
-
-def _link_or_copy(given: Path, part: Path) -> str:
-    """Hard-link the file if the disk supports it, else copy it; return its sha-256."""
-    try:
-        part.hardlink_to(given)
-    except OSError:
-        with given.open("rb") as file:
-            return _copy(iter(lambda: file.read(CHUNK), b""), part)
-    return digest_file(part)
-
-
-def _copy(blocks: Iterator[bytes], part: Path) -> str:
-    total = sha256()
-    with part.open("wb") as out:
-        for block in blocks:
-            out.write(block)
-            total.update(block)
-        out.flush()
-        os.fsync(out.fileno())
-    return total.hexdigest()
 
 
 ALL_DATASETS = "all"

@@ -14,10 +14,9 @@ from recall_bench.core.plan import DatasetCard, FileCard, ScenarioCard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import RUNS, Settings
 from recall_bench.core.suggestion import suggest_or_list
-from recall_bench.datasets.catalogue import find_dataset, find_source
+from recall_bench.datasets.catalogue import PublicDataset, find_dataset, find_source
 from recall_bench.datasets.dataset_folder import check_pin, find_download, find_layer_file
 from recall_bench.datasets.methodologies import STRICT, Methodology, find_methodology
-from recall_bench.datasets.public_dataset import PublicDataset
 
 REPORTS = Path("reports")
 """Where reports go that were not given a folder."""

@@ -16,7 +16,6 @@ Seven facts about the upstream files shape this one:
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -39,7 +38,6 @@ from recall_bench.datasets.public_dataset import (
     JsonElements,
     LazyScenarios,
     NonBlank,
-    PublicDataset,
     build_dialogue,
     locate_file,
     open_rows,
@@ -197,16 +195,3 @@ def _parse_time(written: str) -> StoryTime:
         return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001
     except ValueError as error:
         raise ValueError(f"{written!r:.60} is not a time ({error})") from error
-
-
-def _make_dataset(size: str) -> PublicDataset:
-    return PublicDataset(
-        name=f"halumem-{size}",
-        family="halumem",
-        title=f"HaluMem-{_SIZES[size]}, asked after every session",
-        load=partial(load, size=size),
-        has_dates=True,
-    )
-
-
-DATASETS: tuple[PublicDataset, ...] = tuple(map(_make_dataset, _SIZES))

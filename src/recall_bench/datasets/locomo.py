@@ -24,7 +24,6 @@ from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenari
 from recall_bench.datasets.public_dataset import (
     JsonArray,
     NonBlank,
-    PublicDataset,
     build_dialogue,
     locate_file,
 )
@@ -225,14 +224,3 @@ def _correct_item(scenario: Scenario, number: int, finding: _LocomoAuditEntry) -
             return item.replace(
                 truth=truth.replace(reference=finding.correct_answer, evidence=right)
             )
-
-
-DATASETS = (
-    PublicDataset(
-        name="locomo",
-        family="locomo",
-        title="LoCoMo, ten long chats between two friends",
-        load=load,
-        has_dates=True,
-    ),
-)

@@ -31,7 +31,6 @@ from recall_bench.datasets.public_dataset import (
     JsonArray,
     LazyScenarios,
     NonBlank,
-    PublicDataset,
     build_dialogue,
     locate_file,
 )
@@ -186,20 +185,3 @@ def _parse_time(written: str) -> datetime:
         return datetime(year, month, day, hour, minute)  # noqa: DTZ001
     except ValueError as error:
         raise ValueError(f"{written!r} is not a date ({error})") from error
-
-
-def _make_dataset(size: str, file: str, title: str) -> PublicDataset:
-    return PublicDataset(
-        name=f"longmemeval-{size}",
-        family="longmemeval",
-        title=title,
-        load=partial(load, names=(file,)),
-        has_dates=True,
-    )
-
-
-DATASETS = (
-    _make_dataset("oracle", ORACLE, "LongMemEval, the sessions that answer and no others"),
-    _make_dataset("s", S, "LongMemEval-S, about 48 sessions a question"),
-    _make_dataset("m", M, "LongMemEval-M, about 500 sessions a question"),
-)

@@ -18,7 +18,6 @@ Six facts about the upstream files shape this one:
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -38,7 +37,6 @@ from recall_bench.datasets.public_dataset import (
     JsonLines,
     LazyScenarios,
     NonBlank,
-    PublicDataset,
     locate_file,
     read_object,
     refuse_corrections,
@@ -50,7 +48,6 @@ EPOCH = date(2024, 1, 1)
 QUESTIONS = "questions.jsonl"
 TRAJECTORIES = "trajectories.jsonl"
 
-_TIERS = ("small", "medium")
 _FALSE_PREMISE = "-abs"
 
 
@@ -200,16 +197,3 @@ def _build_item(number: int, asked: _WebQuestion, last_day: int) -> Item:
         ),
         known_from=last_day,
     )
-
-
-def _make_dataset(tier: str) -> PublicDataset:
-    return PublicDataset(
-        name=f"longmemeval-v2-{tier}",
-        family="longmemeval-v2",
-        title=f"LongMemEval-V2, {tier} tier of trajectories of a web agent",
-        load=partial(load, tier=tier),
-        has_dates=False,
-    )
-
-
-DATASETS: tuple[PublicDataset, ...] = tuple(map(_make_dataset, _TIERS))

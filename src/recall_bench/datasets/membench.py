@@ -43,7 +43,6 @@ from recall_bench.core.scenario import (
 from recall_bench.core.untrusted_file import read_regular_file
 from recall_bench.core.untrusted_json import decode_untrusted_json, refuse_deep_nesting
 from recall_bench.datasets.public_dataset import (
-    PublicDataset,
     build_dialogue,
     list_json_files,
     load_file_by_file,
@@ -348,21 +347,3 @@ def _find_evidence(
         tellers = _TELLERS.get(category, ("user",))
         for turn in [t for t in place.turns if turns[t].speaker in tellers] or place.turns:
             yield Evidence(day=place.day, turn=turn, speaker=turns[turn].speaker)
-
-
-DATASETS = (
-    PublicDataset(
-        name="membench-first",
-        family="membench",
-        title="MemBench, first view",
-        load=load_first,
-        has_dates=True,
-    ),
-    PublicDataset(
-        name="membench-third",
-        family="membench",
-        title="MemBench, third view",
-        load=load_third,
-        has_dates=True,
-    ),
-)

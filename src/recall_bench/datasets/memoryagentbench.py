@@ -35,7 +35,6 @@ from recall_bench.datasets.public_dataset import (
     JsonElements,
     LazyScenarios,
     NonBlank,
-    PublicDataset,
     open_rows,
     refuse_corrections,
 )
@@ -208,14 +207,3 @@ def _build_items(row: _MabRow, task: _Task, last_day: int) -> Iterator[Item]:
 def _drop_size(source: str) -> str:
     """Drop the size from a source: `factconsolidation_mh`, `icl_banking77`."""
     return re.sub(r"_(?:\d+[kK]?|full|\d+shot_balance)(?:_.*)?\Z|\*\Z", "", source)
-
-
-DATASETS: tuple[PublicDataset, ...] = (
-    PublicDataset(
-        name="memoryagentbench",
-        family="memoryagentbench",
-        title="MemoryAgentBench, long texts read in pieces",
-        load=load,
-        has_dates=False,
-    ),
-)

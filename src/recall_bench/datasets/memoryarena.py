@@ -34,7 +34,6 @@ from recall_bench.core.untrusted_file import read_regular_file
 from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.datasets.public_dataset import (
     LazyScenarios,
-    PublicDataset,
     build_dialogue,
     refuse_corrections,
 )
@@ -249,14 +248,3 @@ def _format_line(value: object) -> str:
             return ", ".join(inner for part in value if (inner := _format_line(part)))
         case _:
             return json.dumps(value)
-
-
-DATASETS: tuple[PublicDataset, ...] = (
-    PublicDataset(
-        name="memoryarena",
-        family="memoryarena",
-        title="MemoryArena, as fixed chains",
-        load=load,
-        has_dates=False,
-    ),
-)

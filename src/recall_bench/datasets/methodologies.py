@@ -1,23 +1,19 @@
 """The evaluation protocols of each family of datasets: what is asked, the gold and the measures.
 
-`methodologies.toml` lists them.
+`datasets.toml` lists them.
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import cache
-from pathlib import Path
 
 import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record, digest_content
 from recall_bench.core.scenario import Evidence, Item
-from recall_bench.datasets.public_dataset import PublicDataset
-
-_FILE = Path(__file__).with_suffix(".toml")
+from recall_bench.datasets.catalogue import PublicDataset, read_tables
 
 STRICT = "strict"
 
@@ -193,9 +189,12 @@ class Methodology(Record, frozen=True, kw_only=True):
 
 @cache
 def _load_all() -> tuple[Methodology, ...]:
-    raw = tomllib.loads(_FILE.read_text(encoding="utf-8"))
-    listed = [{"family": family, **each} for family, several in raw.items() for each in several]
-    return msgspec.convert(listed, tuple[Methodology, ...])
+    protocols = [
+        {"family": family, **protocol}
+        for family, protocols in read_tables()["protocols"].items()
+        for protocol in protocols
+    ]
+    return msgspec.convert(protocols, tuple[Methodology, ...])
 
 
 def list_methodologies(family: str) -> tuple[Methodology, ...]:

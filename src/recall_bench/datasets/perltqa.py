@@ -36,7 +36,6 @@ from recall_bench.core.scenario import (
 from recall_bench.core.untrusted_json import decode_untrusted_json, is_too_deep
 from recall_bench.datasets.public_dataset import (
     LazyScenarios,
-    PublicDataset,
     build_dialogue,
     locate_file,
     parse_literal,
@@ -216,14 +215,3 @@ def _list_references(named: object) -> Iterator[str]:
         yield from map(str, found)
     elif text:
         yield text
-
-
-DATASETS: tuple[PublicDataset, ...] = (
-    PublicDataset(
-        name="perltqa",
-        family="perltqa",
-        title="PerLTQA, memories of invented people (English, second edition)",
-        load=load,
-        has_dates=False,
-    ),
-)

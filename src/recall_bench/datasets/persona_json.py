@@ -28,7 +28,7 @@ from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenari
 from recall_bench.core.untrusted_file import read_regular_file
 from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.words import contains_phrase, normalise_words
-from recall_bench.datasets.public_dataset import PublicDataset, build_dialogue, refuse_corrections
+from recall_bench.datasets.public_dataset import build_dialogue, refuse_corrections
 
 MULTI_HOP = "multi-hop"
 ADVERSARIAL = "adversarial"
@@ -268,14 +268,3 @@ def _find_traps(asked: _PersonaJsonQuestion, listed: Sequence[tuple[str, ...]]) 
             asked.answer, wording
         ):
             yield wording
-
-
-DATASETS: tuple[PublicDataset, ...] = (
-    PublicDataset(
-        name="persona-json",
-        family="persona-json",
-        title="A persona of your own, as simple JSON",
-        load=load,
-        has_dates=True,
-    ),
-)

@@ -22,7 +22,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -42,7 +41,6 @@ from recall_bench.core.untrusted_file import open_regular_file, open_unpacked
 from recall_bench.core.untrusted_json import decode_plain_json, decode_untrusted_json
 from recall_bench.datasets.public_dataset import (
     LazyScenarios,
-    PublicDataset,
     build_dialogue,
     parse_literal,
     refuse_corrections,
@@ -310,16 +308,3 @@ def _open_file(path: Path) -> Iterator[BinaryIO]:
             yield open_unpacked(raw) if path.suffix == ".gz" else raw
     except (OSError, EOFError, zlib.error) as error:
         raise Malformed(str(path), f"cannot be read ({error})") from error
-
-
-def _make_dataset(size: str) -> PublicDataset:
-    return PublicDataset(
-        name=f"personamem-{size}",
-        family="personamem",
-        title=f"PersonaMem v1, contexts of about {_SIZES[size]} tokens",
-        load=partial(load, size=size),
-        has_dates=False,
-    )
-
-
-DATASETS: tuple[PublicDataset, ...] = tuple(map(_make_dataset, _SIZES))

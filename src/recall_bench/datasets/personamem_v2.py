@@ -19,7 +19,6 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from string import ascii_uppercase
@@ -42,7 +41,6 @@ from recall_bench.core.scenario import (
 from recall_bench.core.untrusted_file import open_regular_file
 from recall_bench.datasets.public_dataset import (
     LazyScenarios,
-    PublicDataset,
     build_dialogue,
     parse_literal,
     read_object,
@@ -54,7 +52,6 @@ EPOCH = date(2024, 1, 1)
 
 ROWS = ("benchmark/text/benchmark.csv", "benchmark/benchmark.csv", "benchmark.csv")
 
-_SIZES = ("32k", "128k")
 _SESSION = 20
 _SPEAKERS = frozenset({"user", "assistant"})
 _COLUMNS = ("persona_id", "user_query", "correct_answer", "incorrect_answers", "pref_type")
@@ -241,16 +238,3 @@ def _build_item(
 
 def _rank_option(question: str, option: str) -> str:
     return sha256(f"{question}\0{option}".encode()).hexdigest()
-
-
-def _make_dataset(size: str) -> PublicDataset:
-    return PublicDataset(
-        name=f"personamem-v2-{size}",
-        family="personamem-v2",
-        title=f"PersonaMem-v2, histories of about {size} tokens",
-        load=partial(load, size=size),
-        has_dates=False,
-    )
-
-
-DATASETS: tuple[PublicDataset, ...] = tuple(map(_make_dataset, _SIZES))

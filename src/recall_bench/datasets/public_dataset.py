@@ -1,4 +1,4 @@
-"""What a public dataset is, and helpers for its loader; `catalogue` lists all of them.
+"""Helpers for the loaders of public datasets; `catalogue` lists all of them.
 
 The elements of a large JSON array are decoded on demand: the file is mapped, one scan finds where
 each element begins and ends, and an element is decoded in place, so that one element at a time is
@@ -10,14 +10,12 @@ import gzip
 import json
 import mmap
 import shutil
-import tomllib
 import zlib
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -26,70 +24,18 @@ from typing import Annotated, BinaryIO, TypeVar, overload
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.record import Record
 from recall_bench.core.scenario import Episode, Scenario, StoryTime, Turn
 from recall_bench.core.untrusted_file import open_regular_file, open_unpacked
 from recall_bench.core.untrusted_json import decode_untrusted_json
 
-_DESCRIPTIONS = Path(__file__).parent / "descriptions.toml"
-
 Row = TypeVar("Row")
 
-Load = Callable[[Path, Mapping[str, Path]], Sequence[Scenario]]
-"""Reads the dataset's file or folder, with optional corrections by name.
+Load = Callable[..., Sequence[Scenario]]
+"""Reads the dataset's file or folder, with corrections by name and options of the loader.
 
 Scenarios come in file order and may be built on demand. The ids that a system sees (of scenarios,
 episodes and sessions) must reveal nothing about the answers.
 """
-
-
-class DatasetNotes(Record, frozen=True, kw_only=True):
-    """What to know before quoting a number, as in `descriptions.toml`."""
-
-    measures: str = ""
-    """What it measures, in a few words."""
-    notes: tuple[str, ...] = ()
-    """Facts, a sentence each."""
-    assumptions: tuple[str, ...] = ()
-    """What the loader takes for granted and upstream does not state, a sentence each."""
-    published: tuple[str, ...] = ()
-    """Published figures and whether their protocol can be reproduced here, a sentence each."""
-    default: dict[str, str] = msgspec.field(default_factory=dict)
-    """By dataset, figures of the embedded default (`hybrid`, by `strict`) where it was run."""
-    errata: dict[str, str] = msgspec.field(default_factory=dict)
-    """Known faults of the published file by name, each with its treatment in one sentence."""
-    layers: dict[str, str] = msgspec.field(default_factory=dict)
-    """Published corrections of the gold by their value of `--errata`, in one sentence each."""
-
-
-@cache
-def load_notes() -> dict[str, DatasetNotes]:
-    """Return the notes on every dataset, by dataset or family."""
-    raw = tomllib.loads(_DESCRIPTIONS.read_text(encoding="utf-8"))
-    return msgspec.convert(raw, dict[str, DatasetNotes])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublicDataset:
-    """One dataset in one of its sizes or views."""
-
-    name: str
-    """The value of `--dataset`: `longmemeval-s`."""
-    family: str
-    """The family of protocols that measure it: `longmemeval`."""
-    title: str
-    load: Load
-    has_dates: bool
-    """Whether its times are real; if not, its sessions are a day apart, in their order."""
-
-    @property
-    def about(self) -> DatasetNotes:
-        """The notes on this dataset, or on its family."""
-        notes = load_notes()
-        found = notes.get(self.name) or notes.get(self.family)
-        if found is None:
-            raise LookupError(f"{self.name}: {_DESCRIPTIONS.name} has no entry [{self.family}]")
-        return found
 
 
 class LazyScenarios(Sequence[Scenario]):

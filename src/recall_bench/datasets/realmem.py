@@ -36,7 +36,6 @@ from recall_bench.core.scenario import (
 from recall_bench.datasets.public_dataset import (
     LazyScenarios,
     NonBlank,
-    PublicDataset,
     build_dialogue,
     read_object,
     refuse_corrections,
@@ -167,14 +166,3 @@ def _parse_date(written: str) -> StoryTime:
         return datetime(year, month, day)  # noqa: DTZ001
     except ValueError as error:
         raise ValueError(f"{written!r:.60} is not a date ({error})") from error
-
-
-DATASETS: tuple[PublicDataset, ...] = (
-    PublicDataset(
-        name="realmem",
-        family="realmem",
-        title="RealMem, projects over two hundred sessions, asked on the way",
-        load=load,
-        has_dates=True,
-    ),
-)

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
-from recall_bench.datasets import catalogue, dataset_card, public_dataset
+from recall_bench.datasets import catalogue, dataset_card
 from recall_bench.datasets import download as download_module
-from recall_bench.datasets.catalogue import DatasetSource, SourceFile
+from recall_bench.datasets.catalogue import DatasetNotes, DatasetSource, PublicDataset, SourceFile
 from recall_bench.datasets.download import DownloadOptions, download
-from recall_bench.datasets.public_dataset import DatasetNotes, PublicDataset
 from tests.datasets.download.server import Server, serving
 
 BODY = bytes(range(256)) * 400
@@ -128,7 +127,7 @@ def publish(monkeypatch: pytest.MonkeyPatch) -> Publish:
             errata={"typos": "Three words are misspelt."},
             layers={"audit": "Somebody found two errors."},
         )
-        monkeypatch.setattr(public_dataset, "load_notes", lambda: {"talks": about})
+        monkeypatch.setattr(catalogue, "load_notes", lambda: {"talks": about})
         monkeypatch.setattr(catalogue, "load_sources", lambda: published)
 
     return put

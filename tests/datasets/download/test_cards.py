@@ -8,10 +8,9 @@ import pytest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import Item
-from recall_bench.datasets.catalogue import DatasetSource, SourceFile
+from recall_bench.datasets.catalogue import DatasetSource, PublicDataset, SourceFile
 from recall_bench.datasets.dataset_card import build_card, list_entries
 from recall_bench.datasets.dataset_folder import Presence
-from recall_bench.datasets.public_dataset import PublicDataset
 from tests.datasets.download.conftest import BODY, Publish, pinned
 
 TALKS = DatasetSource(

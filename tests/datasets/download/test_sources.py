@@ -1,4 +1,4 @@
-"""`sources.toml` knows every dataset of the catalogue, and says nothing it cannot stand by."""
+"""`datasets.toml` knows every dataset of the catalogue, and says nothing it cannot stand by."""
 
 import gzip
 import re
@@ -35,7 +35,7 @@ def test_every_layer_has_its_file_and_the_other_way_round() -> None:
 def test_a_dataset_without_notes_says_where_they_belong() -> None:
     unknown = replace(list_datasets()[0], name="new-small", family="new")
 
-    with pytest.raises(LookupError, match=r"new-small: descriptions\.toml has no entry \[new\]"):
+    with pytest.raises(LookupError, match=r"new-small: datasets\.toml has no entry \[notes\.new\]"):
         _ = unknown.about
 
 
