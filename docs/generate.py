@@ -17,7 +17,7 @@ import click
 import msgspec
 
 from recall_bench.cli.command_kinds import GroupedCommand, render_complete_help
-from recall_bench.cli.main import COMMANDS, cli
+from recall_bench.cli.main import COMMANDS, NESTED, cli
 from recall_bench.core import errors, event, profile, user_code
 from recall_bench.core.settings import describe_settings
 from recall_bench.datasets.catalogue import DatasetSource, PublicDataset, find_source, list_datasets
@@ -102,6 +102,11 @@ def command_line() -> str:
             parts.append(f"## {name}\n\n```text\n{_render_help(command, ctx)}\n```\n")
             if isinstance(command, click.Group):
                 parts += _commands_within(command, ctx)
+        for words in NESTED:
+            if words[0] == name and (nested := cli.get_command(context, " ".join(words))):
+                with click.Context(nested, parent=context, info_name=" ".join(words)) as ctx:
+                    text = _render_help(nested, ctx)
+                    parts.append(f"### {' '.join(words)}\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""The commands `list` and `ranges`: available personas, systems and checkpoints."""
+"""The command `list`: available personas, systems and checkpoints."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 @click.command("list")
 @DATA
 @click.option("--systems", is_flag=True, help="List the systems that --adapter accepts by name.")
+@click.option("--ranges", is_flag=True, help="List the named checkpoints with their days.")
 @add_json_option("Print JSON.")
-def list_command(data: Path | None, systems: bool, as_json: bool) -> None:
-    """List the personas of a data folder, or those of the package; or the systems."""
+def list_command(data: Path | None, systems: bool, ranges: bool, as_json: bool) -> None:
+    """List the personas of a data folder, or those of the package; or systems, or checkpoints."""
     from recall_bench.generate.persona_list import list_personas
 
+    if ranges:
+        _list_ranges(as_json)
+        return
     if systems:
         if data is not None:
             raise UsageError("--systems: systems are in no data folder; leave out --data")
@@ -58,10 +62,7 @@ def _list_systems(as_json: bool) -> None:
         click.echo(f"{name:{width}}  {text}".rstrip())
 
 
-@click.command("ranges")
-@add_json_option("Print JSON.")
-def ranges_command(as_json: bool) -> None:
-    """List the named checkpoints with their days."""
+def _list_ranges(as_json: bool) -> None:
     from recall_bench.core.plan import FULL, NAMED_RANGES
 
     if as_json:

@@ -27,12 +27,35 @@ class HelpContext(click.Context):
     formatter_class = ColourFormatter
 
 
-def colour_help(command: click.Command) -> click.Command:
-    """The command with help in colour, and so its subcommands."""
+RARE_OPTIONS = frozenset(
+    (
+        # Settings of a run: `--set`, profiles and `recall-bench help settings` name them.
+        "agent_tokens max_steps embedding_cache grpc_timeout_ms grpc_ca max_context_tokens copies "
+        "max_calls judge_shows judge_budget_tokens judge_base_url appellate_base_url judge_cache "
+        "judge_timeout_ms judge_memory_window worker_cpus worker_env calendar allow_gaps "
+        "first_checkpoint dry_run skip_preflight skip_catchup_ingest resume json_out question_log "
+        "no_question_log progress_jsonl failure_log review "
+        # Twins of other options, and knobs whose defaults fit nearly everyone.
+        "as_grid no_heatmap_png keep_going answer_s day_s verdict_s neighbours keyword vector "
+        "temporal_boost lexical_boost rerank mode rebuild reports scenario_offset correlation asks "
+        "alpha skip patience_s load_s max_shards compat pool prompt_file epoch arcs_only "
+        "history_window lag temperature per_checkpoint interval query_session start end "
+        "date_order with_domains any_case density distance distractors restatements baselines "
+        "output severity agent_conf edition sd fresh_seeds one_at_a_time is_opened amount"
+    ).split()
+)
+"""Parameters that commands accept and their help does not list."""
+
+
+def prepare_command(command: click.Command) -> click.Command:
+    """The command with help in colour and without rare options, and so its subcommands."""
     command.context_class = HelpContext
+    for param in command.params:
+        if isinstance(param, click.Option) and param.name in RARE_OPTIONS:
+            param.hidden = True
     if isinstance(command, click.Group):
-        for each in command.commands.values():
-            colour_help(each)
+        for inner in command.commands.values():
+            prepare_command(inner)
     return command
 
 
@@ -178,7 +201,7 @@ class GroupedCommand(MultiValueCommand):
             if isinstance(param, click.Option)
             and (record := param.get_help_record(ctx)) is not None
         }
-        is_complete = ctx.meta.get(_COMPLETE, False)
+        is_complete, count = ctx.meta.get(_COMPLETE, False), len(records)
         for position, (title, names) in enumerate(self.option_groups.items()):
             rows = [records.pop(name) for name in names if name in records]
             if rows and (position == 0 or is_complete):
@@ -187,9 +210,11 @@ class GroupedCommand(MultiValueCommand):
         with formatter.section("Output and help"):
             formatter.write_dl(list(records.values()))
         if not is_complete:
-            count = sum(map(len, self.option_groups.values()))
             formatter.write_paragraph()
-            formatter.write_text(f"`{ctx.command_path} --help-all` shows all {count} options.")
+            formatter.write_text(
+                f"`{ctx.command_path} --help-all` shows all {count} options, "
+                "`recall-bench help settings` every setting."
+            )
 
 
 def _show_complete_help(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:

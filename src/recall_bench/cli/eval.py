@@ -21,6 +21,7 @@ from recall_bench.cli.options import (
     PROFILE,
     QUESTIONS,
     QUIET,
+    SET,
     SYSTEM,
     VERBOSE,
     WORKERS,
@@ -58,7 +59,7 @@ _part_options = combine_options(
 
 _COMMON = (
     *("dataset", "data", "adapter", "config", "categories"),
-    *("max_scenarios", "judge", "parallelism", "into", "profile"),
+    *("max_scenarios", "judge", "parallelism", "into", "profile", "more"),
 )
 _GROUPS = {
     "Common options": _COMMON,
@@ -114,6 +115,7 @@ _GROUPS = {
 @_part_options
 @setting_options(*QUESTIONS, *WORKERS, *JUDGES, *FOLDER)
 @FILES
+@SET
 @QUIET
 @VERBOSE
 @add_json_option("Print the report as JSON.")

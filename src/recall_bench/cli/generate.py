@@ -1,4 +1,4 @@
-"""The commands that write a dataset: `generate`, its passes, and `verify-qa`."""
+"""The command `generate`: the passes that write the days of a story, and its questions."""
 
 import shlex
 import sys
@@ -142,7 +142,15 @@ def print_pass_result(generated: "PassResult", *, as_json: bool, then: Sequence[
     return generated.exit_code
 
 
-@click.command("generate")
+@click.group("generate")
+def generate_command() -> None:
+    """Write a persona's days, dialogues, tool calls and questions, and verify the questions.
+
+    Without the name of a pass, `recall-bench generate --persona DIR` writes the days.
+    """
+
+
+@generate_command.command("days")
 @pass_options
 @option("--history-window", type=NUMBER, help="Earlier entries that the model sees [3].")
 @option(
@@ -155,7 +163,7 @@ def print_pass_result(generated: "PassResult", *, as_json: bool, then: Sequence[
     is_flag=True,
     help="Write from the simulator's facts, and verify every day against them.",
 )
-def generate_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - one value for each option
+def generate_days_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - one value for each option
     """Write the days of a persona's story, session by session (pass 1).
 
     Each day is written as soon as it exists, and existing days are skipped, so the same command
@@ -166,11 +174,11 @@ def generate_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - one 
     from recall_bench.generate.pass_request import DaysRequest
 
     request = DaysRequest(**collect_request_fields(flags, model="generation"))
-    then = list_next_commands(request, "generate-qa")
+    then = list_next_commands(request, "generate questions")
     return print_pass_result(generate_days(request, print_progress), as_json=as_json, then=then)
 
 
-@click.command("generate-conversations")
+@generate_command.command("conversations")
 @pass_options
 @option(
     "--format",
@@ -190,7 +198,7 @@ def generate_conversations_command(as_json: bool, **flags: Any) -> int:  # noqa:
     return print_pass_result(generate_conversations(request, print_progress), as_json=as_json)
 
 
-@click.command("generate-tool-calls")
+@generate_command.command("tool-calls")
 @pass_options
 def generate_tool_calls_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - one value for each option
     """Write what the agent saved to its memory on every day (pass 3).
@@ -205,7 +213,7 @@ def generate_tool_calls_command(as_json: bool, **flags: Any) -> int:  # noqa: AN
     return print_pass_result(generate_tool_calls(request, print_progress), as_json=as_json)
 
 
-@click.command("generate-qa")
+@generate_command.command("questions")
 @pass_options
 @option(
     "--mode",
@@ -236,15 +244,15 @@ def generate_qa_command(as_json: bool, **flags: Any) -> int:  # noqa: ANN401 - o
     from recall_bench.generate.questions.question_pass import generate_questions
 
     request = QuestionsRequest(**collect_request_fields(flags, model="generation"))
-    then = list_next_commands(request, "verify-qa")
+    then = list_next_commands(request, "generate verify")
     if request.mode == "standard":
-        then = list_next_commands(request, "generate-qa --mode boundary", "verify-qa")
+        then = list_next_commands(request, "generate questions --mode boundary", "generate verify")
     return print_pass_result(
         generate_questions(request, print_progress), as_json=as_json, then=then
     )
 
 
-@click.command("verify-qa")
+@generate_command.command("verify")
 @option("--persona", type=PATH, help="The persona's folder.")
 @option("--arcs", metavar="FILE", help="The story, if there are several.")
 @option("--questions", type=PATH, help="A question file on the story [that of the story].")

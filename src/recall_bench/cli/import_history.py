@@ -108,7 +108,7 @@ def import_history_command(
         return
     click.echo(render_history_report(report))
     persona = shlex.quote(str(request.folder))
-    click.echo(f"next: recall-bench generate-qa --persona {persona} --model PROVIDER:MODEL")
+    click.echo(f"next: recall-bench generate questions --persona {persona} --model PROVIDER:MODEL")
 
 
 def _parse_day(flag: str, text: str | None) -> date | None:

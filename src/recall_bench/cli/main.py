@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from recall_bench.cli.batch_repetition import print_fault, repeat_while_pending
-from recall_bench.cli.command_kinds import MAX_WIDTH, HelpContext, colour_help
+from recall_bench.cli.command_kinds import MAX_WIDTH, HelpContext, prepare_command
 from recall_bench.cli.console import paint
 from recall_bench.core.distribution import DISTRIBUTION, find_conflicting_package
 from recall_bench.core.errors import BenchError, JournalLost, find_full_disk
@@ -26,7 +26,6 @@ COMMANDS = {
     "eval": ("eval", "Measure a system on a public dataset, beside floors and ceilings."),
     "select": ("select", "Test whether an agent recalls exactly the right memory files."),
     "suite": ("suite", "Measure erasure, poisoning, tenants, freshness, load or procedures."),
-    "scorecard": ("suite", "Put recall and suites of several systems on one page."),
     "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
     "merge": ("run_files", "Merge the shards of `run --shard` into one run."),
     "serve": ("serve", "Serve an adapter to other processes: gRPC, HTTP or JSON lines."),
@@ -46,44 +45,51 @@ COMMANDS = {
     "judge-lab": ("judge_lab", "Measure how reliable a judge is."),
     "check-adapter": ("doctor", "Check that a system satisfies the contract of a run."),
     "doctor": ("doctor", "Diagnose a system before its scores are used."),
-    "list": ("catalogue", "List the personas, or with --systems the systems."),
+    "list": ("catalogue", "List the personas, the systems, or the names of checkpoints."),
     "world": ("world", "Build, verify and describe simulated personas."),
     "import-history": ("import_history", "Make a persona of your own chats, mail or traces."),
     "create-persona": ("create_persona", "Write a persona and its story from a description."),
-    "generate": ("generate", "Write the days of a persona's story (pass 1)."),
-    "generate-conversations": ("generate", "Write the days as dialogues (pass 2)."),
-    "generate-tool-calls": ("generate", "Write the agent's memory calls of the days (pass 3)."),
-    "generate-qa": ("generate", "Write questions about the days, and keep the valid ones."),
-    "verify-qa": ("generate", "Check questions against their days, and propose repairs."),
-    "ranges": ("catalogue", "List the names of checkpoints."),
+    "generate": ("generate", "Write and verify a persona's days, dialogues and questions."),
     "lint": ("lint", "Check personas, their days and their questions."),
     "datasets": ("datasets", "List, download and describe the public datasets."),
-    "endpoint": ("endpoint", "Serve embeddings and chats to products, and count their tokens."),
     "init": ("init", "Write a first adapter, settings, gate rules and a workflow."),
-    "completion": ("completion", "Print or install the completion of commands for a shell."),
     "heatmap": ("report", "Draw a run's heatmap again."),
     "export": ("run_files", "Write results as tables, for papers or for trackers."),
+    "help": ("help", "List all commands or settings, or explain one command."),
 }
 """The module and one-line help of each command, so that `--help` imports none of them."""
 
 
 SECTIONS = {
-    "Start here": ("run", "report", "compare", "gate", "eval", "doctor"),
-    "Run": (
-        *("init", "plan", "matrix", "ablate", "select", "suite", "rejudge", "merge"),
-        *("serve", "endpoint", "completion"),
+    "Start here": (
+        *("run", "report", "compare", "gate", "eval", "doctor"),
+        *("init", "plan", "view", "list", "check-adapter", "help"),
     ),
-    "Understand": ("view", "scorecard", "heatmap", "power", "export", "import"),
-    "Data": (
-        *("list", "ranges", "datasets", "lint", "world", "import-history", "create-persona"),
-        *("generate", "generate-conversations", "generate-tool-calls", "generate-qa", "verify-qa"),
-    ),
-    "Trust": (
-        *("verify", "bundle", "challenge", "leaderboard", "check-adapter", "judge-lab"),
-        "canaries",
-    ),
+    "Run": ("matrix", "ablate", "select", "suite", "rejudge", "merge", "serve"),
+    "Understand": ("heatmap", "power", "export", "import"),
+    "Data": ("datasets", "lint", "world", "import-history", "create-persona", "generate"),
+    "Trust": ("verify", "bundle", "challenge", "leaderboard", "judge-lab", "canaries"),
 }
-"""The commands by purpose, as `--help` shows them."""
+"""The commands by purpose, as `recall-bench help all` shows them; `--help` shows the first."""
+
+NESTED = {
+    ("suite", "scorecard"): "suite",
+    ("serve", "endpoint"): "endpoint",
+    ("help", "completion"): "completion",
+}
+"""Commands behind another one's name, with the module of each; it is named for the last word."""
+
+OLD_NAMES = {
+    "generate-conversations": ("generate", "conversations"),
+    "generate-tool-calls": ("generate", "tool-calls"),
+    "generate-qa": ("generate", "questions"),
+    "verify-qa": ("generate", "verify"),
+    "ranges": ("list", "--ranges"),
+    "scorecard": ("suite", "scorecard"),
+    "endpoint": ("serve", "endpoint"),
+    "completion": ("help", "completion"),
+}
+"""Names that commands had, which still work."""
 
 
 class OutputClosed(Exception):
@@ -120,30 +126,42 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command, imported now."""
-        if cmd_name not in COMMANDS:
+        home = COMMANDS[cmd_name][0] if cmd_name in COMMANDS else NESTED.get((*cmd_name.split(),))
+        if home is None:
             return None
-        module = import_module(f"recall_bench.cli.{COMMANDS[cmd_name][0]}")
-        command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
-        return colour_help(command) if isinstance(command, click.Command) else None
+        module = import_module(f"recall_bench.cli.{home}")
+        name = cmd_name.rsplit(maxsplit=1)[-1].replace("-", "_")
+        command: click.Command = getattr(module, f"{name}_command")
+        return prepare_command(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command of these arguments; an unknown one is answered with the nearest."""
+        args = [*OLD_NAMES.get(args[0], args[:1]), *args[1:]]
+        if (*args[:2],) in NESTED:
+            name = " ".join(args[:2])
+            return name, self.get_command(ctx, name), args[2:]
+        if args[0] == "generate" and args[1:2] not in ([], ["-h"], ["--help"]):
+            args[1:1] = ["days"] if args[1].startswith("-") else []
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             from recall_bench.core.suggestion import suggest
 
-            near = suggest(name, COMMANDS, "`recall-bench --help` lists them")
+            near = suggest(name, COMMANDS, "`recall-bench help all` lists them")
             ctx.fail(f"no command named {name!r}; {near}")
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """The list of commands by section, without importing them."""
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands of the first section, or all by section, without importing them."""
+        shows_all = ctx.meta.get("recall_bench.all_commands", False)
         width = max(map(len, COMMANDS))
-        for title, names in SECTIONS.items():
+        for title, names in list(SECTIONS.items())[: None if shows_all else 1]:
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), COMMANDS[name][1]) for name in names])
+        if not shows_all:
+            formatter.write_paragraph()
+            formatter.write_text(f"`recall-bench help all` lists all {len(COMMANDS)} commands.")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
         """Names of commands and options that begin so, without importing the commands."""

@@ -3,6 +3,7 @@
 An option that is not given has no value, so that a profile can supply one.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
@@ -14,6 +15,7 @@ import click
 from recall_bench.cli.command_kinds import AliasOption, Duration
 from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import SettingInfo, Settings, describe_settings
+from recall_bench.core.suggestion import suggest
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -223,6 +225,36 @@ FILES = combine_options(
 """Options for the files that a run writes; see `resolve_file_settings`."""
 
 
+def _parse_set(_: click.Context, param: click.Parameter, words: tuple[str, ...]) -> dict[str, Any]:
+    """The settings in the values of `--set NAME=VALUE`, each of its own type."""
+    settings = {about.flag: about for about in describe_settings().values()}
+    values: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        about = settings.get(re.sub(r"[A-Z]", lambda m: f"-{m[0].lower()}", name).replace("_", "-"))
+        if about is None or not equals:
+            near = suggest(name, settings, "`recall-bench help settings` lists them")
+            raise UsageError(f"--set: {word!r} sets nothing; write NAME=VALUE; {near}")
+        kind = click.BOOL if about.kind is bool else _find_click_type(about)
+        if about.kind is dict:
+            raise UsageError(f"--set: write --{about.flag} KEY=VALUE instead")
+        if about.kind is tuple:
+            values[about.name] = (*values.get(about.name, ()), text)
+        else:
+            values[about.name] = click.types.convert_type(kind)(text, param, None)
+    return values
+
+
+SET = click.option(
+    "--set",
+    "more",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_parse_set,
+    help="Any other setting, as profiles name it. Can be repeated.",
+)
+
+
 def resolve_file_settings(flags: dict[str, Any]) -> dict[str, Any]:
     """The flags with `--question-log` and `--no-question-log` made one setting."""
     is_refused = flags.pop("no_question_log")
@@ -270,5 +302,6 @@ def read_flags(profile: Path | None, flags: dict[str, Any]) -> Settings:
         profile = FOUND_PROFILE
         click.echo(f"note: settings from {FOUND_PROFILE} in this folder", err=True)
     words = flags.pop("config")
-    settings = read_settings(profile, select_given(flags))
+    more = flags.pop("more", {})
+    settings = read_settings(profile, {**select_given(flags), **more})
     return replace(settings, config={**settings.config, **parse_config(words)})

@@ -21,6 +21,7 @@ from recall_bench.cli.options import (
     PROFILE,
     QUESTIONS,
     QUIET,
+    SET,
     STORY,
     SYSTEM,
     VERBOSE,
@@ -52,7 +53,7 @@ _MAX_NAMED = 5
 
 _COMMON = (
     *("adapter", "config", "data", "personas", "ranges"),
-    *("sample", "judge", "parallelism", "into", "profile"),
+    *("sample", "judge", "parallelism", "into", "profile", "more"),
 )
 _GROUPS = {
     "Common options": _COMMON,
@@ -80,6 +81,7 @@ _GROUPS = {
 @NO_HEATMAP
 @option("--page/--no-page", help="Write the report page [if that takes less than 5 seconds].")
 @click.option("--keep-going", is_flag=True, help="Do not stop if the first questions all fail.")
+@SET
 @QUIET
 @VERBOSE
 @add_json_option("Print the result as JSON.")

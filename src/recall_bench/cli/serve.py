@@ -46,6 +46,7 @@ def serve_command(
     """Serve ADAPTER, named as for `run`, until it is stopped.
 
     SIGINT, SIGTERM and, with --stdio, the end of standard input close its memories first.
+    `recall-bench serve endpoint` serves models to products instead.
     """
     import anyio
 

@@ -12,6 +12,7 @@ from recall_bench.cli.options import (
     COUNT,
     PATH,
     QUIET,
+    SET,
     SYSTEM,
     VERBOSE,
     add_json_option,
@@ -22,7 +23,7 @@ from recall_bench.cli.options import (
 
 _SCORECARD = Path("scorecard")
 _NAMES = ("erasure", "poisoning", "tenants", "freshness", "load", "procedures")
-_COMMON = ("adapter", "config", "reader", "agent_model", "only", "stories", "seed", "into")
+_COMMON = ("adapter", "config", "reader", "agent_model", "only", "stories", "seed", "into", "more")
 _GROUPS = {
     "Common options": _COMMON,
     "System": tuple(name for name in (*SYSTEM, *AGENT) if name not in _COMMON),
@@ -69,6 +70,7 @@ _GROUPS = {
     help="How long each rate of the load suite lasts [5s].",
 )
 @setting_options("into", "resume")
+@SET
 @QUIET
 @VERBOSE
 @add_json_option("Print the figures as JSON.")
@@ -96,7 +98,7 @@ def suite_command(
     procedures  whether tasks follow the conventions stated earlier
 
     What a system does not offer is reported as not offered. The same command continues a run that
-    was interrupted.
+    was interrupted. `recall-bench suite scorecard RUN...` puts several suites on one page.
     """  # noqa: D301 - click's mark for lines that are not to be wrapped
     from recall_bench.cli.run import find_problem, print_conclusion
     from recall_bench.cli.run_display import RunWatch, open_display
