@@ -1,7 +1,7 @@
 """The Python twin of the command line: every command as a function."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from html import escape
 from os import PathLike
@@ -12,9 +12,9 @@ from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.event_loop import run_in_thread
 from recall_bench.core.output_folder import refuse_other_files
 from recall_bench.core.plan import Calendar, parse_range
-from recall_bench.core.profile import read_profile
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.settings import Settings, apply_overrides
+from recall_bench.core.settings import read_settings as read_settings  # noqa: PLC0414
 from recall_bench.core.suggestion import suggest
 from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.user_code import require_libraries
@@ -140,20 +140,6 @@ def questions_in_range(scenario: Scenario, label: str | int) -> tuple[Item, ...]
     """The questions whose answers hold at a checkpoint such as `90d`."""
     days = parse_range(label).days
     return tuple(item for item in scenario.items if item.is_open(days))
-
-
-def read_settings(profile: Path | None = None, given: Mapping[str, Any] | None = None) -> Settings:
-    """The defaults, overridden by a profile, overridden by what is given."""
-    settings = Settings() if profile is None else _apply_profile(profile)
-    return apply_overrides(settings, dict(given or {}))
-
-
-def _apply_profile(path: Path) -> Settings:
-    given = read_profile(path)
-    try:
-        return apply_overrides(Settings(), given)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from error
 
 
 def run(

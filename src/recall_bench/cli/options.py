@@ -14,7 +14,7 @@ import click
 
 from recall_bench.cli.command_kinds import AliasOption, Duration
 from recall_bench.core.errors import UsageError
-from recall_bench.core.settings import SettingInfo, Settings, describe_settings
+from recall_bench.core.settings import SettingInfo, Settings, describe_settings, read_settings
 from recall_bench.core.suggestion import suggest
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
@@ -296,8 +296,6 @@ def read_flags(profile: Path | None, flags: dict[str, Any]) -> Settings:
     Without a profile, the one of the current folder is used, and the output says so.
     `--config` overrides the profile's `config` key by key.
     """
-    from recall_bench.library import read_settings
-
     if profile is None and FOUND_PROFILE.is_file():
         profile = FOUND_PROFILE
         click.echo(f"note: settings from {FOUND_PROFILE} in this folder", err=True)

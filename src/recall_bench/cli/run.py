@@ -136,11 +136,13 @@ def is_reportable(finished: "RunResult") -> bool:
 
 def warn_lost_questions(job: "Job") -> "Iterator[str]":
     """Warnings about questions that the ingested form of the days cannot answer in full."""
+    plan = job.plan
+    if plan.ingest is Ingest.DAYS:
+        return
     from recall_bench.core.schedule import plan_checkpoints
     from recall_bench.datasets.lint.value_index import find_lost_questions
 
-    plan = job.plan
-    for card in plan.scenarios if plan.ingest is not Ingest.DAYS else ():
+    for card in plan.scenarios:
         items = job.questions[card.id].items
         asked = {
             items[i].id
@@ -282,8 +284,13 @@ def _quote_commonest(finished: "RunResult") -> str:
 def print_run(finished: "RunResult", shape: str, misses: "Attribution | None" = None) -> None:
     """Print the run in short, with the causes of its misses if known; or all of it."""
     from recall_bench.cli.console import find_width
-    from recall_bench.library import heatmap_json, result_json, text_report
     from recall_bench.reporting.run_brief import render_brief
+
+    if shape == "brief":
+        brief = render_brief(finished.folder, finished.summary, misses, width=find_width())
+        click.echo(brief)
+        return
+    from recall_bench.library import heatmap_json, result_json, text_report
     from recall_bench.reporting.run_text import format_result
 
     if shape == "grid":
@@ -291,9 +298,6 @@ def print_run(finished: "RunResult", shape: str, misses: "Attribution | None" = 
     elif shape == "json":
         for part in result_json(finished.folder):
             click.echo(part, nl=False)
-    elif shape == "brief":
-        brief = render_brief(finished.folder, finished.summary, misses, width=find_width())
-        click.echo(brief)
     else:
         click.echo(text_report(finished.folder, finished.summary))
         # The report is longer than a screen: its first line again, where the reader looks.
@@ -308,13 +312,13 @@ def write_page(
     finished: "RunResult", settings: "Settings", *, is_wanted: bool | None
 ) -> "PublishedReport | None":
     """Write the report page if it is wanted, or by default if it costs little."""
-    from recall_bench.reporting.publication import publish_report
-
     overall = finished.summary.overall
     is_cheap = overall.owed <= MAX_PAGE_TRIALS
     is_complete = finished.part is None and finished.stopped_by is None and overall.judged > 0
     if is_wanted is False or not is_complete or not (is_cheap or is_wanted):
         return None
+    from recall_bench.reporting.publication import publish_report
+
     try:
         return publish_report(finished.folder, data=settings.data)
     except BenchError as error:

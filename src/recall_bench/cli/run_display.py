@@ -33,7 +33,6 @@ from recall_bench.reporting.run_text import format_progress
 from recall_bench.running.execution import write_progress_file
 from recall_bench.running.executor import OnPool
 from recall_bench.running.job import Job, Observer
-from recall_bench.running.worker_pool import Lane, WorkerPool
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise_checkpoint
 
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
     from rich.progress import Progress
+
+    from recall_bench.running.worker_pool import WorkerPool
 
 
 _REFRESH_S = 30.0
@@ -288,7 +289,7 @@ class RunOverview:
         self._job = job
         self._progress = RunProgress(monotonic)
 
-    def set_pool(self, pool: WorkerPool) -> None:
+    def set_pool(self, pool: "WorkerPool") -> None:
         """Set the pool of the run."""
         self._pool = pool
 
@@ -392,11 +393,14 @@ class RunProgress:
         return " · ".join(words)
 
 
-def render_pool_lines(pool: WorkerPool, now: float) -> list[str]:
+def render_pool_lines(pool: "WorkerPool", now: float) -> list[str]:
     """The workers, what they do, and tasks that take far longer than usual."""
-    busy = {lane: sum(each.lane is lane for each in list(pool.doing.values())) for lane in Lane}
+    from recall_bench.running.worker_pool import Lane
+
+    lane_words = {Lane.FEED: "feeding", Lane.ASK: "asking", Lane.GRADE: "judging"}
+    busy = {lane: sum(task.lane is lane for task in list(pool.doing.values())) for lane in Lane}
     words = [f"{pool.present} of {pool.size} workers"]
-    words += [f"{count} {_LANE_WORDS[lane]}" for lane, count in busy.items() if count]
+    words += [f"{count} {lane_words[lane]}" for lane, count in busy.items() if count]
     if pool.lost:
         words.append(f"{pool.lost} lost and replaced")
     lines = [" · ".join(words)]
@@ -408,9 +412,6 @@ def render_pool_lines(pool: WorkerPool, now: float) -> list[str]:
     if len(late) > _MAX_NAMED:
         lines.append(f"slow: {len(late) - _MAX_NAMED} more")
     return lines
-
-
-_LANE_WORDS = {Lane.FEED: "feeding", Lane.ASK: "asking", Lane.GRADE: "judging"}
 
 
 @contextmanager

@@ -19,7 +19,6 @@ from functools import cached_property, lru_cache
 
 from recall_bench.core.memory import DatedPassage, Passage
 from recall_bench.core.scenario import Episode
-from recall_bench.core.sentences import read_sentences
 
 SHINGLE = 8
 """This many equal words in a row are no coincidence."""
@@ -96,6 +95,8 @@ class PassageTracer:
     def _list_sessions(self, place: int) -> frozenset[str | None]:
         """The sessions that the text of an episode names."""
         if place not in self._sessions:
+            from recall_bench.core.sentences import read_sentences
+
             named = {sentence.session for sentence in read_sentences(self._episodes[place])}
             self._sessions[place] = frozenset(named)
         return self._sessions[place]

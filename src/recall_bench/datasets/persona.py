@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recall_bench.core.errors import BenchError, Malformed, Problems
 from recall_bench.core.fingerprint import digest_history, digest_questions, digest_text
@@ -33,11 +34,9 @@ from recall_bench.datasets.persona_story import (
     parse_story,
 )
 from recall_bench.datasets.text_dates import CalendarAudit, audit_calendar, find_text_date
-from recall_bench.datasets.transcripts import (
-    FORMS,
-    TranscribedDay,
-    TranscriptFile,
-)
+
+if TYPE_CHECKING:
+    from recall_bench.datasets.transcripts import TranscribedDay, TranscriptFile
 
 
 @dataclass(slots=True)
@@ -161,7 +160,7 @@ def read_story_days(
 
 
 def _build_retold_days(
-    days: Iterable[Episode], retold: Mapping[int, TranscribedDay]
+    days: Iterable[Episode], retold: "Mapping[int, TranscribedDay]"
 ) -> Iterator[Episode]:
     """Yield the days that have a transcript, with its text."""
     for day in days:
@@ -189,7 +188,11 @@ class _StorySurvey:
         self.warnings: list[str] = []
         self.story: Story | None = None
         self.days: tuple[DayFile, ...] = ()
-        self.form = FORMS.get(ingest)
+        self.form = None
+        if ingest is not Ingest.DAYS:
+            from recall_bench.datasets.transcripts import FORMS
+
+            self.form = FORMS.get(ingest)
         self.retold: tuple[TranscriptFile, ...] = ()
         self.items: tuple[Item, ...] = ()
         self.problems += self.layout.find_missing()
@@ -220,7 +223,7 @@ class _StorySurvey:
                 self.warnings.append(f"{file.name}: holds frontmatter and nothing else")
             yield file, text
 
-    def read_transcripts(self) -> Iterator[TranscribedDay]:
+    def read_transcripts(self) -> "Iterator[TranscribedDay]":
         """Yield each day's transcript, if transcripts replace the logs; faults become problems."""
         if self.form is None:
             return

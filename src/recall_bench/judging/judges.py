@@ -14,8 +14,6 @@ from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.user_code import is_code_target
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Strictness, Verdict
 from recall_bench.judging.judge_call import Judges
-from recall_bench.models import provider_catalogue
-from recall_bench.models.model_target import resolve_model, suggest_spelling
 
 _ADDRESS_FLAGS = {"--judge": "--judge-base-url", "--appellate-judge": "--appellate-base-url"}
 _ADDRESS = re.compile(r"\s*https?:", re.IGNORECASE)
@@ -93,6 +91,8 @@ def resolve_judge(
                 "or write a second judge"
             )
         return _load_python_judge(target, flag)
+    from recall_bench.models import provider_catalogue
+
     listed = (
         f"name a built-in judge ({', '.join(built_in)}), a model as provider:model, or Python as "
         "file.py or module:name"
@@ -103,6 +103,7 @@ def resolve_judge(
 
 def _load_python_judge(target: str, flag: str) -> Judge:
     from recall_bench.judging.python_judge import load_judge
+    from recall_bench.models.model_target import suggest_spelling
 
     try:
         return load_judge(target, {})
@@ -123,6 +124,8 @@ def _make_model_judge(
         raise UsageError(
             f"{_ADDRESS_FLAGS[flag]}: is not an address; write it like http://127.0.0.1:8000/v1"
         )
+    from recall_bench.models.model_target import resolve_model
+
     at = target if base_url is None else _replace_address(target, base_url)
     model = resolve_model(at, flag, settings)
     if model is None:

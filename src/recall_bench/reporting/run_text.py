@@ -46,6 +46,7 @@ from recall_bench.reporting.score_tables import (
     select_heatmap_places,
     select_table_places,
 )
+from recall_bench.runs.output_paths import LABELS
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import (
     CheckpointSummary,
@@ -136,6 +137,8 @@ def describe_result(folder: RunFolder, summary: Summary, means: "RunEstimates") 
     """The headline; where labels correct the share of right answers, that comes first."""
     words = describe_verdict(summary, means)
     if summary.validity.status is not RunStatus.VALID:
+        return words
+    if not (folder.path / LABELS).exists():
         return words
     # Lazy: agreement needs numpy.
     from recall_bench.reporting.judge_text import add_correction

@@ -12,7 +12,6 @@ from recall_bench.core.event import AgentEnded, NeededValue, ToolCalled
 from recall_bench.core.memory import Memory
 from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Episode, Expects, Item, Scenario
-from recall_bench.core.text import STOPWORDS
 from recall_bench.core.tool_call import AgentSession, ToolUsingMemory
 from recall_bench.core.words import WordSequence, normalise_words
 from recall_bench.running.scenario_run import Recorder
@@ -137,6 +136,8 @@ def find_needed_values(item: Item, scenario: Scenario) -> tuple[NeededValue, ...
 def _list_candidates(item: Item) -> Iterator[list[str]]:
     """Values that a note may have to hold, the most telling kind first."""
     reference = item.truth.reference
+    from recall_bench.core.text import STOPWORDS
+
     asked = {*normalise_words(item.text), *STOPWORDS}
     yield list(item.truth.atoms)
     named = _NAME_OR_NUMBER.findall(reference)

@@ -8,7 +8,7 @@ from typing import TypeVar
 from recall_bench.core.errors import BenchError, Problems, UsageError, raise_problems
 from recall_bench.core.event import Declared
 from recall_bench.core.event_redaction import redact_plan
-from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader
+from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader, SystemCard
 from recall_bench.core.output_folder import refuse_other_files
 from recall_bench.core.plan import (
     FULL,
@@ -38,8 +38,6 @@ from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
 from recall_bench.running.job import Job
-from recall_bench.running.plan_schedule import compute_workload, list_scenario_work
-from recall_bench.running.score_bounds import plan_bounds
 from recall_bench.runs.journal import JOURNAL
 from recall_bench.runs.output_paths import (
     RESULT_FILES,
@@ -48,7 +46,7 @@ from recall_bench.runs.output_paths import (
     refuse_unwritable,
 )
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.systems.readers import resolve_reader
+from recall_bench.runs.summary import STUB
 from recall_bench.systems.resolver import resolve_system
 
 T = TypeVar("T")
@@ -101,8 +99,11 @@ def assemble(
             *_collect_plan_notes(plan, check.questions),
             *(_note_repeated_days(plan, check.questions) if settings.lifecycle is None else ()),
         ],
-        bounds=plan_bounds(plan, require(judges).judge, reader),
     )
+    if job.plan.judge.name != STUB:
+        from recall_bench.running.score_bounds import plan_bounds
+
+        job.bounds = plan_bounds(plan, require(judges).judge, reader)
     return check_writable(job)
 
 
@@ -356,10 +357,21 @@ _MANY_TIMES = 10
 """From this many times the days of a story on, feeding them is worth a note."""
 
 
+def resolve_reader(settings: Settings, card: SystemCard | None) -> Reader | None:
+    """The reader of a run; None, and no reader's code is imported, if the system answers itself."""
+    if settings.reader is None and (card is None or card.answers):
+        return None
+    from recall_bench.systems import readers
+
+    return readers.resolve_reader(settings, card)
+
+
 def _note_repeated_days(plan: Plan, questions: Mapping[str, Declared]) -> Iterator[str]:
     """Say what the lifecycle that was chosen costs a system that cannot be copied."""
     if plan.lifecycle is not Lifecycle.FRESH:
         return
+    from recall_bench.running.plan_schedule import compute_workload, list_scenario_work
+
     stories = list_scenario_work(plan, questions)
     grown = plan.replace(lifecycle=Lifecycle.GROWING)
     fed, least = (compute_workload(stories, each).ingests for each in (plan, grown))

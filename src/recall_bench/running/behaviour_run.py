@@ -59,7 +59,6 @@ from recall_bench.core.memory import (
     MemoryWithFolder,
     ReopeningSystem,
 )
-from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.retry import choose_limit
 from recall_bench.core.scenario import Item
@@ -74,7 +73,7 @@ from recall_bench.running.load_generator import LoadGenerator
 from recall_bench.running.resource_meter import ResourceMeter
 from recall_bench.running.scenario_run import record_exchanges, record_spending
 from recall_bench.systems.memory_call import ask_memory, call_system
-from recall_bench.systems.reply import ReplyFinisher
+from recall_bench.systems.reply import ReplyFinisher, make_tracer
 
 T = TypeVar("T")
 
@@ -138,7 +137,7 @@ class StoryRun:
         self.budget = budget
         self.items = {item.id: item for item in story.scenario.items}
         self.finisher = ReplyFinisher(
-            PassageTracer(story.scenario.episodes), plan=plan, reader=context.reader, budget=budget
+            partial(make_tracer, story.scenario), plan=plan, reader=context.reader, budget=budget
         )
         self.pending: list[ReaderPending] = []
         """Answers that the reader gives later."""

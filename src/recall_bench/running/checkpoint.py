@@ -24,7 +24,6 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.retry import OnBusy, choose_limit, ignore_busy, make_postponement
 from recall_bench.core.scenario import Question
 from recall_bench.core.schedule import CheckpointPlan
-from recall_bench.running.agent_events import record_question_sessions
 from recall_bench.running.fed_memory import FeedFault
 from recall_bench.running.scenario_run import ScenarioRun
 from recall_bench.systems.memory_call import MemoryReply, ask_memory
@@ -151,7 +150,10 @@ class _CheckpointAsker:
             )
         finally:
             item = run.scenario.items[run.trials.index[trial.item]]
-            record_question_sessions(run, memory, question.id, trial, item)
+            if hasattr(memory, "take_sessions"):
+                from recall_bench.running.agent_events import record_question_sessions
+
+                record_question_sessions(run, memory, question.id, trial, item)
 
     def _list_trials(self) -> Iterator[tuple[Trial, Question]]:
         scenario, point = self.run.scenario, self.trials.point

@@ -10,14 +10,21 @@ from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.event import Answered, Judged
 from recall_bench.core.event_redaction import redact_card
 from recall_bench.core.fingerprint import build_scenario_card
-from recall_bench.core.memory import MemorySystem, MeteringSystem, Reader, ReaderCard, SystemCard
+from recall_bench.core.memory import (
+    EvidenceControl,
+    MemorySystem,
+    MeteringSystem,
+    PassageControl,
+    Reader,
+    ReaderCard,
+    SystemCard,
+)
 from recall_bench.core.plan import Plan, ScenarioCard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.core.work_unit import WorkUnit
-from recall_bench.datasets.supporting_passages import share_evidence
 from recall_bench.judging.judge_call import Judges
 from recall_bench.running.scenario_run import Meter, Recorder
 
@@ -77,7 +84,10 @@ class Components:
                 f"{planned.id} was changed since the run was planned; restore it to go on, "
                 "or start again in another folder"
             )
-        share_evidence(self.system, loaded)
+        if isinstance(self.system, EvidenceControl | PassageControl):
+            from recall_bench.datasets.supporting_passages import share_evidence
+
+            share_evidence(self.system, loaded)
         return loaded
 
     async def close(self) -> None:

@@ -12,6 +12,7 @@ from recall_bench.runs.output_paths import FAILURES, PICTURES, PROGRESS, QUESTIO
 from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult, ShardProgress
+from recall_bench.runs.sealed_file import is_large
 from recall_bench.runs.summary import Summary, summarise
 
 
@@ -65,15 +66,17 @@ def lacks_views(settings: Settings, folder: Path) -> bool:
 
 def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:
     """Every file a run leaves beside its journal, where the settings want it."""
-    from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
-    from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
-    from recall_bench.runs.figure_cache import write_figures
-
     export_files(folder, **_list_views(settings, folder.path))
     if settings.heatmap_png:
+        from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
+        from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
+
         picture = build_run_heatmap(folder, summary)
         draw_picture(picture, *(folder.path / name for name in PICTURES))
-    write_figures(folder)
+    if is_large(folder.read_bytes):
+        from recall_bench.runs.figure_cache import write_figures
+
+        write_figures(folder)
 
 
 def _list_views(settings: Settings, folder: Path) -> dict[str, Path | None]:

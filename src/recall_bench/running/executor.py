@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.folders import remove_folder
@@ -15,15 +16,16 @@ from recall_bench.running.backlog import WITHOUT_VERDICT, Backlog
 from recall_bench.running.components import ComponentFactory, RunContext
 from recall_bench.running.job import Job, PlanRunner
 from recall_bench.running.local_engine import run_plan
-from recall_bench.running.pool_engine import PoolRunner
-from recall_bench.running.worker_pool import CallLimits, WorkerPool
+
+if TYPE_CHECKING:
+    from recall_bench.running.worker_pool import CallLimits, WorkerPool
 
 _EXCHANGE = ".exchange"
 _VARIABLE_PREFIX = "RECALL_BENCH_"
 """Environment variables with this prefix are passed on to every worker."""
 
 
-OnPool = Callable[[WorkerPool], None]
+OnPool = Callable[["WorkerPool"], None]
 """Called with the pool once it is open."""
 
 
@@ -56,11 +58,13 @@ def choose_runner(job: Job, on_pool: OnPool = lambda _: None) -> PlanRunner:
 class SharedPool:
     """A pool and its call limits, for one run or several."""
 
-    pool: WorkerPool
-    calls: CallLimits
+    pool: "WorkerPool"
+    calls: "CallLimits"
 
     def make_runner(self, job: Job) -> PlanRunner:
         """Make the runner of one job."""
+        from recall_bench.running.pool_engine import PoolRunner
+
         return PoolRunner(
             pool=self.pool,
             calls=self.calls,
@@ -109,6 +113,8 @@ def _find_exchange(job: Job) -> Path:
 @asynccontextmanager
 async def open_pool(settings: Settings, most: int | None = None) -> AsyncIterator[SharedPool]:
     """Open a pool of workers for runs with these settings, of at most `most` workers."""
+    from recall_bench.running.worker_pool import CallLimits, WorkerPool
+
     calls = CallLimits(settings.max_calls)
     if settings.executor is Executor.PROCESSES:
         from recall_bench.running.process_worker import open_template
@@ -122,8 +128,9 @@ async def open_pool(settings: Settings, most: int | None = None) -> AsyncIterato
 
 
 @asynccontextmanager
-async def _open_ray_pool(settings: Settings, most: int | None) -> AsyncIterator[WorkerPool]:
+async def _open_ray_pool(settings: Settings, most: int | None) -> "AsyncIterator[WorkerPool]":
     from recall_bench.running.ray_worker import connect_cluster, make_starter
+    from recall_bench.running.worker_pool import WorkerPool
 
     with connect_cluster(settings.ray_address) as cpus:
         workers = _limit_workers(settings.workers or cpus, most)

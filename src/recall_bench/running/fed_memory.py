@@ -17,7 +17,6 @@ from recall_bench.core.memory import BulkIngestMemory, Holdings, Memory, MemoryW
 from recall_bench.core.retry import retry
 from recall_bench.core.scenario import Episode
 from recall_bench.core.schedule import CheckpointPlan
-from recall_bench.running.agent_events import record_day_sessions
 from recall_bench.running.scenario_run import ScenarioRun
 from recall_bench.systems.memory_call import call_system
 
@@ -191,7 +190,10 @@ class FedMemory:
                 try:
                     await call_in_time("ingest", ingest, run=run, point=point, day=episode.day)
                 finally:
-                    record_day_sessions(run, self.memory, episode, point.checkpoint.label)
+                    if hasattr(self.memory, "take_sessions"):
+                        from recall_bench.running.agent_events import record_day_sessions
+
+                        record_day_sessions(run, self.memory, episode, point.checkpoint.label)
                 self._record_day(episode, point, time.perf_counter() - started)
             # A memory that only computes never yields to the event loop, and without a turn
             # of the loop no signal is handled.

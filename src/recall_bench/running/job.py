@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.diagnosis import load_diagnosis
 from recall_bench.core.distribution import get_version
@@ -21,9 +21,11 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.work_unit import WorkUnit, collect_shard_units, list_states
 from recall_bench.running.components import ComponentFactory, Components, RunContext
 from recall_bench.running.local_engine import run_plan
-from recall_bench.running.score_bounds import BoundsComputer
 from recall_bench.runs.journal import JOURNAL, Journal, read_events
 from recall_bench.runs.trial_lines import TrialLines
+
+if TYPE_CHECKING:
+    from recall_bench.running.score_bounds import BoundsComputer
 
 _OPENING = b'{"type":"run_started"'
 """The first bytes of every journal."""
@@ -53,7 +55,7 @@ class Job:
     """Returns what other runs under the same limits have spent."""
     asks: bool = True
     """Whether the system is fed and asked; if not, recorded answers are only judged."""
-    bounds: BoundsComputer | None = None
+    bounds: "BoundsComputer | None" = None
     """Computes the floor and ceiling of each scenario before it is run; None for none."""
     own_runner: PlanRunner | None = None
     """Does the work of this job in this process; None feeds, asks and judges."""

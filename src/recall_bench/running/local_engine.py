@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from functools import partial
 
 from recall_bench.core.event import Answered, Declared
-from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.judging.exhibits import ExhibitFactory
@@ -15,7 +14,7 @@ from recall_bench.running.grader import Grader
 from recall_bench.running.lifecycle import run_lifecycle
 from recall_bench.running.scenario_run import AnswerQueue, ScenarioRun
 from recall_bench.running.scheduler import Scheduler
-from recall_bench.systems.reply import ReplyFinisher
+from recall_bench.systems.reply import ReplyFinisher, make_tracer
 
 
 async def run_plan(plan: Plan, states: TrialStates, context: RunContext) -> None:
@@ -54,7 +53,7 @@ class LocalEngine:
             queue=queue,
             budget=budget,
             finisher=ReplyFinisher(
-                PassageTracer(loaded.fed_episodes, is_verbatim=loaded.retold is None),
+                partial(make_tracer, loaded),
                 plan=plan,
                 reader=context.reader,
                 budget=budget,

@@ -17,13 +17,7 @@ from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import Item, Scenario, hash_question_id
 from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.core.verdict import SCALES, Exhibit, Judge
-from recall_bench.datasets.supporting_passages import find_evidence_passages
-from recall_bench.judging.exhibits import select_excerpts
 from recall_bench.runs.summary import STUB
-from recall_bench.systems.builtin.baselines import cite_passages
-from recall_bench.systems.builtin.passage_index import NO_RECORD
-from recall_bench.systems.readers import ExtractiveReader
-from recall_bench.systems.reply import cut_to_budget
 
 
 def plan_bounds(plan: Plan, judge: Judge, reader: Reader | None) -> "BoundsComputer | None":
@@ -31,6 +25,8 @@ def plan_bounds(plan: Plan, judge: Judge, reader: Reader | None) -> "BoundsCompu
     card = judge.card
     if not card.computes or card.name == STUB or plan.appellate is not None:
         return None
+    from recall_bench.systems.readers import ExtractiveReader
+
     return BoundsComputer(plan=plan, judge=judge, reader=reader or ExtractiveReader())
 
 
@@ -45,6 +41,10 @@ class BoundsComputer:
 
     async def compute(self, scenario: Scenario, states: ScenarioStates) -> BoundsComputed:
         """Grade silence, and the reader's answer from the evidence, for every asked question."""
+        from recall_bench.datasets.supporting_passages import find_evidence_passages
+        from recall_bench.judging.exhibits import select_excerpts
+        from recall_bench.systems.builtin.passage_index import NO_RECORD
+
         self.judge.study(scenario)
         asked = list(_list_first_asked(states))
         passages = (
@@ -91,6 +91,9 @@ class BoundsComputer:
     async def _grade_reading(
         self, exhibit: Exhibit, gold: Sequence[Passage], fed: Mapping[int, tuple[str, date]]
     ) -> MarkTriple:
+        from recall_bench.systems.builtin.baselines import cite_passages
+        from recall_bench.systems.reply import cut_to_budget
+
         question = exhibit.item.ask(exhibit.scenario, exhibit.asked_at, self.plan.top_k)
         kept = tuple(cut_to_budget(cite_passages(gold, question, fed), self.plan))
         answer = await self.reader.read(question, kept)

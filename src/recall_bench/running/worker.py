@@ -4,14 +4,15 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
 from recall_bench.core.budget import Budget
 from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone, find_single_fault
 from recall_bench.core.event import Event, encode_event
-from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import ScenarioCard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.schedule import plan_checkpoints
@@ -37,7 +38,10 @@ from recall_bench.running.worker_messages import (
     TaskStarted,
     WorkerMessage,
 )
-from recall_bench.systems.reply import ReplyFinisher, list_paid_work
+from recall_bench.systems.reply import ReplyFinisher, list_paid_work, make_tracer
+
+if TYPE_CHECKING:
+    from recall_bench.core.passage_tracer import PassageTracer
 
 _MAX_LOADED = 4
 """How many scenarios stay loaded: the units of one tend to come one after another."""
@@ -56,15 +60,19 @@ class _RelayQueue(AnswerQueue):
         return True
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class _LoadedScenario:
     """A scenario and the states of its trials."""
 
     scenario: Scenario
     trials: ScenarioStates
-    tracer: PassageTracer
     inspected: set[str] = field(default_factory=set)
     """Labels of the checkpoints at which no memory is inspected any more."""
+
+    @cached_property
+    def tracer(self) -> "PassageTracer":
+        """Traces what is found of it, for all of its units."""
+        return make_tracer(self.scenario)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -254,7 +262,7 @@ class _TaskRun:
             queue=queue,
             budget=self.budget,
             finisher=ReplyFinisher(
-                loaded.tracer, plan=plan, reader=components.reader, budget=self.budget
+                lambda: loaded.tracer, plan=plan, reader=components.reader, budget=self.budget
             ),
             meter=components.meter,
             parallelism=self.at_once,
@@ -274,8 +282,7 @@ class _TaskRun:
             # Before anything is asked: if the judge cannot prepare, no answer can be judged.
             if not plan.unjudged:
                 self.components.judges.study(loaded)
-            tracer = PassageTracer(loaded.fed_episodes, is_verbatim=loaded.retold is None)
-            found = kept[scenario] = _LoadedScenario(scenario=loaded, trials=trials, tracer=tracer)
+            found = kept[scenario] = _LoadedScenario(scenario=loaded, trials=trials)
             while len(kept) > _MAX_LOADED:
                 kept.popitem(last=False)
         kept.move_to_end(scenario)

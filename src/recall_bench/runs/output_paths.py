@@ -13,8 +13,10 @@ from recall_bench.runs.journal import JOURNAL
 
 RESULT, PROGRESS = "result.json", "progress.jsonl"
 QUESTIONS, FAILURES = "questions.jsonl", "failures.jsonl"
+LABELS = "labels.jsonl"
+"""The labels that people gave in the explorer."""
 PICTURES = ("heatmap.png", "heatmap.svg")
-RESULT_FILES = (RESULT, PROGRESS, QUESTIONS, FAILURES, *PICTURES, "labels.jsonl", "report")
+RESULT_FILES = (RESULT, PROGRESS, QUESTIONS, FAILURES, *PICTURES, LABELS, "report")
 """What stands in a run folder beside the journal."""
 
 

@@ -142,7 +142,6 @@ class _ResultWriter:
     def _build_document(self) -> Fields:
         # Lazy: a progress file is written repeatedly, and needs no numpy.
         from recall_bench.runs.estimates import RunEstimates, build_estimates
-        from recall_bench.runs.judge_sensitivity import build_judges
 
         folder, summary = self._folder, self._summary
         means = RunEstimates.get(folder)
@@ -159,7 +158,7 @@ class _ResultWriter:
             **build_disclosures(summary.disclosures),
             **build_boundary(summary.boundary),
             **build_estimates(means),
-            **build_judges(folder),
+            **_build_judges(folder),
         }
 
     def _build_persona(self, persona: PersonaSummary) -> Fields:
@@ -251,3 +250,11 @@ class _ResultWriter:
             self._questions.write(encode_compact(line) + b"\n")
         if line is not None and self._failures is not None and rows.is_failure:
             self._failures.write(encode_compact(rows.make_failure_row(line)) + b"\n")
+
+
+def _build_judges(folder: RunFolder) -> Fields:
+    if not folder.plan.other_judges:
+        return {}
+    from recall_bench.runs.judge_sensitivity import build_judges
+
+    return build_judges(folder)

@@ -1,8 +1,10 @@
 """What becomes of a system's reply: passages cut to the budget and traced, then read if needed."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from recall_bench.core.budget import Budget, name_provider
 from recall_bench.core.errors import ModelBusy, NotAnAnswer, ReaderFault
@@ -15,16 +17,18 @@ from recall_bench.core.memory import (
     RetrievalReply,
     SystemCard,
 )
-from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.plan import Plan
 from recall_bench.core.retry import OnBusy, extend_limit, ignore_busy, limit_time, retry
-from recall_bench.core.scenario import Question
+from recall_bench.core.scenario import Question, Scenario
 from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.usage import CHARACTERS_A_TOKEN, Usage, estimate_tokens
 
 MAX_CUT_TRACED = 100
 """The most passages beyond the budget that are traced: tracing a paraphrase takes milliseconds,
 and systems may return thousands."""
+
+if TYPE_CHECKING:
+    from recall_bench.core.passage_tracer import PassageTracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,13 @@ class FinishedReply:
     reading_usage: Usage | None = None
 
 
+def make_tracer(scenario: Scenario) -> "PassageTracer":
+    """Make the tracer of what is found of a scenario."""
+    from recall_bench.core.passage_tracer import PassageTracer
+
+    return PassageTracer(scenario.fed_episodes, is_verbatim=scenario.retold is None)
+
+
 class ReplyFinisher:
     """Turns replies of one scenario into answers, the same way for every system.
 
@@ -45,12 +56,22 @@ class ReplyFinisher:
     """
 
     def __init__(
-        self, tracer: PassageTracer, *, plan: Plan, reader: Reader | None, budget: Budget
+        self,
+        make_tracer: "Callable[[], PassageTracer]",
+        *,
+        plan: Plan,
+        reader: Reader | None,
+        budget: Budget,
     ) -> None:
-        self._tracer = tracer
+        self._make_tracer = make_tracer
         self._plan = plan
         self._reader = reader
         self._budget = budget
+
+    @cached_property
+    def _tracer(self) -> "PassageTracer":
+        """Made with the first passage: many systems return none."""
+        return self._make_tracer()
 
     def refuse_if_spent(self) -> None:
         """Raise BudgetSpent before a question is asked whose reading cannot be paid for."""

@@ -17,7 +17,6 @@ from recall_bench.core.redaction import learn_secrets
 from recall_bench.core.settings import Settings
 from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.user_code import is_code_target
-from recall_bench.systems.transports.child_environment import STATE_DIR
 
 _YAML_SUFFIXES = (".yaml", ".yml")
 
@@ -128,6 +127,7 @@ def _load_adapter(settings: Settings) -> MemorySystem:
 
         return load_isolated_system(settings)
     from recall_bench.systems.python.system import load_python_system
+    from recall_bench.systems.transports.child_environment import STATE_DIR
 
     # A program that was started for a run is given a folder, which outlasts it.
     given = os.environ.get(STATE_DIR)

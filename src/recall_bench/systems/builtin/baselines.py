@@ -29,7 +29,6 @@ from recall_bench.core.memory import (
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import PRINCIPAL, Question
 from recall_bench.core.schedule import generate_numbers
-from recall_bench.systems.builtin.chunks import Chunker
 from recall_bench.systems.builtin.index_memory import IndexMemory, IndexSystem
 from recall_bench.systems.builtin.options import (
     FullContextOptions,
@@ -47,14 +46,13 @@ from recall_bench.systems.builtin.passage_index import (
     answer_no_record,
     format_quote,
 )
-from recall_bench.systems.builtin.retrieval import PassageSearch
-from recall_bench.systems.builtin.served_models import ServedModels, open_served_models
-from recall_bench.systems.builtin.word_index import Bm25, Vocabulary, WordVectorTable
-from recall_bench.systems.reading.answer_writer import load_writer
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from recall_bench.systems.builtin.served_models import ServedModels
+    from recall_bench.systems.builtin.word_index import Vocabulary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +65,8 @@ class RandomAnswerer:
 
     def __call__(self, index: PassageIndex, question: Question) -> Answer:
         """Quote the passages drawn first."""
+        from recall_bench.systems.reading.answer_writer import load_writer
+
         found = [index.get(number) for number in self._draw_numbers(len(index), question.id)]
         if not found:
             return answer_no_record()
@@ -101,6 +101,8 @@ class FullContextAnswerer:
     def __call__(self, index: PassageIndex, question: Question) -> Answer:
         """Quote the best passages with their neighbours, or say that there is no record."""
         import numpy as np
+
+        from recall_bench.systems.reading.answer_writer import load_writer
 
         if not len(index):
             return answer_no_record()
@@ -211,6 +213,9 @@ def build_random(config: Mapping[str, object]) -> MemorySystem:
 
 def build_bm25(config: Mapping[str, object]) -> MemorySystem:
     """Finds passages by their words."""
+    from recall_bench.systems.builtin.retrieval import PassageSearch
+    from recall_bench.systems.builtin.word_index import Bm25, Vocabulary
+
     options = read_options("bm25", config, WordOptions)
 
     def create_memory() -> IndexMemory:
@@ -231,6 +236,9 @@ def build_bm25(config: Mapping[str, object]) -> MemorySystem:
 
 def build_vector(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
     """Finds passages by their meaning."""
+    from recall_bench.systems.builtin.retrieval import PassageSearch
+    from recall_bench.systems.builtin.served_models import open_served_models
+
     served = open_served_models(endpoint)
     options = read_options("vector", config, VectorOptions).resolve(
         is_measured=not served.has_embedder
@@ -267,6 +275,8 @@ def build_recency(config: Mapping[str, object], *, endpoint: str | None = None) 
 def _build_hybrid_system(
     name: str, options: HybridOptions, endpoint: str | None, days: int | None = None
 ) -> MemorySystem:
+    from recall_bench.systems.builtin.served_models import open_served_models
+
     served = open_served_models(endpoint)
     resolved = options.resolve(is_measured=not served.has_embedder)
     return _build_system(
@@ -280,6 +290,8 @@ def _build_hybrid_system(
 
 def build_full_context(config: Mapping[str, object]) -> MemorySystem:
     """Reads everything for every question, and weighs all words the same."""
+    from recall_bench.systems.builtin.word_index import Vocabulary
+
     options = read_options("full-context", config, FullContextOptions)
 
     def create_memory() -> IndexMemory:
@@ -347,6 +359,10 @@ class GoldPassageSystem(IndexSystem):
 def _create_hybrid_memory(
     options: HybridOptions, served: ServedModels, window: int | None
 ) -> IndexMemory:
+    from recall_bench.systems.builtin.chunks import Chunker
+    from recall_bench.systems.builtin.retrieval import PassageSearch
+    from recall_bench.systems.builtin.word_index import Bm25, Vocabulary, WordVectorTable
+
     vocabulary = Vocabulary() if options.keyword else None
     lexicon = WordVectorTable() if options.rerank and not served.has_reranker else None
     return IndexMemory(

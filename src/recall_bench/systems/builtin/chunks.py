@@ -1,14 +1,18 @@
 """Episodes split into chunks: short enough to quote, long enough to make sense."""
 
+from __future__ import annotations
+
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from recall_bench.core.grouping import group_by
 from recall_bench.core.scenario import Episode
-from recall_bench.core.sentences import Sentence, read_sentences
+
+if TYPE_CHECKING:
+    from recall_bench.core.sentences import Sentence
 
 CHUNK_CHARS = 300
 """A chunk takes in neighbouring sentences up to this length. Between 160 and 400 characters the
@@ -57,6 +61,8 @@ class Chunker:
 
     def __call__(self, episode: Episode) -> tuple[Chunk, ...]:
         """The episode's chunks in order; no sentence is left out."""
+        from recall_bench.core.sentences import read_sentences
+
         sentences = _break_long_sentences(read_sentences(episode))
         is_spoken = bool(episode.turns)
         match self.chunking:
@@ -186,3 +192,8 @@ def _take_overlap(group: list[Sentence], most: int) -> list[Sentence]:
     while start > 1 and _count_chars(group[start - 1 :]) <= most:
         start -= 1
     return group[start:]
+
+
+def count_bytes(texts: Iterable[str]) -> int:
+    """The length of the texts in UTF-8."""
+    return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)

@@ -13,8 +13,6 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from recall_bench.core.scenario import Episode
-from recall_bench.core.sentences import read_sentences
-from recall_bench.models.static_embedding import embed
 from recall_bench.systems.builtin.chunks import PIECE_CHARS, Chunk
 
 if TYPE_CHECKING:
@@ -91,6 +89,9 @@ class OpenPeriods:
 
 def summarise_day(episode: Episode) -> PeriodSummary:
     """The most central sentences of the day, by session."""
+    from recall_bench.core.sentences import read_sentences
+    from recall_bench.models.static_embedding import embed
+
     sentences = [
         sentence for sentence in read_sentences(episode) if len(sentence.text) <= PIECE_CHARS
     ]

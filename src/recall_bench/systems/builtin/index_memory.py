@@ -1,12 +1,14 @@
 """The memory of all built-in systems: an immutable index, so that copies cost nothing."""
 
+from __future__ import annotations
+
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import RLock
-from typing import TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 from anyio.to_thread import run_sync
 
@@ -23,12 +25,6 @@ from recall_bench.core.memory import (
     SystemCard,
 )
 from recall_bench.core.scenario import Episode, Question
-from recall_bench.systems.builtin.index_erasure import (
-    build_test,
-    find_latest_date,
-    list_entries,
-    subtract_entries,
-)
 from recall_bench.systems.builtin.passage_index import (
     Indexer,
     PassageIndex,
@@ -36,7 +32,9 @@ from recall_bench.systems.builtin.passage_index import (
     list_days,
     measure_index,
 )
-from recall_bench.systems.builtin.word_index import Bm25Index, VocabularyState, WordTableState
+
+if TYPE_CHECKING:
+    from recall_bench.systems.builtin.word_index import VocabularyState, WordTableState
 
 T = TypeVar("T")
 Given = TypeVarTuple("Given")
@@ -146,6 +144,8 @@ class IndexMemory:
         """Every chunk and summary, with what a search finds it by."""
         if self.renew is None:
             raise NotOffered("this built-in does not list what it holds")
+        from recall_bench.systems.builtin.index_erasure import list_entries
+
         return tuple(list_entries(self._index, self._prepared))
 
     async def answer(self, question: Question) -> Answer | RetrievalReply:
@@ -174,7 +174,7 @@ class IndexMemory:
         with self._lock:
             self._index, self._prepared, self._is_pending = PassageIndex(), [], False
 
-    def copy(self) -> "IndexMemory":
+    def copy(self) -> IndexMemory:
         """A memory in the same state, which shares only what is immutable."""
         twin = IndexMemory(
             self._indexer,
@@ -216,6 +216,8 @@ class IndexMemory:
         if indexer.lexicon is not None and held.lexicon is not None:
             indexer.lexicon.restore(held.lexicon)
         if indexer.formula is not None and index.postings is not None:
+            from recall_bench.systems.builtin.word_index import Bm25Index
+
             index = replace(index, words=Bm25Index(index.postings, indexer.formula))
         self._index, self._prepared = index, list(held.prepared)
         self._kept_days, self._is_pending = held.kept_days, held.is_pending
@@ -227,8 +229,14 @@ class IndexMemory:
             return self._erase_matches(self.renew, scope, value)
 
     def _erase_matches(
-        self, renew: "Callable[[], IndexMemory]", scope: EraseScope, value: str
+        self, renew: Callable[[], IndexMemory], scope: EraseScope, value: str
     ) -> int:
+        from recall_bench.systems.builtin.index_erasure import (
+            build_test,
+            find_latest_date,
+            subtract_entries,
+        )
+
         latest = find_latest_date(self._index, self._prepared)
         test = build_test(scope, value, latest)
         left = subtract_entries(self._index, self._prepared, test)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.scenario import Episode
-from recall_bench.systems.builtin.chunks import Chunk, Chunker, join_chunks
+from recall_bench.systems.builtin.chunks import Chunk, Chunker, count_bytes, join_chunks
 from recall_bench.systems.builtin.consolidation import (
     Consolidation,
     OpenPeriods,
@@ -24,21 +24,21 @@ from recall_bench.systems.builtin.consolidation import (
     add_day,
     summarise_day,
 )
-from recall_bench.systems.builtin.dialogue_context import DialogueTurns
-from recall_bench.systems.builtin.similarity import IndexVersion
-from recall_bench.systems.builtin.word_index import (
-    Bm25,
-    Bm25Index,
-    Postings,
-    TermCounts,
-    Vocabulary,
-    WordVectorTable,
-    count_bytes,
-)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from recall_bench.systems.builtin.dialogue_context import DialogueTurns
+    from recall_bench.systems.builtin.similarity import IndexVersion
+    from recall_bench.systems.builtin.word_index import (
+        Bm25,
+        Bm25Index,
+        Postings,
+        TermCounts,
+        Vocabulary,
+        WordVectorTable,
+    )
 
 TextEmbedder = Callable[[Sequence[str]], "NDArray[np.float32]"]
 """Makes a unit vector of each text."""
@@ -222,11 +222,17 @@ class Indexer:
     ) -> PassageIndex:
         documents = [each.document for each in prepared]
         sizes = accumulate((len(document.chunks) for document in documents), initial=len(index))
-        postings, words = index.postings, index.words
+        postings, words, version = index.postings, index.words, None
         if self.vocabulary:
+            from recall_bench.systems.builtin.word_index import Bm25Index, Postings
+
             counts = [each.counts for each in prepared if each.counts]
             postings = (postings or Postings.create_empty()).extend(counts)
             words = Bm25Index(postings, self.formula) if self.formula else None
+        if self.embed:
+            from recall_bench.systems.builtin.similarity import IndexVersion
+
+            version = IndexVersion(index.version)
         return PassageIndex(
             documents=(*index.documents, *documents),
             ends=(*index.ends, *list(sizes)[1:]),
@@ -235,7 +241,7 @@ class Indexer:
             vectors=_append_vectors(index.vectors, prepared),
             dates=_append_dates(index.dates, documents),
             dialogue=_append_turns(index, documents),
-            version=IndexVersion(index.version) if self.embed else None,
+            version=version,
             open_periods=open_periods,
         )
 
@@ -312,6 +318,8 @@ def _append_turns(
         return index.dialogue.append(chunks)
     if all(chunk.turn is None for each in chunks for chunk in each):
         return None
+    from recall_bench.systems.builtin.dialogue_context import DialogueTurns
+
     before = [document.chunks for document in index.documents]
     return DialogueTurns.create_empty().append([*before, *chunks])
 

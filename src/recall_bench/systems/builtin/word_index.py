@@ -10,7 +10,7 @@ imports scipy, half a second and 28 MB in every process.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from recall_bench.core.errors import UsageError
 from recall_bench.core.multilingual_text import split_multilingual_terms
 from recall_bench.models.static_embedding import DIMENSIONS, embed
+from recall_bench.systems.builtin.chunks import count_bytes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,11 +35,6 @@ _QUESTION_WORDS = frozenset("also could many may might much must shall us whose 
 
 _NUMBER_BYTES = 4
 """The size of a word's number."""
-
-
-def count_bytes(texts: Iterable[str]) -> int:
-    """The length of the texts in UTF-8."""
-    return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
 
 
 def split_passage(text: str) -> list[str]:

@@ -4,11 +4,14 @@ import os
 import socket
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.platform_support import IS_WINDOWS
-from recall_bench.core.sandbox import Peer
+
+if TYPE_CHECKING:
+    from recall_bench.core.sandbox import Peer
 
 STATE_DIR = "RECALL_BENCH_STATE_DIR"
 """The environment variable with the program's own folder."""
@@ -43,7 +46,7 @@ def build_environment(private: Path, names: Sequence[str]) -> dict[str, str]:
     return environ
 
 
-def find_endpoint_peers() -> tuple[Peer, ...]:
+def find_endpoint_peers() -> "tuple[Peer, ...]":
     """The addresses of the model endpoint, if the run has one."""
     address = urlsplit(os.environ.get(ENDPOINT_VARIABLE, "").strip())
     if address.hostname is None:
