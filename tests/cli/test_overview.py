@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from recall_bench.cli import run_display
 from recall_bench.cli.run_display import RunOverview, RunProgress, render_pool_lines
 from recall_bench.core.event import NotAnswered, NotJudged
 from recall_bench.core.scenario import Scenario
@@ -188,7 +187,3 @@ def wait_until() -> Callable[[Callable[[], bool]], None]:
             time.sleep(0.005)
 
     return wait
-
-
-def test_the_module_names_every_lane() -> None:
-    assert set(run_display._LANE_WORDS) == set(Lane)

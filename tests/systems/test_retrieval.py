@@ -1,16 +1,13 @@
 """Fusing keeps what each part knows, equals are settled by recency, and support is absolute."""
 
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 
 from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import Episode
-from recall_bench.models.embedders import normalise_vectors
 from recall_bench.models.static_embedding import compute_similarity, embed
 from recall_bench.systems.builtin.passage_index import (
     NO_RECORD,
@@ -23,17 +20,9 @@ from recall_bench.systems.builtin.retrieval import (
     fuse_by_rank,
     fuse_by_weight,
     select_best,
-    select_near,
 )
 from recall_bench.systems.builtin.word_index import Bm25, Vocabulary
 from tests.systems.diary import EPISODES, question
-
-SETTINGS = [
-    {"weight": 0.7, "temporal_boost": 0.2, "k": 5},
-    {"weight": 0.7, "lexical_boost": 0.2, "respects_sessions": True},
-    {"weight": 0.0, "k": 3},
-    {"weight": 1.0, "k": 3},
-]
 
 
 def build_index_and_search(
@@ -73,48 +62,6 @@ def test_the_best_of_many_are_those_of_all_of_them(high: float) -> None:
     for k in (1, 10, 200):
         positive = [place for place in order[:k] if scores[place] > 0]
         assert select_best(scores, k).tolist() == positive
-
-
-@pytest.mark.parametrize("high", [1.0, 0.01])
-def test_all_that_may_be_among_the_best_are_near(high: float) -> None:
-    exact = np.round(np.random.default_rng(5).random(5000) * high, 3).astype(np.float32)
-    off = np.random.default_rng(6).uniform(-0.01, 0.01, 5000).astype(np.float32)
-
-    for k in (1, 10, 200, 6000):
-        near = select_near(exact + off, k, 0.0201)
-        assert near.tolist() == sorted(near.tolist())
-        assert near[select_best(exact[near], k)].tolist() == select_best(exact, k).tolist()
-
-
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_a_search_by_rounded_similarities_finds_what_an_exact_one_finds(
-    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The texts differ in length alone, and their vectors are closer to each other than a step."""
-
-    def draw(seed: int, rows: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-        drawn = np.random.default_rng(seed).normal(1, 0.1, (rows, 8))
-        return normalise_vectors(drawn.astype(np.float32))
-
-    seeds = count()
-    sentences = "The boiler was set to 14 degrees. Bo keeps the key."
-    index, search = build_index_and_search(
-        [
-            msgspec.structs.replace(EPISODES[0], text=f"# session: desk\n\n{sentences} {'so ' * n}")
-            for n in range(60)
-        ],
-        lambda texts: draw(next(seeds), len(texts)),
-        embed_question=lambda text: draw(len(text), 1)[0],
-        **settings,
-    )
-    texts = [sentences[: 6 * n] for n in range(1, 9)]
-    asked = [question(text, session=session) for text in texts for session in ("desk", "family")]
-    rounded = [search.find(index, each) for each in asked]
-    assert search._score_meaning(index, asked[0]).error > 0
-
-    monkeypatch.setattr(PassageSearch, "_ranks_all", lambda *_: True)
-
-    assert rounded == [search.find(index, each) for each in asked]
 
 
 def test_weights_are_of_scores_stretched_to_this_question() -> None:

@@ -72,14 +72,14 @@ SECTIONS = {
 }
 """The commands by purpose, as `recall-bench help all` shows them; `--help` shows the first."""
 
-NESTED = {
+NESTED: dict[tuple[str, ...], str] = {
     ("suite", "scorecard"): "suite",
     ("serve", "endpoint"): "endpoint",
     ("help", "completion"): "completion",
 }
 """Commands behind another one's name, with the module of each; it is named for the last word."""
 
-OLD_NAMES = {
+OLD_NAMES: dict[str, tuple[str, ...]] = {
     "generate-conversations": ("generate", "conversations"),
     "generate-tool-calls": ("generate", "tool-calls"),
     "generate-qa": ("generate", "questions"),

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.json_stream import stream_elements
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.datasets.history.history_message import (
     ASSISTANT_ROOM,
     USER,
@@ -35,17 +35,19 @@ _CONVERSATIONS = re.compile(r"conversations(?:-\d+)?\.json")
 
 def stream_file(file: HistoryFile, *arrays: str) -> Iterator[tuple[str, bytes, str]]:
     """The elements of a JSON file: key, content, and where it is for messages."""
-    with file.open() as opened:
-        number = 0
-        try:
-            for key, raw in stream_elements(opened, arrays):
-                number += 1
-                yield key, raw, f"{file.shown}, element {number}"
-        except msgspec.DecodeError as error:
-            raise UsageError(
-                f"{file.shown} cannot be read as JSON after element {number} ({error}); "
-                "export it again"
-            ) from error
+    try:
+        content = decode_untrusted_json(file.read(), list[msgspec.Raw] | dict[str, msgspec.Raw])
+        elements = [("", raw) for raw in content] if isinstance(content, list) else []
+        for key, value in content.items() if isinstance(content, dict) else ():
+            is_array = key in arrays and bytes(value).lstrip().startswith(b"[")
+            parts = decode_untrusted_json(value, list[msgspec.Raw]) if is_array else [value]
+            elements += [(key, raw) for raw in parts]
+    except msgspec.DecodeError as error:
+        raise UsageError(
+            f"{file.shown} cannot be read as JSON ({error}); export it again"
+        ) from error
+    for number, (key, raw) in enumerate(elements, start=1):
+        yield key, bytes(raw), f"{file.shown}, element {number}"
 
 
 def find_conversations(source: HistorySource, what: str) -> list[HistoryFile]:

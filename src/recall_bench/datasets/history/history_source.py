@@ -14,7 +14,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.untrusted_file import UNPACKED_ALWAYS, UNPACKED_RATIO, open_regular_file
 
 _MAX_FILES = 200_000
-_MAX_SMALL_BYTES = 256 * 1024 * 1024
+_MAX_SMALL_BYTES = 4 * 1024 * 1024 * 1024
 """The largest file that is read at once."""
 PEEK_BYTES = 1 << 20
 

@@ -146,43 +146,39 @@ def _check_request(request: HistoryRequest) -> None:
 def _import_into(beside: Path, request: HistoryRequest) -> HistoryReport:
     options = ReadOptions(users=request.users, zone=request.zone, date_order=request.date_order)
     log = ReadingLog(options)
-    spool = MessageSpool(beside / "spool", log)
-    try:
-        sources = [_read_source(path, request, spool, log) for path in request.paths]
-        spool.finish()
-        if not spool.received:
-            raise UsageError(_explain_emptiness(request, log))
-        names = _make_names(request, log) if request.is_pseudonymised else None
-        writer = HistoryWriter(
-            folder=beside,
-            name=request.name,
-            spool=spool,
-            people=log.people,
-            user=request.users[0] if request.users else None,
-            replace=names.replace if names else str,
-            replace_label=names.replace_label if names else str,
-            rename=names.rename if names else _get_label,
-        )
-        days, sessions = writer.write_all()
-        report = HistoryReport(
-            folder=str(request.folder),
-            sources=tuple(sources),
-            messages=spool.count(),
-            repeated=spool.received - spool.count(),
-            skipped=dict(sorted(log.skipped.items())),
-            first=days[0],
-            last=days[-1],
-            days=len(days),
-            span=(days[-1] - days[0]).days + 1,
-            sessions=tuple(sessions),
-            people=len({writer.label(key) for key in spool.count_messages_by_speaker()}),
-            zone=str(request.zone),
-        )
-        if names is not None:
-            report = _add_names(report, names, request)
-    finally:
-        spool.close()
-    (beside / "spool").unlink()
+    spool = MessageSpool(log)
+    sources = [_read_source(path, request, spool, log) for path in request.paths]
+    spool.finish()
+    if not spool.received:
+        raise UsageError(_explain_emptiness(request, log))
+    names = _make_names(request, log) if request.is_pseudonymised else None
+    writer = HistoryWriter(
+        folder=beside,
+        name=request.name,
+        spool=spool,
+        people=log.people,
+        user=request.users[0] if request.users else None,
+        replace=names.replace if names else str,
+        replace_label=names.replace_label if names else str,
+        rename=names.rename if names else _get_label,
+    )
+    days, sessions = writer.write_all()
+    report = HistoryReport(
+        folder=str(request.folder),
+        sources=tuple(sources),
+        messages=spool.count(),
+        repeated=spool.received - spool.count(),
+        skipped=dict(sorted(log.skipped.items())),
+        first=days[0],
+        last=days[-1],
+        days=len(days),
+        span=(days[-1] - days[0]).days + 1,
+        sessions=tuple(sessions),
+        people=len({writer.label(key) for key in spool.count_messages_by_speaker()}),
+        zone=str(request.zone),
+    )
+    if names is not None:
+        report = _add_names(report, names, request)
     _finish_folder(beside, request, report, names)
     return report
 

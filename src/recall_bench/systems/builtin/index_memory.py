@@ -200,7 +200,7 @@ class IndexMemory:
         vocabulary, lexicon = self._indexer.vocabulary, self._indexer.lexicon
         return IndexState(
             scenario=self.scenario,
-            index=replace(self._index, words=None, version=None),
+            index=replace(self._index, words=None),
             prepared=tuple(self._prepared),
             vocabulary=None if vocabulary is None else vocabulary.state,
             lexicon=None if lexicon is None else lexicon.state,

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recall_bench.systems.builtin.dialogue_context import DialogueTurns
-    from recall_bench.systems.builtin.similarity import IndexVersion
     from recall_bench.systems.builtin.word_index import (
         Bm25,
         Bm25Index,
@@ -129,8 +128,6 @@ class PassageIndex:
     """The date of each chunk, as an ordinal; None without documents."""
     dialogue: DialogueTurns | None = None
     """The turn and the session of each chunk; None if nothing of it is a dialogue."""
-    version: IndexVersion | None = None
-    """What is kept of earlier searches by meaning; None without vectors, and in another process."""
     open_periods: OpenPeriods = field(default_factory=OpenPeriods)
     """What later summaries will be made from."""
 
@@ -222,17 +219,13 @@ class Indexer:
     ) -> PassageIndex:
         documents = [each.document for each in prepared]
         sizes = accumulate((len(document.chunks) for document in documents), initial=len(index))
-        postings, words, version = index.postings, index.words, None
+        postings, words = index.postings, index.words
         if self.vocabulary:
             from recall_bench.systems.builtin.word_index import Bm25Index, Postings
 
             counts = [each.counts for each in prepared if each.counts]
             postings = (postings or Postings.create_empty()).extend(counts)
             words = Bm25Index(postings, self.formula) if self.formula else None
-        if self.embed:
-            from recall_bench.systems.builtin.similarity import IndexVersion
-
-            version = IndexVersion(index.version)
         return PassageIndex(
             documents=(*index.documents, *documents),
             ends=(*index.ends, *list(sizes)[1:]),
@@ -241,7 +234,6 @@ class Indexer:
             vectors=_append_vectors(index.vectors, prepared),
             dates=_append_dates(index.dates, documents),
             dialogue=_append_turns(index, documents),
-            version=version,
             open_periods=open_periods,
         )
 

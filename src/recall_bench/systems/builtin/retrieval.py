@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import PRINCIPAL, Question
-from recall_bench.models.static_embedding import embed
+from recall_bench.models.static_embedding import compute_similarity, embed
 from recall_bench.systems.builtin.date_spans import DateSpan, find_date_spans
 from recall_bench.systems.builtin.dialogue_context import score_context, select_spread
 from recall_bench.systems.builtin.exact_words import find_exact_words
@@ -19,7 +19,6 @@ from recall_bench.systems.builtin.passage_index import (
     PassageIndex,
     answer_no_record,
 )
-from recall_bench.systems.builtin.similarity import IndexVersion, SimilarityTable
 from recall_bench.systems.builtin.word_index import Vocabulary, WordVectorTable
 from recall_bench.systems.reading.answer_writer import load_writer
 
@@ -57,34 +56,6 @@ RERANK_CANDIDATES = 50
 
 _GROUPED = 64
 """Scores of which the best is looked at first."""
-
-
-LAST_DIGITS = 1e-5
-"""More than the rounding of floats changes a score."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreParts:
-    """What the scores of passages are made of, one entry per passage."""
-
-    words: NDArray[np.float32]
-    top: np.float32
-    """The highest score by words of any passage."""
-    meaning: SimilarityTable
-    added: tuple[NDArray[np.float32], ...]
-    """What dates and exact words add."""
-    mask: NDArray[np.float32] | None
-    """0 for each passage that must not be found; None if all may be."""
-
-    def select(self, numbers: NDArray[np.int64]) -> ScoreParts:
-        """The parts of some passages, with their exact similarity."""
-        return ScoreParts(
-            words=self.words[numbers],
-            top=self.top,
-            meaning=replace(self.meaning, values=self.meaning.measure(numbers), error=0.0),
-            added=tuple(each[numbers] for each in self.added),
-            mask=None if self.mask is None else self.mask[numbers],
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,61 +120,27 @@ class PassageSearch:
         """The k best passages; of equals, the later one is better."""
         if not len(index):
             return SearchHits((), (), 0.0)
-        parts = self._collect_parts(index, question)
-        scores = self._combine(index, parts)
-        near: NDArray[np.int64] | None = None
-        if parts.meaning.error:
-            near = select_near(scores, self.k, 2 * self._measure_error(parts.meaning))
-            parts = parts.select(near)
-            scores = self._combine(index, parts)
+        words, meaning = self._score_words(index, question), self._score_meaning(index, question)
+        scores = self._fuse(words, meaning)
+        if self.temporal_boost and (spans := _find_spans(question)):
+            scores = scores + self.temporal_boost * score_dates(index, spans)
+        if self.lexical_boost:
+            scores = scores + self.lexical_boost * score_exact_words(index, question.text)
+        scores = self._add_context(index, scores)
+        if self.respects_sessions and question.session != PRINCIPAL:
+            scores = scores * mask_session(index, question.session)
         if self.lexicon is not None or self.score_passages is not None:
             scores = self._rerank(index, question, scores)
         best = select_best(scores, self.k)
         if index.dialogue is not None and self.spread:
             best = select_spread(scores, best, index.dialogue, self.spread)
         weight = 1.0 if self.supports_by_words else self.weight
-        fit = weight * parts.words[best] + (1 - weight) * parts.meaning.values[best]
+        fit = weight * words[best] + (1 - weight) * meaning[best]
         return SearchHits(
-            numbers=tuple((best if near is None else near[best]).tolist()),
+            numbers=tuple(best.tolist()),
             scores=tuple(round(score, 6) for score in scores[best].tolist()),
             support=float(fit.max(initial=0.0)),
         )
-
-    def _collect_parts(self, index: PassageIndex, question: Question) -> ScoreParts:
-        """All that the score of a passage is made of."""
-        words = self._score_words(index, question)
-        added: list[NDArray[np.float32]] = []
-        if self.temporal_boost and (spans := _find_spans(question)):
-            added.append(self.temporal_boost * score_dates(index, spans))
-        if self.lexical_boost:
-            added.append(self.lexical_boost * score_exact_words(index, question.text))
-        is_limited = self.respects_sessions and question.session != PRINCIPAL
-        return ScoreParts(
-            words=words,
-            top=words.max(),
-            meaning=self._score_meaning(index, question),
-            added=tuple(added),
-            mask=mask_session(index, question.session) if is_limited else None,
-        )
-
-    def _combine(self, index: PassageIndex, parts: ScoreParts) -> NDArray[np.float32]:
-        scores = self._fuse(parts)
-        for each in parts.added:
-            scores = scores + each
-        scores = self._add_context(index, scores)
-        return scores if parts.mask is None else scores * parts.mask
-
-    def _measure_error(self, meaning: SimilarityTable) -> float:
-        """The most that rounded similarities change a score."""
-        if self.weight == 0:
-            return meaning.error + LAST_DIGITS
-        span = float(meaning.high - meaning.low)
-        return ((1 - self.weight) * meaning.error / span if span > 0 else 0.0) + LAST_DIGITS
-
-    def _ranks_all(self, index: PassageIndex) -> bool:
-        """Whether a passage may be found by its rank, or by the score of another."""
-        is_ranked_again = self.lexicon is not None or self.score_passages is not None
-        return is_ranked_again or index.dialogue is not None or self.fusion == "rank"
 
     def _add_context(self, index: PassageIndex, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         if index.dialogue is None or not (self.turn_boost or self.session_boost):
@@ -269,28 +206,24 @@ class PassageSearch:
             return np.zeros(len(index), np.float32)
         return index.words.score(self.vocabulary.parse_query(question.text))
 
-    def _score_meaning(self, index: PassageIndex, question: Question) -> SimilarityTable:
+    def _score_meaning(self, index: PassageIndex, question: Question) -> NDArray[np.float32]:
         import numpy as np
 
         if not index.vectors:
-            nothing = np.zeros(len(index), np.float32)
-            return SimilarityTable(nothing, nothing[0], nothing[0], 0.0, (), nothing)
-        version = index.version or IndexVersion(None)
+            return np.zeros(len(index), np.float32)
         direction = (self.embed_question or _embed_question)(question.text)
-        return version.measure_likeness(
-            index.vectors, question.text, direction, is_exact=self._ranks_all(index)
-        )
+        return np.concatenate([compute_similarity(block, direction) for block in index.vectors])
 
-    def _fuse(self, parts: ScoreParts) -> NDArray[np.float32]:
+    def _fuse(
+        self, words: NDArray[np.float32], meaning: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
         if self.weight == 1:
-            return parts.words
+            return words
         if self.weight == 0:
-            return parts.meaning.values
-        words, meaning = parts.words, parts.meaning
+            return meaning
         if self.fusion == "rank":
-            return fuse_by_rank(words, meaning.values)
-        span = parts.top, meaning.low, meaning.high
-        return fuse_by_weight(words, meaning.values, self.weight, span)
+            return fuse_by_rank(words, meaning)
+        return fuse_by_weight(words, meaning, self.weight)
 
 
 @lru_cache(maxsize=4096)
@@ -301,18 +234,13 @@ def _embed_question(text: str) -> NDArray[np.float32]:
 
 
 def fuse_by_weight(
-    words: NDArray[np.float32],
-    meaning: NDArray[np.float32],
-    weight: float,
-    span: tuple[np.float32, np.float32, np.float32] | None = None,
+    words: NDArray[np.float32], meaning: NDArray[np.float32], weight: float
 ) -> NDArray[np.float32]:
     """The weighted mean of both scores, each scaled to a maximum of 1 for this question.
 
-    The zero of words is no common word; the zero of meaning is the least similar passage. Where
-    these are not all passages, `span` has the highest of all by words, and the least and the
-    highest by meaning.
+    The zero of words is no common word; the zero of meaning is the least similar passage.
     """
-    top, low, high = span or (words.max(), meaning.min(), meaning.max())
+    top, low, high = words.max(), meaning.min(), meaning.max()
     return weight * (words / top if top > 0 else words) + (1 - weight) * (
         (meaning - low) / (high - low) if high > low else meaning * 0
     )
@@ -327,19 +255,6 @@ def fuse_by_rank(words: NDArray[np.float32], meaning: NDArray[np.float32]) -> ND
         ranked = select_best(scores, len(scores))
         fused[ranked] += (RANK_OFFSET + 1) / 2 / (RANK_OFFSET + 1 + np.arange(len(ranked)))
     return fused
-
-
-def select_near(scores: NDArray[np.float32], k: int, distance: float) -> NDArray[np.int64]:
-    """Positions, which rise, of the scores that are at most this far below the k-th highest."""
-    import numpy as np
-
-    if len(scores) <= k:
-        return np.arange(len(scores))
-    floor = _find_low_floor(scores, k)
-    near = np.flatnonzero(scores >= floor - distance) if floor > 0 else np.arange(len(scores))
-    least = np.partition(scores[near], -k)[-k]
-    found: NDArray[np.int64] = near[scores[near] >= least - distance]
-    return found
 
 
 def select_best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
