@@ -15,6 +15,7 @@ from types import ModuleType
 
 import click
 import msgspec
+import openapi
 
 from recall_bench.cli.command_kinds import GroupedCommand, render_complete_help
 from recall_bench.cli.main import COMMANDS, NESTED, cli
@@ -39,7 +40,6 @@ from recall_bench.systems.selectors.retrieval_selector import (
     HybridSelectorOptions,
     VectorSelectorOptions,
 )
-from recall_bench.systems.transports import openapi
 
 _PROFILE = """A YAML file; every section is optional and flags win over it. Relative paths in it are
 relative to it. `run` uses `persona`, `env`, `harness`, `run` and, of `models`, `judge`,

@@ -12,9 +12,9 @@ from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.event_loop import run_in_thread
 from recall_bench.core.output_folder import refuse_other_files
 from recall_bench.core.plan import Calendar, parse_range
+from recall_bench.core.profile import read_settings as read_settings  # noqa: PLC0414
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.settings import Settings, apply_overrides
-from recall_bench.core.settings import read_settings as read_settings  # noqa: PLC0414
 from recall_bench.core.suggestion import suggest
 from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.user_code import require_libraries

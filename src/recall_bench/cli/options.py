@@ -14,7 +14,7 @@ import click
 
 from recall_bench.cli.command_kinds import AliasOption, Duration
 from recall_bench.core.errors import UsageError
-from recall_bench.core.settings import SettingInfo, Settings, describe_settings, read_settings
+from recall_bench.core.settings import SettingInfo, Settings, apply_overrides, describe_settings
 from recall_bench.core.suggestion import suggest
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
@@ -301,5 +301,11 @@ def read_flags(profile: Path | None, flags: dict[str, Any]) -> Settings:
         click.echo(f"note: settings from {FOUND_PROFILE} in this folder", err=True)
     words = flags.pop("config")
     more = flags.pop("more", {})
-    settings = read_settings(profile, {**select_given(flags), **more})
+    given = {**select_given(flags), **more}
+    if profile is None:
+        settings = apply_overrides(Settings(), given)
+    else:
+        from recall_bench.core.profile import read_settings
+
+        settings = read_settings(profile, given)
     return replace(settings, config={**settings.config, **parse_config(words)})

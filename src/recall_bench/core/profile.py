@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from types import NoneType
@@ -10,7 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.settings import describe_settings
+from recall_bench.core.settings import Settings, apply_overrides, describe_settings
 from recall_bench.core.suggestion import suggest
 from recall_bench.core.type_words import split_type_error
 from recall_bench.core.untrusted_file import require_file
@@ -95,6 +96,20 @@ class Profile(_ProfileSection):
     harness: _HarnessSection | None = None
     run: _RunSection | None = None  # type: ignore[valid-type]
     generate: _GenerateSection | None = None
+
+
+def read_settings(profile: Path | None = None, given: Mapping[str, Any] | None = None) -> Settings:
+    """The defaults, overridden by a profile, overridden by what is given."""
+    settings = Settings() if profile is None else _apply_profile(profile)
+    return apply_overrides(settings, dict(given or {}))
+
+
+def _apply_profile(path: Path) -> Settings:
+    given = read_profile(path)
+    try:
+        return apply_overrides(Settings(), given)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 def read_profile(path: Path) -> dict[str, Any]:

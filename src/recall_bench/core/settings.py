@@ -590,22 +590,6 @@ def _combine_judges(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"judge": names[0], **given, "judges": tuple(names)}
 
 
-def read_settings(profile: Path | None = None, given: Mapping[str, Any] | None = None) -> Settings:
-    """The defaults, overridden by a profile, overridden by what is given."""
-    settings = Settings() if profile is None else _apply_profile(profile)
-    return apply_overrides(settings, dict(given or {}))
-
-
-def _apply_profile(path: Path) -> Settings:
-    from recall_bench.core.profile import read_profile
-
-    given = read_profile(path)
-    try:
-        return apply_overrides(Settings(), given)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from error
-
-
 _WORDS = {
     str: "a text",
     int: "a whole number",

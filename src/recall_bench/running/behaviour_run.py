@@ -71,9 +71,9 @@ from recall_bench.running.checkpoint import finish_trial
 from recall_bench.running.components import RunContext
 from recall_bench.running.load_generator import LoadGenerator
 from recall_bench.running.resource_meter import ResourceMeter
-from recall_bench.running.scenario_run import record_exchanges, record_spending
+from recall_bench.running.scenario_run import make_tracer, record_exchanges, record_spending
 from recall_bench.systems.memory_call import ask_memory, call_system
-from recall_bench.systems.reply import ReplyFinisher, make_tracer
+from recall_bench.systems.reply import ReplyFinisher
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ from recall_bench.judging.exhibits import ExhibitFactory
 from recall_bench.running.components import RunContext
 from recall_bench.running.grader import Grader
 from recall_bench.running.lifecycle import run_lifecycle
-from recall_bench.running.scenario_run import AnswerQueue, ScenarioRun
+from recall_bench.running.scenario_run import AnswerQueue, ScenarioRun, make_tracer
 from recall_bench.running.scheduler import Scheduler
-from recall_bench.systems.reply import ReplyFinisher, make_tracer
+from recall_bench.systems.reply import ReplyFinisher
 
 
 async def run_plan(plan: Plan, states: TrialStates, context: RunContext) -> None:

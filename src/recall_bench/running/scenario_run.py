@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -18,7 +19,17 @@ from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.core.usage import Usage
 from recall_bench.systems.reply import ReplyFinisher
 
+if TYPE_CHECKING:
+    from recall_bench.core.passage_tracer import PassageTracer
+
 _DEEP = 64
+
+
+def make_tracer(scenario: Scenario) -> "PassageTracer":
+    """Make the tracer of what is found of a scenario."""
+    from recall_bench.core.passage_tracer import PassageTracer
+
+    return PassageTracer(scenario.fed_episodes, is_verbatim=scenario.retold is None)
 
 
 class AnswerQueue:

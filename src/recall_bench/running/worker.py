@@ -22,7 +22,7 @@ from recall_bench.running.checkpoint import OpenTrials
 from recall_bench.running.components import Components
 from recall_bench.running.grader import Grader
 from recall_bench.running.lifecycle import ask_snapshot, feed_and_pack, run_lifecycle
-from recall_bench.running.scenario_run import AnswerQueue, ScenarioRun
+from recall_bench.running.scenario_run import AnswerQueue, ScenarioRun, make_tracer
 from recall_bench.running.worker_messages import (
     AskTask,
     FeedTask,
@@ -38,7 +38,7 @@ from recall_bench.running.worker_messages import (
     TaskStarted,
     WorkerMessage,
 )
-from recall_bench.systems.reply import ReplyFinisher, list_paid_work, make_tracer
+from recall_bench.systems.reply import ReplyFinisher, list_paid_work
 
 if TYPE_CHECKING:
     from recall_bench.core.passage_tracer import PassageTracer

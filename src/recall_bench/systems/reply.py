@@ -19,7 +19,7 @@ from recall_bench.core.memory import (
 )
 from recall_bench.core.plan import Plan
 from recall_bench.core.retry import OnBusy, extend_limit, ignore_busy, limit_time, retry
-from recall_bench.core.scenario import Question, Scenario
+from recall_bench.core.scenario import Question
 from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.usage import CHARACTERS_A_TOKEN, Usage, estimate_tokens
 
@@ -39,13 +39,6 @@ class FinishedReply:
     delivery: Delivery | None
     reading_s: float | None = None
     reading_usage: Usage | None = None
-
-
-def make_tracer(scenario: Scenario) -> "PassageTracer":
-    """Make the tracer of what is found of a scenario."""
-    from recall_bench.core.passage_tracer import PassageTracer
-
-    return PassageTracer(scenario.fed_episodes, is_verbatim=scenario.retold is None)
 
 
 class ReplyFinisher:
