@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import re
+import shlex
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
@@ -21,6 +22,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 REDACTED = "[redacted]"
 
+_LONGEST_COMMAND = 20_000
 _LONG = 8
 """A secret of this length is replaced anywhere in a message; a shorter one only as a whole word."""
 
@@ -95,44 +97,11 @@ _KEY_SHAPES = (
 )
 """Unmistakable keys. All but the last two contain a run of 16 letters, digits, `_` and `-`."""
 
-_NAME_HINTS = ("key", "token", "secret", "pass", "pwd", "authorization", "credential")
-_PREFIX_HINTS = tuple(
-    f"{prefix}{mark}"
-    for prefix in (
-        *("sk", "pk", "rk", "xai", "glpat", "pplx", "nvapi", "tvly", "dop_v1"),
-        *("gsk", "hf", "ghp", "gho", "ghu", "ghs", "ghr", "npm"),
-    )
-    for mark in "-_"
-)
-_HINTS = dict(
-    zip(
-        (*_MESSAGE_SHAPES, *_KEY_SHAPES),
-        (
-            *(_NAME_HINTS, _NAME_HINTS, _NAME_HINTS, ("key=", "sig=", "signature=")),
-            *(("bearer",), _PREFIX_HINTS, ("://",)),
-            *(_PREFIX_HINTS, ("github_pat_",), ("akia", "asia"), ("aiza",), ("xox",)),
-            *(("ya29.",), ("sg.",), ("eyj",), ("bearer",), _NAME_HINTS, ("private key",)),
-            ("://",),
-        ),
-        strict=True,
-    )
-)
-"""A text without any of these, in lower case, has no match: looking for them is fast."""
-
-_NAMED_KEY = _KEY_SHAPES[9]
-_NAME_END = re.compile(r"(?:key|token|[sſ]ecret)['\"]?\s?[:=]")
-"""Where it matches nothing of a text in lower case, `_NAMED_KEY` has no match: it takes ten times
-as long, and long texts often have one of its hints."""
-
 _RUN = b"x" * 16
 _RUN_TABLE = bytes(
     ord("x") if chr(code).isascii() and (chr(code).isalnum() or chr(code) in "-_") else ord(" ")
     for code in range(256)
 )
-
-_SHORT = 1000
-"""The characters of a text that is worth keeping to know that it holds no key."""
-_KEPT_TEXTS = 8192
 
 
 class Redactor:
@@ -140,8 +109,6 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._secrets = tuple(dict.fromkeys(filter(None, secrets)))
-        self._without_keys: set[str] = set()
-        """Short texts that were searched: a passage is found for many questions."""
 
     def __call__(self, text: str) -> str:
         """Return a message without secrets and without anything that looks like one."""
@@ -161,19 +128,7 @@ class Redactor:
 
     def holds_keys(self, *texts: str) -> bool:
         """Whether `redact_keys` changes one of the texts."""
-        known = self._without_keys
-        return not known.issuperset(texts) and any(
-            self._changes_keys(text) for text in texts if text not in known
-        )
-
-    def _changes_keys(self, text: str) -> bool:
-        if self.redact_keys(text) != text:
-            return True
-        if len(text) <= _SHORT:
-            if len(self._without_keys) >= _KEPT_TEXTS:
-                self._without_keys.clear()
-            self._without_keys.add(text)
-        return False
+        return any(self.redact_keys(text) != text for text in texts)
 
     def may_hold_keys(self, text: str) -> bool:
         """Whether `redact_keys` could change the text; False is certain, and found fast."""
@@ -217,15 +172,8 @@ def _has_run(text: bytes) -> bool:
 
 
 def _replace_shapes(text: str, shapes: Iterable[re.Pattern[str]]) -> str:
-    lowered = text.lower()
     for shape in shapes:
-        # No generator: starting one takes longer than to look for the hints of a shape.
-        for hint in _HINTS[shape]:
-            if hint in lowered:
-                if shape is _NAMED_KEY and not _NAME_END.search(lowered):
-                    break
-                text = shape.sub(rf"\g<keep>{REDACTED}", text)
-                break
+        text = shape.sub(rf"\g<keep>{REDACTED}", text)
     return text
 
 
@@ -316,40 +264,15 @@ def _find_text_secrets(text: str) -> Iterator[str]:
         yield from _find_flag_secrets(_split_words(text))
 
 
-_SHELL_PART = re.compile(
-    r"""
-    (?P<plain>[^ \t\r\n'"\\]++)
-    | \\(?P<escaped>.)
-    | '(?P<single>[^']*+)'
-    | "(?P<double>[^"\\]*+(?:\\.[^"\\]*+)*)"
-    | [ \t\r\n]++
-    """,
-    re.DOTALL | re.VERBOSE,
-)
-"""A part of a word, or the blanks between two words."""
-
-
 def _split_words(text: str) -> list[str]:
-    """Split a command as a shell does; at blanks alone where a quote or an escape has no end.
-
-    The same as `shlex.split`, whose time grows with the square of the length of a word.
-    """
-    words: list[str] = []
-    parts: list[str] = []
-    end = 0
-    for found in _SHELL_PART.finditer(text):
-        if found.start() != end:
-            break
-        end, kind = found.end(), found.lastgroup
-        if kind is not None:
-            part = found[kind]
-            parts.append(re.sub(r'\\(["\\])', r"\1", part) if kind == "double" else part)
-        elif parts:
-            words.append("".join(parts))
-            parts = []
-    if end != len(text):
+    """Split a command as a shell does; at blanks alone where a quote or an escape has no end."""
+    # The time of `shlex` grows with the square of the length of a word.
+    if len(text) > _LONGEST_COMMAND:
         return text.split()
-    return [*words, "".join(parts)] if parts else words
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def _find_url_secrets(url: str) -> Iterator[str]:
