@@ -26,7 +26,7 @@ import sweep
 
 import judging
 import recall_bench
-from recall_bench.judging.lab.audit.audit import build_audit_set
+from recall_bench.judging.lab.audit_answers import build_audit_set
 
 WORKERS = 16
 PERSONA = "er-physician"

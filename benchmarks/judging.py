@@ -29,7 +29,7 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.core.text import normalise, split_words
 from recall_bench.core.values import find_values
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judging.lab.audit.audit import build_audit_set
+from recall_bench.judging.lab.audit_answers import build_audit_set
 from recall_bench.judging.lab.judge_agreement import LabelledExhibits
 from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats, read_corpus
 from recall_bench.judging.offline.offline_judge import StudiedScenario

@@ -45,9 +45,9 @@ from recall_bench.generate.checks.check_result import QuestionVerdict
 from recall_bench.generate.model_reply import RejectedReply, parse_json_reply
 from recall_bench.generate.shipped_personas import find_story, resolve_personas
 from recall_bench.judging.judges import resolve_judge
-from recall_bench.judging.lab.audit.audit import audit_judge, build_audit_set
-from recall_bench.judging.lab.audit.audit_case import AuditItem
-from recall_bench.judging.lab.audit.audit_report import AuditClass
+from recall_bench.judging.lab.audit import audit_judge
+from recall_bench.judging.lab.audit_answers import AuditItem, build_audit_set
+from recall_bench.judging.lab.audit_report import AuditClass
 from recall_bench.judging.lab.judge_calls import JudgeLimits
 from recall_bench.judging.lab.labelled_verdicts import LabelledVerdict, load_labels, merge_repeats
 from recall_bench.judging.rubric.prompt import find_disclosure

@@ -352,7 +352,7 @@ def test_an_audit_of_one_judge_prints_its_classes(invoke: Invoke) -> None:
 
     assert shown.code == 0, shown.err
     assert shown.out.startswith("Audit of offline")
-    assert "right in other words" in shown.out
+    assert "right, padded" in shown.out
 
 
 def test_an_audit_of_several_judges_is_one_table(judge: Path, invoke: Invoke) -> None:

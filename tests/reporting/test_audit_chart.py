@@ -8,8 +8,8 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.judging.judges import StubJudge
-from recall_bench.judging.lab.audit.audit import audit_judge
-from recall_bench.judging.lab.audit.audit_report import AuditClass, AuditReport
+from recall_bench.judging.lab.audit import audit_judge
+from recall_bench.judging.lab.audit_report import AuditClass, AuditReport
 from recall_bench.reporting.judge_charts import build_audit_chart, write_audit_chart
 from tests.judging.lab.audit.known_judges import Generous, Oracle
 from tests.judging.lab.audit.stories import SHORT, load_story

@@ -5,7 +5,7 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, JudgeCard
-from recall_bench.judging.lab.audit.audit_report import (
+from recall_bench.judging.lab.audit_report import (
     AuditReport,
     AuditShare,
     ClassFigures,

@@ -3,9 +3,9 @@
 import pytest
 
 from recall_bench.core.scenario import Scenario
-from recall_bench.judging.lab.audit.audit import audit_judge
-from recall_bench.judging.lab.audit.audit_case import AuditItem
-from recall_bench.judging.lab.audit.audit_report import AuditClass
+from recall_bench.judging.lab.audit import audit_judge
+from recall_bench.judging.lab.audit_answers import AuditItem
+from recall_bench.judging.lab.audit_report import AuditClass
 from recall_bench.reporting.judge_tables import render_audit
 from tests.judging.lab.audit.known_judges import Costly, Generous, Oracle
 from tests.judging.lab.audit.stories import SHORT, load_story
@@ -58,7 +58,7 @@ async def test_the_bill_and_the_failures_are_reported(
 
     assert "10 not judged (JudgeFault 10)" in table
     assert "30 calls, 3,000 tokens in, 300 out, 15.0000 USD" in table
-    assert "support no answers of: right in other words" in table
+    assert "support no answers of: right, padded" in table
 
 
 async def test_no_answer_steers_the_terminal(

@@ -154,7 +154,8 @@ def audit_command(
     wordings, vague ones, near misses, superseded values, refusals, leaks, and some that ask for
     full marks.
     """
-    from recall_bench.judging.lab.audit.audit import audit_judge, build_audit_set
+    from recall_bench.judging.lab.audit import audit_judge
+    from recall_bench.judging.lab.audit_answers import build_audit_set
     from recall_bench.reporting.judge_tables import render_audit, render_audits
     from recall_bench.reporting.pictures import check_picture_path
 

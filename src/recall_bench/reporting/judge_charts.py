@@ -11,7 +11,7 @@ from typing import Final
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.verdict import PASS, SCALES
-from recall_bench.judging.lab.audit.audit_report import (
+from recall_bench.judging.lab.audit_report import (
     MAX_LENIENCY,
     MIN_SENSITIVITY,
     AuditClass,

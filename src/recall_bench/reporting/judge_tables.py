@@ -10,7 +10,7 @@ from recall_bench.core.plain_text import clean_text, format_heading, format_quan
 from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES
-from recall_bench.judging.lab.audit.audit_report import (
+from recall_bench.judging.lab.audit_report import (
     MAX_LENIENCY,
     MIN_SENSITIVITY,
     AuditExample,

@@ -15,7 +15,7 @@ from recall_bench.core.scenario import order_categories
 from recall_bench.core.untrusted_file import read_regular_file
 from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.verdict import PASS, SCALES, JudgeCard
-from recall_bench.judging.lab.audit.audit_report import AuditReport, MarkFigures
+from recall_bench.judging.lab.audit_report import AuditReport, MarkFigures
 from recall_bench.judging.lab.judge_agreement import Agreement
 from recall_bench.metrics.agreement import MarkAgreement
 from recall_bench.metrics.bootstrap import number_names

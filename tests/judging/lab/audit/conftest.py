@@ -3,7 +3,7 @@
 import pytest
 
 from recall_bench.core.scenario import Scenario
-from recall_bench.judging.lab.audit.audit_case import AuditItem
+from recall_bench.judging.lab.audit_answers import AuditItem
 from tests.judging.lab.audit.stories import SHORT, load_scenario, load_story
 
 

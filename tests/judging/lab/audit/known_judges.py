@@ -7,7 +7,7 @@ from recall_bench.core.errors import JudgeFault, JudgeGone
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, JudgeCard, Verdict
-from recall_bench.judging.lab.audit.audit_case import AuditItem
+from recall_bench.judging.lab.audit_answers import AuditItem
 
 Case = tuple[str, str, int]
 

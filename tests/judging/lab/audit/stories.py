@@ -5,9 +5,8 @@ from functools import cache
 from pathlib import Path
 
 from recall_bench.core.scenario import Scenario
-from recall_bench.judging.lab.audit.audit import build_audit_set
-from recall_bench.judging.lab.audit.audit_case import AuditItem
-from recall_bench.judging.lab.audit.audit_report import AuditClass
+from recall_bench.judging.lab.audit_answers import AuditItem, build_audit_set
+from recall_bench.judging.lab.audit_report import AuditClass
 from recall_bench.library import load_persona
 
 PER_CLASS = 200

@@ -8,9 +8,9 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, Exhibit, Judge, JudgeCard, Verdict
 from recall_bench.judging.judges import StubJudge
-from recall_bench.judging.lab.audit.audit import audit_judge
-from recall_bench.judging.lab.audit.audit_case import CLASS_LABELS, AuditItem
-from recall_bench.judging.lab.audit.audit_report import AuditClass, AuditReport, AuditShare
+from recall_bench.judging.lab.audit import audit_judge
+from recall_bench.judging.lab.audit_answers import CLASS_LABELS, AuditItem
+from recall_bench.judging.lab.audit_report import AuditClass, AuditReport, AuditShare
 from tests.judging.lab.audit.known_judges import Costly, Generous, Gone, Oracle
 
 pytestmark = pytest.mark.anyio

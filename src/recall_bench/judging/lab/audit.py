@@ -1,52 +1,21 @@
-"""Audit a judge: write answers of every class to a scenario's questions, and compare its marks."""
+"""Audit a judge: let it mark answers of every class, and compare its marks."""
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.scenario import CATEGORIES, Item, Scenario
+from recall_bench.core.scenario import CATEGORIES, Scenario
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, Verdict
 from recall_bench.judging.exhibits import select_excerpts
-from recall_bench.judging.lab.audit.altered_answers import (
-    write_extra,
-    write_injection,
-    write_leak,
-    write_padding,
-    write_vague_padding,
-)
-from recall_bench.judging.lab.audit.answer_key import make_answer_key
-from recall_bench.judging.lab.audit.audit_case import (
-    CLASS_LABELS,
-    AuditCase,
-    AuditDraft,
-    AuditItem,
-    HistoryLookup,
-    SeededChoice,
-    Writer,
-    join_cases,
-)
-from recall_bench.judging.lab.audit.audit_report import (
+from recall_bench.judging.lab.audit_answers import AuditItem, find_missing_classes
+from recall_bench.judging.lab.audit_report import (
     AuditClass,
     AuditExample,
     AuditReport,
     AuditShare,
     ClassFigures,
     MarkFigures,
-)
-from recall_bench.judging.lab.audit.non_answers import (
-    write_clean_refusal,
-    write_false_refusal,
-    write_non_answer,
-    write_vague,
-)
-from recall_bench.judging.lab.audit.right_answers import write_other_words, write_right
-from recall_bench.judging.lab.audit.wrong_answers import (
-    write_near_miss,
-    write_one_of_n,
-    write_stale_value,
-    write_wrong,
 )
 from recall_bench.judging.lab.judge_calls import JudgeLimits, judge_all
 
@@ -82,128 +51,6 @@ def _compute_mark_figures(pairs: Sequence[JudgedItem], mark: str) -> MarkFigures
         sensitivity=AuditShare.count_hits(must),
         specificity=AuditShare.count_hits([not passed for passed in must_not]),
         leniency=AuditShare.count_hits(must_not),
-    )
-
-
-_WRITERS: dict[AuditClass, Writer] = {
-    AuditClass.RIGHT: write_right,
-    AuditClass.OTHER_WORDS: write_other_words,
-    AuditClass.PADDED: write_padding,
-    AuditClass.EXTRA: write_extra,
-    AuditClass.CLEAN_REFUSAL: write_clean_refusal,
-    AuditClass.VAGUE: write_vague,
-    AuditClass.PADDED_VAGUE: write_vague_padding,
-    AuditClass.NEAR_MISS: write_near_miss,
-    AuditClass.ONE_OF_N: write_one_of_n,
-    AuditClass.SUPERSEDED: write_stale_value,
-    AuditClass.WRONG: write_wrong,
-    AuditClass.FALSE_REFUSAL: write_false_refusal,
-    AuditClass.NON_ANSWER: write_non_answer,
-    AuditClass.LEAK: write_leak,
-    AuditClass.INJECTION: write_injection,
-}
-
-
-def build_audit_set(scenario: Scenario, *, seed: int, per_class: int) -> tuple[AuditItem, ...]:
-    """At most `per_class` answers of each class, in the order of the classes.
-
-    The same scenario and seed give the same answers. Categories take turns, and within them recipes
-    do, so that no template dominates a class. A class that the scenario's truths cannot support is
-    left out: `find_missing_classes` names it.
-    """
-    if per_class < 1:
-        raise UsageError(f"an audit needs at least one answer a class; got {per_class}")
-    chooser = SeededChoice("audit", scenario.id, seed)
-    history = HistoryLookup(scenario)
-    cases = [
-        _make_case(history, item, chooser)
-        for item in scenario.items
-        if item.known_from <= scenario.last_day
-    ]
-    cases += join_cases(cases, chooser.derive("several"))
-    found: list[AuditItem] = []
-    for kind, writer in _WRITERS.items():
-        drawn = _draw_answers(writer, _mix_categories(cases, chooser.derive(kind)), per_class)
-        found += [_make_item(kind, number, *pair) for number, pair in enumerate(drawn)]
-    return tuple(found)
-
-
-def find_missing_classes(items: Iterable[AuditItem]) -> tuple[AuditClass, ...]:
-    """The classes without any item."""
-    present = {item.kind for item in items}
-    return tuple(kind for kind in AuditClass if kind not in present)
-
-
-def _make_case(history: HistoryLookup, item: Item, chooser: SeededChoice) -> AuditCase:
-    own = chooser.derive(item.id)
-    last = history.scenario.last_day
-    if item.known_until is not None:
-        last = min(last, item.known_until)
-    span = last - item.known_from
-    days = item.known_from + own.pick((0, 0, min(3, span), own.pick_below(span + 1), span))
-    return AuditCase(
-        history=history,
-        item=item,
-        key=make_answer_key(item),
-        days=days,
-        asked=history.scenario.compute_date(days).date(),
-        chooser=own,
-    )
-
-
-def _mix_categories(cases: Sequence[AuditCase], chooser: SeededChoice) -> list[AuditCase]:
-    """The cases with categories taking turns, each in random order."""
-    groups: dict[str, list[AuditCase]] = defaultdict(list)
-    for case in chooser.shuffle(cases):
-        groups[case.truth.category].append(case)
-    order = [groups[name] for name in (*CATEGORIES, *sorted(groups.keys() - set(CATEGORIES)))]
-    longest = max((len(group) for group in order), default=0)
-    return [group[i] for i in range(longest) for group in order if i < len(group)]
-
-
-def _draw_answers(
-    writer: Writer, cases: Sequence[AuditCase], wanted: int
-) -> list[tuple[AuditCase, AuditDraft]]:
-    """One answer for each case, then a second, until there are enough; rare recipes come first."""
-    used: Counter[str] = Counter()
-    drafts: dict[int, list[AuditDraft]] = {}
-    found: list[tuple[AuditCase, AuditDraft]] = []
-    waiting = list(range(len(cases)))
-    while waiting and len(found) < wanted:
-        left: list[int] = []
-        for place in waiting:
-            if len(found) == wanted:
-                break
-            case = cases[place]
-            ways = drafts.get(place)
-            if ways is None:
-                ways = drafts[place] = _remove_repeats(case.chooser.shuffle(list(writer(case))))
-            if not ways:
-                continue
-            draft = min(ways, key=lambda way: used[way.recipe])
-            used[draft.recipe] += 1
-            ways.remove(draft)
-            found.append((case, draft))
-            left.append(place)
-        waiting = left
-    return found
-
-
-def _remove_repeats(drafts: Iterable[AuditDraft]) -> list[AuditDraft]:
-    return list({draft.answer: draft for draft in drafts}.values())
-
-
-def _make_item(kind: AuditClass, number: int, case: AuditCase, draft: AuditDraft) -> AuditItem:
-    return AuditItem(
-        id=f"{case.history.scenario.id}/{kind.name.lower()}-{number + 1:04}",
-        scenario=case.history.scenario.id,
-        item=case.item,
-        answer=draft.answer,
-        days=case.days,
-        asked_at=case.history.scenario.compute_date(case.days),
-        kind=kind,
-        recipe=draft.recipe,
-        labels={**CLASS_LABELS[kind], **draft.labels},
     )
 
 
