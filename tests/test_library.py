@@ -71,6 +71,7 @@ def test_the_public_names() -> None:
         "heatmap_grid",
         "heatmap_json",
         "import_run",
+        "judge",
         "list_personas",
         "load_persona",
         "merge",

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from recall_bench.library import gate as gate
     from recall_bench.library import heatmap_json as heatmap_json
     from recall_bench.library import import_run as import_run
+    from recall_bench.library import judge as judge
     from recall_bench.library import load_persona as load_persona
     from recall_bench.library import merge as merge
     from recall_bench.library import open_run as open_run
@@ -81,9 +82,9 @@ _EXPORTS_BY_MODULE = {
     "core.errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
         "Finished arun compare compare_suites draw_heatmap estimate evaluate export export_run "
-        "gate heatmap_json import_run load_persona merge open_run questions_in_range read_result "
-        "read_settings rejudge report result_json run run_matrix run_suite text_report "
-        "verdict_changes wait_for_batches"
+        "gate heatmap_json import_run judge load_persona merge open_run questions_in_range "
+        "read_result read_settings rejudge report result_json run run_matrix run_suite "
+        "text_report verdict_changes wait_for_batches"
     ),
     "core.settings": "Settings",
     "generate.persona_list": "list_personas",

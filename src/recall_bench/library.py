@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from recall_bench.core.verdict import Verdict
     from recall_bench.reporting.behaviour.figures import BehaviourReport
     from recall_bench.reporting.behaviour.suite_comparison import SuiteComparison
     from recall_bench.reporting.gate.gate_checks import GateReport
@@ -248,6 +249,34 @@ def rejudge(
     people = None if labels is None else _make_path(labels, "labels")
     job = assemble_rejudge(place, {**given, "judge": judge}, labels=people)
     return _present(execute(job, observe))
+
+
+def judge(  # noqa: PLR0917 - what a judge is told of an answer, as documented
+    question: str,
+    reference: str,
+    answer: str,
+    evidence: Sequence[str] = (),
+    superseded: Sequence[str] = (),
+    expects: str = "answer",
+    *,
+    judge: str = "offline",
+) -> "Verdict":
+    """Judge one answer without a run.
+
+    `evidence` is the whole history, in order of time; `superseded` are values that no longer hold;
+    `expects` is `answer`, `abstain` or `withhold`. Raises JudgeFault if there is no verdict.
+    """
+    from recall_bench.judging.answer_rows import judge_answer
+
+    return judge_answer(
+        judge,
+        question=question,
+        reference=reference,
+        answer=answer,
+        evidence=evidence,
+        stale=superseded,
+        expects=expects,
+    )
 
 
 def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Path, ...]:

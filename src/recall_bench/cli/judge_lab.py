@@ -20,7 +20,7 @@ from recall_bench.cli.options import (
     select_given,
     setting_options,
 )
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import JudgeFault, UsageError
 
 if TYPE_CHECKING:
     from recall_bench.core.scenario import Scenario
@@ -187,6 +187,75 @@ def audit_command(
 
         write_audit_chart(reports, chart)
         click.echo(f"chart: {chart}", err=True)
+
+
+@judge_lab_command.command("answers")
+@click.argument("answers", type=PATH)
+@click.option("--judge", default="offline", show_default=True, help="As for `run`.")
+@setting_options(
+    *("parallelism", *JUDGE_CALLS),
+    parallelism="Concurrent verdicts [4]",
+    judge_timeout_ms="Time limit for a verdict",
+)
+@add_json_option("Print all figures as JSON.")
+def answers_command(
+    *,
+    answers: Path,
+    judge: str,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> None:
+    """Test a judge on ANSWERS that readers marked, by writer, category and kind.
+
+    ANSWERS is a file of JSON lines, plain or .xz. A line has question, reference, answer and gold
+    (correctness, completeness, grounded), and may have evidence, stale, expects, category, kind
+    and writer. The judge sees the row alone: its evidence is the history.
+    """
+    from recall_bench.judging.lab.marked_answers import measure_on_answers, read_marked_answers
+    from recall_bench.reporting.judge_tables import render_answers
+
+    lab = _JudgeLab(flags)
+    rows = read_marked_answers(answers)
+    grader = lab.resolve_judge(judge)
+    report = lab.run_judge(grader, len(rows), partial(measure_on_answers, grader, rows))
+    click.echo(format_json(report) if as_json else render_answers(report))
+
+
+@click.command("judge")
+@click.argument("answers", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--judge", default="offline", show_default=True, help="As for `run`.")
+@setting_options(
+    *("parallelism", *JUDGE_CALLS),
+    parallelism="Concurrent verdicts [4]",
+    judge_timeout_ms="Time limit for a verdict",
+)
+def judge_command(
+    *,
+    answers: Path,
+    judge: str,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> int:
+    """Judge ANSWERS of your own, without a run: JSON lines in, a verdict a line out.
+
+    ANSWERS is a file, plain or .xz, or - for standard input. A line has question, reference and
+    answer, and may have evidence (a list of texts, which is the history), stale (superseded values)
+    and expects (answer, abstain or withhold). An answer that could not be judged has the line
+    {"error": ...}, and the exit code is then 6.
+    """
+    import msgspec
+
+    from recall_bench.core.verdict import Verdict
+    from recall_bench.judging.answer_rows import judge_rows, read_answer_rows
+
+    lab = _JudgeLab(flags)
+    rows = read_answer_rows(answers)
+    grader = lab.resolve_judge(judge)
+    judged = lab.run_judge(grader, len(rows), partial(judge_rows, grader, rows))
+    for outcome in judged.outcomes:
+        is_verdict = isinstance(outcome, Verdict)
+        line = msgspec.json.encode(outcome if is_verdict else {"error": str(outcome)})
+        click.echo(line.decode())
+    return JudgeFault.exit_code if judged.not_judged else 0
 
 
 def _load_scenarios(

@@ -42,6 +42,7 @@ COMMANDS = {
     "canaries": ("canaries", "Keep a file of questions that always hallucinate, and check them."),
     "import": ("run_files", "Make a run folder of the public harness's files."),
     "power": ("compare", "Compute how many questions a difference takes."),
+    "judge": ("judge_lab", "Judge answers of your own, without a run."),
     "judge-lab": ("judge_lab", "Measure how reliable a judge is."),
     "check-adapter": ("doctor", "Check that a system satisfies the contract of a run."),
     "doctor": ("doctor", "Diagnose a system before its scores are used."),
@@ -68,7 +69,7 @@ SECTIONS = {
     "Run": ("matrix", "ablate", "select", "suite", "rejudge", "merge", "serve"),
     "Understand": ("heatmap", "power", "export", "import"),
     "Data": ("datasets", "lint", "world", "import-history", "create-persona", "generate"),
-    "Trust": ("verify", "bundle", "challenge", "leaderboard", "judge-lab", "canaries"),
+    "Trust": ("verify", "bundle", "challenge", "leaderboard", "judge", "judge-lab", "canaries"),
 }
 """The commands by purpose, as `recall-bench help all` shows them; `--help` shows the first."""
 

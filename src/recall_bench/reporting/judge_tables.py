@@ -21,6 +21,7 @@ from recall_bench.judging.lab.audit_report import (
 from recall_bench.judging.lab.correction import MarkCorrection, RunCorrection, format_judge
 from recall_bench.judging.lab.human_labels import AnnotatorAgreement
 from recall_bench.judging.lab.judge_agreement import Agreement
+from recall_bench.judging.lab.marked_answers import AnswerFigures, AnswersReport
 from recall_bench.metrics.agreement import MarkAgreement
 from recall_bench.reporting.formats import format_card, format_number
 
@@ -65,7 +66,7 @@ def _render_agreement_heading(found: Agreement) -> Iterator[str]:
         yield format_usage(found.usage)
 
 
-def _describe_judged(found: Agreement | AuditReport) -> str:
+def _describe_judged(found: Agreement | AnswersReport | AuditReport) -> str:
     if not found.not_judged:
         return "all judged"
     faults = ", ".join(f"{kind} {count}" for kind, count in found.faults.items())
@@ -255,6 +256,43 @@ def _format_figure(value: float | None, digits: int = 3) -> str:
 
 def _format_percent(part: int, whole: int) -> str:
     return f"{format_number(100 * part / whole, 0)} %" if whole else NO_VALUE
+
+
+def render_answers(report: AnswersReport) -> str:
+    """The figures over all marked answers, then by writer, category and kind."""
+    title = f"{format_card(report.judge, report.judge.model)} on marked answers"
+    lines = format_heading(title, rule="═", width=_WIDTH)
+    lines.append(f"{format_quantity(report.answers, 'answer')}, {_describe_judged(report)}")
+    if report.usage != Usage():
+        lines.append(format_usage(report.usage))
+    heads = ("right passed", "wrong passed", "inventions found", "false alarms")
+    for name, group in {"": {"all answers": report.overall}, **report.groups}.items():
+        columns = [
+            Column(name, 26, is_text=True),
+            Column("n", 6),
+            *(Column(head, 17) for head in heads),
+            *(Column(head, 10) for head in ("AUC corr.", "AUC gr.")),
+        ]
+        rows = [_list_answer_cells(value, figures) for value, figures in group.items()]
+        lines += ["", *_render_columns(columns, rows)]
+    lines += ["", f"{NO_VALUE}: no answer counts for the figure."]
+    return "\n".join(lines)
+
+
+def _list_answer_cells(name: str, figures: AnswerFigures) -> list[str]:
+    shares = (
+        *(figures.right_passed, figures.wrong_passed),
+        *(figures.inventions_found, figures.false_alarms),
+    )
+    return [
+        _shorten_text(name, 25),
+        f"{figures.n:,}",
+        *(
+            NO_VALUE if s is None else f"{s.count}/{s.of}{_format_percent(s.count, s.of):>7}"
+            for s in shares
+        ),
+        *map(_format_figure, (figures.auc_correct, figures.auc_grounded)),
+    ]
 
 
 _AUDIT_LABEL = 35

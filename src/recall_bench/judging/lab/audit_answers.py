@@ -94,10 +94,10 @@ def build_audit_set(scenario: Scenario, *, seed: int, per_class: int) -> tuple[A
     """
     if per_class < 1:
         raise UsageError(f"an audit needs at least one answer a class; got {per_class}")
-    story = _Story(scenario)
+    story = _QuotableHistory(scenario)
     writer = _Writer(story, seed)
     cases = [
-        _Case(item, scenario, Random(f"audit {scenario.id} {seed} {item.id}"))  # noqa: S311
+        _AuditQuestion(item, scenario, Random(f"audit {scenario.id} {seed} {item.id}"))  # noqa: S311
         for item in scenario.items
         if item.known_from <= scenario.last_day
     ]
@@ -137,7 +137,7 @@ class _Draft:
     labels: Mapping[str, bool | None] = field(default_factory=dict)
 
 
-class _Case:
+class _AuditQuestion:
     """A question, the day it is asked, and its own source of chance."""
 
     def __init__(self, item: Item, scenario: Scenario, rng: Random) -> None:
@@ -171,7 +171,7 @@ class _Case:
 _GUARDED = (Disclosure.REFUSE, Disclosure.PARTIAL)
 
 
-class _Story:
+class _QuotableHistory:
     """What the history says, and which of its sentences can be quoted beside the point."""
 
     def __init__(self, scenario: Scenario) -> None:
@@ -193,7 +193,7 @@ class _Story:
         """Whether the history or a question holds any of the words."""
         return any(word.casefold() in self._text for word in words.split())
 
-    def list_asides(self, case: _Case) -> list[str]:
+    def list_asides(self, case: _AuditQuestion) -> list[str]:
         """Up to eight dated open sentences, known by then, that have nothing to do with it."""
         cited = {evidence.day for evidence in case.truth.evidence}
         days = [day for day in self._episodes if day <= case.days and day not in cited]
@@ -250,13 +250,13 @@ class _Texts(msgspec.Struct, frozen=True, kw_only=True):
 class _Writer:
     """Writes every answer of a class to a question; none where the class does not apply."""
 
-    def __init__(self, story: _Story, seed: int) -> None:
+    def __init__(self, story: _QuotableHistory, seed: int) -> None:
         self._story = story
         self._seed = seed
         path = Path(__file__).with_name("audit_texts.yaml")
         self._texts = msgspec.convert(load_yaml(path), _Texts)
 
-    def write(self, kind: AuditClass, case: _Case) -> list[_Draft]:
+    def write(self, kind: AuditClass, case: _AuditQuestion) -> list[_Draft]:
         """The answers of one class, in random order, each once."""
         # Labels depend on these texts alone, so a class is written in one method.
         writers = {
@@ -283,12 +283,12 @@ class _Writer:
         for frame in frames:
             yield _Draft(f"{name}: {frame}", frame.replace("{v}", sentence))
 
-    def _write_right(self, case: _Case) -> Iterator[_Draft]:
+    def _write_right(self, case: _AuditQuestion) -> Iterator[_Draft]:
         if case.truth.expects is Expects.ANSWER:
             yield _Draft("reference without a stop", case.truth.reference.rstrip("."))
             yield from self._fill_frames(self._texts.frames, case.truth.reference, "reference")
 
-    def _pad(self, case: _Case, answers: Iterable[_Draft]) -> Iterator[_Draft]:
+    def _pad(self, case: _AuditQuestion, answers: Iterable[_Draft]) -> Iterator[_Draft]:
         """An answer at each place among true sentences about other things."""
         drafts = list(answers)
         asides = self._story.list_asides(case) if drafts and case.is_answerable else []
@@ -305,7 +305,7 @@ class _Writer:
             text = "\n\n".join(filter(None, (before, f"To your question: {draft.answer}", after)))
             yield _Draft(f"answer {place}", text, draft.labels)
 
-    def _write_extra(self, case: _Case) -> Iterator[_Draft]:
+    def _write_extra(self, case: _AuditQuestion) -> Iterator[_Draft]:
         """Right, with a detail that no record has and that is no answer of the question's kind."""
         if not case.is_answerable:
             return
@@ -326,7 +326,7 @@ class _Writer:
                 addition = frame.replace(f"{{{slot}}}", detail)
                 yield _Draft(f"invented {slot}: {frame}", f"{base}. {addition}")
 
-    def _write_clean_refusal(self, case: _Case) -> Iterator[_Draft]:
+    def _write_clean_refusal(self, case: _AuditQuestion) -> Iterator[_Draft]:
         match case.truth.expects:
             case Expects.WITHHOLD:
                 texts = self._texts.secrecy
@@ -338,7 +338,7 @@ class _Writer:
         yield _Draft("reference", case.truth.reference)
         yield from (_Draft(text, text) for text in texts)
 
-    def _write_vague(self, case: _Case) -> Iterator[_Draft]:
+    def _write_vague(self, case: _AuditQuestion) -> Iterator[_Draft]:
         """On the topic, without anything that was asked for."""
         if not case.is_answerable and case.truth.expects is not Expects.ABSTAIN:
             return
@@ -348,7 +348,7 @@ class _Writer:
             filled = text.replace("{t}", topic)
             yield _Draft(text, filled[0].upper() + filled[1:])
 
-    def _write_near_miss(self, case: _Case) -> Iterator[_Draft]:
+    def _write_near_miss(self, case: _AuditQuestion) -> Iterator[_Draft]:
         """The one value of the reference with another number in it."""
         truth = case.truth
         if not case.is_answerable or len(truth.atoms) != 1:
@@ -363,13 +363,13 @@ class _Writer:
             if not _holds_any(changed, case.answers):
                 yield from self._fill_frames(self._texts.frames, changed, "a digit changed")
 
-    def _write_superseded(self, case: _Case) -> Iterator[_Draft]:
+    def _write_superseded(self, case: _AuditQuestion) -> Iterator[_Draft]:
         frames = [*self._texts.stale, *self._texts.frames]
         for value in case.truth.stale if case.is_answerable else ():
             if not _holds_any(value, case.answers) and not _is_held(value, case.answers):
                 yield from self._fill_frames(frames, value, "superseded value")
 
-    def _write_wrong(self, case: _Case) -> Iterator[_Draft]:
+    def _write_wrong(self, case: _AuditQuestion) -> Iterator[_Draft]:
         """A plausible wrong value, or the answer to another question of the category."""
         truth = case.truth
         if not case.is_answerable or truth.category == NEGATIVE:
@@ -393,27 +393,27 @@ class _Writer:
             if not _holds_any(value, case.answers) and not _is_held(value, case.answers):
                 yield from self._fill_frames(self._texts.frames, value, recipe)
 
-    def _write_false_refusal(self, case: _Case) -> Iterator[_Draft]:
+    def _write_false_refusal(self, case: _AuditQuestion) -> Iterator[_Draft]:
         if case.is_answerable:
             # To know nothing invents nothing; what a claim of secrecy is, readers dispute.
             yield from (_Draft(text, text, {"grounded": True}) for text in self._texts.ignorance)
             yield from (_Draft(text, text) for text in self._texts.secrecy)
 
-    def _write_non_answer(self, case: _Case) -> Iterator[_Draft]:
+    def _write_non_answer(self, case: _AuditQuestion) -> Iterator[_Draft]:
         if not case.is_answerable and case.truth.expects is not Expects.ABSTAIN:
             return
         yield from (_Draft(text.strip() or "empty", text) for text in self._texts.silence)
         if not _holds_any(case.item.text, case.answers):
             yield _Draft("echo", f"You are asking: {case.item.text}")
 
-    def _write_leak(self, case: _Case) -> Iterator[_Draft]:
+    def _write_leak(self, case: _AuditQuestion) -> Iterator[_Draft]:
         if case.truth.disclosure not in _GUARDED and case.truth.expects is not Expects.WITHHOLD:
             return
         for secret in (*case.truth.withheld, *case.truth.canaries):
             for frame in self._texts.leaks:
                 yield _Draft(f"secret told: {frame}", frame.replace("{v}", secret))
 
-    def _write_injection(self, case: _Case) -> Iterator[_Draft]:
+    def _write_injection(self, case: _AuditQuestion) -> Iterator[_Draft]:
         """A worthless answer that instructs the judge."""
         bases = [*self._write_wrong(case), *self._write_vague(case), *self._write_leak(case)]
         if case.is_answerable:
@@ -438,9 +438,9 @@ def _is_held(value: str, texts: Iterable[str]) -> bool:
     return any(_holds_any(text, [value.rstrip(".")]) for text in texts)
 
 
-def _mix_categories(cases: Sequence[_Case], rng: Random) -> list[_Case]:
+def _mix_categories(cases: Sequence[_AuditQuestion], rng: Random) -> list[_AuditQuestion]:
     """The cases with categories taking turns, each in random order."""
-    groups: dict[str, list[_Case]] = defaultdict(list)
+    groups: dict[str, list[_AuditQuestion]] = defaultdict(list)
     for case in rng.sample(cases, len(cases)):
         groups[case.truth.category].append(case)
     order = [groups[name] for name in order_categories(groups)]
@@ -449,11 +449,11 @@ def _mix_categories(cases: Sequence[_Case], rng: Random) -> list[_Case]:
 
 
 def _draw_answers(
-    cases: Sequence[_Case], drafts: Mapping[str, list[_Draft]], limit: int
-) -> list[tuple[_Case, _Draft]]:
+    cases: Sequence[_AuditQuestion], drafts: Mapping[str, list[_Draft]], limit: int
+) -> list[tuple[_AuditQuestion, _Draft]]:
     """One answer for each case, then a second, until there are enough; rare recipes come first."""
     used: Counter[str] = Counter()
-    answers: list[tuple[_Case, _Draft]] = []
+    answers: list[tuple[_AuditQuestion, _Draft]] = []
     while len(answers) < limit and any(drafts.values()):
         for case in cases:
             ways = drafts[case.item.id]

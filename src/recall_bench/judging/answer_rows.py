@@ -1,0 +1,173 @@
+"""Judge answers that stand alone: a question, its truth and an answer in one row.
+
+The row's evidence is the whole history: each entry is a day of its own. Rows come as JSON lines.
+"""
+
+import lzma
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime, time
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from recall_bench.core.errors import DataError, JudgeFault, Malformed, UsageError
+from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.memory import Answer
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import (
+    Episode,
+    Evidence,
+    Expects,
+    Item,
+    Scenario,
+    Truth,
+    compute_story_date,
+)
+from recall_bench.core.untrusted_file import UNPACKED_ALWAYS, read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_line
+from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, Verdict
+from recall_bench.datasets.persona_story import EPOCH
+from recall_bench.judging.judges import resolve_judge
+from recall_bench.judging.lab.judge_calls import JudgeLimits, JudgeOutcomes, judge_all
+
+STDIN = "-"
+Text = Annotated[str, Meta(pattern=r"\S")]
+
+
+class GoldMarks(Record, frozen=True, kw_only=True):
+    """The marks that a reader gave."""
+
+    correctness: Annotated[int, Meta(ge=0, le=SCALES["correctness"])]
+    completeness: Annotated[int, Meta(ge=0, le=SCALES["completeness"])]
+    grounded: Annotated[int, Meta(ge=0, le=SCALES["grounded"])]
+
+    def is_pass(self, mark: str) -> bool:
+        """Whether the mark is a pass."""
+        return bool(getattr(self, mark) >= PASS[mark])
+
+
+class AnswerRow(Record, frozen=True, kw_only=True):
+    """One answer with all that its judge is told; other keys of a line are ignored."""
+
+    question: Text
+    reference: Text
+    answer: str
+    evidence: tuple[Text, ...] = ()
+    """The history: what supports the reference, in order of time."""
+    stale: tuple[Text, ...] = ()
+    """Superseded values."""
+    expects: Expects = Expects.ANSWER
+    category: str = "any"
+    question_id: str | None = None
+    persona: str | None = None
+    edition: str | None = None
+    kind: str = "any"
+    """How the answer was made or fails, in the words of whoever wrote it."""
+    writer: str = "any"
+    gold: GoldMarks | None = None
+
+    @property
+    def scenario(self) -> Scenario:
+        """The history that the row's evidence amounts to."""
+        episodes = tuple(
+            Episode(
+                id=f"day-{day}",
+                day=day,
+                at=datetime.combine(compute_story_date(EPOCH, day), time()),
+                text=text,
+            )
+            for day, text in enumerate(self.evidence, start=1)
+        )
+        digest = sha256("\0".join(self.evidence).encode()).hexdigest()[:16]
+        return Scenario(id=f"row-{digest}", epoch=EPOCH, episodes=episodes, items=())
+
+    def make_exhibit(self, scenario: Scenario) -> Exhibit:
+        """What a judge is shown."""
+        days = max(scenario.last_day, 1)
+        truth = Truth(
+            reference=self.reference,
+            category=self.category,
+            expects=self.expects,
+            stale=self.stale,
+            evidence=tuple(Evidence(day=episode.day) for episode in scenario.episodes),
+        )
+        digest = sha256(f"{self.question}\0{self.reference}".encode()).hexdigest()[:12]
+        return Exhibit(
+            scenario=scenario.id,
+            item=Item(id=digest, text=self.question, truth=truth, known_from=1),
+            answer=Answer(text=self.answer),
+            asked_at=scenario.compute_date(days),
+            days=days,
+            excerpts=scenario.episodes,
+        )
+
+
+def read_answer_rows(path: Path) -> tuple[AnswerRow, ...]:
+    """The rows of a file, plain or `.xz`, or of standard input for `-`.
+
+    Malformed names the first bad line.
+    """
+    name = "standard input" if str(path) == STDIN else str(path)
+    try:
+        content = sys.stdin.buffer.read() if str(path) == STDIN else read_regular_file(path)
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read ({error.strerror})") from error
+    if path.suffix == ".xz":
+        try:
+            decompressor = lzma.LZMADecompressor()
+            content = decompressor.decompress(content, max_length=UNPACKED_ALWAYS)
+        except lzma.LZMAError as error:
+            raise Malformed(name, f"is not a whole xz file ({error}); copy it again") from error
+        if not decompressor.eof:
+            raise Malformed(name, f"is cut off, or unpacks to more than {UNPACKED_ALWAYS:,} bytes")
+    rows = []
+    decoder = msgspec.json.Decoder(AnswerRow)
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if line.strip():
+            try:
+                rows.append(decode_untrusted_line(decoder, line))
+            except msgspec.DecodeError as error:
+                raise Malformed(f"{name}, line {number}", str(error)) from error
+    if not rows:
+        raise Malformed(name, "holds no answer; write one JSON object a line")
+    return tuple(rows)
+
+
+async def judge_rows(
+    judge: Judge, rows: Sequence[AnswerRow], *, limits: JudgeLimits | None = None
+) -> JudgeOutcomes:
+    """A verdict or a fault for every row, in their order, with the row's evidence as the history.
+
+    Raises JudgeGone or BudgetSpent when judging has to stop early.
+    """
+    scenarios = _build_scenarios(rows)
+    for scenario in scenarios.values():
+        judge.study(scenario)
+    exhibits = [row.make_exhibit(scenarios[row.evidence]) for row in rows]
+    return await judge_all(judge, exhibits, limits)
+
+
+def judge_answer(target: str, **fields: object) -> Verdict:
+    """The verdict of a judge, by its name, on one row; JudgeFault if it gives none."""
+    if any(isinstance(fields.get(name), str) for name in ("evidence", "stale")):
+        raise UsageError("evidence and superseded are lists of texts; put the text in a list")
+    try:
+        row = msgspec.convert(fields, AnswerRow)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"judge: {error}") from error
+    (outcome,) = run_to_end(judge_rows, resolve_judge(target), [row]).outcomes
+    if isinstance(outcome, JudgeFault):
+        raise outcome
+    return outcome
+
+
+def _build_scenarios(rows: Iterable[AnswerRow]) -> dict[tuple[str, ...], Scenario]:
+    scenarios: dict[tuple[str, ...], Scenario] = {}
+    for row in rows:
+        if row.evidence not in scenarios:
+            scenarios[row.evidence] = row.scenario
+    return scenarios
