@@ -19,7 +19,6 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
 from recall_bench.reporting.behaviour.report_text import render_behaviour
 from recall_bench.reporting.behaviour.suite_report import build_behaviour_report
-from recall_bench.reporting.prompt_log import PromptLogEntry, append_entry, read_log, render_log
 from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
 from recall_bench.running.experiment import execute
 from recall_bench.runs.journal import JOURNAL
@@ -52,38 +51,6 @@ def _open_suite_journal(folder: Path) -> ContentReader:
     return ContentReader([Seed(b"\n".join(lines), Format.LINES)], parse)
 
 
-def _write_log(folder: Path) -> None:
-    for minute, outcomes in enumerate(({"a": "PP", "b": "OU"}, {"a": "PE", "b": "PS"})):
-        letters = "".join(outcomes.values())
-        entry = PromptLogEntry(
-            at=datetime(2026, 5, 4, 3, minute, tzinfo=UTC),
-            selector="recall-agent",
-            version=str(minute),
-            config={"models": ["one", "two"]},
-            eval_version="exact-1",
-            tests_digest="a" * 64,
-            corpus_digest="b" * 64,
-            plan_digest="c" * 64,
-            memories=4,
-            repeats=2,
-            validity="valid",
-            tests=2,
-            perfect=letters.count("P"),
-            overrecall=letters.count("O"),
-            underrecall=letters.count("U"),
-            error=letters.count("E"),
-            skip=letters.count("S"),
-            perfect_share=None,
-            outcomes=outcomes,
-        )
-        append_entry(folder / "log.md", entry)
-
-
-def _look_at_log(folder: Path) -> Reading:
-    entries = read_log(folder / "log.md")
-    return Reading(entries, (entries, render_log(entries)))
-
-
 def _write_diagnosis(folder: Path) -> None:
     found = Diagnosis(
         health=SystemHealth.VALID,
@@ -106,10 +73,9 @@ def _look_at_diagnosis(folder: Path) -> Reading:
 
 
 def list_suite_targets() -> Sequence[FuzzTarget]:
-    """The journal of a suite, the log of a selection, and a saved diagnosis."""
+    """The journal of a suite, and a saved diagnosis."""
     return (
         FuzzTarget(name="journal of a suite", open=_open_suite_journal),
-        make_file_target("log of versions", _write_log, _look_at_log, files=("log.md",)),
         make_file_target(
             "saved diagnosis", _write_diagnosis, _look_at_diagnosis, files=("*.json",)
         ),

@@ -155,20 +155,6 @@ def example_command(folder: Path) -> None:
     click.echo(f"{folder}/memory and {folder}/tests")
 
 
-@select_command.command("log")
-@click.argument("path", type=PATH, default=LOG)
-@add_json_option("Print JSON.")
-def log_command(path: Path, as_json: bool) -> None:
-    """Show the log of prompt versions at PATH [recall-prompts.md]."""
-    from recall_bench.core.errors import UsageError
-    from recall_bench.reporting.prompt_log import read_log, render_log
-
-    if not path.is_file():
-        raise UsageError(f"there is no log {path}; `recall-bench select run --log` begins one")
-    entries = read_log(path)
-    click.echo(format_json(entries) if as_json else render_log(entries))
-
-
 def _refuse_bad_flags(wanted: dict[str, Any], result: dict[str, Any]) -> None:
     """Check the flags before anything is asked."""
     from recall_bench.core.errors import UsageError
@@ -210,9 +196,9 @@ def _write_results(selected: "SelectionRun", result: dict[str, Any], *, is_compa
         status = selected.report.validity
         click.echo(f"note: the run is {status}, so {result['log']} has no entry of it", err=True)
         return
-    from recall_bench.reporting.prompt_log import append_entry, build_entry
+    from recall_bench.reporting.prompt_log import append_entry
 
-    append_entry(result["log"], build_entry(selected.report))
+    append_entry(result["log"], selected.report)
     click.echo(f"log: {result['log']}", err=True)
 
 
