@@ -154,6 +154,6 @@ def test_a_broken_file_is_not_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "canaries.json"
     file.write_text("mine", encoding="utf-8")
 
-    with pytest.raises(DataError, match="line 1: is not JSON"):
+    with pytest.raises(DataError, match="is not a file of canaries"):
         canaries("update", a_run(tmp_path / "run", "q3"), "--file", file)
     assert file.read_text(encoding="utf-8") == "mine"

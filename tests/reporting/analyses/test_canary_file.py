@@ -83,7 +83,7 @@ def changed(file: Path, old: str, new: str) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        pytest.param('"q0",', '"q0"', r"canaries\.json, line 17: is not JSON", id="comma"),
+        pytest.param('"q0",', '"q0"', r"canaries\.json: .*malformed", id="comma"),
         pytest.param('"asked": 4', '"asked": "4"', r"canaries\[0\]\.asked", id="type"),
         pytest.param('"asked": 4', '"put": 4', r"unknown field `put` .*canaries\[0\]", id="field"),
         pytest.param('"digest": "d1",', "", r"missing .*`digest` .*canaries\[0\]", id="missing"),
@@ -114,10 +114,3 @@ def test_anything_else_is_no_file_of_canaries(tmp_path: Path, content: bytes) ->
 def test_a_file_that_is_not_there_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="`recall-bench canaries update` makes"):
         read_canaries(tmp_path / "none.json")
-
-
-def test_the_line_that_is_not_text_is_named(file: Path) -> None:
-    file.write_bytes(b"{\n\xff}")
-
-    with pytest.raises(DataError, match=r"canaries\.json, line 2: is not JSON"):
-        read_canaries(file)

@@ -1,12 +1,9 @@
 """Canaries: questions that reliably make a system hallucinate.
 
-Three of three can be luck: among a thousand questions with a rate of 10 %, one does so. So the
-rates of all questions are estimated together: their distribution by maximum likelihood (Kiefer and
-Wolfowitz 1956), with one more question spread evenly over all rates, so that a few odd counts do
-not prove a kind of question by themselves. Bayes' rule then gives the rate of each question.
+A question is one if most of its answers did so, at two corpus sizes or in two runs: repeats at one
+size are not independent. A canary on file is healed if one would hardly ever be as quiet as it was.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,8 +14,6 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, UsageError
@@ -91,85 +86,16 @@ class CanaryWatch(Record, frozen=True, kw_only=True):
     """Changes first, then by persona and question."""
 
 
-HALF_RATE: Final = 0.5
-
-_RATES = 41
-"""Steps of 1/40: finer ones change no probability by 0.01."""
-_ROUNDS = 1000
-_TOLERANCE = 1e-7
-
-Floats = NDArray[np.float64]
-AnswerCount = tuple[int, int]
-"""Judged answers, and hallucinated ones among them."""
-
-
-def estimate_reliability(counts: Sequence[AnswerCount]) -> list[float]:
-    """For each question, the probability that its rate is a half or more."""
-    if not counts:
-        return []
-    different, place, times = np.unique(
-        np.asarray(counts, np.int64), axis=0, return_inverse=True, return_counts=True
-    )
-    rates = np.linspace(0.0, 1.0, _RATES)
-    likely = _compute_likelihoods(different, rates)
-    shares = _fit_shares(likely, times.astype(np.float64))
-    chances = _compute_posterior(likely, shares)[:, rates >= HALF_RATE].sum(axis=1)
-    return [float(each) for each in chances[place.reshape(-1)]]
-
-
-def _compute_likelihoods(counts: NDArray[np.int64], rates: Floats) -> Floats:
-    """The likelihood of each count at each rate, up to a factor for each count."""
-    asked, made_up = counts[:, :1].astype(np.float64), counts[:, 1:].astype(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.where(made_up > 0, made_up * np.log(rates), 0.0)
-        clean = np.where(asked > made_up, (asked - made_up) * np.log1p(-rates), 0.0)
-    logs = found + clean
-    return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)), np.float64)
-
-
-def _fit_shares(likely: Floats, times: Floats) -> Floats:
-    """The share of questions at each rate.
-
-    EM accelerated by SQUAREM (Varadhan and Roland 2008): plain EM takes tens of thousands of steps.
-    """
-    shares = np.full(likely.shape[1], 1 / likely.shape[1])
-    for _ in range(_ROUNDS):
-        once = _update_shares(likely, times, shares)
-        twice = _update_shares(likely, times, once)
-        first, bend = once - shares, twice - 2 * once + shares
-        bent = float(np.linalg.norm(bend))
-        stride = max(1.0, float(np.linalg.norm(first)) / bent) if bent > 0 else 1.0
-        ahead = shares + 2 * stride * first + stride**2 * bend
-        # A negative share means that the step was too long.
-        shares = twice if ahead.min() <= 0 else _update_shares(likely, times, ahead / ahead.sum())
-        if np.abs(first).max() < _TOLERANCE:
-            break
-    return shares
-
-
-def _update_shares(likely: Floats, times: Floats, shares: Floats) -> Floats:
-    held = times @ _compute_posterior(likely, shares) + 1 / len(shares)
-    return np.asarray(held / held.sum(), np.float64)
-
-
-def _compute_posterior(likely: Floats, shares: Floats) -> Floats:
-    joint = likely * shares
-    return np.asarray(joint / joint.sum(axis=1, keepdims=True), np.float64)
-
-
 MIN_JUDGED: Final = 3
 """Judged answers that a canary needs."""
 MIN_PLACES: Final = 2
 """Corpus sizes or runs that a canary needs: repeats at one size are not independent."""
 RELIABLE_SHARE: Final = 0.8
 """The share of hallucinated answers that a canary needs."""
-SURE_CHANCE: Final = 0.95
 
 CANARY_RULE: Final = (
     f"a canary was judged {MIN_JUDGED} times or more, at {MIN_PLACES} corpus sizes or in "
-    f"{MIN_PLACES} runs; at least {RELIABLE_SHARE:.0%} of its answers made something up; and by "
-    "how all questions went, the chance that it does so every other time or more is "
-    f"{SURE_CHANCE:.0%} or better"
+    f"{MIN_PLACES} runs, and at least {RELIABLE_SHARE:.0%} of its answers made something up"
 ).replace("%", " %")
 
 QuestionKey = tuple[str, str]
@@ -217,14 +143,8 @@ def collect_histories(tables: Sequence[TrialTable]) -> dict[QuestionKey, Questio
 
 def select_reliable(answers: Mapping[QuestionKey, QuestionHistory]) -> tuple[CanaryQuestion, ...]:
     """The questions that meet the rule, by persona and question."""
-    keys = sorted(answers)
-    chances = estimate_reliability(
-        [(answers[key].asked, answers[key].hallucinated) for key in keys]
-    )
     return tuple(
-        _build_canary(key, asked)
-        for key, chance in zip(keys, chances, strict=True)
-        if chance >= SURE_CHANCE and _is_frequent(asked := answers[key])
+        _build_canary(key, answers[key]) for key in sorted(answers) if _is_frequent(answers[key])
     )
 
 
@@ -304,33 +224,24 @@ class CanaryFile(Record, frozen=True, kw_only=True):
     """By persona and question."""
 
 
-class _CanaryFileHead(msgspec.Struct):
-    version: int
-
-
 def read_canaries(path: Path) -> tuple[CanaryQuestion, ...]:
     """The canaries of a file; DataError if it is not a file of canaries."""
     try:
-        content = read_regular_file(path)
+        file = decode_untrusted_json(read_regular_file(path), CanaryFile)
     except OSError as error:
         raise UsageError(
             f"{path}: cannot be read ({error.strerror}); `recall-bench canaries update` makes a "
             "file of canaries from runs"
         ) from error
-    try:
-        version = decode_untrusted_json(content, _CanaryFileHead).version
-        if version != FILE_VERSION:
-            raise DataError(
-                f"{path}: is a file of canaries of version {version}, and only version "
-                f"{FILE_VERSION} can be read here; update it from its runs again"
-            )
-        kept = decode_untrusted_json(content, CanaryFile).canaries
-    except msgspec.ValidationError as error:
-        raise DataError(f"{path}: is not a file of canaries: {error}") from error
     except msgspec.DecodeError as error:
-        raise DataError(f"{path}{_locate_error(content)}: is not JSON: {error}") from error
-    _check_canaries(path, kept)
-    return kept
+        raise DataError(f"{path}: is not a file of canaries: {error}") from error
+    if file.version != FILE_VERSION:
+        raise DataError(
+            f"{path}: is a file of canaries of version {file.version}, and only version "
+            f"{FILE_VERSION} can be read here; update it from its runs again"
+        )
+    _check_canaries(path, file.canaries)
+    return file.canaries
 
 
 def write_canaries(
@@ -355,20 +266,6 @@ def _describe_source(table: TrialTable) -> CanarySource:
         judged=len(marks),
         hallucinated=int(sum(marks.values())),
     )
-
-
-def _locate_error(content: bytes) -> str:
-    """The line of a syntax error, if known."""
-    try:
-        json.loads(content.decode())
-    except json.JSONDecodeError as error:
-        return f", line {error.lineno}"
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        return f", line {line}"
-    except (ValueError, RecursionError):
-        return ""
-    return ""
 
 
 def _check_canaries(path: Path, kept: Sequence[CanaryQuestion]) -> None:
