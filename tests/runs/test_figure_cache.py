@@ -12,11 +12,10 @@ import pytest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.verdict import Verdict
-from recall_bench.metrics import estimate, survival, trend
+from recall_bench.metrics import estimate, trend
 from recall_bench.metrics.bootstrap import group_trials
 from recall_bench.metrics.estimate import KNOWN_GRIDS
 from recall_bench.metrics.known_figures import KnownFigures
-from recall_bench.metrics.survival import FactLifetime, Survival, estimate_survival
 from recall_bench.metrics.trend import Trend, estimate_grouped_trend
 from recall_bench.reporting.gate import run_gate
 from recall_bench.reporting.gate.gate_rules import GateRules
@@ -30,21 +29,12 @@ from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.sealed_file import FIGURES
 from tests.written_runs import INVENTED, PERFECT, POOR, ada_story, trial
 
-Figures = tuple[tuple[Heatmap, ...], Survival | None, Trend | None]
+Figures = tuple[tuple[Heatmap, ...], Trend | None]
 
 
 def compute(folder: RunFolder) -> Figures:
     """Figures of each kind that is kept, one of them of the run."""
     rng = Random(3)
-    lifetimes = [
-        FactLifetime(
-            persona="ada",
-            question=str(number),
-            known_for=float(rng.randrange(9)),
-            lost_by=12.0 if number % 3 else None,
-        )
-        for number in range(30)
-    ]
     names = [str(number % 10) for number in range(40)]
     line = estimate_grouped_trend(
         np.array([rng.randrange(7) for _ in names], np.float64),
@@ -57,7 +47,6 @@ def compute(folder: RunFolder) -> Figures:
     )
     return (
         build_heatmaps(folder),
-        estimate_survival(lifetimes, seed=3, resamples=200),
         line,
     )
 
@@ -88,7 +77,6 @@ def refuse_resampling(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             raise AssertionError("resampled")
 
         monkeypatch.setattr(estimate, "_estimate_ratios", lambda ratios: fail() if ratios else [])
-        monkeypatch.setattr(survival, "_estimate_curve", fail)
         monkeypatch.setattr(trend, "_draw_lines", fail)
 
     return refuse

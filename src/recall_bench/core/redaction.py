@@ -22,7 +22,6 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 REDACTED = "[redacted]"
 
-_LONGEST_COMMAND = 20_000
 _LONG = 8
 """A secret of this length is replaced anywhere in a message; a shorter one only as a whole word."""
 
@@ -97,11 +96,8 @@ _KEY_SHAPES = (
 )
 """Unmistakable keys. All but the last two contain a run of 16 letters, digits, `_` and `-`."""
 
-_RUN = b"x" * 16
-_RUN_TABLE = bytes(
-    ord("x") if chr(code).isascii() and (chr(code).isalnum() or chr(code) in "-_") else ord(" ")
-    for code in range(256)
-)
+_KEY_HINT = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{16}|PRIVATE KEY|://[^\s/]*@")
+"""A text without a match has no key: one search, where the shapes take ten."""
 
 
 class Redactor:
@@ -120,55 +116,26 @@ class Redactor:
 
     def redact_keys(self, text: str) -> str:
         """Return an answer without the given keys and unmistakable ones; words stay."""
-        if not self.may_hold_keys(text):
-            return text
         if self._keys is not None:
             text = self._keys.sub(REDACTED, text)
-        return _replace_shapes(text, _KEY_SHAPES)
+        return _replace_shapes(text, _KEY_SHAPES) if _KEY_HINT.search(text) else text
 
     def holds_keys(self, *texts: str) -> bool:
         """Whether `redact_keys` changes one of the texts."""
         return any(self.redact_keys(text) != text for text in texts)
-
-    def may_hold_keys(self, text: str) -> bool:
-        """Whether `redact_keys` could change the text; False is certain, and found fast."""
-        plain = _encode(text)
-        return (
-            _has_run(plain)
-            or b"PRIVATE KEY" in plain
-            or (b"://" in plain and b"@" in plain)
-            or any(form in text for form in self._forms_without_run)
-        )
 
     @cached_property
     def _known(self) -> re.Pattern[str] | None:
         return _compile_pattern(self._secrets)
 
     @cached_property
-    def _key_forms(self) -> list[str]:
-        forms = {form for each in self._secrets if _is_key(each) for form in _list_forms(each)}
-        return sorted(forms, key=len, reverse=True)
-
-    @cached_property
     def _keys(self) -> re.Pattern[str] | None:
-        return re.compile("|".join(map(re.escape, self._key_forms))) if self._key_forms else None
-
-    @cached_property
-    def _forms_without_run(self) -> list[str]:
-        return [
-            each for each in self._key_forms if not _has_run(each.encode(errors="surrogatepass"))
-        ]
+        forms = {form for each in self._secrets if _is_key(each) for form in _list_forms(each)}
+        longest_first = sorted(forms, key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, longest_first))) if forms else None
 
     def __repr__(self) -> str:
         return "Redactor()"
-
-
-def _encode(text: str) -> bytes:
-    return text.encode(errors="surrogatepass")
-
-
-def _has_run(text: bytes) -> bool:
-    return _RUN in text.translate(_RUN_TABLE)
 
 
 def _replace_shapes(text: str, shapes: Iterable[re.Pattern[str]]) -> str:
@@ -202,7 +169,7 @@ def _list_forms(secret: str) -> set[str]:
     """List the spellings of a secret: plain, in a URL, in JSON, in a Basic header."""
     if not secret:
         return set()
-    plain = _encode(secret)
+    plain = secret.encode(errors="surrogatepass")
     return {secret, quote(plain, safe=""), json.dumps(secret)[1:-1], b64encode(plain).decode()}
 
 
@@ -264,13 +231,14 @@ def _find_text_secrets(text: str) -> Iterator[str]:
         yield from _find_flag_secrets(_split_words(text))
 
 
+_LONG_COMMAND = 10_000
+"""Splitting as a shell does takes time that grows with the square of the length of a word."""
+
+
 def _split_words(text: str) -> list[str]:
-    """Split a command as a shell does; at blanks alone where a quote or an escape has no end."""
-    # The time of `shlex` grows with the square of the length of a word.
-    if len(text) > _LONGEST_COMMAND:
-        return text.split()
+    """Split a command as a shell does; at blanks alone where a quote has no end."""
     try:
-        return shlex.split(text)
+        return shlex.split(text) if len(text) < _LONG_COMMAND else text.split()
     except ValueError:
         return text.split()
 

@@ -18,7 +18,6 @@ import msgspec
 
 from recall_bench.metrics.estimate import KNOWN_ESTIMATES, KNOWN_GRIDS, KNOWN_INTERVALS
 from recall_bench.metrics.known_figures import KnownFigures
-from recall_bench.metrics.survival import KNOWN_SURVIVALS
 from recall_bench.metrics.trend import KNOWN_TRENDS
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.sealed_file import (
@@ -35,7 +34,6 @@ _KINDS: Final[Mapping[str, KnownFigures[Any]]] = {
     "intervals": KNOWN_INTERVALS,
     "estimates": KNOWN_ESTIMATES,
     "grids": KNOWN_GRIDS,
-    "survivals": KNOWN_SURVIVALS,
     "trends": KNOWN_TRENDS,
 }
 
