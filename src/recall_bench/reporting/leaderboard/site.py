@@ -1,7 +1,8 @@
 """The pages of a leaderboard: static files without scripts, and the same figures as JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -87,76 +88,97 @@ def write_site(board: Board, out: Path) -> int:
 
 def list_files(board: Board) -> Iterator[SiteFile]:
     """Every page and every JSON file of a board."""
-    yield _make_page(INDEX, board.title, _render_index(board))
-    yield _make_json("board.json", board)
-    for name in _list_categories(board):
-        yield _make_page(
-            f"category/{name}.html",
-            f"{format_slug(name)} · {board.title}",
-            _render_category(board, name),
-        )
-        yield _make_json(f"category/{name}.json", _collect_category(board, name))
+    yield from _make_pair(board, "", board.title, _render_index(board), board)
+    names = (c.name for suite in board.suites for entry in suite.entries for c in entry.categories)
+    for name in dict.fromkeys(names):
+        scores = {
+            suite.title: {
+                entry.system: score
+                for entry in suite.entries
+                if (score := _find_category(entry, name)) is not None
+            }
+            for suite in board.suites
+        }
+        body = _render_category(board, name)
+        yield from _make_pair(board, f"category/{name}", format_slug(name), body, scores)
     for system in board.list_systems():
-        slug = name_file(system)
-        yield _make_page(
-            f"system/{slug}.html", f"{system} · {board.title}", _render_system(board, system)
-        )
-        yield _make_json(f"system/{slug}.json", _collect_system(board, system))
+        entries = {
+            suite.title: [e for e in (*suite.entries, *suite.earlier) if e.system == system]
+            for suite in board.suites
+        }
+        entries = {title: found for title, found in entries.items() if found}
+        place = f"system/{name_file(system)}"
+        yield from _make_pair(board, place, system, _render_system(entries), entries)
 
 
 def name_file(system: str) -> str:
     """The file name of a system's page: letters, digits, and a digest if others were replaced."""
-    from hashlib import sha256
-
     plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in system.lower())
     if plain == system:
         return plain
     return f"{plain.strip('-')[:60] or 'system'}-{sha256(system.encode()).hexdigest()[:6]}"
 
 
-def _make_page(name: str, title: str, body: Markup) -> SiteFile:
-    pieces = render_document(title, body, first=Markup(""), rest=(), assets=_ASSETS)
-    return SiteFile(name, "".join(pieces).encode())
-
-
-def _make_json(name: str, content: object) -> SiteFile:
-    return SiteFile(name, msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
-
-
-def _list_categories(board: Board) -> list[str]:
-    names = (
-        category.name
-        for suite in board.suites
-        for entry in suite.entries
-        for category in entry.categories
+def _make_pair(
+    board: Board, place: str, title: str, body: Iterable[Markup], content: object
+) -> Iterator[SiteFile]:
+    """A page, and the JSON file with the same figures beside it; the index has no place."""
+    is_index = not place
+    page, data = f"{place}.html" if place else INDEX, f"{place or 'board'}.json"
+    crumbs: Markup | str = (
+        "Recall Bench" if is_index else make_element("a", board.title, href=f"../{INDEX}")
     )
-    return list(dict.fromkeys(names))
+    document = join_markup(
+        make_element(
+            "header",
+            make_element("p", crumbs, class_="kicker"),
+            make_element("h1", title, class_="untrusted-text"),
+            class_="masthead",
+        ),
+        make_element("main", *body),
+        make_element(
+            "footer",
+            make_element(
+                "p",
+                make_element("a", "These figures as JSON", href=Path(data).name),
+            ),
+        ),
+    )
+    head = title if is_index else f"{title} · {board.title}"
+    pieces = render_document(head, document, first=Markup(""), rest=(), assets=_ASSETS)
+    yield SiteFile(page, "".join(pieces).encode())
+    encoded = msgspec.json.format(msgspec.json.encode(content), indent=1)
+    yield SiteFile(data, encoded + b"\n")
 
 
 def _find_category(entry: Entry, name: str) -> CategoryScore | None:
     return next((each for each in entry.categories if each.name == name), None)
 
 
-def _collect_category(board: Board, name: str) -> dict[str, dict[str, CategoryScore]]:
-    return {
-        suite.title: {
-            entry.system: found
-            for entry in suite.entries
-            if (found := _find_category(entry, name)) is not None
-        }
-        for suite in board.suites
-    }
+def _render_table(
+    heads: Sequence[Markup | str], rows: Iterable[Markup], *, class_: str = "board"
+) -> Markup:
+    cells = (make_element("th", head, scope="col") for head in heads)
+    return make_element(
+        "table",
+        make_element("thead", make_element("tr", *cells)),
+        make_element("tbody", *rows),
+        class_=class_,
+    )
 
 
-def _collect_system(board: Board, system: str) -> dict[str, list[Entry]]:
-    found = {
-        suite.title: [e for e in (*suite.entries, *suite.earlier) if e.system == system]
-        for suite in board.suites
-    }
-    return {title: entries for title, entries in found.items() if entries}
+def _render_row(
+    cells: Iterable[Markup], figures: Mapping[str, str], class_: str | None = None
+) -> Markup:
+    others = (make_element("td", t, class_="figure", data_name=n) for n, t in figures.items())
+    return make_element("tr", *cells, *others, class_=class_)
 
 
-def _render_index(board: Board) -> Markup:
+def _render_section(title: str, *content: Markup) -> Markup:
+    return make_element("section", make_element("h2", title, class_="untrusted-text"), *content)
+
+
+def _render_index(board: Board) -> tuple[Markup, ...]:
     head, *others = board.suites
     lead = (
         "The first table is measured on stories drawn from long random seeds: no model was "
@@ -164,131 +186,84 @@ def _render_index(board: Board) -> Markup:
         if head.is_fresh
         else "No entry was measured on freshly drawn stories yet, so a system may know the answers."
     )
-    return _render_frame(
-        board.title,
+    models = (
+        "; verdicts of a model only from the replies that its authors published"
+        if any(suite.is_model_judged for suite in board.suites)
+        else ""
+    )
+    return (
         make_element(
             "p",
             f"{lead} Every run was verified: its journal, its questions, its verdicts and its "
-            f"figures were derived again{_note_models(board)}.",
+            f"figures were derived again{models}.",
             class_="lead",
         ),
-        _render_suite(head, others, root=""),
-        *(_render_suite(suite, (), root="") for suite in others),
-        _render_category_grid(head, root=""),
+        _render_suite(head, others),
+        *(_render_suite(suite, ()) for suite in others),
+        _render_categories(head),
         _render_legend(),
-        link="board.json",
     )
 
 
-def _note_models(board: Board) -> str:
-    if not any(suite.is_model_judged for suite in board.suites):
-        return ""
-    return "; verdicts of a model only from the replies that its authors published"
-
-
-def _render_frame(title: str, *content: Markup, link: str, crumbs: Sequence[Markup] = ()) -> Markup:
-    return join_markup(
-        make_element(
-            "header",
-            make_element("p", *(crumbs or ("Recall Bench",)), class_="kicker"),
-            make_element("h1", title, class_="untrusted-text"),
-            class_="masthead",
-        ),
-        make_element("main", *content),
-        make_element(
-            "footer",
-            make_element("p", make_element("a", "These figures as JSON", href=link)),
-        ),
-    )
-
-
-def _render_suite(suite: BoardSuite, others: Sequence[BoardSuite], *, root: str) -> Markup:
+def _render_suite(suite: BoardSuite, others: Sequence[BoardSuite]) -> Markup:
     numbers = {name: group.number for group in suite.groups for name in group.systems}
-    columns = [
-        "Group",
-        "System",
-        "Score of 100",
-        "of the way",
-        "invented",
-        "leaked",
-        "answer time",
-        "cost",
-    ]
-    columns += [_shorten_title(suite, other) for other in others]
     rows = []
     last = 0
+    figures: dict[str, str] = {}
     for entry in suite.entries:
         number = numbers.get(entry.system)
         is_first = number is not None and number != last
-        cells = [
-            make_element("td", str(number) if is_first else "", class_="group"),
-            _render_name(entry, root),
-            _render_track(entry.score, entry.bounds, entry.judges),
-            _render_figure(columns[3], "–" if entry.bounds is None else format_way(entry.bounds)),
-            _render_figure(columns[4], format_rate(entry.invented)),
-            _render_figure(columns[5], format_rate(entry.leaked)),
-            _render_figure(columns[6], format_seconds(entry.p50_s)),
-            _render_figure(columns[7], _format_cost(entry)),
-        ]
+        figures = {
+            "of the way": NO_DATA if entry.bounds is None else format_way(entry.bounds),
+            "invented": format_rate(entry.invented),
+            "leaked": format_rate(entry.leaked),
+            "answer time": format_seconds(entry.p50_s),
+            "cost": _format_cost(entry),
+        }
         for other in others:
             same = next((e for e in other.entries if e.system == entry.system), None)
-            shown = NO_DATA if same is None or same.score is None else _format_points(same.score)
-            cells.append(_render_figure(_shorten_title(suite, other), shown))
+            is_released = suite.data == other.data and other.is_released
+            figures[AS_RELEASED if is_released else other.title] = (
+                NO_DATA if same is None or same.score is None else _format_points(same.score)
+            )
+        group = make_element("td", str(number) if is_first else "", class_="group")
+        track = _render_track(entry.score, entry.bounds, entry.judges)
         kind = "first" if is_first else "control" if number is None else None
-        rows.append(make_element("tr", *cells, class_=kind))
+        rows.append(_render_row((group, _render_name(entry, ""), track), figures, kind))
         last = number or last
-    head = make_element("tr", *(make_element("th", name, scope="col") for name in columns))
-    table = make_element(
-        "table", make_element("thead", head), make_element("tbody", *rows), class_="board"
-    )
-    return make_element(
-        "section",
-        make_element("h2", suite.title, class_="untrusted-text"),
-        table,
-        make_element("p", make_element("small", _describe_settings(suite)), class_="quiet"),
-        *_render_judge_note(suite),
-    )
-
-
-def _render_judge_note(suite: BoardSuite) -> Iterator[Markup]:
-    """Whether the groups depend on the judge."""
-    if (said := suite.describe_judges()) is not None:
-        yield make_element("p", said, class_="quiet untrusted-text")
-
-
-def _shorten_title(suite: BoardSuite, other: BoardSuite) -> str:
-    """The title of another suite in the table of this one."""
-    is_same = suite.data == other.data and other.is_released
-    return AS_RELEASED if is_same else other.title
-
-
-def _describe_settings(suite: BoardSuite) -> str:
-    words = ", ".join(
+    settings = ", ".join(
         f"{name} {words}" for name, words in suite.settings.items() if words not in ("", "none")
     )
-    return f"{words}. Pairs tested: {suite.comparisons}."
+    notes = [make_element("small", f"{settings}. Pairs tested: {suite.comparisons}.")]
+    if (judges := suite.describe_judges()) is not None:
+        notes.append(make_element("span", judges, class_="untrusted-text"))
+    return _render_section(
+        suite.title,
+        _render_table(("Group", "System", "Score of 100", *figures), rows),
+        *(make_element("p", note, class_="quiet") for note in notes),
+    )
 
 
 def _render_name(entry: Entry, root: str) -> Markup:
-    href = f"{root}system/{name_file(entry.system)}.html"
-    badges = (make_element("span", name, class_=_style_badge(name)) for name in entry.badges)
     return make_element(
         "th",
-        make_element("a", entry.system, href=href, class_="untrusted-text"),
+        make_element(
+            "a",
+            entry.system,
+            href=f"{root}system/{name_file(entry.system)}.html",
+            class_="untrusted-text",
+        ),
         " ",
         make_element("small", entry.version, class_="quiet untrusted-text"),
-        make_element("span", *badges, class_="badges"),
+        make_element("span", *_list_badges(entry.badges), class_="badges"),
         scope="row",
     )
 
 
-def _style_badge(name: str) -> str:
-    kind = {VERIFIED: " good", SELF_REPORTED: " weak", MODEL_JUDGED: " weak"}.get(name, "")
-    return f"badge{kind}"
-
-
-def _render_figure(name: str, text: str) -> Markup:
-    return make_element("td", text, class_="figure", data_name=name)
+def _list_badges(names: Iterable[str]) -> Iterator[Markup]:
+    kinds = {VERIFIED: " good", SELF_REPORTED: " weak", MODEL_JUDGED: " weak"}
+    for name in names:
+        yield make_element("span", name, class_=f"badge{kinds.get(name, '')}")
 
 
 def _render_track(
@@ -297,33 +272,29 @@ def _render_track(
     """The score on a line from 0 to 100, with its interval, silence and the ceiling."""
     if score is None:
         return make_element("td", NO_DATA, class_="score")
-    low = score.value if score.low is None else score.low
-    high = score.value if score.high is None else score.high
-    marks = [
-        _place("band", low, high),
-        _place("dot", score.value),
-    ]
+    low, high = score.interval or (score.value, score.value)
+    marks = {"band": (low, high - low), "dot": (score.value, None)}
     label = f"{_format_points(score)} of 100"
-    if bounds is not None:
-        marks.insert(0, _place("silence", bounds.floor))
-        label += f", silence {format_score(bounds.floor)}"
-        if bounds.ceiling is not None:
-            marks.insert(0, _place("ceiling", bounds.ceiling))
-            label += f", ceiling {format_score(bounds.ceiling)}"
+    for name, value in (
+        ("silence", None if bounds is None else bounds.floor),
+        ("ceiling", None if bounds is None else bounds.ceiling),
+    ):
+        if value is not None:
+            marks = {name: (value, None), **marks}
+            label += f", {name} {format_score(value)}"
+    spans = []
+    for name, (start, width) in marks.items():
+        style = f"left:{format_number(100 * start / FULL_MARKS, 1)}%"
+        if width is not None:
+            style += f";width:{format_number(100 * width / FULL_MARKS, 1)}%"
+        spans.append(make_element("span", class_=name, style=style))
     return make_element(
         "td",
         make_element("b", format_score(score.value), mark_doubt(bounds)),
-        make_element("small", f" {_format_ends(score)}{_format_judges(judges)}", class_="quiet"),
-        make_element("span", *marks, class_="track", role="img", aria_label=label),
+        make_element("small", f" {_format_ends(score)} {_format_judges(judges)}", class_="quiet"),
+        make_element("span", *spans, class_="track", role="img", aria_label=label),
         class_="score",
     )
-
-
-def _place(name: str, low: float, high: float | None = None) -> Markup:
-    style = f"left:{format_number(100 * low / FULL_MARKS, 1)}%"
-    if high is not None:
-        style += f";width:{format_number(100 * (high - low) / FULL_MARKS, 1)}%"
-    return make_element("span", class_=name, style=style)
 
 
 def _format_points(score: Estimate) -> str:
@@ -331,14 +302,14 @@ def _format_points(score: Estimate) -> str:
 
 
 def _format_ends(score: Estimate) -> str:
-    if score.low is None or score.high is None:
+    if score.interval is None:
         return ""
-    return f"({format_score(score.low)}–{format_score(score.high)})"
+    return f"({'–'.join(map(format_score, score.interval))})"
 
 
 def _format_judges(judges: Sequence[JudgeMean]) -> str:
-    found = format_judge_range(judges)
-    return "" if found is None else f" {found} over {len(judges)} judges"
+    scores = format_judge_range(judges)
+    return "" if scores is None else f"{scores} over {len(judges)} judges"
 
 
 def _format_cost(entry: Entry) -> str:
@@ -348,37 +319,29 @@ def _format_cost(entry: Entry) -> str:
     return "free" if not usage.input_tokens else f"{usage.input_tokens:,} tokens"
 
 
-def _render_category_grid(suite: BoardSuite, *, root: str) -> Markup:
+def _render_categories(suite: BoardSuite) -> Markup:
+    """A row for each system, a column for each category, which links to its page."""
     names = list(dict.fromkeys(each.name for entry in suite.entries for each in entry.categories))
-    head = [make_element("th", "", scope="col")]
-    head += [
-        make_element(
-            "th",
-            make_element("a", format_slug(name), href=f"{root}category/{name}.html"),
-            scope="col",
-        )
-        for name in names
-    ]
+    links = (make_element("a", format_slug(n), href=f"category/{n}.html") for n in names)
     rows = []
     for entry in suite.entries:
-        cells = [make_element("th", entry.system, scope="row", class_="untrusted-text")]
+        cells = []
         for name in names:
-            found = _find_category(entry, name)
-            cells.append(_render_cell(found))
-        rows.append(make_element("tr", *cells))
-    table = make_element(
-        "table",
-        make_element("thead", make_element("tr", *head)),
-        make_element("tbody", *rows),
-        class_="grid",
-    )
-    return make_element(
-        "section",
-        make_element("h2", "By category"),
+            category = _find_category(entry, name)
+            if category is None or category.score is None:
+                cells.append(make_element("td", NO_DATA, class_="missing"))
+                continue
+            step = round(SCORE_STEPS * category.score.value / FULL_MARKS)
+            shown = f"{format_score(category.score.value)}{mark_doubt(category.bounds)}"
+            cells.append(make_element("td", shown, class_=f"s{step}"))
+        head = make_element("th", entry.system, scope="row", class_="untrusted-text")
+        rows.append(make_element("tr", head, *cells))
+    return _render_section(
+        "By category",
         make_element("p", f"Points of 100 in {suite.title}.", class_="quiet untrusted-text"),
         make_element(
             "div",
-            table,
+            _render_table(("", *links), rows, class_="grid"),
             class_="scroll",
             tabindex="0",
             role="region",
@@ -387,131 +350,91 @@ def _render_category_grid(suite: BoardSuite, *, root: str) -> Markup:
     )
 
 
-def _render_cell(found: CategoryScore | None) -> Markup:
-    if found is None or found.score is None:
-        return make_element("td", NO_DATA, class_="missing")
-    step = round(SCORE_STEPS * found.score.value / FULL_MARKS)
-    shown = f"{format_score(found.score.value)}{mark_doubt(found.bounds)}"
-    return make_element("td", shown, class_=f"s{step}")
-
-
 def _render_legend() -> Markup:
     notes = (GROUP_NOTE, JUDGES_NOTE, WAY_NOTE, INVENTION_NOTE, DOUBT_NOTE)
-    return make_element(
-        "section",
-        make_element("h2", "How to read this"),
+    return _render_section(
+        "How to read this",
         make_element(
             "p",
             "The bar of a score goes from 0 to 100: the band is its 95 % interval, the grey mark "
             "is silence, the green one the ceiling.",
         ),
         *(make_element("p", f"{note[0].upper()}{note[1:]}.") for note in notes),
-        make_element(
-            "dl",
-            *(
-                join_markup(
-                    make_element("dt", make_element("span", name, class_=_style_badge(name))),
-                    make_element("dd", text),
-                )
-                for name, text in BADGES.items()
-            ),
-        ),
+        _render_facts(zip(_list_badges(BADGES), BADGES.values(), strict=True)),
     )
 
 
-def _make_crumbs(title: str) -> tuple[Markup]:
-    return (make_element("a", title, href=f"../{INDEX}"),)
+def _render_facts(facts: Iterable[tuple[Markup | str, str]]) -> Markup:
+    pairs = (
+        join_markup(make_element("dt", name), make_element("dd", text, class_="untrusted-text"))
+        for name, text in facts
+    )
+    return make_element("dl", *pairs)
 
 
-def _render_category(board: Board, name: str) -> Markup:
-    sections = []
-    for suite in board.suites:
-        found = [(entry, _find_category(entry, name)) for entry in suite.entries]
-        known = [(entry, each) for entry, each in found if each is not None and each.score]
-        if not known:
-            continue
-        known.sort(key=lambda pair: -(pair[1].score.value if pair[1].score else 0))
-        rows = (
-            make_element(
-                "tr",
-                _render_name(entry, "../"),
-                _render_track(each.score, each.bounds),
-                _render_figure(
-                    "of the way", "–" if each.bounds is None else format_way(each.bounds)
-                ),
-                _render_figure("questions", f"{each.score.questions if each.score else 0:,}"),
-            )
-            for entry, each in known
-        )
-        head = ("System", "Score of 100", "of the way", "questions")
-        sections.append(
-            make_element(
-                "section",
-                make_element("h2", suite.title, class_="untrusted-text"),
-                make_element(
-                    "table",
-                    make_element(
-                        "thead",
-                        make_element(
-                            "tr", *(make_element("th", each, scope="col") for each in head)
-                        ),
-                    ),
-                    make_element("tbody", *rows),
-                    class_="board",
-                ),
-            )
-        )
-    note = make_element(
+def _render_category(board: Board, name: str) -> Iterator[Markup]:
+    yield make_element(
         "p",
         "Sorted by score; a category has too few questions to separate neighbours, so there are "
         "no groups here.",
         class_="quiet",
     )
-    return _render_frame(
-        format_slug(name),
-        note,
-        *sections,
-        link=f"{name}.json",
-        crumbs=_make_crumbs(board.title),
-    )
-
-
-def _render_system(board: Board, system: str) -> Markup:
-    sections = []
-    submission = None
     for suite in board.suites:
-        entries = [e for e in (*suite.entries, *suite.earlier) if e.system == system]
-        for number, entry in enumerate(entries):
-            submission = submission or entry.submission
-            sections.append(_render_entry(suite, entry, is_newest=number == 0))
-    stated = () if submission is None else (submission.url, submission.install, submission.note)
-    lines = [make_element("p", text, class_="untrusted-text") for text in stated if text]
-    return _render_frame(
-        system,
-        *lines,
-        *sections,
-        link=f"{name_file(system)}.json",
-        crumbs=_make_crumbs(board.title),
+        pairs = ((entry, _find_category(entry, name)) for entry in suite.entries)
+        scored = [(e, c, c.score) for e, c in pairs if c is not None and c.score is not None]
+        rows = [
+            _render_row(
+                (_render_name(entry, "../"), _render_track(score, found.bounds)),
+                {
+                    "of the way": NO_DATA if found.bounds is None else format_way(found.bounds),
+                    "questions": f"{score.questions:,}",
+                },
+            )
+            for entry, found, score in sorted(scored, key=lambda each: -each[2].value)
+        ]
+        if rows:
+            heads = ("System", "Score of 100", "of the way", "questions")
+            yield _render_section(suite.title, _render_table(heads, rows))
+
+
+def _render_system(entries: Mapping[str, Sequence[Entry]]) -> Iterator[Markup]:
+    submission = next(iter(entries.values()))[0].submission
+    for text in (submission.url, submission.install, submission.note):
+        if text:
+            yield make_element("p", text, class_="untrusted-text")
+    for title, of_suite in entries.items():
+        for number, entry in enumerate(of_suite):
+            yield _render_section(title, *_render_entry(entry, is_newest=number == 0))
+
+
+def _render_entry(entry: Entry, *, is_newest: bool) -> Iterator[Markup]:
+    yield make_element(
+        "p",
+        *_list_badges(entry.badges),
+        "" if is_newest else " an earlier entry",
+        class_="badges",
     )
-
-
-def _render_entry(suite: BoardSuite, entry: Entry, *, is_newest: bool) -> Markup:
     facts = {
         "Version": entry.version,
         "Finished": f"{entry.ended:%Y-%m-%d}",
         "Bundle": entry.source,
         "Score": "no data" if entry.score is None else f"{_format_points(entry.score)} of 100",
         "Questions": f"{entry.trials:,} asked, {entry.failed:,} failed",
-        "Answer": _describe_latency(entry),
+        "Answer": NO_DATA
+        if entry.p50_s is None or entry.p95_s is None
+        else f"{format_seconds(entry.p50_s)} (median), {format_seconds(entry.p95_s)} (95 %), "
+        "as timed by the submitter",
         "Ingestion": format_duration(entry.ingest_s),
     }
     if entry.judges:
-        facts["Judges"] = (
-            f"{_format_judges(entry.judges).strip()} "
-            f"({', '.join(each.judge for each in entry.judges)})"
-        )
+        names = ", ".join(each.judge for each in entry.judges)
+        facts["Judges"] = f"{_format_judges(entry.judges)} ({names})"
     if entry.seed is not None:
         facts["Seed"] = entry.seed
+    yield _render_facts(facts.items())
+    yield make_element("h3", "Repeat it")
+    yield make_element("pre", make_element("code", entry.command), class_="untrusted-text")
+    yield make_element("h3", "What was verified")
     checks = (
         make_element(
             "tr",
@@ -521,35 +444,4 @@ def _render_entry(suite: BoardSuite, entry: Entry, *, is_newest: bool) -> Markup
         )
         for check in entry.checks
     )
-    return make_element(
-        "section",
-        make_element("h2", suite.title, class_="untrusted-text"),
-        make_element(
-            "p",
-            *(make_element("span", name, class_=_style_badge(name)) for name in entry.badges),
-            "" if is_newest else " an earlier entry",
-            class_="badges",
-        ),
-        make_element(
-            "dl",
-            *(
-                join_markup(
-                    make_element("dt", name), make_element("dd", text, class_="untrusted-text")
-                )
-                for name, text in facts.items()
-            ),
-        ),
-        make_element("h3", "Repeat it"),
-        make_element("pre", make_element("code", entry.command), class_="untrusted-text"),
-        make_element("h3", "What was verified"),
-        make_element("table", make_element("tbody", *checks), class_="checks"),
-    )
-
-
-def _describe_latency(entry: Entry) -> str:
-    if entry.p50_s is None or entry.p95_s is None:
-        return NO_DATA
-    return (
-        f"{format_seconds(entry.p50_s)} (median), {format_seconds(entry.p95_s)} (95 %), "
-        "as timed by the submitter"
-    )
+    yield make_element("table", make_element("tbody", *checks), class_="checks")
