@@ -14,9 +14,10 @@ from recall_bench.reporting.gate.gate_checks import (
     GateCheck,
     GateReport,
     GateRun,
+    check_limit,
+    check_status,
     decide_verdict,
     describe_verdict,
-    make_undecided_check,
 )
 from recall_bench.reporting.gate.gate_rules import GateRules
 from recall_bench.runs.run_folder import RunFolder
@@ -43,7 +44,7 @@ def check_suite_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules
     report = build_behaviour_report(run)
     status = summarise(run).validity
     checks = (
-        _check_status(status.status, status.reason),
+        check_status("run", status.status, status.reason),
         *_check_figures(report, rules, is_sound=status.status is RunStatus.VALID),
     )
     return GateReport(
@@ -68,60 +69,39 @@ def check_suite_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules
     )
 
 
-def _check_status(status: RunStatus, reason: str | None) -> GateCheck:
-    if status is RunStatus.VALID:
-        return GateCheck(
-            rule="run", of="valid", outcome=CheckOutcome.PASSED, said="finished, and it holds"
-        )
-    is_failed = status is RunStatus.INVALID
-    return GateCheck(
-        rule="run",
-        of="valid",
-        outcome=CheckOutcome.FAILED if is_failed else CheckOutcome.UNDECIDED,
-        said=f"the run is {status.value} ({reason}); finish or repair it with its own command",
-    )
-
-
 def _check_figures(
     report: BehaviourReport, rules: GateRules, *, is_sound: bool
 ) -> Iterator[GateCheck]:
-    limits = [("max-figure", name, limit, False) for name, limit in rules.max_figure.items()]
-    limits += [("min-figure", name, limit, True) for name, limit in rules.min_figure.items()]
-    for rule, name, limit, is_least in limits:
+    limits = [("max-figure", name, limit) for name, limit in rules.max_figure.items()]
+    limits += [("min-figure", name, limit) for name, limit in rules.min_figure.items()]
+    for rule, name, limit in limits:
         figure = report.get_figure(name)
         if figure is None:
             known = [each.name for each in report.figures]
             hint = suggest_or_list(name, known, f"it has {', '.join(known)}")
             raise UsageError(f"--{rule}: {report.suite} has no figure {name[:60]!r}; {hint}")
-        check = _check_figure(rule, figure, limit, rules, is_least=is_least)
+        check = _check_figure(rule, figure, limit, rules)
         if is_sound:
             yield check
         else:
             yield check.replace(outcome=CheckOutcome.UNDECIDED, said="the run does not hold")
 
 
-def _check_figure(
-    rule: str, figure: Figure, limit: float, rules: GateRules, *, is_least: bool
-) -> GateCheck:
-    found = figure.estimate
-    if not figure.is_offered or found is None:
-        why = "not offered by this system" if not figure.is_offered else "nothing was measured"
-        return make_undecided_check(rule, figure.name, why, limit=limit, is_least=is_least)
+def _check_figure(rule: str, figure: Figure, limit: float, rules: GateRules) -> GateCheck:
+    estimate = figure.estimate if figure.is_offered else None
     scale = _SCALES.get(figure.unit, 1.0)
-    end = found.low if is_least else found.high
-    reached = scale * (end if rules.confident and end is not None else found.value)
-    is_kept = reached >= limit if is_least else reached <= limit
-    words = f"at {'least' if is_least else 'most'} {limit:g}{_UNITS.get(figure.unit, '')}"
-    said = f"{figure.label}: {format_figure(figure)} {format_ends(figure)}".rstrip()
-    return GateCheck(
-        rule=rule,
+    ends = (None if estimate is None else estimate.low, None if estimate is None else estimate.high)
+    low, high = (None if end is None else scale * end for end in ends)
+    return check_limit(
+        rules,
+        rule,
+        limit,
+        None
+        if estimate is None
+        else estimate.replace(value=scale * estimate.value, low=low, high=high),
         of=figure.name,
-        outcome=CheckOutcome.PASSED if is_kept else CheckOutcome.FAILED,
-        said=f"{said}; {words} {'is required' if is_kept else 'was required'}",
-        value=scale * found.value,
-        limit=limit,
-        is_least=is_least,
-        low=None if found.low is None else scale * found.low,
-        high=None if found.high is None else scale * found.high,
-        questions=found.questions,
+        label=figure.label,
+        why="nothing was measured" if figure.is_offered else "not offered by this system",
+        unit=_UNITS.get(figure.unit, ""),
+        said=f"{figure.label}: {format_figure(figure)} {format_ends(figure)}".rstrip(),
     )

@@ -195,16 +195,23 @@ def check_values(
 ) -> Iterator[GateCheck]:
     """The checks that need no baseline, in the order of the rules."""
     if rules.min_score is not None:
-        yield _check_minimum("min-score", OVERALL, rules.min_score, score, rules)
+        yield check_limit(rules, "min-score", rules.min_score, score, label="the score")
     if rules.min_category:
         yield from _check_categories(rules, table)
-    if rules.max_invented is not None:
-        rate = _estimate_rate(table.inventions, table)
-        yield _check_rate("max-invented", "invented", rules.max_invented, rate, rules)
-    if rules.max_hallucination is not None:
-        rate = _estimate_rate(table.hallucinations, table)
-        said = "invented or leaked"
-        yield _check_rate("max-hallucination", said, rules.max_hallucination, rate, rules)
+    rates = {
+        "max-invented": (rules.max_invented, table.inventions, "invented"),
+        "max-hallucination": (
+            *(rules.max_hallucination, table.hallucinations),
+            "invented or leaked",
+        ),
+    }
+    for rule, (limit, marks, what) in rates.items():
+        if limit is not None:
+            rate = estimate_scores(
+                {trial: FULL_SCORE * is_one for trial, is_one in marks.items()}, table.templates
+            )
+            label = f"of judged answers were {what}"
+            yield check_limit(rules, rule, limit, rate, label=label, why="no answer was judged")
     if rules.max_leaks is not None:
         yield _check_leaks(rules.max_leaks, table)
 
@@ -220,62 +227,55 @@ def _check_categories(rules: GateRules, table: TrialTable) -> Iterator[GateCheck
         if name not in known:
             hint = suggest_or_list(name, marks, f"the run has {', '.join(sorted(marks))}")
             raise UsageError(f"--min-category: there is no category {name[:60]!r}; {hint}")
-        found = estimate_scores(marks.get(name, {}), table.templates)
-        yield _check_minimum("min-category", name, least, found, rules)
+        score = estimate_scores(marks.get(name, {}), table.templates)
+        label = f"the score of {name}"
+        yield check_limit(rules, "min-category", least, score, of=name, label=label)
 
 
-def check_figure(
-    rule: str, name: str, limit: float, table: TrialTable, rules: GateRules
+def check_limit(
+    rules: GateRules,
+    rule: str,
+    limit: float,
+    estimate: Estimate | None,
+    *,
+    of: str = OVERALL,
+    label: str,
+    why: str = "no question of it has a mark",
+    unit: str = "",
+    said: str | None = None,
 ) -> GateCheck:
-    """Check the mean of a table's scores against the least or the most it may be, of 100."""
-    found = estimate_scores(list_scores(table), table.templates, missing=table.missing)
-    if rule == "min-figure":
-        return _check_minimum(rule, name, limit, found, rules)
-    if found is None:
-        why = "no question of it has a score"
-        return make_undecided_check(rule, name, why, limit=limit, is_least=False)
-    high = found.high if rules.confident else found.value
-    is_kept = high is not None and high <= limit + _SUM_TOLERANCE
-    finding = f"{name} is {format_number(found.value, 1)}{_format_level(found)} of 100"
-    finding += _describe_limit(is_kept, f"at most {limit:g}", rules)
-    check = _build_check(rule, name, found, is_kept=is_kept, limit=limit, finding=finding)
-    return check.replace(is_least=False)
+    """Check an estimate against the least or the most it may be, by the name of the rule.
 
-
-def _check_minimum(
-    rule: str, of: str, least: float, found: Estimate | None, rules: GateRules
-) -> GateCheck:
-    if found is None:
-        return make_undecided_check(rule, of, "no question of it has a mark", limit=least)
-    low = found.low if rules.confident else found.value
-    is_kept = low is not None and low >= least - _SUM_TOLERANCE
-    of_what = "the score" if of == OVERALL else f"the score of {of}"
-    of_what = of if rule == "min-figure" else of_what
-    finding = f"{of_what} is {format_number(found.value, 1)}{_format_level(found)} of 100"
-    finding += _describe_limit(is_kept, f"at least {least:g}", rules)
-    return _build_check(rule, of, found, is_kept=is_kept, limit=least, finding=finding)
-
-
-def _estimate_rate(found: Mapping[Trial, float], table: TrialTable) -> Estimate | None:
-    """The share of trials, in %."""
-    rates = {trial: FULL_SCORE * is_found for trial, is_found in found.items()}
-    return estimate_scores(rates, table.templates)
-
-
-def _check_rate(
-    rule: str, said: str, most: float, found: Estimate | None, rules: GateRules
-) -> GateCheck:
-    if found is None:
-        why = "no answer was judged"
-        return make_undecided_check(rule, OVERALL, why, limit=most, is_least=False)
-    high = found.high if rules.confident else found.value
-    is_kept = high is not None and high <= most + _SUM_TOLERANCE
-    finding = (
-        f"{format_number(found.value, 1)} %{_format_level(found)} of judged answers were {said}"
+    `why` says why there is no estimate, `said` words the finding if the usual words do not fit.
+    """
+    is_least = rule.startswith("min-")
+    if estimate is None:
+        return make_undecided_check(rule, of, why, limit=limit, is_least=is_least)
+    end = estimate.low if is_least else estimate.high
+    reached = end if rules.confident else estimate.value
+    is_kept = reached is not None and (
+        reached >= limit - _SUM_TOLERANCE if is_least else reached <= limit + _SUM_TOLERANCE
     )
-    finding += _describe_limit(is_kept, f"at most {most:g}", rules)
-    check = _build_check(rule, OVERALL, found, is_kept=is_kept, limit=most, finding=finding)
-    return check.replace(is_least=False)
+    number = format_number(estimate.value, 1)
+    interval = format_bounds(estimate, digits=1, level="95 % ")
+    is_rate = rule in ("max-invented", "max-hallucination")
+    said = said or (
+        f"{number} %{interval} {label}" if is_rate else f"{label} is {number}{interval} of 100"
+    )
+    bound = f"at {'least' if is_least else 'most'} {limit:g}{unit}"
+    whole = "the whole interval " if rules.confident else ""
+    return GateCheck(
+        rule=rule,
+        of=of,
+        outcome=CheckOutcome.PASSED if is_kept else CheckOutcome.FAILED,
+        said=f"{said}; {bound} is required" if is_kept else f"{said}; {whole}must be {bound}",
+        value=estimate.value,
+        limit=limit,
+        is_least=is_least,
+        low=estimate.low,
+        high=estimate.high,
+        questions=estimate.questions,
+    )
 
 
 def _check_leaks(most: int, table: TrialTable) -> GateCheck:
@@ -305,30 +305,20 @@ def make_undecided_check(
     )
 
 
-def _format_level(found: Estimate) -> str:
-    return format_bounds(found, digits=1, level="95 % ")
-
-
-def _build_check(
-    rule: str, of: str, found: Estimate, *, is_kept: bool, limit: float, finding: str
+def check_status(
+    role: str, status: RunStatus, reason: str | None, *, blames: bool = True
 ) -> GateCheck:
-    return GateCheck(
-        rule=rule,
-        of=of,
-        outcome=CheckOutcome.PASSED if is_kept else CheckOutcome.FAILED,
-        said=finding,
-        value=found.value,
-        limit=limit,
-        low=found.low,
-        high=found.high,
-        questions=found.questions,
-    )
+    """Whether a run holds: an invalid one fails, an unfinished one is undecided.
 
-
-def _describe_limit(is_kept: bool, limit: str, rules: GateRules) -> str:
-    if is_kept:
-        return f"; {limit} is required"
-    return f"; {'the whole interval ' if rules.confident else ''}must be {limit}"
+    A baseline is not blamed: that it does not hold decides nothing.
+    """
+    if status is RunStatus.VALID:
+        outcome, said = CheckOutcome.PASSED, "finished, and it holds"
+    else:
+        is_failed = blames and status is RunStatus.INVALID
+        outcome = CheckOutcome.FAILED if is_failed else CheckOutcome.UNDECIDED
+        said = f"the {role} is {status.value} ({reason}); finish or repair it with its own command"
+    return GateCheck(rule=role, of="valid", outcome=outcome, said=said)
 
 
 def map_categories(table: TrialTable) -> Mapping[Trial, str]:

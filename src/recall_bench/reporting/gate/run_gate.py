@@ -25,7 +25,8 @@ from recall_bench.reporting.gate.gate_checks import (
     GateCheck,
     GateReport,
     GateRun,
-    check_figure,
+    check_limit,
+    check_status,
     check_values,
     decide_verdict,
     describe_verdict,
@@ -54,7 +55,7 @@ from recall_bench.runs.figure_cache import forget_figures
 from recall_bench.runs.judge_sensitivity import find_judge_view, open_judge_views
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import estimate_row_range
-from recall_bench.runs.summary import STUB, RunStatus, summarise
+from recall_bench.runs.summary import STUB, summarise
 from recall_bench.runs.trials import TrialTable, identify_answers
 
 
@@ -407,21 +408,7 @@ class _GateSide:
             return make_undecided_check(
                 self._role, "valid", "the stub judge graded nothing; judge it first"
             )
-        if subject.status is RunStatus.VALID:
-            return GateCheck(
-                rule=self._role,
-                of="valid",
-                outcome=CheckOutcome.PASSED,
-                said="finished, and it holds",
-            )
-        is_ours = self._role == "run" and subject.status is RunStatus.INVALID
-        return GateCheck(
-            rule=self._role,
-            of="valid",
-            outcome=CheckOutcome.FAILED if is_ours else CheckOutcome.UNDECIDED,
-            said=f"the {self._role} is {subject.status.value} ({subject.reason}); finish or repair "
-            "it with its own command",
-        )
+        return check_status(self._role, subject.status, subject.reason, blames=self._role == "run")
 
     def check_values(self, rules: GateRules) -> Iterator[GateCheck]:
         """The checks of its values; undecided if the run is not sound."""
@@ -439,7 +426,10 @@ class _GateSide:
         for rule, limits in (("max-figure", rules.max_figure), ("min-figure", rules.min_figure)):
             for name, limit in limits.items():
                 table = read_figure(self.folder, name, f"--{rule}")
-                yield check_figure(rule, name, limit, table, rules)
+                marks = list_scores(table)
+                score = estimate_scores(marks, table.templates, missing=table.missing)
+                why = "no question of it has a score"
+                yield check_limit(rules, rule, limit, score, of=name, label=name, why=why)
 
     def list_warnings(self) -> Iterator[str]:
         """What to know before trusting its scores."""
