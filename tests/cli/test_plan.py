@@ -127,7 +127,6 @@ def test_without_an_earlier_run_no_time_is_made_up(invoke: Invoke, data: Path) -
     assert "not measured yet. At 1 s an answer: 15 s" in shown.out
     assert said["hours"] is None
     assert said["sources"] == []
-    assert said["is_variance_measured"] is False
 
 
 def test_stated_rates_become_hours(invoke: Invoke, data: Path) -> None:
@@ -137,7 +136,6 @@ def test_stated_rates_become_hours(invoke: Invoke, data: Path) -> None:
     hours = said["hours"]
     assert isinstance(hours, dict)
     assert 3600 * hours["expected"] == pytest.approx(2 * 15 + 10)
-    assert hours["low"] == hours["high"] == hours["expected"]
 
 
 def test_the_newest_run_of_the_system_beside_the_folder_is_taken(
@@ -162,12 +160,10 @@ def test_a_smaller_run_is_listed_with_what_it_would_show(invoke: Invoke, data: P
     said = planned(invoke, *flags, "--from", "r")
     rows = {row["change"]: row for row in said["less"]}
 
-    assert said["is_variance_measured"] is True
     assert rows["as planned"]["trials"] == 15
     assert rows["--sample 0"]["trials"] < 15
     assert rows["--sample 0"]["questions"] == rows["as planned"]["questions"]
     assert rows["--sample 0"]["hours"] < rows["as planned"]["hours"]
-    assert rows["as planned"]["precision"]["overall"] is not None
 
 
 def test_it_fits_a_terminal(invoke: Invoke, data: Path) -> None:
@@ -239,7 +235,6 @@ def test_the_very_run_it_is_made_from_is_estimated_at_its_time_and_the_page_adds
 
     hours = said["hours"]
     assert 3600 * hours["expected"] == pytest.approx(seconds_of("r"), rel=0.01)
-    assert hours["low"] <= hours["expected"] <= hours["high"]
     assert hours["spread"][0] == {"workers": 1, "hours": hours["expected"]}
     together = sum(stage["total_s"] for stage in said["stages"])
     assert together == pytest.approx(3600 * hours["expected"])
@@ -257,10 +252,10 @@ def test_hours_without_verdicts_are_called_so_and_tell_what_a_second_adds(
     text = " ".join(shown.out.split())
     assert "without verdicts, which were never timed: each second that one takes adds" in text
     assert "what a model reasons unseen comes on top" in text
-    assert 3600 * said["hours"]["verdict_second"] == pytest.approx(15, abs=1)
+    assert 3600 * said["verdict_second"] == pytest.approx(15, abs=1)
 
 
-def test_beyond_the_days_that_were_measured_there_is_no_range(invoke: Invoke, data: Path) -> None:
+def test_days_beyond_what_was_measured_are_named(invoke: Invoke, data: Path) -> None:
     run(invoke, "--data", data, "--ranges", "5d", "--adapter", "bm25", "--into", "r")
     flags = ("--data", data, *SWEEP, "--adapter", "bm25", "--from", "r")
 
@@ -268,7 +263,7 @@ def test_beyond_the_days_that_were_measured_there_is_no_range(invoke: Invoke, da
     hours = planned(invoke, *flags)["hours"]
 
     assert "nothing was measured after day 5, so it may be far off" in " ".join(shown.out.split())
-    assert (hours["low"], hours["high"], hours["measured_days"]) == (None, None, 5)
+    assert hours["measured_days"] == 5
 
 
 def test_times_of_another_system_are_said_to_be(invoke: Invoke, data: Path) -> None:
@@ -317,14 +312,3 @@ def test_checkpoints_that_fit_are_all_shown(invoke: Invoke, data: Path) -> None:
 
     assert "checkpoints shown" not in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80
-
-
-def test_a_smaller_run_that_is_more_exact_is_explained(invoke: Invoke, data: Path) -> None:
-    flags = ("--data", data, *SWEEP, "--adapter", "recency", "--estimate")
-
-    rows = {row["change"]: row for row in planned(invoke, *flags)["less"]}
-    shown = invoke("plan", *flags)
-
-    once, often = (rows[name]["precision"]["overall"] for name in ("--sample 0", "as planned"))
-    assert once < often
-    assert "it weighs questions more alike" in " ".join(shown.out.split())

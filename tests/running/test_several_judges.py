@@ -9,11 +9,9 @@ import recall_bench
 from recall_bench.core.errors import BudgetSpent, UnreadableVerdict
 from recall_bench.core.event import Judged, OtherVerdict, Paid, RunEnded
 from recall_bench.core.plan import Plan
-from recall_bench.core.settings import Settings, apply_overrides
+from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialState
-from recall_bench.core.verdict import JudgeCard, Strictness
-from recall_bench.running.measured_runs import EarlierRuns
-from recall_bench.running.plan_cost import SampledAnswers, find_rates
+from recall_bench.running.forecast import PaidRole, price_verdicts
 from recall_bench.runs.journal import JOURNAL, read_events
 from tests.gardener import write_persona
 from tests.judging.harbour import exhibit, item
@@ -121,23 +119,19 @@ async def test_the_first_judge_comes_first_where_money_is_short(plan: Plan) -> N
     assert len(first.seen) == QUESTIONS
 
 
-def test_an_estimate_counts_every_judge_that_costs(plan: Plan) -> None:
-    model = JudgeCard(name="rubric", version="3", model="openai:gpt-4o-mini")
-    strict = model.replace(reading=Strictness.STRICT)
-    free = JudgeCard(name="offline", version="7", computes=True)
-    names = "offline,openai:gpt-4o-mini,openai:gpt-4o-mini@strict"
-    seen = SampledAnswers(exhibits=(exhibit(item("What?", "$465"), "$465"),), are_real=False)
+def test_a_strict_reading_is_priced_with_its_longer_prompt() -> None:
+    exhibits = (exhibit(item("What?", "$465"), "$465"),)
+    roles = [
+        PaidRole(f"judge {number}", "gpt-4o-mini", target)
+        for number, target in ((2, "openai:gpt-4o-mini"), (3, "openai:gpt-4o-mini@strict"))
+    ]
 
-    rates = find_rates(
-        plan.replace(judge=free, other_judges=(model, strict)),
-        apply_overrides(Settings(), {"judges": names}),
-        EarlierRuns(),
-        seen,
-    )
+    plain, strict = (price_verdicts(role, Settings(), exhibits, 10) for role in roles)
 
-    assert [rate.role for rate in rates] == ["judge 2", "judge 3"]
-    assert rates[0].input_tokens < rates[1].input_tokens
-    assert all(rate.cost_usd for rate in rates)
+    assert plain.calls == strict.calls == 10
+    assert plain.input_tokens < strict.input_tokens
+    assert plain.cost_usd
+    assert strict.cost_usd
 
 
 JUDGES = """

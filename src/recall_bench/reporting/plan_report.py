@@ -75,14 +75,9 @@ class StepTime(ComputedRecord, frozen=True, kw_only=True):
     """The time of one step, and where it comes from."""
 
     step: str
-    first_s: float
-    """On the first day of the story."""
-    last_s: float
-    """On its last day."""
+    mean_s: float
     times: int
     """The number of measurements; 0 if the time was stated."""
-    is_beyond: bool
-    """Whether the story is longer than what was measured."""
     count: int
     """How often one process executes it."""
     total_s: float
@@ -102,17 +97,6 @@ class RoleSpending(ComputedRecord, frozen=True, kw_only=True):
     is_limit: bool = False
 
 
-class Precision(ComputedRecord, frozen=True, kw_only=True):
-    """The precision of a plan, in points of six; None if there are too few questions."""
-
-    overall: float | None
-    """Half of the 95 % interval of the mean of all trials."""
-    cell: float | None
-    """The same of a category at a checkpoint: the middle one of all."""
-    difference: float | None
-    """The smallest difference between two systems that is noticed four times in five."""
-
-
 class HoursWith(ComputedRecord, frozen=True, kw_only=True):
     """The hours with this number of workers."""
 
@@ -124,43 +108,28 @@ class HoursEstimate(ComputedRecord, frozen=True, kw_only=True):
     """How long the run takes with its executor."""
 
     expected: float
-    low: float | None
-    high: float | None
-    """With every step at the fast, or the slow, tenth of what was measured; None if the story is
-    longer than that, and the error unknown."""
     measured_days: int | None
     """The last measured story day, if the story is longer."""
-    verdict_second: float | None
-    """Hours that each second of a verdict adds, if verdicts were never timed."""
-    longest: str
-    """The shard that takes longest."""
     longest_hours: float
+    """Hours of the work unit that takes longest: more workers do not help it."""
     enough: int
     """More workers save nothing."""
     spread: tuple[HoursWith, ...]
     """With one worker, two, four, and so on up to `enough`."""
 
 
-class UnmeasuredHours(ComputedRecord, frozen=True, kw_only=True):
-    """The hours for each second that a step takes."""
-
-    answering: float
-    feeding: float
-
-
 class SmallerRun(ComputedRecord, frozen=True, kw_only=True):
-    """A smaller run, its cost and its precision."""
+    """A smaller run and its cost."""
 
     change: str
     trials: int
     questions: int
     hours: float | None
     cost_usd: float | None
-    precision: Precision
 
 
 class Forecast(ComputedRecord, frozen=True, kw_only=True):
-    """A plan with its estimates of time, money and precision."""
+    """A plan with its estimates of time and money."""
 
     outline: Outline
     sources: tuple[str, ...]
@@ -172,11 +141,13 @@ class Forecast(ComputedRecord, frozen=True, kw_only=True):
     """Steps that were never timed, which the hours leave out."""
     hours: HoursEstimate | None
     """None if neither an earlier run nor the user gives the time of answers or days."""
-    unmeasured: UnmeasuredHours | None
+    answer_second: float | None
+    day_second: float | None
+    """Hours that each second of an answer, and of an ingested day, adds; None if both are timed."""
+    verdict_second: float | None
+    """Hours that each second of a verdict adds, if only verdicts were never timed."""
     spending: tuple[RoleSpending, ...]
     cost_usd: float | None
     """None if a price is unknown."""
-    is_variance_measured: bool
-    """Whether the variance of marks comes from an earlier run; else it is the worst case."""
     less: tuple[SmallerRun, ...]
     """The plan itself first."""

@@ -14,23 +14,18 @@ from recall_bench.core.plain_text import (
 )
 from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.usage import format_round_dollars
-from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.reporting.formats import format_number, format_round_duration, format_seconds
+from recall_bench.reporting.formats import format_round_duration, format_seconds
 from recall_bench.reporting.plan_report import (
     Forecast,
     HoursEstimate,
     Outline,
     RoleSpending,
-    SmallerRun,
-    StepTime,
 )
 
 WIDTH = 80
 _format_fact = partial(format_fact, width=WIDTH)
 
 _STEPS = {
-    "start": "starting",
-    "opening": "opening a persona",
     "feed": "feeding a day",
     "settle": "settling",
     "ask": "an answer",
@@ -140,9 +135,14 @@ def _describe_sources(found: Forecast) -> str:
 
 def _render_times(found: Forecast) -> Iterator[str]:
     if found.stages:
-        stages = "; ".join(_describe_step(each) for each in found.stages)
-        every = format_round_duration(sum(each.total_s for each in found.stages))
-        yield from _format_fact("Steps", f"{stages}; together {every}, one after another")
+        steps = "; ".join(
+            f"{_STEPS[stage.step]} {format_seconds(stage.mean_s)}"
+            + ("" if stage.times else " as stated")
+            + ("" if stage.count == 1 else f", {stage.count:,} times")
+            for stage in found.stages
+        )
+        total = format_round_duration(sum(stage.total_s for stage in found.stages))
+        yield from _format_fact("Steps", f"{steps}; together {total}, one after another")
     if found.hours is None:
         yield from _format_fact("Time", _describe_formula(found))
         return
@@ -150,49 +150,36 @@ def _render_times(found: Forecast) -> Iterator[str]:
     spread = found.hours.spread
     if len(spread) > 1:
         chosen = [spread[place] for place in pick_evenly(len(spread), 8)]
-        yield f"{'  workers':{LABEL}}" + "".join(f"{each.workers:>8,}" for each in chosen)
-        yield f"{'  time':{LABEL}}" + "".join(f"{_format_hours(each.hours):>8}" for each in chosen)
-
-
-def _describe_step(stage: StepTime) -> str:
-    words = f"{_STEPS[stage.step]} {format_seconds(stage.first_s)}"
-    if stage.last_s > stage.first_s:
-        words += f" on day 1 to {format_seconds(stage.last_s)} at the end"
-        words += ", part of it never measured" if stage.is_beyond else ""
-    words += "" if stage.times else " as stated"
-    return words if stage.count == 1 else f"{words}, {stage.count:,} times"
+        yield f"{'  workers':{LABEL}}" + "".join(f"{row.workers:>8,}" for row in chosen)
+        yield f"{'  time':{LABEL}}" + "".join(f"{_format_hours(row.hours):>8}" for row in chosen)
 
 
 def _describe_hours(hours: HoursEstimate, found: Forecast) -> str:
     words = f"about {_format_hours(hours.expected)}"
-    if hours.verdict_second is not None:
+    if found.verdict_second is not None:
         words += (
             " without verdicts, which were never timed: each second that one takes adds "
-            f"{_format_hours(hours.verdict_second)}"
+            f"{_format_hours(found.verdict_second)}"
         )
-    if hours.low is not None and hours.high is not None:
-        low, high = _format_hours(hours.low), _format_hours(hours.high)
-        words += f" ({low} to {high} as checkpoints varied)" if low != high else ""
     if hours.measured_days is not None:
         words += f"; nothing was measured after day {hours.measured_days:,}, so it may be far off"
     is_local = found.outline.executor == "local"
     where = " (--executor processes, their start left out)" if is_local else ""
     words += (
-        f"; {clean_text(hours.longest)} alone takes {_format_hours(hours.longest_hours)}, so more "
-        f"than {format_quantity(hours.enough, 'worker')}{where} save nothing"
+        f"; one work unit alone takes {_format_hours(hours.longest_hours)}, so more than "
+        f"{format_quantity(hours.enough, 'worker')}{where} save nothing"
     )
     others = [_STEPS[step] for step in found.untimed if step != "judge"]
     return f"{words}; {' or '.join(others)} was never timed" if others else words
 
 
 def _describe_formula(found: Forecast) -> str:
-    known = found.unmeasured
-    if known is None:
+    if found.answer_second is None or found.day_second is None:
         return NO_DATA
     return (
-        f"not measured yet. At 1 s an answer: {_format_hours(known.answering)}; at 1 s a day fed: "
-        f"{_format_hours(known.feeding)}, and so in proportion. Give --seconds-per-answer and "
-        "--seconds-per-day, or run a part of it first"
+        f"not measured yet. At 1 s an answer: {_format_hours(found.answer_second)}; at 1 s a day "
+        f"fed: {_format_hours(found.day_second)}, and so in proportion. Give --seconds-per-answer "
+        "and --seconds-per-day, or run a part of it first"
     )
 
 
@@ -223,48 +210,25 @@ _SMALLER_COLUMNS = (
     Column("questions", 10),
     Column("time", 8),
     Column("money", 8),
-    Column("overall", 8),
-    Column("cell", 7),
-    Column("shows", 7),
 )
 
 
 def _render_smaller(found: Forecast) -> Iterator[str]:
-    yield from render_text(Table(_SMALLER_COLUMNS, [*map(_list_smaller, found.less)], gap=""))
-    ground = (
-        "as marks varied in the earlier run"
-        if found.is_variance_measured
-        else "in the worst case, half the marks full and half none; an earlier run tells better"
-    )
-    if _is_smaller_sharper(found):
-        ground += (
-            ". Where less has the narrower interval it weighs questions more alike, since re-asks "
-            "count some of them more often"
+    rows = [
+        (
+            run.change,
+            f"{run.trials:,}",
+            f"{run.questions:,}",
+            NO_DATA if run.hours is None else _format_hours(run.hours),
+            NO_DATA if run.cost_usd is None else format_round_dollars(run.cost_usd),
         )
+        for run in found.less
+    ]
+    yield from render_text(Table(_SMALLER_COLUMNS, rows, gap=""))
     yield from _format_fact(
         "",
-        f"Points of {FULL_MARKS}: overall and cell (a category at a checkpoint) are half of a "
-        f"95 % interval; shows is the smallest difference between two systems that is noticed "
-        f"four times in five; {ground}. Another question tells more than one asked again.",
-    )
-
-
-def _is_smaller_sharper(found: Forecast) -> bool:
-    first, *others = (each.precision.overall for each in found.less)
-    return first is not None and any(each is not None and each < first for each in others)
-
-
-def _list_smaller(each: SmallerRun) -> tuple[str, ...]:
-    precise = each.precision
-    return (
-        each.change,
-        f"{each.trials:,}",
-        f"{each.questions:,}",
-        NO_DATA if each.hours is None else _format_hours(each.hours),
-        NO_DATA if each.cost_usd is None else format_round_dollars(each.cost_usd),
-        NO_DATA if precise.overall is None else f"±{format_number(precise.overall, 2)}",
-        NO_DATA if precise.cell is None else f"±{format_number(precise.cell, 2)}",
-        NO_DATA if precise.difference is None else format_number(precise.difference, 2),
+        "Another question tells more than one asked again; `recall-bench power` says what "
+        "difference a number of questions shows.",
     )
 
 

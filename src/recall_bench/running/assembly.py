@@ -370,7 +370,7 @@ def _note_repeated_days(plan: Plan, questions: Mapping[str, Declared]) -> Iterat
     """Say what the lifecycle that was chosen costs a system that cannot be copied."""
     if plan.lifecycle is not Lifecycle.FRESH:
         return
-    from recall_bench.running.plan_schedule import compute_workload, list_scenario_work
+    from recall_bench.running.plan_outline import compute_workload, list_scenario_work
 
     stories = list_scenario_work(plan, questions)
     grown = plan.replace(lifecycle=Lifecycle.GROWING)

@@ -1,16 +1,44 @@
-"""Forecast what a run will take: calls, tokens, money and hours; nothing is fed or asked."""
+"""Forecast what a run will take, from what earlier runs took: calls, tokens, money and hours.
 
-from collections.abc import Iterator, Sequence
+Nothing is fed or asked. A step takes what it took on average, on every day of the story.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 
+from recall_bench.core.errors import BenchError, DataError, UsageError
+from recall_bench.core.event import (
+    INGEST,
+    Answered,
+    Event,
+    Ingested,
+    Judged,
+    Metered,
+    NotAnswered,
+    RunResumed,
+    RunStarted,
+    Settled,
+)
 from recall_bench.core.event_loop import run_to_end
-from recall_bench.core.memory import MemorySystem, PortableSnapshots, get_worker_limit
-from recall_bench.core.plan import NAMED_RANGES, Plan, SampleMode
-from recall_bench.core.settings import Executor, Settings
+from recall_bench.core.memory import Answer, MemorySystem, PortableSnapshots, get_worker_limit
+from recall_bench.core.plan import NAMED_RANGES, Plan, SampleMode, Trial
+from recall_bench.core.scenario import Scenario
+from recall_bench.core.schedule import CheckpointPlan
+from recall_bench.core.settings import RUNS, Executor, Settings
+from recall_bench.core.trial_states import ScenarioStates
+from recall_bench.core.usage import Usage, estimate_tokens
+from recall_bench.core.verdict import SCALES, Exhibit
+from recall_bench.core.work_unit import is_divisible
 from recall_bench.generate.shipped_personas import BuildProgress
-from recall_bench.models.model_target import resolve_without_keys
+from recall_bench.judging.exhibits import ExhibitFactory
+from recall_bench.models.model_target import estimate_target_cost, resolve_without_keys
 from recall_bench.reporting.plan_report import (
     Forecast,
     HoursEstimate,
@@ -18,59 +46,32 @@ from recall_bench.reporting.plan_report import (
     Outline,
     RoleSpending,
     SmallerRun,
-    UnmeasuredHours,
+    StepTime,
 )
 from recall_bench.running.assembly import assemble
 from recall_bench.running.executor import count_cores
 from recall_bench.running.job import Job
-from recall_bench.running.measured_runs import (
-    ASK,
-    FEED,
-    JUDGE,
-    READ,
-    REST,
-    SETTLE,
-    EarlierRuns,
-    find_earlier_runs,
-    merge_timings,
-)
-from recall_bench.running.plan_cost import (
-    RoleRate,
-    SampledAnswers,
-    compute_spending,
-    find_rates,
-    sample_answers,
-)
 from recall_bench.running.plan_outline import (
-    OPEN,
-    START,
+    ScenarioWork,
     build_outline,
+    compute_workload,
     count_workers,
-    list_steps,
+    list_memories,
+    list_scenario_work,
     read_progress,
 )
-from recall_bench.running.plan_precision import (
-    KnownVariance,
-    estimate_precision,
-    estimate_variance,
-    make_worst_case,
-)
-from recall_bench.running.plan_schedule import (
-    ExecutionModel,
-    PlannedTask,
-    ScenarioWork,
-    StepPaces,
-    average_opening,
-    average_start,
-    compute_makespan,
-    compute_workload,
-    estimate_rest,
-    find_critical,
-    find_useful_workers,
-    list_scenario_work,
-    list_tasks,
-)
-from recall_bench.running.step_timings import StepPace, make_fixed_pace
+from recall_bench.runs.journal import JOURNAL, explain_missing, read_events
+
+FEED, SETTLE, ASK, READ, JUDGE, REST = "feed", "settle", "ask", "read", "judge", "rest"
+
+SAMPLES = (100, 50, 25, 10, 0)
+"""About halves: each step saves half of what is drawn, down to none, and all fit on a screen."""
+MAX_EARLIER_RUNS = 3
+"""The number of newest runs of a system that are read: older ones may come from other machines."""
+_MAX_PROMPTS = 24
+"""The number of prompts that are built to measure their length: enough for a mean."""
+_REASON = 400
+"""The most characters of a reason, by the schema of a verdict."""
 
 
 @contextmanager
@@ -89,11 +90,131 @@ def dry_plan(
         run_to_end(job.components.close)
 
 
-SAMPLES = (100, 50, 25, 10, 0)
-"""About halves: each step saves half of what is drawn, down to none, and all fit on a screen."""
-ONE_SECOND = make_fixed_pace(1.0)
+@dataclass(slots=True)
+class MeasuredRun:
+    """What the steps of one run took; call `note` with every event."""
 
-_NO_ANSWERS = SampledAnswers(exhibits=(), are_real=False)
+    name: str
+    plan: Plan
+    times: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[str] = field(default_factory=Counter)
+    usage: dict[str, Usage] = field(default_factory=dict)
+    """What the judge, its reviews, the reader, and the system for days and answers used."""
+    last_day: int = 0
+    wall_s: float = 0.0
+    """The run time of its processes, without the pauses between them."""
+    has_workers: bool = False
+    _before: datetime | None = None
+
+    def note(self, event: Event) -> None:
+        """Take one event into account."""
+        # Questions are declared with the time they were read, which was before the run started.
+        if self._before is not None and not isinstance(event, RunResumed):
+            self.wall_s += max(0.0, (event.at - self._before).total_seconds())
+        if self._before is None or isinstance(event, RunResumed) or event.at > self._before:
+            self._before = event.at
+        match event:
+            case RunStarted() | RunResumed():
+                self.has_workers |= event.executor is not None
+            case Ingested():
+                self._add(FEED, event.seconds)
+                self.last_day = max(self.last_day, event.day)
+            case Settled():
+                self._add(SETTLE, event.seconds)
+            case Metered():
+                self._use(FEED if event.stage == INGEST else ASK, event.usage)
+            case NotAnswered():
+                self._add(ASK, event.seconds)
+            case Answered():
+                self._add(ASK, event.seconds)
+                self._add(READ, event.reading_s)
+                self._use(READ, event.reading_usage)
+                self._use(ASK, event.answer.usage)
+            case Judged():
+                self._add(JUDGE, event.seconds)
+                self._use(JUDGE, event.usage)
+                self._use("review", event.review_usage)
+            case _:
+                pass
+
+    def _add(self, step: str, seconds: float | None) -> None:
+        if seconds is not None:
+            self.times[step] += 1
+            self.seconds[step] += seconds
+
+    def _use(self, step: str, usage: Usage | None) -> None:
+        if usage is not None:
+            self.usage[step] = self.usage.get(step, Usage()) + usage
+
+
+def measure_run(folder: Path) -> MeasuredRun:
+    """Measure the run in the folder, finished or not."""
+    try:
+        events = iter(read_events(folder / JOURNAL))
+        first = next(events, None)
+    except OSError as error:
+        raise UsageError(explain_missing(folder, error)) from error
+    if not isinstance(first, RunStarted):
+        raise DataError(f"{folder / JOURNAL}: does not begin with a plan; name the folder of a run")
+    run = MeasuredRun(name=str(folder), plan=first.plan)
+    run.note(first)
+    for event in events:
+        run.note(event)
+    return run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierRuns:
+    """Runs to estimate from."""
+
+    of_system: tuple[MeasuredRun, ...] = ()
+    of_judge: tuple[MeasuredRun, ...] = ()
+
+
+def find_earlier_runs(plan: Plan, folder: Path, named: Sequence[Path] = ()) -> EarlierRuns:
+    """The runs named, or those of the same system, and of the same judge, near the run's folder.
+
+    A named run counts for the system whatever system it ran, but for the judge only if the judge
+    is the same.
+    """
+
+    def has_same_judge(other: Plan) -> bool:
+        ours, theirs = other.judge, plan.judge
+        return not other.unjudged and (ours.name, ours.model) == (theirs.name, theirs.model)
+
+    if named:
+        runs = tuple(measure_run(path) for path in named)
+        return EarlierRuns(
+            of_system=runs, of_judge=tuple(run for run in runs if has_same_judge(run.plan))
+        )
+    plans = [(path, other) for path, other in _list_plans(folder) if other.imported is None]
+    of_system = [
+        path
+        for path, other in plans
+        if other.system.name == plan.system.name and other.answers_from is None
+    ][:MAX_EARLIER_RUNS]
+    of_judge = [path for path, other in plans if has_same_judge(other)][:MAX_EARLIER_RUNS]
+    measured = {path: measure_run(path) for path in dict.fromkeys(of_system + of_judge)}
+    return EarlierRuns(
+        of_system=tuple(measured[path] for path in of_system),
+        of_judge=tuple(measured[path] for path in of_judge),
+    )
+
+
+def _list_plans(folder: Path) -> Iterator[tuple[Path, Plan]]:
+    """Every run below `recall-runs` and beside the folder, newest first."""
+    journals = {
+        path.resolve(): path
+        for place in (RUNS, folder.parent)
+        for path in place.glob(f"*/{JOURNAL}")
+    }
+    for path in sorted(journals.values(), key=lambda journal: -journal.stat().st_mtime):
+        try:
+            first = next(read_events(path), None)
+        except BenchError:
+            continue  # not a run of this version
+        if isinstance(first, RunStarted):
+            yield path.parent, first.plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,16 +228,15 @@ class StatedTimes:
 
 def make_outline(job: Job) -> Outline:
     """The plan in numbers."""
-    estimator = _Estimator(job, EarlierRuns(), StatedTimes())
-    return estimator.outline
+    return _Estimator(job, EarlierRuns(), StatedTimes()).outline
 
 
 def estimate_run(
     job: Job, *, earlier: Sequence[Path] = (), stated_s: StatedTimes | None = None
 ) -> Forecast:
     """What the job will take, from the runs named, or from the newest of its system."""
-    found = find_earlier_runs(job.plan, job.folder, earlier)
-    return _Estimator(job, found, stated_s or StatedTimes()).estimate()
+    runs = find_earlier_runs(job.plan, job.folder, earlier)
+    return _Estimator(job, runs, stated_s or StatedTimes()).estimate()
 
 
 class _Estimator:
@@ -124,209 +244,351 @@ class _Estimator:
         self._job, self._earlier, self._stated = job, earlier, stated
         self._stories = list_scenario_work(job.plan, job.questions)
         self._cores = count_cores()
-        settings = job.settings
         self._max_shards = get_worker_limit(job.components.system)
-        self._can_carry = _is_portable(job, self._max_shards)
-        self._portable = self._can_carry and settings.executor is not Executor.LOCAL
+        # As executors have it: not where one meter has to tell feeding from asking, nor where
+        # feeding and asking cannot go on at a time.
+        self._can_carry = (
+            isinstance(job.components.system.snapshots, PortableSnapshots)
+            and 1 not in (self._max_shards, job.settings.max_calls)
+            and job.components.meter is None
+        )
         self.outline = build_outline(
             job.plan,
             self._stories,
-            settings,
+            job.settings,
             folder=str(job.folder),
             begun=read_progress(job),
-            portable=self._portable,
+            portable=self._can_carry and job.settings.executor is not Executor.LOCAL,
             cores=self._cores,
             max_shards=self._max_shards,
         )
 
     def estimate(self) -> Forecast:
-        measured = self._measure_paces()
-        paces = StepPaces(**{step: pace for step, pace in measured.items() if pace is not None})
-        untimed = [step for step in self._list_steps() if measured[step] is None]
+        plan, of_system = self._job.plan, self._earlier.of_system
+        paces, times = self._measure_paces()
+        steps = [FEED, SETTLE, ASK, *([READ] if plan.reader is not None else [])]
+        steps += [] if plan.unjudged else [JUDGE]
+        untimed = tuple(step for step in steps if step not in paces)
         is_timed = not {ASK, FEED}.intersection(untimed)
-        rates, known = self._find_rates(), self._find_variance()
-        spending = tuple(
-            compute_spending(rate, compute_workload(self._stories, self._job.plan))
-            for rate in rates
-        )
+        exhibits = self._build_exhibits()
+        spending = tuple(self._list_spending(exhibits))
+        systems = dict.fromkeys(run.plan.system.name for run in of_system)
+        work = compute_workload(self._stories, plan)
+        counts = {FEED: work.ingests, SETTLE: work.settles}
         return Forecast(
             outline=self.outline,
-            sources=tuple(
-                dict.fromkeys(
-                    each.name for each in (*self._earlier.of_system, *self._earlier.of_judge)
+            sources=tuple(dict.fromkeys(run.name for run in (*of_system, *self._earlier.of_judge))),
+            other_systems=tuple(systems) if set(systems) - {plan.system.name} else (),
+            stages=tuple(
+                StepTime(
+                    step=step,
+                    mean_s=seconds,
+                    times=times.get(step, 0),
+                    count=counts.get(step, work.trials),
+                    total_s=seconds * counts.get(step, work.trials),
                 )
+                for step, seconds in paces.items()
             ),
-            other_systems=tuple(self._list_other_systems()),
-            stages=tuple(list_steps(measured, self._stories, self._job.plan)),
-            untimed=tuple(untimed),
-            hours=self._build_hours(paces, untimed) if is_timed else None,
-            unmeasured=None if is_timed else self._estimate_unmeasured(),
+            untimed=untimed,
+            hours=self._build_hours(paces) if is_timed else None,
+            answer_second=None if is_timed else self._estimate_hours(plan, {ASK: 1.0}),
+            day_second=None if is_timed else self._estimate_hours(plan, {FEED: 1.0}),
+            verdict_second=(
+                self._estimate_hours(plan, {**paces, JUDGE: 1.0})
+                - self._estimate_hours(plan, paces)
+                if is_timed and JUDGE in untimed
+                else None
+            ),
             spending=spending,
-            cost_usd=_sum_cost(spending),
-            is_variance_measured=known.is_measured,
-            less=tuple(self._list_smaller_runs(paces if is_timed else None, rates, known)),
+            cost_usd=_sum_costs(spending),
+            less=tuple(self._list_smaller_runs(paces if is_timed else None, spending)),
         )
 
-    def _list_steps(self) -> list[str]:
-        """The steps that this plan has."""
-        plan = self._job.plan
-        steps = [FEED, SETTLE, ASK]
-        if plan.reader is not None:
-            steps.append(READ)
-        return steps if plan.unjudged else [*steps, JUDGE]
-
-    def _measure_paces(self) -> dict[str, StepPace | None]:
-        earlier, stated = self._earlier, self._stated
-        reader = self._job.plan.reader
-        read = [each for each in earlier.of_system if each.plan.reader == reader]
-        found = {
-            START: average_start(earlier.of_system),
-            OPEN: average_opening(earlier.of_system),
-            FEED: merge_timings(earlier.of_system, FEED).fit_pace(),
-            SETTLE: merge_timings(earlier.of_system, SETTLE).fit_pace(),
-            ASK: merge_timings(earlier.of_system, ASK).fit_pace(),
-            READ: merge_timings(read, READ).fit_pace() if reader is not None else None,
-            JUDGE: merge_timings(earlier.of_judge, JUDGE).fit_pace(),
-            REST: estimate_rest(earlier.of_system, cores=self._cores, portable=self._can_carry),
+    def _measure_paces(self) -> tuple[dict[str, float], Counter[str]]:
+        """The seconds of each step that was timed or stated, and how often it was timed."""
+        of_system, plan = self._earlier.of_system, self._job.plan
+        runs_of = {
+            FEED: of_system,
+            SETTLE: of_system,
+            ASK: of_system,
+            READ: [run for run in of_system if plan.reader and run.plan.reader == plan.reader],
+            JUDGE: () if plan.unjudged else self._earlier.of_judge,
         }
+        paces, times = dict[str, float](), Counter[str]()
+        for step, runs in runs_of.items():
+            if count := sum(run.times[step] for run in runs):
+                paces[step] = sum(run.seconds[step] for run in runs) / count
+                times[step] = count
+        stated = self._stated
         for step, seconds in (
             (ASK, stated.answer_s),
             (FEED, stated.day_s),
             (JUDGE, stated.verdict_s),
         ):
             if seconds is not None:
-                found[step] = make_fixed_pace(seconds)
-        return found
+                paces[step], times[step] = seconds, 0
+        # Loading, tracing and writing: what a run in one process took beyond its steps.
+        rests = [
+            (run.times[ASK], run.wall_s - sum(run.seconds.values()))
+            for run in of_system
+            if run.times[ASK] and not run.has_workers
+        ]
+        if rests:
+            trials = sum(count for count, _ in rests)
+            paces[REST] = max(0.0, sum(seconds for _, seconds in rests)) / trials
+            times[REST] = trials
+        return paces, times
 
-    def _list_other_systems(self) -> Iterator[str]:
-        """The systems of the earlier runs, if any was of another."""
-        named = dict.fromkeys(each.plan.system.name for each in self._earlier.of_system)
-        if set(named) - {self._job.plan.system.name}:
-            yield from named
+    def _estimate_durations(self, plan: Plan, paces: Mapping[str, float]) -> tuple[float, float]:
+        """The seconds of all work, one unit after another, and of the part that is longest."""
+        pace = {step: paces.get(step, 0.0) for step in (FEED, SETTLE, ASK, READ, JUDGE, REST)}
+        parallelism, card = self._job.settings.parallelism, plan.system
+        concurrency = 1 if card.computes else min(parallelism, card.max_concurrency)
 
-    def _list_tasks(
-        self, stories: Sequence[ScenarioWork], plan: Plan, paces: StepPaces, *, portable: bool
-    ) -> list[PlannedTask]:
-        model = ExecutionModel(
-            plan=plan,
-            paces=paces,
-            parallelism=self._job.settings.parallelism,
-            portable=portable,
-        )
-        return [task for story in stories for task in list_tasks(story, model)]
+        def estimate_asking(point: CheckpointPlan) -> float:
+            count = len(point.asked)
+            asking = (pace[ASK] + pace[READ]) * max(1.0, count / concurrency)
+            if plan.judge.computes:
+                judging = count * pace[JUDGE]
+            else:
+                judging = pace[JUDGE] * max(1.0, count / parallelism)
+            # A judge computes while a system waits, but not while another computation runs.
+            takes_turns = plan.judge.computes and card.computes
+            both = asking + judging if takes_turns else max(asking, judging)
+            return both + count * pace[REST]
+
+        total, longest = 0.0, 0.0
+        for story in list_scenario_work(plan, self._job.questions):
+            feeding = [
+                days * pace[FEED] + settles * pace[SETTLE]
+                for days, settles in list_memories(story, plan)
+            ]
+            asking = [estimate_asking(point) for point in story.points for _ in range(plan.repeats)]
+            seconds = sum(feeding) + sum(asking)
+            total += seconds
+            if is_divisible(plan, portable=self._can_carry) and asking:
+                # The last unit to begin is one that asks about the whole story.
+                seconds = feeding[-1] + asking[-1] / plan.copies
+            longest = max(longest, seconds)
+        return total, longest
 
     def _estimate_hours(
-        self, stories: Sequence[ScenarioWork], plan: Plan, paces: StepPaces
+        self, plan: Plan, paces: Mapping[str, float], workers: int | None = None
     ) -> float:
-        """The hours as the settings have it."""
+        """The hours with these workers; as the settings have it, if no number is given."""
         settings = self._job.settings
-        tasks = self._list_tasks(stories, plan, paces, portable=self._portable)
-        workers = count_workers(
-            settings, shards=len(tasks), cores=self._cores, max_shards=self._max_shards
-        )
-        return compute_makespan(tasks, workers, max_calls=settings.max_calls) / 3600
+        if workers is None:
+            workers = count_workers(
+                settings,
+                shards=self.outline.shards,
+                cores=self._cores,
+                max_shards=self._max_shards,
+            )
+        if settings.max_calls is not None:
+            workers = min(workers, settings.max_calls)
+        total, longest = self._estimate_durations(plan, paces)
+        return max(total / workers, longest) / 3600
 
-    def _build_hours(self, paces: StepPaces, untimed: Sequence[str]) -> HoursEstimate:
-        plan, stories, limit = self._job.plan, self._stories, self._job.settings.max_calls
-        tasks = self._list_tasks(stories, plan, paces, portable=self._can_carry)
-        name, seconds = find_critical(tasks)
-        enough = find_useful_workers(tasks, max_calls=limit)
+    def _build_hours(self, paces: Mapping[str, float]) -> HoursEstimate:
+        plan = self._job.plan
+        total, longest = self._estimate_durations(plan, paces)
+        enough = math.ceil(total / longest) if longest else 1
         if self._max_shards is not None:
             enough = min(enough, self._max_shards)
-        expected = self._estimate_hours(stories, plan, paces)
-        days = _find_last_measured_day(paces, stories)
-        with_verdicts = self._estimate_hours(stories, plan, replace(paces, judge=ONE_SECOND))
+        steps = [1 << place for place in range(32) if 1 << place < enough]
+        measured = max((run.last_day for run in self._earlier.of_system), default=0)
+        last = max(point.cutoff for story in self._stories for point in story.points)
         return HoursEstimate(
-            expected=expected,
-            low=None if days else self._estimate_hours(stories, plan, paces.fast),
-            high=None if days else self._estimate_hours(stories, plan, paces.slow),
-            measured_days=days,
-            verdict_second=with_verdicts - expected if JUDGE in untimed else None,
-            longest=name,
-            longest_hours=min(seconds, compute_makespan(tasks, len(tasks), max_calls=limit)) / 3600,
+            expected=self._estimate_hours(plan, paces),
+            measured_days=measured if 0 < measured < last else None,
+            longest_hours=longest / 3600,
             enough=enough,
-            spread=tuple(self._list_spread(tasks, enough, expected)),
+            spread=tuple(
+                HoursWith(workers=workers, hours=self._estimate_hours(plan, paces, workers))
+                for workers in (*steps, enough)
+            ),
         )
-
-    def _list_spread(
-        self, tasks: Sequence[PlannedTask], enough: int, expected: float
-    ) -> Iterator[HoursWith]:
-        settings = self._job.settings
-        for workers in (*(1 << place for place in range(32) if 1 << place < enough), enough):
-            hours = compute_makespan(tasks, workers, max_calls=settings.max_calls) / 3600
-            # One process is what was asked for: it feeds and asks in an order of its own.
-            is_asked_for = workers == 1 and settings.executor is Executor.LOCAL
-            yield HoursWith(workers=workers, hours=expected if is_asked_for else hours)
-
-    def _estimate_unmeasured(self) -> UnmeasuredHours:
-        plan, stories = self._job.plan, self._stories
-        return UnmeasuredHours(
-            answering=self._estimate_hours(stories, plan, StepPaces(ask=ONE_SECOND)),
-            feeding=self._estimate_hours(stories, plan, StepPaces(feed=ONE_SECOND)),
-        )
-
-    def _find_rates(self) -> list[RoleRate]:
-        job = self._job
-        plan, runs = job.plan, self._earlier.of_system
-        first = self._stories[0]
-        sample = [
-            each for run in runs for each in run.sample if each.trial.scenario == first.scenario
-        ]
-        pays = not plan.judge.computes or (plan.reader and plan.reader.model)
-        others = (*plan.other_judges, *([plan.appellate] if plan.appellate else []))
-        if not pays and all(card.computes for card in others):
-            return find_rates(plan, job.settings, self._earlier, _NO_ANSWERS)
-        scenario = job.components.load(first.scenario)
-        sampled = sample_answers(scenario, first, plan, sample)
-        return find_rates(plan, job.settings, self._earlier, sampled)
-
-    def _find_variance(self) -> KnownVariance:
-        runs = [each for each in self._earlier.of_system if each.marks]
-        if not runs:
-            return make_worst_case()
-        categories = {
-            (story.scenario, item.id): item.truth.category
-            for story in self._stories
-            for item in story.items
-        }
-        return estimate_variance(max(runs, key=lambda each: len(each.marks)).marks, categories)
 
     def _list_smaller_runs(
-        self, paces: StepPaces | None, rates: list[RoleRate], known: KnownVariance
+        self, paces: Mapping[str, float] | None, spending: Sequence[RoleSpending]
     ) -> Iterator[SmallerRun]:
-        seen: set[int] = set()
+        planned, sizes = self.outline, set[int]()
         for change, plan in _list_variants(self._job.plan):
-            stories = list_scenario_work(plan, self._job.questions)
-            work = compute_workload(stories, plan)
-            if work.trials in seen or not work.trials:
+            work = compute_workload(list_scenario_work(plan, self._job.questions), plan)
+            if work.trials in sizes or not work.trials:
                 continue
-            seen.add(work.trials)
+            sizes.add(work.trials)
+            cost = _sum_costs(spending)
             yield SmallerRun(
                 change=change,
                 trials=work.trials,
                 questions=work.questions,
-                hours=None if paces is None else self._estimate_hours(stories, plan, paces),
-                cost_usd=_sum_cost([compute_spending(rate, work) for rate in rates]),
-                precision=estimate_precision(stories, plan, known),
+                hours=None if paces is None else self._estimate_hours(plan, paces),
+                cost_usd=None if cost is None else cost * work.trials / planned.trials,
             )
 
+    def _build_exhibits(self) -> tuple[Exhibit, ...]:
+        """What a judge is shown of some reference answers, where a model is to be priced."""
+        plan, story = self._job.plan, self._stories[0]
+        judges = (plan.judge, *plan.other_judges, *([plan.appellate] if plan.appellate else []))
+        has_paid_reader = plan.reader is not None and plan.reader.model is not None
+        if not has_paid_reader and all(card.computes for card in judges):
+            return ()
+        return build_exhibits(self._job.components.load(story.scenario), story, plan)
 
-def _is_portable(job: Job, stood: int | None) -> bool:
-    """Whether several workers may share a scenario whose memory is copied.
+    def _list_spending(self, exhibits: Sequence[Exhibit]) -> Iterator[RoleSpending]:
+        """What each role that may cost money will use."""
+        plan, settings, earlier = self._job.plan, self._job.settings, self._earlier
+        trials = self.outline.trials
+        if not (plan.unjudged or plan.judge.computes):
+            who = plan.judge.model or plan.judge.name
+            usage, verdicts = Usage(), 0
+            for run in earlier.of_judge:
+                usage += run.usage.get(JUDGE, Usage()) - run.usage.get("review", Usage())
+                verdicts += run.times[JUDGE]
+            if usage.calls and verdicts:
+                yield _scale_usage("judge", who, usage, trials / verdicts)
+            else:
+                role = PaidRole("judge", who, settings.judge)
+                yield price_verdicts(role, settings, exhibits, trials)
+        for number, (card, target) in enumerate(
+            zip(plan.other_judges, settings.judges[1:], strict=True), start=2
+        ):
+            if not card.computes:
+                role = PaidRole(f"judge {number}", card.model or card.name, target)
+                yield price_verdicts(role, settings, exhibits, trials)
+        second = plan.appellate
+        if second is not None and not second.computes and settings.appellate_judge is not None:
+            who = second.model or second.name
+            role = PaidRole("second judge", who, settings.appellate_judge)
+            # At most: how many verdicts are reviewed is known once they are given.
+            yield price_verdicts(role, settings, exhibits, trials)
+        if plan.reader is not None and plan.reader.model is not None and settings.reader:
+            yield self._estimate_reading(plan.reader.model, settings.reader, exhibits)
+        usage, feeding, answers, days = Usage(), Usage(), 0, 0
+        for run in earlier.of_system:
+            usage += run.usage.get(ASK, Usage())
+            feeding += run.usage.get(FEED, Usage())
+            answers, days = answers + run.times[ASK], days + run.times[FEED]
+        if usage.tokens or feeding.tokens:
+            asking = _scale_usage("system", plan.system.name, usage, trials / max(1, answers))
+            fed = _scale_usage("", "", feeding, self.outline.ingest_calls / max(1, days))
+            costs = (asking.cost_usd, fed.cost_usd)
+            yield asking.replace(
+                input_tokens=asking.input_tokens + fed.input_tokens,
+                output_tokens=asking.output_tokens + fed.output_tokens,
+                cost_usd=None if costs[0] is None or costs[1] is None else costs[0] + costs[1],
+                source=f"{answers:,} answers and {days:,} days metered",
+            )
 
-    As executors have it: not where one meter has to tell feeding from asking, nor where feeding
-    and asking cannot go on at a time.
-    """
-    has_room = 1 not in (stood, job.settings.max_calls)
-    travels = isinstance(job.components.system.snapshots, PortableSnapshots)
-    return travels and has_room and job.components.meter is None
+    def _estimate_reading(self, who: str, target: str, exhibits: Sequence[Exhibit]) -> RoleSpending:
+        from recall_bench.systems.readers import build_reader_prompt
+
+        plan, trials = self._job.plan, self.outline.trials
+        usage, answers = Usage(), 0
+        for run in self._earlier.of_system:
+            if run.plan.reader is not None and run.plan.reader.model == who:
+                usage += run.usage.get(READ, Usage())
+                answers += run.times[READ]
+        if usage.calls and answers:
+            return _scale_usage("reader", who, usage, trials / answers)
+        prompts, replies = [], []
+        for exhibit in exhibits:
+            question = exhibit.item.ask(exhibit.scenario, exhibit.asked_at, plan.top_k)
+            prompt = build_reader_prompt(question, exhibit.answer.passages)
+            prompts.append(estimate_tokens(prompt.system) + estimate_tokens(prompt.user))
+            replies.append(estimate_tokens(exhibit.item.truth.reference))
+        room = plan.max_context_tokens
+        source = (
+            "prompts without passages"
+            if room is None
+            else f"prompts and {room:,} tokens of passages, the most allowed"
+        )
+        size = (fmean(prompts) + (room or 0), fmean(replies))
+        return _price_calls(PaidRole("reader", who, target), size, trials, source)
 
 
-def _find_last_measured_day(paces: StepPaces, stories: Sequence[ScenarioWork]) -> int | None:
-    """The last day on which feeding and asking were measured, if the story goes on after it."""
-    last = max(point.cutoff for story in stories for point in story.points)
-    known = [each.last_day for each in (paces.feed, paces.ask) if each.last_day]
-    return min(known) if known and min(known) < last else None
+def build_exhibits(scenario: Scenario, story: ScenarioWork, plan: Plan) -> tuple[Exhibit, ...]:
+    """What a judge is shown under this plan, of some answers that are the reference."""
+    places = [(point.checkpoint.label, place) for point in story.points for place in point.asked]
+    trials = ScenarioStates(story.items, story.points, plan.repeats)
+    factory = ExhibitFactory(scenario, trials, window=plan.judge_memory_window)
+    return tuple(
+        factory.build(
+            Answered(
+                at=datetime.now(UTC),
+                trial=Trial(scenario=story.scenario, item=story.items[place].id, checkpoint=label),
+                answer=Answer(text=story.items[place].truth.reference),
+                seconds=0.0,
+            ),
+            lambda _: None,
+        )
+        for label, place in places[:: max(1, math.ceil(len(places) / _MAX_PROMPTS))]
+    )
+
+
+def _scale_usage(role: str, who: str, usage: Usage, factor: float) -> RoleSpending:
+    return RoleSpending(
+        role=role,
+        who=who,
+        calls=round(factor * usage.calls),
+        input_tokens=round(factor * usage.input_tokens),
+        output_tokens=round(factor * usage.output_tokens),
+        cost_usd=None if usage.unpriced else factor * usage.cost_usd,
+        source=f"measured, {usage.calls:,} calls",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PaidRole:
+    """A judge or a reader that is a model: its role, its name and what it was resolved from."""
+
+    role: str
+    who: str
+    target: str
+
+
+def price_verdicts(
+    role: PaidRole, settings: Settings, exhibits: Sequence[Exhibit], trials: int
+) -> RoleSpending:
+    """Price the longest replies to prompts of the rubric, as if no verdict were cached."""
+    from recall_bench.judging.judges import split_reading
+    from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions
+    from recall_bench.judging.rubric.prompt import build_case
+
+    target, reading = split_reading(role.target)
+    options = RubricOptions(
+        showing=ExcerptMode(settings.judge_shows),
+        budget_tokens=settings.judge_budget_tokens,
+        reading=reading,
+    )
+    prompts = [build_case(exhibit, options).prompt for exhibit in exhibits]
+    size = fmean(
+        estimate_tokens(prompt.system) + estimate_tokens(prompt.user) for prompt in prompts
+    )
+    reply = estimate_tokens(json.dumps({"reason": "." * _REASON, **SCALES}))
+    source = f"prompts of {len(prompts)} reference answers"
+    spending = _price_calls(replace(role, target=target), (size, reply), trials, source)
+    return spending.replace(is_limit=True)
+
+
+def _price_calls(
+    role: PaidRole, size: tuple[float, float], calls: int, source: str
+) -> RoleSpending:
+    tokens = (round(size[0] * calls), round(size[1] * calls))
+    try:
+        cost = estimate_target_cost(role.target, input_tokens=tokens[0], output_tokens=tokens[1])
+    except UsageError:
+        cost = None  # not a model spec but a Python target: its price is unknown
+    return RoleSpending(
+        role=role.role,
+        who=role.who,
+        calls=calls,
+        input_tokens=tokens[0],
+        output_tokens=tokens[1],
+        cost_usd=cost,
+        source=source,
+    )
 
 
 def _list_variants(plan: Plan) -> Iterator[tuple[str, Plan]]:
@@ -339,12 +601,12 @@ def _list_variants(plan: Plan) -> Iterator[tuple[str, Plan]]:
     for step, words in ((2, "every 2nd checkpoint"), (4, "every 4th checkpoint")):
         # Counted from the end: the last one asks about the whole story.
         yield words, plan.replace(checkpoints=points[::-1][::step][::-1])
-    named = tuple(each for each in points if each.label in NAMED_RANGES)
+    named = tuple(point for point in points if point.label in NAMED_RANGES)
     if named:
         yield "the named checkpoints", plan.replace(checkpoints=named)
     yield "the last checkpoint", plan.replace(checkpoints=points[-1:])
 
 
-def _sum_cost(spending: Sequence[RoleSpending]) -> float | None:
-    costs = [each.cost_usd for each in spending]
-    return None if any(each is None for each in costs) else sum(each or 0.0 for each in costs)
+def _sum_costs(spending: Sequence[RoleSpending]) -> float | None:
+    costs = [role.cost_usd for role in spending if role.cost_usd is not None]
+    return sum(costs) if len(costs) == len(spending) else None

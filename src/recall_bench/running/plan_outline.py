@@ -1,9 +1,13 @@
-"""The outline of a plan in numbers, its progress in the folder, and the time of its steps."""
+"""The work of a plan in numbers, and its progress in the folder."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from recall_bench.core.event import Declared
 from recall_bench.core.memory import ReaderCard
 from recall_bench.core.plan import Lifecycle, Plan
+from recall_bench.core.scenario import Item
+from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
 from recall_bench.core.settings import Executor, Settings
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.verdict import JudgeCard
@@ -13,13 +17,79 @@ from recall_bench.reporting.plan_report import (
     Outline,
     PersonaLine,
     PlanProgress,
-    StepTime,
 )
 from recall_bench.running.job import Job
-from recall_bench.running.measured_runs import FEED, SETTLE
-from recall_bench.running.plan_schedule import ScenarioWork, compute_workload, list_memories
-from recall_bench.running.step_timings import StepPace
 from recall_bench.runs.journal import read_events
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioWork:
+    """One scenario with the checkpoints at which anything is asked."""
+
+    scenario: str
+    items: tuple[Item, ...]
+    days: tuple[int, ...]
+    """The days that exist."""
+    points: tuple[CheckpointPlan, ...]
+    """In story order, without those that ask nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """The number of calls, all scenarios together."""
+
+    trials: int
+    questions: int
+    """Different questions, however often each is asked."""
+    ingests: int
+    settles: int
+
+
+def list_scenario_work(plan: Plan, declared: Mapping[str, Declared]) -> tuple[ScenarioWork, ...]:
+    """Every scenario of the plan with what it owes."""
+    return tuple(
+        ScenarioWork(
+            scenario=card.id,
+            items=declared[card.id].items,
+            days=declared[card.id].days,
+            points=tuple(
+                point
+                for point in plan_checkpoints(declared[card.id].items, card.last_day, plan)
+                if point.asked
+            ),
+        )
+        for card in plan.scenarios
+    )
+
+
+def compute_workload(stories: Sequence[ScenarioWork], plan: Plan) -> Workload:
+    """Count the calls of all scenarios, by the plan's lifecycle."""
+    items = [(story.scenario, point.asked) for story in stories for point in story.points]
+    memories = [memory for story in stories for memory in list_memories(story, plan)]
+    return Workload(
+        trials=plan.repeats * sum(len(asked) for _, asked in items),
+        questions=len({(scenario, item) for scenario, asked in items for item in asked}),
+        ingests=sum(days for days, _ in memories),
+        settles=sum(settles for _, settles in memories),
+    )
+
+
+def list_memories(story: ScenarioWork, plan: Plan) -> Iterator[tuple[int, int]]:
+    """The number of days that each memory of a scenario ingests, and how often it settles.
+
+    `fresh` opens a memory for every checkpoint and repeat; the others ingest the story once.
+    `growing` settles before each repeat, `forked` once a checkpoint, before it is copied.
+    """
+    if not story.points:
+        return
+    if plan.lifecycle is Lifecycle.FRESH:
+        for point in story.points:
+            for _ in range(plan.repeats):
+                yield sum(day <= point.cutoff for day in story.days), 1
+        return
+    times = plan.repeats if plan.lifecycle is Lifecycle.GROWING else 1
+    last = story.points[-1].cutoff
+    yield sum(day <= last for day in story.days), times * len(story.points)
 
 
 def read_progress(job: Job) -> PlanProgress:
@@ -62,7 +132,7 @@ def build_outline(
     max_shards: int | None = None,
 ) -> Outline:
     """Build the outline of a plan as the settings execute it."""
-    work = compute_workload(tuple(stories), plan)
+    work = compute_workload(stories, plan)
     shards = sum(
         len(list_work_units(story.scenario, story.points, plan, portable=portable))
         for story in stories
@@ -123,45 +193,3 @@ def _describe_persona(story: ScenarioWork, plan: Plan) -> PersonaLine:
 def _format_card(who: JudgeCard | ReaderCard) -> str:
     named = f"{who.name} {who.version}"
     return named if who.model is None else f"{who.model} ({named})"
-
-
-START, OPEN = "start", "opening"
-
-
-def list_steps(
-    paces: Mapping[str, StepPace | None], stories: Sequence[ScenarioWork], plan: Plan
-) -> Iterator[StepTime]:
-    """The steps with a known pace, in the order of `paces`."""
-    last = max(point.cutoff for story in stories for point in story.points)
-    for step, pace in paces.items():
-        if pace is None:
-            continue
-        days = list(_list_days(step, stories, plan))
-        yield StepTime(
-            step=step,
-            first_s=pace.estimate_at(1),
-            last_s=pace.estimate_at(last),
-            times=pace.times,
-            is_beyond=0 < pace.last_day < last,
-            count=len(days),
-            total_s=sum(map(pace.estimate_at, days)),
-        )
-
-
-def _list_days(step: str, stories: Sequence[ScenarioWork], plan: Plan) -> Iterator[int]:
-    """The story day of every execution of the step."""
-    if step == START:
-        yield 0
-        return
-    for story in stories:
-        if step == OPEN:
-            yield from [0] if story.points else []
-        elif step == FEED:
-            for days, _ in list_memories(story, plan):
-                yield from days
-        elif step == SETTLE:
-            times = 1 if plan.lifecycle is Lifecycle.FORKED else plan.repeats
-            yield from (point.cutoff for point in story.points for _ in range(times))
-        else:
-            for point in story.points:
-                yield from [point.cutoff] * (plan.repeats * len(point.asked))
