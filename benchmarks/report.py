@@ -5,14 +5,11 @@
 The run is made first, unless the folder of one is given: all shipped personas asked every seven
 days, fifty older questions at a time, by the built-in `bm25`, with marks drawn by lot that fall
 with corpus size, because what a judge takes is not the report's. Then the report is written as
-`recall-bench report` writes it, in a process of its own: every view, the text, the page and the
-figures; first as after a run, which leaves its figures in a cache, then from the journal alone,
-then from the caches that this leaves. The baseline, in the same minute, is reading the journal once
+`recall-bench report` writes it, in a process of its own: every view, the text, the page and the figures. The baseline, in the same minute, is reading the journal once
 and decoding every line. `list` is measured too. All is processor time.
 """
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -24,7 +21,6 @@ from pathlib import Path
 import recall_bench
 from recall_bench.core.verdict import Exhibit
 from recall_bench.generate.worlds import list_shipped_personas
-from recall_bench.runs.sealed_file import CACHE, FIGURES, PAGE
 
 LIMIT_S, LIST_LIMIT_S = 8.0, 0.25
 
@@ -81,24 +77,15 @@ def main() -> None:
             started = time.process_time()
             make(run)
             print(f"run made in {time.process_time() - started:.1f} s")
-            # A journal that changed a moment ago gets no cache.
-            os.utime(run / "journal.jsonl", (time.time() - 60,) * 2)
         started = time.process_time()
         events = read(run / "journal.jsonl")
         baseline = time.process_time() - started
         print(f"journal decoded once: {events:,} events, {baseline:.1f} s (baseline)")
         report = Path(scratch) / "report"
-        for source, unwanted in (
-            ("journal, after the run", (CACHE, PAGE)),
-            ("journal alone", (CACHE, FIGURES, PAGE)),
-            ("caches", ()),
-        ):
-            for name in unwanted:
-                (run / name).unlink(missing_ok=True)
-            took = measure("report", str(run), "--into", str(report))
-            share = f"{took / baseline:.1f} times the baseline; target {LIMIT_S} s"
-            print(f"report from the {source}: {took:.1f} s, {share}")
-        for path in (*report.iterdir(), run / CACHE, run / FIGURES, run / PAGE):
+        took = measure("report", str(run), "--into", str(report))
+        share = f"{took / baseline:.1f} times the baseline; target {LIMIT_S} s"
+        print(f"report: {took:.1f} s, {share}")
+        for path in report.iterdir():
             print(f"  {path.name}: {path.stat().st_size / 1e6:.1f} MB")
         listing = min(measure("list") for _ in range(5))
         print(f"list: {listing:.2f} s; target {LIST_LIMIT_S} s")

@@ -383,10 +383,9 @@ def report(
     the personas, unless they are shipped. `score` names a figure of a dataset's protocol to go by.
     """
     from recall_bench.reporting.publication import publish_report
-    from recall_bench.runs.run_cache import open_run_folder
 
     return publish_report(
-        open_run_folder(Path(run_folder)),
+        RunFolder.open(Path(run_folder)),
         into=None if into is None else Path(into),
         beside=[Path(each) for each in beside],
         canaries=None if canaries is None else Path(canaries),

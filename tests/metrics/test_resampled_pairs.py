@@ -5,12 +5,13 @@ import pytest
 
 from recall_bench.metrics.bootstrap import Floats, QuestionNumbers, resample
 from recall_bench.metrics.estimate import (
+    KNOWN_ESTIMATES,
+    KNOWN_INTERVALS,
     IntervalMethod,
     MarkTally,
     estimate_mean,
     estimate_tallies,
 )
-from recall_bench.runs.figure_cache import forget_figures
 from tests.loops import loop_over_rows
 
 CLUSTERS, RESAMPLES = 701, 2_000
@@ -51,7 +52,8 @@ def test_figures_estimated_together_are_those_estimated_alone(
     numbers = QuestionNumbers.build([("p", number // 2) for number in range(40)])
 
     together = estimate_tallies(tallies, numbers)
-    forget_figures()
+    KNOWN_ESTIMATES.forget()
+    KNOWN_INTERVALS.forget()
     monkeypatch.setattr("recall_bench.metrics.estimate._ROWS_TOGETHER", 0)
     alone = estimate_tallies(tallies, numbers)
     listed = [

@@ -23,7 +23,6 @@ from recall_bench.runs.estimates import (
     estimate_hallucination,
     estimate_overall,
 )
-from recall_bench.runs.figure_cache import forget_figures
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import CheckpointSummary, summarise
 from tests.written_runs import (
@@ -222,7 +221,8 @@ def test_two_questions_have_all_there_is_between_them_as_their_interval(tmp_path
 def test_the_same_run_has_the_same_intervals_each_time(tmp_path: Path) -> None:
     folder = varied(tmp_path, 2)
     first = build_heatmaps(folder)
-    forget_figures()
+    estimate.KNOWN_ESTIMATES.forget()
+    estimate.KNOWN_INTERVALS.forget()
 
     assert build_heatmaps(RunFolder.open(folder.path)) == first
 
@@ -230,7 +230,8 @@ def test_the_same_run_has_the_same_intervals_each_time(tmp_path: Path) -> None:
 def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten thousand cells take seconds because most of them equal another one."""
     drawn: list[int] = []
-    forget_figures()
+    estimate.KNOWN_ESTIMATES.forget()
+    estimate.KNOWN_INTERVALS.forget()
     compute = estimate._compute_intervals
 
     def count_tables(wanted: Any, draws: Any) -> Any:

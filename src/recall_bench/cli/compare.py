@@ -60,9 +60,9 @@ def compare_command(
     from recall_bench.reporting.comparison_text import render_comparison
     from recall_bench.reporting.run_comparison import compare_runs
     from recall_bench.runs.judge_sensitivity import find_judge_view
-    from recall_bench.runs.run_cache import open_run_folder
+    from recall_bench.runs.run_folder import RunFolder
 
-    folders = [open_run_folder(path) for path in (baseline, *others)]
+    folders = [RunFolder.open(path) for path in (baseline, *others)]
     if any(folder.plan.behaviour is not None for folder in folders):
         found = compare_suites(folders, intersect=intersect)
         click.echo(format_json(found) if as_json else render_suite_comparison(found))
@@ -170,9 +170,9 @@ def _measure_runs(
 ) -> "PowerBasis":
     from recall_bench.reporting.power_plan import measure_pilot
     from recall_bench.reporting.trial_scores import read_scored_trials
-    from recall_bench.runs.run_cache import open_run_folder
+    from recall_bench.runs.run_folder import RunFolder
 
     if sd is not None or correlation is not None:
         raise UsageError("--sd and --correlation are measured from --runs; give one or the other")
-    tables = [read_scored_trials(open_run_folder(path)) for path in runs]
+    tables = [read_scored_trials(RunFolder.open(path)) for path in runs]
     return measure_pilot(tables, [str(path) for path in runs], asks)

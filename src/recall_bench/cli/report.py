@@ -56,10 +56,10 @@ def report_command(
     from recall_bench.cli.console import show_build
     from recall_bench.core.plain_text import clean_text
     from recall_bench.reporting.publication import publish_report
-    from recall_bench.runs.run_cache import open_run_folder
+    from recall_bench.runs.run_folder import RunFolder
 
     with pause_collector():
-        folder = open_run_folder(run)
+        folder = RunFolder.open(run)
     if folder.plan.behaviour is not None:
         _report_suite(folder, into, beside, as_json=as_json)
         return

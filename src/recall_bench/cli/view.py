@@ -26,8 +26,7 @@ def view_command(
     """Explore the runs below FOLDER [recall-runs] in the browser: compare them, label answers.
 
     The address holds a token and works on this machine only. The command writes labels.jsonl into
-    a run when you label its answers, and caches (.journal.cache, .page.cache) beside large
-    journals.
+    a run when you label its answers.
     """
     from recall_bench.core.user_code import require_libraries
     from recall_bench.reporting.explorer.explorer_views import ExplorerViews

@@ -96,14 +96,10 @@ class Estimate(ComputedRecord, frozen=True, kw_only=True):
         return self.low > 0 or self.high < 0
 
 
-KNOWN_INTERVALS: Final = KnownFigures[Interval | None](Interval | None)
+KNOWN_INTERVALS: Final = KnownFigures[Interval | None]()
 """By the sums of clusters: the same ones are shown by several parts of a report."""
-KNOWN_ESTIMATES: Final = KnownFigures[Estimate](Estimate)
+KNOWN_ESTIMATES: Final = KnownFigures[Estimate]()
 """By the marks of a tally."""
-EstimateGrid = tuple[Estimate | None, ...]
-"""All means of a heatmap."""
-KNOWN_GRIDS: Final = KnownFigures[EstimateGrid](EstimateGrid, count=len)
-"""By the trials of a heatmap: to look up its means one by one takes a tenth of a report."""
 
 
 def estimate_mean(

@@ -92,7 +92,7 @@ class Trend(ComputedRecord, frozen=True, kw_only=True):
     """Whether every question gave the same slope, so that its interval is one of agreement."""
 
 
-KNOWN_TRENDS: Final = KnownFigures[Trend](Trend)
+KNOWN_TRENDS: Final = KnownFigures[Trend]()
 
 
 def estimate_trend(

@@ -57,7 +57,6 @@ from recall_bench.reporting.run_pairs import explain_other_measure, find_differe
 from recall_bench.reporting.trial_scores import explain_missing_scores
 from recall_bench.runs.counted_marks import POINTS, RATE
 from recall_bench.runs.estimates import CELL_RESAMPLES
-from recall_bench.runs.run_cache import open_run_folder
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import estimate_row_range
 from recall_bench.runs.summary import RunStatus, summarise
@@ -158,7 +157,7 @@ def _open_valid(cell: ReportCell) -> CellRun | RunFolder | MissingCell:
     """The run of a cell, the folder of a suite, or why there is none."""
     reason = cell.reason
     try:
-        folder = open_run_folder(cell.folder)
+        folder = RunFolder.open(cell.folder)
         if cell.suite is not None and folder.is_finished:
             return folder
         summary = summarise(folder)

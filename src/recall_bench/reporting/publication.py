@@ -25,9 +25,7 @@ from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.judge_text import SPLITS_FILE
 from recall_bench.reporting.run_report import RunReport, build_report
 from recall_bench.reporting.trial_scores import find_own_methodology, read_scored_trials
-from recall_bench.runs.figure_cache import write_figures
 from recall_bench.runs.judge_sensitivity import describe_split_answers
-from recall_bench.runs.run_cache import open_run_folder
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import Summary, summarise
 from recall_bench.runs.trials import TrialTable
@@ -74,13 +72,12 @@ def publish_report(
     and `agreements` are files of `judge-lab agreement` to correct the share of right answers by.
     """
     table = read_scored_trials(folder, score)
-    others = [open_run_folder(path) for path in beside]
+    others = [RunFolder.open(path) for path in beside]
     stories, missing = _load_stories(folder, data, building)
     summary = summarise(folder)
     report = build_report(
         folder, table, beside=others, canaries=canaries, summary=summary, agreements=agreements
     )
-    write_figures(folder)
     target = folder.path / "report" if into is None else into
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target}: is a file; name a folder for the report")

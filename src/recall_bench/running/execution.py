@@ -73,10 +73,6 @@ def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None
 
         picture = build_run_heatmap(folder, summary)
         draw_picture(picture, *(folder.path / name for name in PICTURES))
-    if is_large(folder.read_bytes):
-        from recall_bench.runs.figure_cache import write_figures
-
-        write_figures(folder)
 
 
 def _list_views(settings: Settings, folder: Path) -> dict[str, Path | None]:

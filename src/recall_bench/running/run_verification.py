@@ -28,7 +28,6 @@ from recall_bench.judging.rubric.prompt import parse_verdict
 from recall_bench.models.model import Reply
 from recall_bench.running.experiment import execute
 from recall_bench.running.rejudge_assembly import assemble_rejudge
-from recall_bench.runs.figure_cache import forget_figures
 from recall_bench.runs.journal import JOURNAL, read_lines
 from recall_bench.runs.output_paths import FAILURES, PROGRESS, QUESTIONS, RESULT
 from recall_bench.runs.result_files import export_files
@@ -103,8 +102,6 @@ class StoryFinder:
 
 def verify_folder(folder: RunFolder, finder: StoryFinder) -> RunVerification:
     """Derive everything in a run folder again."""
-    # No cache is trusted, nor what this process has read from one.
-    forget_figures()
     checks = [
         _check_journal(folder),
         _check_trials(folder),

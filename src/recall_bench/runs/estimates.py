@@ -21,13 +21,10 @@ from recall_bench.core.schedule import is_in_plan
 from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED, Ints
 from recall_bench.metrics.estimate import (
-    KNOWN_GRIDS,
     Estimate,
-    EstimateGrid,
     MarkTally,
     estimate_tallies,
 )
-from recall_bench.metrics.known_figures import digest_inputs
 from recall_bench.runs.counted_marks import CountedMarks, CountedTrials
 from recall_bench.runs.leak_counts import read_boundary
 from recall_bench.runs.question_span import QuestionSpan, find_best_span
@@ -373,21 +370,10 @@ class RunEstimates:
         """Read the trials of the personas whose story went on since the checkpoint before."""
         return self._marks.read([name for name in names if place in self._grown[name]], place)
 
-    def _estimate_grid(self, columns: Sequence[CountedTrials]) -> EstimateGrid:
+    def _estimate_grid(self, columns: Sequence[CountedTrials]) -> tuple[Estimate | None, ...]:
         """Estimate all means of each column, one column after another."""
-        key = digest_inputs(
-            (SEED, CELL_RESAMPLES, len(self._categories)),
-            self._marks.numbers.template,
-            self._marks.numbers.persona,
-            self._kinds,
-            *(array for trials in columns for array in trials.list_arrays()),
-        )
-        found = KNOWN_GRIDS.select_known([key])
-        if not found:
-            tallies = (tally for trials in columns for tally in self._tally_column(trials))
-            found = {key: tuple(self._estimate(tallies))}
-            KNOWN_GRIDS.add(found)
-        return found[key]
+        tallies = (tally for trials in columns for tally in self._tally_column(trials))
+        return tuple(self._estimate(tallies))
 
     def _tally_column(self, trials: CountedTrials) -> Iterator[MarkTally]:
         """Tally the points of each category, and all figures of all of them."""

@@ -7,7 +7,7 @@ with the same outcomes read the same whatever the order of their events.
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Self, TypeVar
@@ -33,7 +33,6 @@ from recall_bench.core.event import (
     RunStarted,
     Settled,
     TrialResult,
-    decode_event,
 )
 from recall_bench.core.line_chain import LineChain
 from recall_bench.core.plan import Plan, Shard, Trial
@@ -50,10 +49,8 @@ from recall_bench.runs.journal_lines import (
     decode_outline,
     decode_stored,
 )
-from recall_bench.runs.run_snapshot import FolderSnapshot, ScenarioSnapshot
 from recall_bench.runs.service_stats import ServiceStats
 
-_Sized = TypeVar("_Sized", bound=Sized)
 _Decoded = TypeVar("_Decoded")
 
 _NOWHERE = -1
@@ -77,29 +74,6 @@ class _TrialIndex:
         for row in range(len(states.checkpoint_plans)):
             for repeat, item in states.list_owed_trials(row):
                 self.owed[states.compute_slot(row, repeat, item)] = 1
-
-    def take_snapshot(self) -> ScenarioSnapshot:
-        states = self.states
-        return ScenarioSnapshot(
-            grid=bytes(states.grid),
-            answered=self.answered.tobytes(),
-            outcome=self.outcome.tobytes(),
-            fault=self.fault.tobytes(),
-            reviews=states.reviews,
-            labelled=states.labelled,
-            times=states.times,
-            last_times=self.last_times,
-        )
-
-    def restore(self, found: ScenarioSnapshot) -> None:
-        states = self.states
-        states.grid = bytearray(_require_length(found.grid, len(states.grid)))
-        self.answered = array("q", _require_length(found.answered, 8 * len(states.grid)))
-        self.outcome = array("q", _require_length(found.outcome, 8 * len(states.grid)))
-        self.fault = array("H", _require_length(found.fault, 2 * len(states.grid)))
-        states.reviews, states.labelled = found.reviews, found.labelled
-        states.times = _require_length(found.times, len(states.times))
-        self.last_times = _require_length(found.last_times, len(self.last_times))
 
 
 class StoredResult(NamedTuple):
@@ -150,7 +124,6 @@ class RunFolder:
         self.service = ServiceStats()
         self._faults = [""]
         self._index: dict[str, _TrialIndex] = {}
-        self._course = array("q", [0])
         self._end = 0
         """Where the next event begins."""
         self._chain = LineChain()
@@ -189,58 +162,6 @@ class RunFolder:
             raise DataError(f"{journal}: holds no event yet; nothing was run here")
         folder._end, folder._chain = offset + len(line) + 1, chain
         return folder
-
-    @classmethod
-    def restore(cls, path: Path, found: FolderSnapshot) -> Self:
-        """Make the folder that a snapshot was taken of, from the same journal.
-
-        Only events that are not about the outcome of a trial are read. ValueError, LookupError,
-        OSError or msgspec.DecodeError if the snapshot is of another journal.
-        """
-        with (path / JOURNAL).open("rb") as file:
-            folder = cls(path, _require_start(decode_event(file.readline())))
-            for offset in array("q", found.course)[1:]:
-                file.seek(offset)
-                folder._note(decode_event(file.readline()), offset)
-        folder._end, folder._chain = found.end, LineChain((found.last_link or "").encode())
-        folder.is_chained, folder.ended = found.is_chained, found.ended
-        folder._paused = timedelta(microseconds=found.paused_us)
-        folder._faults, folder.fault_examples = found.faults, found.fault_examples
-        folder.judges_with_findings = set(found.judges_with_findings)
-        states, service = folder.states, folder.service
-        states.usage, states.review_usage = found.usage, found.review_usage
-        states.reading_usage = found.reading_usage
-        service.deliveries, service.reader_usage = found.deliveries, found.reader_usage
-        service.answer_usage = found.answer_usage
-        service.latencies = array("f", found.latencies)
-        for name, index in folder._index.items():
-            index.restore(found.scenarios[name])
-        return folder
-
-    def take_snapshot(self) -> FolderSnapshot | None:
-        """Return what `restore` takes; None for a run with several judges."""
-        if self.other_judge is not None or self.plan.other_judges:
-            return None
-        states, service = self.states, self.service
-        return FolderSnapshot(
-            course=self._course.tobytes(),
-            end=self._end,
-            last_link=self.last_link,
-            is_chained=self.is_chained,
-            ended=self.ended,
-            paused_us=self._paused // timedelta(microseconds=1),
-            faults=self._faults,
-            fault_examples=self.fault_examples,
-            judges_with_findings=list(self.judges_with_findings),
-            usage=states.usage,
-            review_usage=states.review_usage,
-            reading_usage=states.reading_usage,
-            deliveries=service.deliveries,
-            reader_usage=service.reader_usage,
-            answer_usage=service.answer_usage,
-            latencies=service.latencies.tobytes(),
-            scenarios={name: index.take_snapshot() for name, index in self._index.items()},
-        )
 
     def read_on(self) -> int:
         """Apply the events that were appended since, and count them.
@@ -503,7 +424,6 @@ class RunFolder:
             index, slot = self._find_slot(event.trial, event.at)
             index.others[event.judge][slot] = offset
         else:
-            self._course.append(offset)
             self._note_course(event)
         self.ended = event.at
 
@@ -616,12 +536,6 @@ def _select_event(event: Event, judge: int) -> Event | None:
         case NotJudged() | BoundsComputed():
             return None
     return event
-
-
-def _require_length(found: _Sized, length: int) -> _Sized:
-    if len(found) != length:
-        raise ValueError("it is of another run")
-    return found
 
 
 def _describe_executor(event: RunStarted | RunResumed) -> str:

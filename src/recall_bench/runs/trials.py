@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,11 +21,9 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import FULL_MARKS, Finding
 from recall_bench.metrics.bootstrap import TemplateNames
 from recall_bench.metrics.leaks import GuardedAnswer, can_notice_leak, count_refusals, is_leaking
-from recall_bench.runs.evidence import UNKNOWN_TRAIL, EvidenceTrail, trace_evidence
+from recall_bench.runs.evidence import UNKNOWN_TRAIL, trace_evidence
 from recall_bench.runs.journal import JOURNAL
-from recall_bench.runs.run_cache import is_worth_caching, load_columns, write_cache
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.trial_columns import make_columns
 from recall_bench.runs.trial_log import TrialEntry, TrialLog
 
 
@@ -213,145 +210,78 @@ def map_templates(items: Mapping[str, Iterable[Item]]) -> TemplateNames:
 
 
 def read_trials(folder: RunFolder) -> TrialTable:
-    """Read one row for every owed trial of the scenarios that were started.
-
-    They come from the cache if the folder does; a large run without one gets it.
-    """
-    rows = _load_rows(folder)
-    if rows is None:
-        rows = _read_rows(folder)
-        if is_worth_caching(folder):
-            write_cache(folder, make_columns(rows))
-    scenarios = folder.states.scenarios
-    return TrialTable(
-        plan=folder.plan,
-        rows=rows,
-        items={name: scenarios[name].items for name in folder.scenarios},
-    )
-
-
-def _load_rows(folder: RunFolder) -> tuple[TrialRow, ...] | None:
-    columns = load_columns(folder)
-    if columns is None:
-        return None
-    try:
-        return tuple(_make_rows(folder, columns.iterate_values()))
-    except (LookupError, ValueError):
-        # It is not whole: the journal is.
-        return None
-
-
-def _read_rows(folder: RunFolder) -> tuple[TrialRow, ...]:
+    """Read one row for every owed trial of the scenarios that were started."""
     log = TrialLog(folder)
     path = folder.path / JOURNAL
     try:
         log.read(path)
     except (msgspec.DecodeError, LookupError, ValueError, OSError) as error:
         raise DataError(f"{path}: changed while it was read ({error})") from error
-    return tuple(_make_rows(folder, iter(_RowReader(folder, log))))
+    scenarios = folder.states.scenarios
+    return TrialTable(
+        plan=folder.plan,
+        rows=tuple(_list_rows(folder, log)),
+        items={name: scenarios[name].items for name in folder.scenarios},
+    )
 
 
-class _Place(NamedTuple):
-    """A trial within the states of its scenario."""
-
-    scenario: str
-    row: int
-    repeat: int
-    number: int
-
-
-def _list_places(folder: RunFolder) -> Iterator[_Place]:
-    """Every owed trial, by scenario, checkpoint, repeat and asked order."""
+def _list_rows(folder: RunFolder, log: TrialLog) -> Iterator[TrialRow]:
+    """The row of every owed trial, by scenario, checkpoint, repeat and asked order."""
     for scenario in folder.scenarios:
         states = folder.states.scenarios[scenario]
-        for row in range(len(states.checkpoint_plans)):
+        bounds, unfed = states.bounds, _find_unfed_days(states)
+        for row, point in enumerate(states.checkpoint_plans):
+            label = point.checkpoint.label
+            lost = log.lost.get((scenario, label))
             for repeat, number in states.list_owed_trials(row):
-                yield _Place(scenario, row, repeat, number)
+                item = states.items[number]
+                entry = log.get_entry(scenario, states.compute_slot(row, repeat, number))
+                is_traced = log.has_passages and entry.is_traced
+                trail = UNKNOWN_TRAIL
+                if entry.is_answered:
+                    trail = trace_evidence(
+                        item.truth,
+                        point.cutoff,
+                        found=entry.found if is_traced else None,
+                        cut=() if entry.delivery is None else entry.delivery.cut_days,
+                        lost=lost,
+                        unfed=unfed,
+                    )
+                yield TrialRow(
+                    trial=Trial(scenario=scenario, item=item.id, checkpoint=label, repeat=repeat),
+                    item=item,
+                    days=point.checkpoint.days,
+                    cutoff=point.cutoff,
+                    status=states.get_status(row, repeat, number),
+                    floor=None if bounds is None else bounds.get_floor(item.id),
+                    ceiling=None if bounds is None else bounds.get_ceiling(item.id),
+                    seconds=entry.seconds,
+                    reading_s=entry.reading_s,
+                    usage=entry.usage,
+                    delivery=entry.delivery,
+                    evidence_found=(
+                        _count_found_days(item, entry) if entry.is_answered and is_traced else None
+                    ),
+                    evidence_missing=trail.missing,
+                    evidence_cut=trail.cut,
+                    evidence_lost=trail.lost,
+                    is_evidence_exact=trail.is_exact,
+                    is_silent=entry.is_silent,
+                    tells_stale=entry.tells_stale,
+                    tells_others=entry.tells_others,
+                    tells_other_people=entry.tells_other_people,
+                    findings=entry.findings,
+                    score=entry.score,
+                    leaked=_check_leak(item, entry),
+                    fault=entry.fault,
+                )
 
 
-def _make_rows(folder: RunFolder, values: Iterator[Mapping[str, Any]]) -> Iterator[TrialRow]:
-    """Make the row of each trial, given the values that are read from the journal."""
-    for (scenario, row, repeat, number), read in zip(_list_places(folder), values, strict=True):
-        states = folder.states.scenarios[scenario]
-        point, bounds, item = (
-            states.checkpoint_plans[row],
-            states.bounds,
-            states.items[number],
-        )
-        yield TrialRow(
-            trial=Trial(
-                scenario=scenario,
-                item=item.id,
-                checkpoint=point.checkpoint.label,
-                repeat=repeat,
-            ),
-            item=item,
-            days=point.checkpoint.days,
-            cutoff=point.cutoff,
-            status=states.get_status(row, repeat, number),
-            floor=None if bounds is None else bounds.get_floor(item.id),
-            ceiling=None if bounds is None else bounds.get_ceiling(item.id),
-            **read,
-        )
-
-
-class _RowReader:
-    """The values of each trial that are read from the journal, by the names of a row."""
-
-    def __init__(self, folder: RunFolder, log: TrialLog) -> None:
-        self._folder = folder
-        self._log = log
-        self._scenarios = folder.states.scenarios
-        self._unfed = {name: _find_unfed_days(each) for name, each in self._scenarios.items()}
-
-    def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        for scenario, row, repeat, number in _list_places(self._folder):
-            states = self._scenarios[scenario]
-            item, point = states.items[number], states.checkpoint_plans[row]
-            entry = self._log.get_entry(scenario, states.compute_slot(row, repeat, number))
-            place = (scenario, point.checkpoint.label)
-            trail = self._build_trail(place, item, entry, point.cutoff)
-            yield {
-                "seconds": entry.seconds,
-                "reading_s": entry.reading_s,
-                "usage": entry.usage,
-                "delivery": entry.delivery,
-                "evidence_found": self._count_found_days(item, entry),
-                "evidence_missing": trail.missing,
-                "evidence_cut": trail.cut,
-                "evidence_lost": trail.lost,
-                "is_evidence_exact": trail.is_exact,
-                "is_silent": entry.is_silent,
-                "tells_stale": entry.tells_stale,
-                "tells_others": entry.tells_others,
-                "tells_other_people": entry.tells_other_people,
-                "findings": entry.findings,
-                "score": entry.score,
-                "leaked": _check_leak(item, entry),
-                "fault": entry.fault,
-            }
-
-    def _build_trail(
-        self, place: tuple[str, str], item: Item, entry: TrialEntry, until: int
-    ) -> EvidenceTrail:
-        if not entry.is_answered:
-            return UNKNOWN_TRAIL
-        return trace_evidence(
-            item.truth,
-            until,
-            found=entry.found if self._log.has_passages and entry.is_traced else None,
-            cut=() if entry.delivery is None else entry.delivery.cut_days,
-            lost=self._log.lost.get(place),
-            unfed=self._unfed[place[0]],
-        )
-
-    def _count_found_days(self, item: Item, entry: TrialEntry) -> int | None:
-        truth = item.truth
-        if not truth.evidence or truth.expects is not Expects.ANSWER:
-            return None
-        if not (self._log.has_passages and entry.is_answered and entry.is_traced):
-            return None
-        return len({cited.day for cited in truth.evidence} & entry.found.days)
+def _count_found_days(item: Item, entry: TrialEntry) -> int | None:
+    truth = item.truth
+    if not truth.evidence or truth.expects is not Expects.ANSWER:
+        return None
+    return len({cited.day for cited in truth.evidence} & entry.found.days)
 
 
 def _find_unfed_days(states: ScenarioStates) -> frozenset[int]:

@@ -34,7 +34,6 @@ from recall_bench.reporting.run_facts import format_price
 from recall_bench.reporting.run_pairs import list_settings
 from recall_bench.reporting.trial_scores import estimate_run
 from recall_bench.runs.journal import JOURNAL, find_run_folders, is_busy, read_events
-from recall_bench.runs.run_cache import open_run_folder
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 
@@ -185,7 +184,7 @@ class RunCatalogue:
         """The folder of a run, read once for each stamp; the last ones are kept."""
         with run.lock:
             if run.opened is None or run.opened[0] != stamp:
-                run.opened = stamp, open_run_folder(run.path)
+                run.opened = stamp, RunFolder.open(run.path)
             folder = run.opened[1]
         with self._lock:
             self._kept[run.id] = run

@@ -51,7 +51,6 @@ from recall_bench.reporting.trial_scores import (
     read_figure,
     read_scored_trials,
 )
-from recall_bench.runs.figure_cache import forget_figures
 from recall_bench.runs.judge_sensitivity import find_judge_view, open_judge_views
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import estimate_row_range
@@ -274,8 +273,6 @@ def check_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> G
     is no rule, or nothing to check. Of several judges the first decides, or the one that the rules
     name; by `every` all of them have to pass the run.
     """
-    # Derive everything again, also what this process has cached.
-    forget_figures()
     if run.plan.behaviour is not None:
         return check_suite_run(run, baseline, rules)
     if rules.judge not in (None, EVERY_JUDGE):

@@ -1,6 +1,7 @@
 """A report as one HTML file that opens from disk and loads nothing."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 
@@ -19,7 +20,6 @@ from recall_bench.reporting.pages.page_body import (
     strip_title,
 )
 from recall_bench.reporting.pages.page_data import collect_questions, encode_heatmap
-from recall_bench.reporting.pages.text_cache import render_texts
 from recall_bench.reporting.pages.trial_blocks import TrialBlocks
 from recall_bench.reporting.run_report import RunReport
 from recall_bench.runs.run_folder import RunFolder
@@ -44,7 +44,10 @@ def write_page(
     charts = build_charts(report)
     charting = load_vega_script()
     blocks = TrialBlocks(folder, table, collect_questions(table, report.categories), stories)
-    rest = chain(render_texts(blocks), [PageBlock("charting", charting.encode()).render()])
+    with ThreadPoolExecutor() as packers:
+        # Blocks are compressed in threads while the next are collected.
+        texts = list(packers.map(PageBlock.render, blocks.write_texts()))
+    rest = chain(texts, [PageBlock("charting", charting.encode()).render()])
     first = blocks.build_index("page", _describe_page(report, charts), leaves)
     pieces = render_document(
         f"{report.header.system} · Recall Bench",
