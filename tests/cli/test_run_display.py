@@ -73,16 +73,17 @@ def test_a_review_is_not_another_trial(states: TrialStates) -> None:
     assert sum("[1/2] ada" in line for line in shown.lines) == 1
 
 
-def test_progress_is_that_of_the_whole_journal_though_it_is_read_on(tmp_path: Path) -> None:
+def test_progress_is_that_of_the_whole_journal_though_it_grows(tmp_path: Path) -> None:
     story = ada_story(tmp_path)
     path = story.save()
     job = replace(job_of(story.open().plan), folder=path)
-    folder = None
+    job.view = RunFolder.open(path)
     for each in ALL_OF_ADA:
         story.settle("ada", each.checkpoint)
         story.both(each)
         story.save()
-        folder = write_progress_file(job, folder)
+        job.view.read_on()
+        write_progress_file(job)
 
     export_files(RunFolder.open(path), progress=tmp_path / "whole.jsonl")
     written = (path / PROGRESS).read_bytes()

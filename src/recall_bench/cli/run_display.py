@@ -33,7 +33,6 @@ from recall_bench.reporting.run_text import format_progress
 from recall_bench.running.execution import write_progress_file
 from recall_bench.running.executor import OnPool
 from recall_bench.running.job import Job, Observer
-from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise_checkpoint
 
 if TYPE_CHECKING:
@@ -77,8 +76,6 @@ class RunWatch:
         self._faults: set[str] = set()
         self._refreshed = monotonic()
         self._pause_s = _REFRESH_S
-        self._folder: RunFolder | None = None
-        """The run as far as its journal was read for progress.jsonl."""
 
     def __call__(self, event: Event, states: TrialStates) -> None:
         """Handle an event that the states already include."""
@@ -183,12 +180,10 @@ class RunWatch:
                     total=len(scenario_states.checkpoint_plans),
                 )
             )
-        if self._done == self._count_owed(states):
-            # The result files follow, and they need the memory.
-            self._folder = None
-        elif monotonic() - self._refreshed > self._pause_s:
+        is_over = self._done == self._count_owed(states)
+        if not is_over and monotonic() - self._refreshed > self._pause_s:
             started = monotonic()
-            self._folder = write_progress_file(self._job, self._folder)
+            write_progress_file(self._job)
             self._refreshed = monotonic()
             # The file takes longer as the run grows: at most a fiftieth of the time goes into it.
             self._pause_s = max(_REFRESH_S, 50 * (self._refreshed - started))

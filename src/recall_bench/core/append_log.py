@@ -65,6 +65,8 @@ class AppendLog:
         self._elsewhere = elsewhere
         self._lock = make_lock(path)
         self._lost: JournalLost | None = None
+        self.end = 0
+        """The length of the file, while it is open."""
         self._synced_at = 0.0
 
     def __enter__(self) -> Self:
@@ -85,6 +87,7 @@ class AppendLog:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             end = _find_line_end(self._file)
             os.ftruncate(self._file, end)
+            self.end = end
             self._continue_after(end)
         except OSError as error:
             self._lock.release()
@@ -113,6 +116,7 @@ class AppendLog:
             raise self._lost
         try:
             self._write(line + b"\n")
+            self.end += len(line) + 1
             now = time.monotonic()
             if now - self._synced_at > _SYNC_EVERY_S:
                 os.fsync(self._file)

@@ -12,7 +12,6 @@ from recall_bench.runs.output_paths import FAILURES, PICTURES, PROGRESS, QUESTIO
 from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult, ShardProgress
-from recall_bench.runs.sealed_file import is_large
 from recall_bench.runs.summary import Summary, summarise
 
 
@@ -36,7 +35,11 @@ def build_result(job: Job, stopped_by: BenchError | None) -> RunResult:
     """Write the result files of a job that ended or was stopped, and return its result."""
     if stopped_by is not None and not job.journal.exists():
         raise stopped_by
-    folder = RunFolder.open(job.folder)
+    # Trials that are asked again count as open in the view of a run, and not in its journal.
+    if job.view is None or job.settings.retry_errors:
+        folder = RunFolder.open(job.folder)
+    else:
+        folder = copy(job.view)
     summary = summarise(folder)
     write_views(job.settings, folder, summary)
     return RunResult(
@@ -85,12 +88,10 @@ def _list_views(settings: Settings, folder: Path) -> dict[str, Path | None]:
     }
 
 
-def write_progress_file(job: Job, folder: RunFolder | None) -> RunFolder:
-    """Bring a running job's progress.jsonl up to date, and return its folder for the next time."""
-    if folder is None:
-        folder = RunFolder.open(job.folder)
-    else:
-        folder.read_on()
+def write_progress_file(job: Job) -> None:
+    """Bring a running job's progress.jsonl up to date."""
+    if job.view is None:
+        raise AssertionError("a job that runs has a view")
     # A copy, because what is computed from a folder is kept with it, and this one changes.
-    export_files(copy(folder), progress=job.settings.progress_jsonl or folder.path / PROGRESS)
-    return folder
+    folder = copy(job.view)
+    export_files(folder, progress=job.settings.progress_jsonl or folder.path / PROGRESS)

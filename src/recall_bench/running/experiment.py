@@ -295,7 +295,10 @@ class Experiment:
         if cell.label not in self._begun:
             return _skip_cell(cell, reason)
         try:
-            return CellOutcome(cell=cell, result=build_result(self._begun[cell.label], reason))
+            job = self._begun[cell.label]
+            # It may have been interrupted between a line and its view.
+            job.view = None
+            return CellOutcome(cell=cell, result=build_result(job, reason))
         except BenchError as error:
             return CellOutcome(cell=cell, error=error)
 

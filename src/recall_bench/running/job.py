@@ -22,7 +22,7 @@ from recall_bench.core.work_unit import WorkUnit, collect_shard_units, list_stat
 from recall_bench.running.components import ComponentFactory, Components, RunContext
 from recall_bench.running.local_engine import run_plan
 from recall_bench.runs.journal import JOURNAL, Journal, read_events
-from recall_bench.runs.trial_lines import TrialLines
+from recall_bench.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from recall_bench.running.score_bounds import BoundsComputer
@@ -59,6 +59,8 @@ class Job:
     """Computes the floor and ceiling of each scenario before it is run; None for none."""
     own_runner: PlanRunner | None = None
     """Does the work of this job in this process; None feeds, asks and judges."""
+    view: RunFolder | None = field(default=None, init=False, repr=False)
+    """The folder as far as it was written, once the job runs."""
     _kept: Scenario | None = field(default=None, init=False, repr=False)
     """The scenario whose bounds were computed last, until another is loaded."""
 
@@ -78,12 +80,12 @@ class Job:
         `run_plan` does the work; the journal is written here.
         """
         with Journal(self.journal) as journal:
-            states = self._resume(journal)
-            lines = TrialLines(self.journal, states)
+            self.view = view = self._resume(journal)
+            states = view.states
 
             def record(event: Event) -> None:
                 journal.append(event)
-                states.apply_event(event)
+                view.note(event, journal.end)
                 observe(event, states)
 
             context = RunContext(
@@ -91,8 +93,8 @@ class Job:
                 judges=self.components.judges,
                 load=self._load,
                 record=record,
-                find_answers=lines.find_answers,
-                find_verdicts=lines.find_verdicts,
+                find_answers=view.find_answers,
+                find_verdicts=view.find_verdicts,
                 reader=self.components.reader,
                 meter=self.components.meter,
                 parallelism=self.settings.concurrency,
@@ -174,23 +176,40 @@ class Job:
                 f"{self.journal} cannot be read ({error.strerror}); choose another folder with "
                 "--into"
             ) from error
-        if first is not None:
-            _refuse_other_plan(first, self.plan, self.shard, self.folder)
+        if isinstance(first, RunStarted):
+            self._refuse_other_run(first.plan, first.part)
+        elif first is not None:
+            raise DataError(
+                f"{self.journal}: does not begin with a plan; start again in another folder"
+            )
         elif not _OPENING.startswith(self.journal.read_bytes()[: len(_OPENING)]):
             raise UsageError(
                 f"{self.journal} is not a journal of ours; choose another folder with --into"
             )
 
-    def _resume(self, journal: Journal) -> TrialStates:
-        """Return the states of all trials, and write that the run starts or resumes."""
-        states = TrialStates(self.plan)
-        events = read_events(self.journal)
-        first = next(events, None)
-        if first is None:
-            now = datetime.now(UTC)
+    def _refuse_other_run(self, plan: Plan, part: Shard | None) -> None:
+        """Raise OtherPlan if a run with this plan cannot be continued by this job."""
+        if differing := list_differences(plan, self.plan):
+            raise OtherPlan(
+                f"{self.folder} holds a run with other {', other '.join(differing)}; "
+                "repeat its settings to go on with it, or choose another folder with --into"
+            )
+        if part != self.shard:
+            here, wanted = (
+                "the whole run" if shard is None else f"part {shard} of it"
+                for shard in (part, self.shard)
+            )
+            raise OtherPlan(
+                f"{self.folder} holds {here}, and {wanted} was asked for; choose another folder "
+                "with --into"
+            )
+
+    def _resume(self, journal: Journal) -> RunFolder:
+        """Open the folder, and write that the run starts or resumes."""
+        if not journal.end:
             journal.append(
                 RunStarted(
-                    at=now,
+                    at=datetime.now(UTC),
                     plan=self.plan,
                     code=get_version(),
                     diagnosis=load_diagnosis(self.plan.system),
@@ -198,25 +217,29 @@ class Job:
                     **self._work,
                 )
             )
-            self._declare(journal, states)
-            return states
-        _refuse_other_plan(first, self.plan, self.shard, self.folder)
-        for number, event in enumerate(events, start=2):
-            try:
-                states.apply_event(event)
-            except ValueError as error:
-                raise DataError(f"{self.journal}, line {number}: {error}") from error
-        if self.settings.retry_errors:
-            # NOT_JUDGED needs no reset: a resumed run judges such answers again in any case.
-            states.reset_state(TrialState.NOT_ANSWERED)
-            states.drop_failed_reviews()
-        self.was_finished = states.has_ended if self.shard is None else self._is_complete(states)
-        if not self.was_finished:
-            resumed = RunResumed(at=datetime.now(UTC), code=get_version(), **self._work)
-            journal.append(resumed)
-            states.apply_event(resumed)
-        self._declare(journal, states)
-        return states
+            view = RunFolder.open(self.folder)
+        else:
+            view = RunFolder.open(self.folder)
+            self._refuse_other_run(view.plan, view.part)
+            states = view.states
+            if self.settings.retry_errors:
+                # NOT_JUDGED needs no reset: a resumed run judges such answers again in any case.
+                states.reset_state(TrialState.NOT_ANSWERED)
+                states.drop_failed_reviews()
+            self.was_finished = (
+                states.has_ended if self.shard is None else self._is_complete(states)
+            )
+            if not self.was_finished:
+                resumed = RunResumed(at=datetime.now(UTC), code=get_version(), **self._work)
+                journal.append(resumed)
+                view.note(resumed, journal.end)
+        for scenario, declared in self.questions.items():
+            if scenario not in view.states.scenarios:
+                # Before the first scenario begins.
+                journal.append(declared)
+                view.note(declared, journal.end)
+        view.follow_chain(journal.chain)
+        return view
 
     @property
     def _work(self) -> dict[str, Any]:
@@ -230,13 +253,6 @@ class Job:
             "workers": self.settings.workers,
             "environment": environment,
         }
-
-    def _declare(self, journal: Journal, states: TrialStates) -> None:
-        """Record the questions of every scenario before the first one begins."""
-        for scenario, declared in self.questions.items():
-            if scenario not in states.scenarios:
-                journal.append(declared)
-                states.apply_event(declared)
 
     async def _compute_bounds(self, states: TrialStates, record: Callable[[Event], None]) -> None:
         """Record the floor and ceiling of every scenario that has none yet."""
@@ -254,23 +270,3 @@ class Job:
         if kept is not None and kept.id == scenario:
             return kept
         return self.components.load_planned(self._planned[scenario])
-
-
-def _refuse_other_plan(first: Event, plan: Plan, shard: Shard | None, folder: Path) -> None:
-    if not isinstance(first, RunStarted):
-        raise DataError(
-            f"{folder / JOURNAL}: does not begin with a plan; start again in another folder"
-        )
-    if differing := list_differences(first.plan, plan):
-        raise OtherPlan(
-            f"{folder} holds a run with other {', other '.join(differing)}; "
-            "repeat its settings to go on with it, or choose another folder with --into"
-        )
-    if first.part != shard:
-        here, wanted = (
-            "the whole run" if each is None else f"part {each} of it"
-            for each in (first.part, shard)
-        )
-        raise OtherPlan(
-            f"{folder} holds {here}, and {wanted} was asked for; choose another folder with --into"
-        )

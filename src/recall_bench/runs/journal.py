@@ -87,6 +87,11 @@ class Journal(AppendLog):
         last_link = split_link(self._read_last_line(end))[1]
         self._encoder = JournalEncoder(end, last_link, partial(_read_until, self._path, end))
 
+    @property
+    def chain(self) -> LineChain:
+        """The links of its lines, up to the last one."""
+        return self._encoder.chain
+
     def append(self, event: Event) -> None:
         """Write one event, without secrets, to the operating system."""
         self.append_line(self._encoder.encode(event))

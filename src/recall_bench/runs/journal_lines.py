@@ -294,7 +294,7 @@ class JournalEncoder:
         `read_lines` reads the lines before it; this is done for the first answer with passages.
         """
         self._offset = offset
-        self._chain = LineChain(last_link)
+        self.chain = LineChain(last_link)
         self._read_lines = read_lines
         self._known: _KnownTexts | None = None
 
@@ -306,7 +306,7 @@ class JournalEncoder:
 
     def add(self, content: bytes) -> bytes:
         """Return the next line for a JSON object that refers to no text."""
-        line = self._chain.add(content)
+        line = self.chain.add(content)
         self._offset += len(line) + 1
         return line
 

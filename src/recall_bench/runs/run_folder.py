@@ -34,11 +34,18 @@ from recall_bench.core.event import (
     Settled,
     TrialResult,
 )
+from recall_bench.core.event_redaction import redact_event
 from recall_bench.core.line_chain import LineChain
 from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.scenario import Item
 from recall_bench.core.tool_call import LOOP_PREFIX
-from recall_bench.core.trial_states import ScenarioStates, TrialStates, find_due_reviews
+from recall_bench.core.trial_states import (
+    ScenarioStates,
+    TrialState,
+    TrialStates,
+    find_due_reviews,
+    unpack_status,
+)
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PEOPLE, Finding, JudgeCard
 from recall_bench.metrics.marks import ReviewCounts, count_reviews
@@ -52,6 +59,7 @@ from recall_bench.runs.journal_lines import (
 from recall_bench.runs.service_stats import ServiceStats
 
 _Decoded = TypeVar("_Decoded")
+_Noted = TypeVar("_Noted", Answered, Judged)
 
 _NOWHERE = -1
 _CLOSE = "close"
@@ -163,6 +171,18 @@ class RunFolder:
         folder._end, folder._chain = offset + len(line) + 1, chain
         return folder
 
+    def note(self, event: Event, end: int) -> None:
+        """Apply an event that was appended to the journal, which ends at `end` since then."""
+        if isinstance(event, NotAnswered | NotJudged | FeedFailed):
+            # What the folder says is what the journal holds.
+            event = redact_event(event)
+        self._note(event, self._end)
+        self._end = end
+
+    def follow_chain(self, chain: LineChain) -> None:
+        """Take the link of the last line from the journal's writer, whose events are noted."""
+        self._chain = chain
+
     def read_on(self) -> int:
         """Apply the events that were appended since, and count them.
 
@@ -177,11 +197,6 @@ class RunFolder:
         except (msgspec.DecodeError, ValueError, OSError) as error:
             raise DataError(f"{journal}, byte {self._end}: {error}") from error
         return count
-
-    @property
-    def read_bytes(self) -> int:
-        """How much of the journal was read."""
-        return self._end
 
     @property
     def is_finished(self) -> bool:
@@ -306,6 +321,43 @@ class RunFolder:
                         self._read_outcome(file, index.outcome[slot]),
                         self._read_others(file, index, slot),
                     )
+
+    def find_answers(self, scenario: str, wanted: frozenset[TrialState]) -> Iterator[Answered]:
+        """Find the answers noted so far whose trials are in one of the states, in order."""
+        trials = self.states.scenarios[scenario]
+        if not trials.count_states(*wanted):
+            return iter(())
+
+        def is_wanted(slot: int) -> bool:
+            return unpack_status(trials.grid[slot]).state in wanted
+
+        return self._read_noted(self._index[scenario].answered, Answered, is_wanted)
+
+    def find_verdicts(self, scenario: str) -> Iterator[Judged]:
+        """Find the last verdict on each judged trial of a scenario, in order."""
+        trials = self.states.scenarios[scenario]
+
+        def is_wanted(slot: int) -> bool:
+            return trials.is_first_verdict_failure(slot) is not None
+
+        return self._read_noted(self._index[scenario].outcome, Judged, is_wanted)
+
+    def _read_noted(
+        self, offsets: "array[int]", kind: type[_Noted], is_wanted: Callable[[int], bool]
+    ) -> Iterator[_Noted]:
+        """Read the events at these offsets, if their slots are wanted when it is their turn."""
+        # A copy: what is noted from now on is not part of it.
+        places = sorted((at, slot) for slot, at in enumerate(offsets) if at != _NOWHERE)
+
+        def iterate() -> Iterator[_Noted]:
+            with (self.path / JOURNAL).open("rb") as file:
+                for offset, slot in places:
+                    if is_wanted(slot):
+                        event = self._read_event(file, offset)
+                        if isinstance(event, kind):
+                            yield event
+
+        return iterate()
 
     def read_text(self, span: TextSpan | None, before: int) -> str:
         """Read the text that the answer at the offset `before` refers to."""
