@@ -5,7 +5,7 @@ Nothing is fed or asked. A step takes what it took on average, on every day of t
 
 import json
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -97,7 +97,7 @@ class MeasuredRun:
     name: str
     plan: Plan
     times: Counter[str] = field(default_factory=Counter)
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     usage: dict[str, Usage] = field(default_factory=dict)
     """What the judge, its reviews, the reader, and the system for days and answers used."""
     last_day: int = 0
