@@ -93,7 +93,7 @@ def test_verbose_prints_the_tables(invoke: Invoke, data: Path) -> None:
 def test_the_weakest_cells_are_those_with_the_lowest_scores(invoke: Invoke, data: Path) -> None:
     shown = invoke("run", "-a", "bm25", "-d", data, "-r", "every:2", "-o", "r")
     heatmap = RunEstimates.get(RunFolder.open(Path("r"))).build_heatmap()
-    means = [cell.mean for row in heatmap.rows for cell in row.cells if cell.mean is not None]
+    means = [mean for row in heatmap.categories for mean in row.cells if mean is not None]
     pool = [mean for mean in means if mean.questions >= FEW_QUESTIONS] or means
 
     weakest = find_weakest(heatmap)

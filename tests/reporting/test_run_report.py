@@ -9,6 +9,7 @@ from recall_bench.core.scenario import Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.run_report import RunReport, build_report
+from recall_bench.runs.heatmap_rows import UNGROUNDED
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
 from tests.written_runs import Story, plan_of, question, trial
@@ -33,14 +34,16 @@ def report(tmp_path: Path) -> RunReport:
 def test_the_heatmap_and_the_mixed_view_agree(report: RunReport) -> None:
     (heatmap,) = report.heatmaps
 
-    same([cell.mean for cell in heatmap.overall], [each.mean for each in report.degradation.mixed])
+    same(heatmap.total.cells, [each.mean for each in report.degradation.mixed])
 
 
 def test_the_row_under_the_heatmap_and_the_course_agree(report: RunReport) -> None:
     (heatmap,) = report.heatmaps
     moments = report.hallucination.overall.moments
+    ungrounded = heatmap.get(UNGROUNDED)
 
-    same([cell.mean for cell in heatmap.hallucination], [each.hallucination for each in moments])
+    assert ungrounded is not None
+    same(ungrounded.cells, [each.hallucination for each in moments])
 
 
 def test_the_head_is_the_summary_and_the_course(report: RunReport) -> None:

@@ -1,7 +1,6 @@
 """The row of the same questions: what changes with the questions is told from what is lost."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -14,13 +13,14 @@ from recall_bench.metrics.bootstrap import SEED
 from recall_bench.reporting.analyses.attribution import count_causes
 from recall_bench.reporting.analyses.degradation import measure_degradation
 from recall_bench.reporting.exports.run_tables import ExportedRun
-from recall_bench.reporting.headlines import SAME_NOTE, SAME_QUESTIONS
 from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
 from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec
 from recall_bench.reporting.pages.page_data import encode_heatmap
 from recall_bench.reporting.run_brief import render_brief
-from recall_bench.runs.estimates import HeatmapCell, RunEstimates
+from recall_bench.runs.estimates import RunEstimates
+from recall_bench.runs.heatmap_rows import SAME_NOTE, SAME_QUESTIONS
 from recall_bench.runs.result_files import export_files
+from recall_bench.runs.rows import RowTable
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 from recall_bench.runs.trials import read_trials
@@ -45,8 +45,10 @@ def harder_story(folder: Path, personas: Sequence[str] = ("ada",), **settings: o
     return story
 
 
-def points(cells: Sequence[HeatmapCell]) -> list[tuple[float, int] | None]:
-    return [None if each.mean is None else (each.mean.value, each.mean.questions) for each in cells]
+def points(table: RowTable, name: str = SAME_QUESTIONS) -> list[tuple[float, int] | None]:
+    row = table.get(name)
+    cells = () if row is None else row.cells
+    return [None if cell is None else (cell.value, cell.questions) for cell in cells]
 
 
 @pytest.mark.parametrize("repeats", [1, 2])
@@ -58,8 +60,10 @@ def test_they_are_the_questions_of_the_fixed_view(tmp_path: Path, repeats: int) 
 
         heatmap = RunEstimates.get(folder).build_heatmap()
 
-        shown = dict(zip([each.label for each in heatmap.columns], heatmap.same, strict=True))
-        known = {label: cell.mean for label, cell in shown.items() if cell.mean is not None}
+        row = heatmap.get(SAME_QUESTIONS)
+        assert row is not None
+        shown = zip([each.label for each in heatmap.columns], row.cells, strict=True)
+        known = {label: mean for label, mean in shown if mean is not None}
         assert list(known) == [each.checkpoint for each in fixed]
         for each in fixed:
             mean = known[each.checkpoint]
@@ -70,15 +74,15 @@ def test_they_are_the_questions_of_the_fixed_view(tmp_path: Path, repeats: int) 
 def test_harder_questions_lower_the_overall_score_and_not_theirs(tmp_path: Path) -> None:
     heatmap = RunEstimates.get(harder_story(tmp_path).open()).build_heatmap()
 
-    assert points(heatmap.overall) == [(6, 1), (6, 4), (pytest.approx(14 / 3), 6), (4, 8)]
-    assert points(heatmap.same) == [None, (6, 4), (6, 4), (6, 4)]
+    assert points(heatmap, "overall") == [(6, 1), (6, 4), (pytest.approx(14 / 3), 6), (4, 8)]
+    assert points(heatmap) == [None, (6, 4), (6, 4), (6, 4)]
 
 
 def test_a_selection_of_checkpoints_follows_the_same_questions(tmp_path: Path) -> None:
     means = RunEstimates.get(harder_story(tmp_path).open())
 
-    assert points(means.build_heatmap(None, [0, 1, 3]).same) == [None, (6, 4), (6, 4)]
-    assert points(means.build_heatmap(None, [0, 3]).same) == []
+    assert points(means.build_heatmap(None, [0, 1, 3])) == [None, (6, 4), (6, 4)]
+    assert points(means.build_heatmap(None, [0, 3])) == []
 
 
 def test_there_are_none_where_they_would_say_no_more_than_the_overall_score(
@@ -95,9 +99,9 @@ def test_there_are_none_where_they_would_say_no_more_than_the_overall_score(
 
         heatmap = RunEstimates.get(folder).build_heatmap()
 
-        assert heatmap.same == ()
+        assert heatmap.get(SAME_QUESTIONS) is None
         assert SAME_QUESTIONS not in render_brief(folder, summarise(folder))
-        assert [row["kind"] for row in rows_of_page(folder)] == ["score", "overall", "rate"]
+        assert [row["kind"] for row in rows_of_page(folder)] == ["category", "total", "figure"]
 
 
 def test_a_story_that_is_over_is_not_followed_on(tmp_path: Path) -> None:
@@ -106,8 +110,8 @@ def test_a_story_that_is_over_is_not_followed_on(tmp_path: Path) -> None:
         harder_story(tmp_path, checkpoints=(*FOUR[1:], later)).open()
     ).build_heatmap()
 
-    assert points(heatmap.same)[-1] is None
-    assert points(heatmap.same)[:-1] == [(6, 4)] * 3
+    assert points(heatmap)[-1] is None
+    assert points(heatmap)[:-1] == [(6, 4)] * 3
 
 
 def test_a_question_without_a_verdict_somewhere_is_not_among_them(tmp_path: Path) -> None:
@@ -129,7 +133,7 @@ def points_with_a_missing_verdict(
     story.answer(trial("dog", "4d"))
     story.not_judged(trial("dog", "4d"))
 
-    return points(RunEstimates.get(story.open()).build_heatmap().same)
+    return points(RunEstimates.get(story.open()).build_heatmap())
 
 
 def rows_of_page(folder: RunFolder) -> list[dict[str, object]]:
@@ -155,14 +159,10 @@ def test_every_view_of_the_heatmap_has_their_row(tmp_path: Path) -> None:
     ]
     assert SAME_NOTE in lines
     assert SAME_NOTE in text_report(folder, summarise(folder)).splitlines()
-    assert [(each.score, each.questions) for each in ours.same] == [(None, None)] + [(100, 4)] * 3
-    assert read.same == tuple(
-        replace(each, eligible=at.eligible)
-        for each, at in zip(ours.same, read.overall, strict=True)
-    )
+    assert points(ours.table) == [None, *[(6, 4)] * 3] == points(read.table)
     assert "Same questions: 1d not all of these questions were asked, 2d 100" in spec
     assert SAME_NOTE in spec
-    assert [row["kind"] for row in rows_of_page(folder)] == ["score", "overall", "same", "rate"]
+    assert [row["name"] for row in rows_of_page(folder)][2:] == [SAME_QUESTIONS, "invented"]
 
 
 def test_the_causes_of_misses_are_in_the_short_report(tmp_path: Path) -> None:

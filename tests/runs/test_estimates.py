@@ -15,14 +15,13 @@ from recall_bench.metrics.bootstrap import RESAMPLES, SEED
 from recall_bench.metrics.estimate import Estimate, IntervalMethod, estimate_mean
 from recall_bench.metrics.marks import TrialTally, sum_tallies
 from recall_bench.runs.estimates import (
-    CELL_RESAMPLES,
-    Heatmap,
-    HeatmapCell,
     RunEstimates,
     build_heatmaps,
     estimate_hallucination,
     estimate_overall,
 )
+from recall_bench.runs.heatmap_rows import CELL_RESAMPLES, UNGROUNDED
+from recall_bench.runs.rows import RowTable
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import CheckpointSummary, summarise
 from tests.written_runs import (
@@ -87,12 +86,18 @@ def counted(found: Estimate | None) -> tuple[float | None, int, int]:
 
 
 def rows_of(
-    heatmap: Heatmap, parts: Sequence[CheckpointSummary]
-) -> Iterator[tuple[HeatmapCell, HeatmapCell, TrialTally]]:
+    heatmap: RowTable, parts: Sequence[CheckpointSummary]
+) -> Iterator[tuple[Estimate | None, int | None, TrialTally]]:
     for place, part in enumerate(parts):
-        for row in heatmap.rows:
-            yield row.cells[place], heatmap.hallucination[place], part.get_tally(row.category)
-        yield heatmap.overall[place], heatmap.hallucination[place], part.overall
+        for row in heatmap.categories:
+            yield row.cells[place], row.count_eligible(place), part.get_tally(row.name)
+        yield heatmap.total.cells[place], heatmap.total.count_eligible(place), part.overall
+
+
+def rates_of(heatmap: RowTable) -> tuple[Estimate | None, ...]:
+    row = heatmap.get(UNGROUNDED)
+    assert row is not None
+    return row.cells
 
 
 @pytest.mark.parametrize("personas", [1, 2, 6])
@@ -109,16 +114,16 @@ def test_every_value_is_the_mean_that_is_counted(
     for heatmap, columns in zip(
         found, ([summary.checkpoints] if personas > 1 else []) + parts, strict=True
     ):
-        assert [row.category for row in heatmap.rows] == list(summary.asked_categories)
+        assert [row.name for row in heatmap.categories] == list(summary.asked_categories)
         assert heatmap.columns == tuple(part.checkpoint for part in columns)
-        for cell, _, tally in rows_of(heatmap, columns):
+        for mean, eligible, tally in rows_of(heatmap, columns):
             missing = tally.missing if tally.counted else 0
-            assert counted(cell.mean) == (tally.mean, tally.counted, missing)
-            assert cell.eligible == tally.eligible
-        for cell, part in zip(heatmap.hallucination, columns, strict=True):
-            assert cell.mean is not None
-            assert cell.mean.value == part.overall.hallucination_rate
-            assert cell.mean.trials == part.overall.judged
+            assert counted(mean) == (tally.mean, tally.counted, missing)
+            assert eligible == tally.eligible
+        for rate, part in zip(rates_of(heatmap), columns, strict=True):
+            assert rate is not None
+            assert rate.value == part.overall.hallucination_rate
+            assert rate.trials == part.overall.judged
 
 
 def test_all_personas_together_come_first_and_only_where_there_are_several(tmp_path: Path) -> None:
@@ -176,7 +181,7 @@ def test_an_interval_is_the_one_of_the_trials_themselves(
         values, questions, owners, seed=SEED, limits=(0.0, 6.0), resamples=CELL_RESAMPLES
     )
 
-    mean = RunEstimates(folder).build_heatmap().overall[1].mean
+    mean = RunEstimates(folder).build_heatmap().total.cells[1]
     assert mean is not None
     assert mean.method is method
     assert mean.replace(missing=0) == straight
@@ -191,7 +196,7 @@ def test_more_trials_of_the_same_questions_make_no_interval_narrower(tmp_path: P
             for repeat in range(repeats):
                 each = trial(f"q{n}", repeat=repeat)
                 story.both(each, POOR if n % 2 else PERFECT)
-        mean = RunEstimates(story.open()).build_heatmap().overall[0].mean
+        mean = RunEstimates(story.open()).build_heatmap().total.cells[0]
         assert mean is not None
         assert mean.low is not None
         assert mean.high is not None
@@ -210,7 +215,7 @@ def test_two_questions_have_all_there_is_between_them_as_their_interval(tmp_path
         story.both(trial("cat", repeat=repeat), Verdict.of(min(one, 3), 0, 0, ""))
         story.both(trial("dog", repeat=repeat), Verdict.of(min(other, 3), other - 3, 0, ""))
 
-    mean = RunEstimates(story.open()).build_heatmap("ada").overall[0].mean
+    mean = RunEstimates(story.open()).build_heatmap("ada").total.cells[0]
 
     assert mean is not None
     assert mean.value == 14 / 6
@@ -248,10 +253,11 @@ def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     found = means.build_heatmap("ada")
     means.estimate_overall()
 
-    assert found.overall[0] != found.overall[1]
-    assert found.overall[0].mean is not None
-    assert found.overall[1].mean is not None
-    assert found.overall[0].mean == found.overall[1].mean.replace(missing=0)
+    first, second = found.total.cells
+    assert first is not None
+    assert second is not None
+    assert first != second
+    assert first == second.replace(missing=0)
     # Two questions at one checkpoint, and at both; all rates agree.
     assert sorted(drawn) == [CELL_RESAMPLES, RESAMPLES]
 
@@ -262,8 +268,8 @@ def test_what_was_not_answered_is_no_points_and_missing_from_nothing(story: Stor
 
     heatmap = RunEstimates(story.open()).build_heatmap("ada")
 
-    assert counted(heatmap.overall[0].mean) == (2.5, 2, 0)
-    assert counted(heatmap.hallucination[0].mean) == (1.0, 1, 0)
+    assert counted(heatmap.total.cells[0]) == (2.5, 2, 0)
+    assert counted(rates_of(heatmap)[0]) == (1.0, 1, 0)
 
 
 def test_a_rate_is_bounded_by_one_and_points_by_six(story: Story) -> None:
@@ -273,7 +279,7 @@ def test_a_rate_is_bounded_by_one_and_points_by_six(story: Story) -> None:
 
     heatmap = RunEstimates(story.open()).build_heatmap("ada")
 
-    mean, rate = heatmap.overall[0].mean, heatmap.hallucination[0].mean
+    mean, rate = heatmap.total.cells[0], rates_of(heatmap)[0]
     unseen = 1 - 0.025 ** (1 / 2)
     assert mean is not None
     assert rate is not None
@@ -288,8 +294,8 @@ def test_what_was_not_judged_is_missing_from_both(story: Story) -> None:
 
     heatmap = RunEstimates(story.open()).build_heatmap("ada")
 
-    assert counted(heatmap.overall[0].mean) == (5.0, 1, 1)
-    assert counted(heatmap.hallucination[0].mean) == (1.0, 1, 1)
+    assert counted(heatmap.total.cells[0]) == (5.0, 1, 1)
+    assert counted(rates_of(heatmap)[0]) == (1.0, 1, 1)
 
 
 def test_nothing_measured_is_none_and_not_zero(story: Story) -> None:
@@ -297,8 +303,8 @@ def test_nothing_measured_is_none_and_not_zero(story: Story) -> None:
 
     heatmap = build_heatmaps(folder)[0]
 
-    assert [cell.mean for cell in (*heatmap.overall, *heatmap.hallucination)] == [None] * 4
-    assert [cell.eligible for cell in heatmap.overall] == [2, 3]
+    assert (*heatmap.total.cells, *rates_of(heatmap)) == (None,) * 4
+    assert heatmap.total.eligible == (2, 3)
     assert estimate_overall(folder) is None
     assert estimate_hallucination(folder) is None
     assert not heatmap.has_small
@@ -317,9 +323,11 @@ def test_a_selection_of_checkpoints_is_a_part_of_the_whole(tmp_path: Path) -> No
     whole, last = means.build_heatmap("p1"), means.build_heatmap("p1", [1])
 
     assert last.columns == whole.columns[1:]
-    assert [row.cells for row in last.rows] == [row.cells[1:] for row in whole.rows]
-    assert last.overall == whole.overall[1:]
-    assert means.estimate_checkpoints("p1", [1]) == (whole.overall[1].mean,)
+    for row in last.rows:
+        same = whole.get(row.name)
+        assert same is not None
+        assert row.cells == same.cells[1:]
+    assert means.estimate_checkpoints("p1", [1]) == (whole.total.cells[1],)
 
 
 def test_a_dry_run_has_one_column(tmp_path: Path) -> None:

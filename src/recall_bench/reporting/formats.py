@@ -1,10 +1,19 @@
 """How numbers are written in every report: estimates, intervals, p-values, rates, times, names."""
 
-from math import copysign, floor, isfinite
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from recall_bench.core.plain_text import NO_DATA, clean_text, format_quantity
-from recall_bench.core.verdict import FULL_MARKS, JudgeCard
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.metrics.scale import (
+    FRACTION,
+    OF_100,
+    POINTS,
+    SHARE,
+    HasInterval,
+    format_delta,
+    format_number,
+    format_seconds,
+)
 
 if TYPE_CHECKING:
     # Estimates need numpy, which a progress bar can do without.
@@ -12,22 +21,9 @@ if TYPE_CHECKING:
     from recall_bench.metrics.survival import HalfLife
     from recall_bench.metrics.trend import Coefficient, Prediction, Trend
 
-OF_100: Final = 100 / FULL_MARKS
-"""What one mark is worth on the scale that people see: marks are of 6, scores of 100."""
+__all__ = ["OF_100", "format_delta", "format_number", "format_seconds"]
 SMALL_MARK = "!"
 """Marks a figure over so few questions that its interval is in doubt."""
-
-
-class HasInterval(Protocol):
-    """A figure that may have an interval."""
-
-    @property
-    def low(self) -> float | None:
-        """None where there is no interval."""
-
-    @property
-    def high(self) -> float | None:
-        """None where there is no interval."""
 
 
 class HasVersion(Protocol):
@@ -47,28 +43,6 @@ def format_card(card: HasVersion, model: str | None = None) -> str:
     words = f"{card.name} {card.version}" + (f" ({model})" if model else "")
     reading = card.reading if isinstance(card, JudgeCard) else None
     return words if reading is None else f"{words}, {reading}"
-
-
-_NEAR_HALF = 1e-6
-"""What is this close to a half of the last digit is a half: sums of floats are not exact."""
-
-
-def format_number(number: float, digits: int) -> str:
-    """The number with these digits after the point, halves away from zero; no sign on a zero.
-
-    `fixed` in `dom.js` rounds the same way, so that page and terminal show the same figures.
-    """
-    shown = format_delta(number, digits)
-    return shown.removeprefix("+")
-
-
-def format_delta(number: float, digits: int = 2) -> str:
-    """The number as `format_number` rounds it, with its sign; no sign on a zero."""
-    if not isfinite(number):
-        return f"{number:+}"
-    size = 10**digits
-    rounded = floor(abs(number) * size + 0.5 + _NEAR_HALF) / size
-    return f"{copysign(rounded, number):+.{digits}f}" if rounded else f"{0:.{digits}f}"
 
 
 def format_interval(found: HasInterval, digits: int = 2, scale: float = 1) -> str | None:
@@ -132,22 +106,22 @@ def format_score(marks: float | None, digits: int = 0) -> str:
 
 def format_points(estimate: "Estimate | None", digits: int = 1) -> str:
     """Mean marks of 6 as points of 100, with the interval."""
-    return _format_estimate(estimate, OF_100, digits, "")
+    return POINTS.replace(unit="").format(estimate, digits)
 
 
 def format_of_100(estimate: "Estimate | None", digits: int = 0) -> str:
     """Mean marks of 6 as points of 100, with `of 100` and the interval."""
-    return _format_estimate(estimate, OF_100, digits, " of 100")
+    return POINTS.format(estimate, digits)
 
 
 def format_share(estimate: "Estimate | None", digits: int = 1) -> str:
     """A share of one in percent with its interval."""
-    return _format_estimate(estimate, 100, digits, " %")
+    return SHARE.format(estimate, digits)
 
 
 def format_own_scale(estimate: "Estimate | None") -> str:
     """A figure from 0 to 1 as papers print it, with the interval."""
-    return _format_estimate(estimate, 1, 3, "")
+    return FRACTION.format(estimate)
 
 
 def format_basis(estimate: "Estimate") -> str:
@@ -229,24 +203,3 @@ def format_round_duration(seconds: float) -> str:
             count = seconds / size
             return f"{count:.1f} {unit}" if count < 9.95 else f"{count:,.0f} {unit}"
     return "< 1 s" if seconds > 0 else "0 s"
-
-
-def format_seconds(seconds: float | None) -> str:
-    """A time in the unit that fits: `0.9 ms`, `331 ms`, `2.5 s`, `12 min`."""
-    if seconds is None:
-        return NO_DATA
-    if seconds >= 600:
-        return f"{seconds / 60:,.0f} min"
-    if seconds >= 0.9995:
-        return f"{format_number(seconds, 1)} s"
-    count = 1000 * seconds
-    if 0 < count < 0.1:
-        return f"{count:.2g} ms"
-    return f"{format_number(count, 1 if count < 99.95 else 0)} ms"
-
-
-def _format_estimate(estimate: "Estimate | None", scale: float, digits: int, unit: str) -> str:
-    if estimate is None:
-        return NO_DATA
-    value = format_number(estimate.value * scale, digits)
-    return f"{value}{unit}{format_bounds(estimate, scale=scale, digits=digits)}"

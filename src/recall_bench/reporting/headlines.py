@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from recall_bench.core.plain_text import NO_DATA, clean_text, format_quantity, join_words
 from recall_bench.core.plan import LabelsCard, Plan
+from recall_bench.metrics.scale import SHARE
 from recall_bench.reporting.formats import (
     OF_100,
-    format_number,
     format_of_100,
     format_score,
     format_share,
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 
 DOUBT_MARK: Final = "~"
 DOUBT_NOTE: Final = f"{DOUBT_MARK} cannot be distinguished from silence, or is below it"
-INVENTED: Final = "invented"
-LEAKED: Final = "leaked"
-SAME_QUESTIONS: Final = "same questions"
-"""Of all questions, those that were asked at each of several checkpoints."""
-SAME_NOTE: Final = f"{SAME_QUESTIONS}: one set; those of the other rows change"
-NOT_SAME: Final = "not all of these questions were asked"
-"""Of a checkpoint without a figure in that row."""
-UNGROUNDED: Final = "invented or leaked"
-"""Both together, where a file does not tell them apart."""
 LOW_CEILING: Final = 50.0
 """Below this many points of 100 the ceiling says more of the reader than of the memory."""
 LOW_CEILING_MARK: Final = "^"
@@ -101,17 +92,14 @@ def list_bounds(bounds: "ScoreRange | None") -> Iterator[str]:
 def list_rates(invented: "Estimate | None", leaked: "Estimate | None") -> Iterator[str]:
     """The share of answers that are invented, and that leak; a leak is possible in few of them."""
     if invented is not None:
-        yield f"{INVENTED} {format_rate(invented)}"
+        yield f"invented {format_rate(invented)}"
     if leaked is not None:
-        yield f"{LEAKED} {format_rate(leaked)} of {leaked.trials:,}"
+        yield f"leaked {format_rate(leaked)} of {leaked.trials:,}"
 
 
 def format_rate(rate: "Estimate | None") -> str:
     """A share of answers in percent: a tenth below ten, without its interval."""
-    if rate is None:
-        return NO_DATA
-    percent = rate.value * 100
-    return f"{format_number(percent, 1 if 0 < percent < 9.95 else 0)} %"
+    return SHARE.format_short(None if rate is None else rate.value)
 
 
 def format_way(bounds: "ScoreRange") -> str:

@@ -24,7 +24,7 @@ from recall_bench.runs.summary import Summary
 if TYPE_CHECKING:
     from recall_bench.metrics.estimate import Estimate
     from recall_bench.reporting.analyses.attribution import Attribution
-    from recall_bench.runs.estimates import Heatmap
+    from recall_bench.runs.rows import RowTable
 
 _WEAKEST = 3
 _SHOWN_FACTS = frozenset(
@@ -43,13 +43,13 @@ class WeakCell(NamedTuple):
     mean: "Estimate"
 
 
-def find_weakest(heatmap: "Heatmap") -> list[WeakCell]:
+def find_weakest(heatmap: "RowTable") -> list[WeakCell]:
     """The cells with the lowest scores; those of few questions only if there are no others."""
     cells = [
-        WeakCell(row.category, checkpoint.label, cell.mean)
-        for row in heatmap.rows
-        for checkpoint, cell in zip(heatmap.columns, row.cells, strict=True)
-        if cell.mean is not None
+        WeakCell(row.name, checkpoint.label, mean)
+        for row in heatmap.categories
+        for checkpoint, mean in zip(heatmap.columns, row.cells, strict=True)
+        if mean is not None
     ]
     reliable = [cell for cell in cells if not cell.mean.is_small]
     ranked = sorted(

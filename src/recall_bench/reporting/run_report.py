@@ -36,8 +36,9 @@ from recall_bench.reporting.trial_scores import (
     measure_judges,
     read_scores,
 )
-from recall_bench.runs.estimates import Heatmap, RunEstimates, build_heatmaps
+from recall_bench.runs.estimates import RunEstimates, build_heatmaps
 from recall_bench.runs.judge_sensitivity import JudgeSensitivity
+from recall_bench.runs.rows import RowTable
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import STUB, RunStatus, Summary, summarise
@@ -77,7 +78,7 @@ class RunReport(Record, frozen=True, kw_only=True):
 
     header: ReportHeader
     categories: tuple[str, ...]
-    heatmaps: tuple[Heatmap, ...]
+    heatmaps: tuple[RowTable, ...]
     """All personas together first where there are several, then each."""
     hallucination: HallucinationViews
     degradation: Degradation

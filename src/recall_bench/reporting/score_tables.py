@@ -5,7 +5,7 @@ mean comes with its interval and its number of questions.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from recall_bench.core.plain_text import (
     NO_DATA,
@@ -23,16 +23,11 @@ from recall_bench.reporting.formats import (
     format_score,
 )
 from recall_bench.reporting.headlines import (
-    INVENTED,
-    LEAKED,
     LOW_CEILING_MARK,
     LOW_CEILING_NOTE,
-    SAME_NOTE,
-    SAME_QUESTIONS,
     WAY_NOTE,
     describe_place,
     format_ceiling,
-    format_rate,
     has_low_ceiling,
 )
 from recall_bench.runs.summary import (
@@ -45,8 +40,7 @@ from recall_bench.runs.summary import (
 if TYPE_CHECKING:
     # Numbers with intervals need numpy, which a progress bar can do without.
     from recall_bench.metrics.estimate import Estimate
-    from recall_bench.runs.estimates import Heatmap, HeatmapCell, HeatmapTotal
-    from recall_bench.runs.score_ranges import ScoreRange
+    from recall_bench.runs.rows import Row, RowTable
 
 _CATEGORY_WIDTH = 27
 _MAX_ROWS = 15
@@ -124,29 +118,29 @@ def _list_checkpoint(
     return (*start, format_score(mean.value, digits=1), format_range(mean, scale=OF_100))
 
 
-def render_categories(heatmap: "Heatmap", *, width: int = WIDTH) -> list[str]:
+def render_categories(table: "RowTable", *, width: int = WIDTH) -> list[str]:
     """Every category between silence and its ceiling, over all checkpoints, then all of them."""
     rows = [
-        _list_category(row.category, row.total)
-        for row in heatmap.rows
-        if row.total.mean is not None
+        _list_category(row) for row in (*table.categories, table.total) if row.total or _is_all(row)
     ]
-    rows.append(_list_category(_OVERALL, heatmap.total))
-    has_bounds = heatmap.total.bounds is not None
+    has_bounds = table.total.bounds is not None
     shown = len(_CATEGORY_COLUMNS) if has_bounds else _UNBOUNDED
     columns = _CATEGORY_COLUMNS[:shown]
     lines = render_text(Table(columns, [row[:shown] for row in rows], gap=""))
-    if has_low_ceilings(heatmap):
+    if has_low_ceilings(table):
         lines.append(LOW_CEILING_NOTE)
     return lines + (
         wrap_text(f"{WAY_NOTE}; n: different questions", width=width) if has_bounds else []
     )
 
 
-def has_low_ceilings(heatmap: "Heatmap") -> bool:
+def _is_all(row: "Row") -> bool:
+    return row.kind == "total"
+
+
+def has_low_ceilings(table: "RowTable") -> bool:
     """Whether the reader is the limit in any category, or over all of them."""
-    found = [row.total.bounds for row in heatmap.rows] + [heatmap.total.bounds]
-    return any(bounds is not None and has_low_ceiling(bounds) for bounds in found)
+    return any(row.bounds is not None and has_low_ceiling(row.bounds) for row in table.rows)
 
 
 _CATEGORY_COLUMNS = (
@@ -164,17 +158,18 @@ _UNBOUNDED = 4
 """The columns of a run without bounds."""
 
 
-def _list_category(name: str, total: "HeatmapTotal") -> tuple[str, ...]:
-    score, bounds = total.mean, total.bounds
+def _list_category(row: "Row") -> tuple[str, ...]:
+    score, bounds = row.total, row.bounds
+    name = _name_row(row)[: _CATEGORY_WIDTH - 1]
     if score is None:
-        return (name[: _CATEGORY_WIDTH - 1], "0 ", *[NO_DATA] * 5)
+        return (name, "0 ", *[NO_DATA] * 5)
     floor = NO_DATA if bounds is None else format_score(bounds.floor)
     ceiling = f"{NO_DATA} " if bounds is None else _pad_mark(format_ceiling(bounds))
     return (
-        name[: _CATEGORY_WIDTH - 1],
+        name,
         _pad_mark(format_count(score)),
-        format_score(score.value),
-        format_range(score, scale=OF_100, digits=0) or NO_DATA,
+        row.scale.format_short(score.value),
+        row.scale.format_range(score) or NO_DATA,
         floor,
         ceiling,
         # A wide share never touches the ceiling.
@@ -182,23 +177,28 @@ def _list_category(name: str, total: "HeatmapTotal") -> tuple[str, ...]:
     )
 
 
+def _name_row(row: "Row") -> str:
+    return row.name.upper() if _is_all(row) else row.name
+
+
 def _pad_mark(figure: str) -> str:
     # A column of its own for the mark, so that figures are aligned with and without it.
     return figure if figure[-1:] in _MARKS else f"{figure} "
 
 
-def render_heatmap(heatmap: "Heatmap", *, of: int | None = None, width: int = WIDTH) -> str:
-    """Every category at each checkpoint, then all of them, then what is invented and leaked.
+def render_heatmap(table: "RowTable", *, of: int | None = None, width: int = WIDTH) -> str:
+    """Every row of the table at each checkpoint.
 
     The interval stands below each mean, silence and ceiling at the right. `of` is the number of
-    all checkpoints, where the heatmap has a selection. Where there is no room for all columns,
-    some are shown. Rows in which nothing was measured are left out.
+    all checkpoints, where the table has a selection. Where there is no room for all columns,
+    some are shown.
     """
-    rows = list(_list_heatmap_rows(heatmap))
-    bounds = heatmap.total.bounds
+    rows = table.shown
+    texts = [[_format_cell(row, cell) for cell in row.cells] for row in rows]
+    bounds = table.total.bounds
     room = width - (0 if bounds is None else sum(map(len, _BOUND_HEADS)))
-    heads = [clean_text(checkpoint.label) for checkpoint in heatmap.columns]
-    inside = max((len(text) for row in rows for pair in row.cells for text in pair), default=0)
+    heads = [clean_text(checkpoint.label) for checkpoint in table.columns]
+    inside = max((len(text) for cells in texts for pair in cells for text in pair), default=0)
     cell = 1 + max(inside, *(len(head) + 1 for head in heads), 0)
     cell += _CATEGORY_WIDTH + len(heads) * (cell + 1) <= room
     shown = pick_evenly(len(heads), max(1, (room - _CATEGORY_WIDTH) // cell))
@@ -208,77 +208,40 @@ def render_heatmap(heatmap: "Heatmap", *, of: int | None = None, width: int = WI
         _format_line("points of 100 (questions)", [f"{heads[at]} " for at in shown], cell) + right,
         f"{'95 % interval':{_CATEGORY_WIDTH}} {rule}",
     ]
-    for row in rows:
-        if row.name == _OVERALL:
+    for row, cells in zip(rows, texts, strict=True):
+        if _is_all(row):
             lines.append(f"{'':{_CATEGORY_WIDTH}} {rule}")
-        lines.append(_format_line(row.name, [row.cells[at][0] for at in shown], cell) + row.right)
-        if any(row.cells[at][1].strip() for at in shown):
-            lines.append(_format_line("", [row.cells[at][1] for at in shown], cell))
+        means, ends = ([cells[at][line] for at in shown] for line in (0, 1))
+        lines.append(_format_line(_name_row(row), means, cell) + _format_bounds(row))
+        if any(text.strip() for text in ends):
+            lines.append(_format_line("", ends, cell))
     if len(shown) < (of or len(heads)):
         lines.append(f"({len(shown)} of {of or len(heads)} checkpoints shown)")
-    if any(row.name == SAME_QUESTIONS for row in rows):
-        lines += wrap_text(SAME_NOTE, width=width)
+    for note in table.iterate_notes():
+        lines += wrap_text(note, width=width)
     return "\n".join(line.rstrip() for line in lines)
 
 
-_OVERALL = "OVERALL"
 _BOUND_HEADS = ("  silence", " ceiling ")
 _MARKS = (SMALL_MARK, LOW_CEILING_MARK)
 
 
-class _HeatmapLine(NamedTuple):
-    name: str
-    cells: Sequence[_CellLines]
-    right: str = ""
-    """Silence and ceiling."""
-
-
-def _list_heatmap_rows(heatmap: "Heatmap") -> Iterator[_HeatmapLine]:
-    for row in heatmap.rows:
-        if _is_measured(row.cells):
-            cells = [_format_points_cell(cell) for cell in row.cells]
-            yield _HeatmapLine(row.category, cells, _format_heatmap_bounds(row.total.bounds))
-    cells = [_format_points_cell(cell) for cell in heatmap.overall]
-    yield _HeatmapLine(_OVERALL, cells, _format_heatmap_bounds(heatmap.total.bounds))
-    if heatmap.same:
-        yield _HeatmapLine(SAME_QUESTIONS, [_format_points_cell(cell) for cell in heatmap.same])
-    for name, rates in ((INVENTED, heatmap.invented), (LEAKED, heatmap.leaked)):
-        if _is_measured(rates):
-            yield _HeatmapLine(name, [_format_rate_cell(cell) for cell in rates])
-
-
-def _is_measured(cells: "Sequence[HeatmapCell]") -> bool:
-    return any(cell.mean is not None for cell in cells)
-
-
-def _format_heatmap_bounds(bounds: "ScoreRange | None") -> str:
-    if bounds is None:
+def _format_bounds(row: "Row") -> str:
+    if row.bounds is None:
         return ""
-    figures = format_score(bounds.floor), _pad_mark(format_ceiling(bounds))
+    figures = format_score(row.bounds.floor), _pad_mark(format_ceiling(row.bounds))
     return "".join(
         figure.rjust(len(head)) for figure, head in zip(figures, _BOUND_HEADS, strict=True)
     )
 
 
-def _format_points_cell(cell: "HeatmapCell") -> _CellLines:
-    mean = cell.mean
+def _format_cell(row: "Row", mean: "Estimate | None") -> _CellLines:
     if mean is None:
         return f"{NO_DATA} ", ""
-    return (
-        f"{format_score(mean.value)} ({mean.questions}){_mark_small(mean)}",
-        f"{format_range(mean, scale=OF_100, digits=0)} ",
-    )
-
-
-def _format_rate_cell(cell: "HeatmapCell") -> _CellLines:
-    rate = cell.mean
-    if rate is None:
-        return f"{NO_DATA} ", ""
-    digits = 1 if rate.high is not None and rate.high < 0.0995 else 0
-    return (
-        f"{format_rate(rate)}{_mark_small(rate)}",
-        f"{format_range(rate, scale=100, digits=digits)} ",
-    )
+    # The questions stand behind scores: those of the other rows are the answers to them.
+    count = f" ({mean.questions})" if row.scale.is_higher_better else ""
+    figure = f"{row.scale.format_short(mean.value)}{count}{_mark_small(mean)}"
+    return figure, f"{row.scale.format_range(mean)} "
 
 
 def _mark_small(estimate: "Estimate") -> str:

@@ -7,101 +7,39 @@ trials, those of one template together, or whole personas where there are five o
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Final, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import ClassVar, NamedTuple
+from weakref import WeakKeyDictionary, ref
 
 import msgspec
 import numpy as np
 
 from recall_bench.core.grouping import group_by
-from recall_bench.core.plan import Checkpoint
-from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.schedule import is_in_plan
 from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED, Ints
-from recall_bench.metrics.estimate import (
-    Estimate,
-    MarkTally,
-    estimate_tallies,
-)
+from recall_bench.metrics.estimate import Estimate, MarkTally, estimate_tallies
 from recall_bench.runs.counted_marks import CountedMarks, CountedTrials
+from recall_bench.runs.heatmap_rows import (
+    CELL_RESAMPLES,
+    CategoryTrials,
+    RowTrials,
+    build_rows,
+)
 from recall_bench.runs.leak_counts import read_boundary
 from recall_bench.runs.question_span import QuestionSpan, find_best_span
 from recall_bench.runs.result_rows import encode_row
+from recall_bench.runs.rows import RowKind, RowTable
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import CountedTrial, ScoreRange, estimate_score_range
 from recall_bench.runs.summary import list_names
-from recall_bench.runs.trials import TrialTable
-
-CELL_RESAMPLES: Final = 2_000
-"""Resamples for a mean that is one of many.
-
-The sampling error moves an end of the interval by about a thirtieth of its half-width, less than
-the tenth of a point that a cell shows. The headline has five times as many.
-"""
+from recall_bench.runs.trials import TrialTable, read_trials
 
 _Categories = Mapping[str, Sequence[str]]
 """The category of each question of each persona."""
 
 
-class HeatmapCell(Record, frozen=True, kw_only=True):
-    """One category at one checkpoint."""
-
-    mean: Estimate | None
-    """Of six points, or a share in the row of hallucination; None if not measured."""
-    eligible: int
-    """Questions that the story supports by then, asked or not."""
-
-
-class HeatmapTotal(Record, frozen=True, kw_only=True):
-    """All checkpoints of a row together."""
-
-    mean: Estimate | None = None
-    """Of six points; None if not measured."""
-    bounds: ScoreRange | None = None
-    """None where the run has no bounds."""
-
-
-class HeatmapRow(Record, frozen=True, kw_only=True):
-    """One category over all checkpoints."""
-
-    category: str
-    cells: tuple[HeatmapCell, ...]
-    total: HeatmapTotal = HeatmapTotal()
-
-
-class Heatmap(Record, frozen=True, kw_only=True):
-    """One persona, or all of them."""
-
-    persona: str | None
-    """None for all together."""
-    columns: tuple[Checkpoint, ...]
-    rows: tuple[HeatmapRow, ...]
-    overall: tuple[HeatmapCell, ...]
-    hallucination: tuple[HeatmapCell, ...]
-    """The share of answers that are not grounded: inventions and leaks."""
-    invented: tuple[HeatmapCell, ...]
-    """The share of answers that are invented."""
-    leaked: tuple[HeatmapCell, ...]
-    """The share of answers that leak, of those that could."""
-    total: HeatmapTotal = HeatmapTotal()
-    same: tuple[HeatmapCell, ...] = ()
-    """The same questions at each checkpoint of a span, and no mean at the others. Empty where each
-    checkpoint asks the same, where no two of the columns are in the span, and without marks."""
-
-    @property
-    def has_small(self) -> bool:
-        """Whether any mean rests on too few questions for a reliable interval."""
-        rows = [row.cells for row in self.rows]
-        return any(
-            cell.mean is not None and cell.mean.is_small
-            for row in (*rows, self.overall, self.same, self.invented, self.leaked)
-            for cell in row
-        )
-
-
-def build_heatmaps(folder: RunFolder, means: "RunEstimates | None" = None) -> tuple[Heatmap, ...]:
+def build_heatmaps(folder: RunFolder, means: "RunEstimates | None" = None) -> tuple[RowTable, ...]:
     """Build the heatmap of all personas where there are several, then that of each."""
     means = means or RunEstimates.get(folder)
     each = tuple(means.build_heatmap(name) for name in folder.scenarios)
@@ -159,6 +97,9 @@ class RunEstimates:
 
     def __init__(self, folder: RunFolder, scores: TrialTable | None = None) -> None:
         """With `scores`, a table with a scale, the points are its scores."""
+        # No strong reference: `_opened` would keep each folder for ever.
+        self._folder, self._path = ref(folder), folder.path
+        self._scores = scores
         self._personas = folder.scenarios
         self._scenarios = folder.states.scenarios
         boundaries = {name: read_boundary(folder, name) for name in self._personas}
@@ -276,62 +217,61 @@ class RunEstimates:
 
     def build_heatmap(
         self, persona: str | None = None, places: Sequence[int] | None = None
-    ) -> Heatmap:
-        """Build the heatmap of all checkpoints, or of those in these places."""
+    ) -> RowTable:
+        """Build the rows over all checkpoints, or over those in these places."""
         names = self._list_personas(persona)
-        columns = self._list_places(names, places)
-        eligible = [self._count_eligible(names, place) for place in columns]
-        supported = [counts.total() for counts in eligible]
+        shown = self._list_places(names, places)
+        columns = tuple(
+            self._scenarios[names[0]].checkpoint_plans[place].checkpoint for place in shown
+        )
+        parts, whole = [self._marks.read(names, place) for place in shown], self._marks.read(names)
+        eligible = [self._count_eligible(names, place) for place in shown]
         ranges = self.estimate_category_ranges(persona)
-        means = self._estimate_grid([self._marks.read(names, place) for place in columns])
-        width = len(self._categories)
-        height = width + len(_Headline._fields)
-        rows = (means[number::height] for number in range(width))
-        heads = [
-            _Headline(*means[start + width : start + height])
-            for start in range(0, len(means), height)
-        ]
-        totals = self._estimate(self._tally_categories(self._marks.read(names)))
-        return Heatmap(
-            persona=persona,
-            columns=tuple(
-                self._scenarios[names[0]].checkpoint_plans[place].checkpoint for place in columns
-            ),
-            rows=tuple(
-                HeatmapRow(
-                    category=name,
-                    cells=_build_cells(row, [counts[name] for counts in eligible]),
-                    total=HeatmapTotal(mean=total, bounds=ranges.get(name)),
+        trials = RowTrials(
+            personas=names,
+            columns=columns,
+            trials=parts,
+            eligible=tuple(counts.total() for counts in eligible),
+            categories={
+                name: CategoryTrials(
+                    trials=[self._select_category(part, number) for part in parts],
+                    whole=self._select_category(whole, number),
+                    eligible=tuple(counts[name] for counts in eligible),
+                    bounds=ranges.get(name),
                 )
-                for name, row, total in zip(self._categories, rows, totals, strict=True)
-            ),
-            overall=_build_cells((each.points for each in heads), supported),
-            hallucination=_build_cells((each.hallucination for each in heads), supported),
-            invented=_build_cells((each.invented for each in heads), supported),
-            leaked=_build_cells((each.leaked for each in heads), supported),
-            total=HeatmapTotal(
-                mean=self.estimate_overall(persona), bounds=self.estimate_range(persona)
-            ),
-            same=self._build_same(names, columns, supported),
+                for number, name in enumerate(self._categories)
+            },
+            same=self._select_same(names, shown),
+            total=self.estimate_overall(persona),
+            bounds=self.estimate_range(persona),
+            numbers=self._marks.numbers,
+            read_table=self._read_table,
         )
+        return RowTable(persona=persona, columns=columns, rows=build_rows(trials))
 
-    def _build_same(
-        self, names: tuple[str, ...], columns: Sequence[int], eligible: Sequence[int]
-    ) -> tuple[HeatmapCell, ...]:
-        """Estimate the same questions at each of these checkpoints that their span includes."""
-        span = self._find_span(names) if len(columns) > 1 else None
-        if span is None:
-            return ()
-        is_followed = [span.first <= place <= span.last for place in columns]
-        if sum(is_followed) < 2:
-            return ()
-        shown = (self._read_grown(names, place) for place in columns)
-        means = self._estimate(
-            each.select(np.isin(each.question, span.questions)).tally_points(CELL_RESAMPLES)
-            for each in shown
-        )
-        known = zip(means, is_followed, strict=True)
-        return _build_cells((mean if chosen else None for mean, chosen in known), eligible)
+    def _read_table(self) -> TrialTable:
+        return self._scores or read_trials(self._folder() or RunFolder.open(self._path))
+
+    def _select_category(self, trials: CountedTrials, number: int) -> CountedTrials:
+        return trials.select(self._kinds[trials.question] == number)
+
+    def _select_same(
+        self, names: tuple[str, ...], places: Sequence[int]
+    ) -> list[CountedTrials | None]:
+        """Select the same questions at each of these checkpoints that their span includes.
+
+        None at the others; empty if fewer than two of them are in the span.
+        """
+        span = self._find_span(names) if len(places) > 1 else None
+        if span is None or sum(span.first <= place <= span.last for place in places) < 2:
+            return []
+        parts: list[CountedTrials | None] = []
+        for place in places:
+            part = self._read_grown(names, place)
+            is_followed = span.first <= place <= span.last
+            chosen = np.isin(part.question, span.questions)
+            parts.append(part.select(chosen) if is_followed else None)
+        return parts
 
     def _find_span(self, names: tuple[str, ...]) -> QuestionSpan | None:
         """Find the span of some personas; None where each checkpoint asks the same questions."""
@@ -369,21 +309,6 @@ class RunEstimates:
     def _read_grown(self, names: Iterable[str], place: int) -> CountedTrials:
         """Read the trials of the personas whose story went on since the checkpoint before."""
         return self._marks.read([name for name in names if place in self._grown[name]], place)
-
-    def _estimate_grid(self, columns: Sequence[CountedTrials]) -> tuple[Estimate | None, ...]:
-        """Estimate all means of each column, one column after another."""
-        tallies = (tally for trials in columns for tally in self._tally_column(trials))
-        return tuple(self._estimate(tallies))
-
-    def _tally_column(self, trials: CountedTrials) -> Iterator[MarkTally]:
-        """Tally the points of each category, and all figures of all of them."""
-        yield from self._tally_categories(trials)
-        yield from _tally_all(trials, CELL_RESAMPLES)
-
-    def _tally_categories(self, trials: CountedTrials) -> Iterator[MarkTally]:
-        kinds = self._kinds[trials.question]
-        for number in range(len(self._categories)):
-            yield trials.select(kinds == number).tally_points(CELL_RESAMPLES)
 
     def _estimate(self, tallies: Iterable[MarkTally]) -> list[Estimate | None]:
         return estimate_tallies(tallies, self._marks.numbers)
@@ -446,14 +371,6 @@ def _tally_all(trials: CountedTrials, resamples: int) -> Iterator[MarkTally]:
     yield trials.tally_leaked(resamples)
 
 
-def _build_cells(
-    means: Iterable[Estimate | None], eligible: Iterable[int]
-) -> tuple[HeatmapCell, ...]:
-    return tuple(
-        HeatmapCell(mean=mean, eligible=count) for mean, count in zip(means, eligible, strict=True)
-    )
-
-
 def _group_trials(
     trials: Iterable[CountedTrial], categories: _Categories
 ) -> dict[str, list[CountedTrial]]:
@@ -469,6 +386,7 @@ EstimateFields = dict[str, object]
 
 def build_estimates(means: RunEstimates, persona: str | None = None) -> EstimateFields:
     """Build the estimates of a persona, or of all: overall, and at each checkpoint."""
+    table = means.build_heatmap(persona)
     fields: EstimateFields = {
         "level": LEVEL,
         "seed": SEED,
@@ -478,7 +396,8 @@ def build_estimates(means: RunEstimates, persona: str | None = None) -> Estimate
         ),
         "inventionRate": encode_row(format_estimate(means.estimate_invented(persona), scale=100)),
         "leakRate": encode_row(format_estimate(means.estimate_leaked(persona), scale=100)),
-        "checkpoints": _build_checkpoints(means.build_heatmap(persona)),
+        "rows": encode_row(_list_row_heads(table)),
+        "checkpoints": _build_checkpoints(table),
     }
     found = means.estimate_range(persona)
     if found is not None:
@@ -503,25 +422,25 @@ def _format_range(found: ScoreRange) -> EstimateFields:
     }
 
 
-def _build_checkpoints(heatmap: Heatmap) -> Iterator[msgspec.Raw]:
-    for place, checkpoint in enumerate(heatmap.columns):
-        yield encode_row(
-            {
-                "range": checkpoint.label,
-                "overall": _format_cell(heatmap.overall[place]),
-                **({"sameQuestions": _format_cell(heatmap.same[place])} if heatmap.same else {}),
-                "hallucinationRate": _format_cell(heatmap.hallucination[place], scale=100),
-                "inventionRate": _format_cell(heatmap.invented[place], scale=100),
-                "leakRate": _format_cell(heatmap.leaked[place], scale=100),
-                "categories": {
-                    each.category: _format_cell(each.cells[place]) for each in heatmap.rows
-                },
-            }
-        )
+def _list_row_heads(table: RowTable) -> list[EstimateFields]:
+    """List what the fields of a checkpoint are, so that a reader need not know them."""
+    return [
+        {"key": row.key, "name": row.name, "scale": row.scale.name}
+        | ({} if row.note is None else {"note": row.note, "absent": row.absent})
+        for row in table.rows
+        if row.kind != RowKind.CATEGORY
+    ]
 
 
-def _format_cell(cell: HeatmapCell, *, scale: float = 1) -> EstimateFields | None:
-    return format_estimate(cell.mean, scale=scale)
+def _build_checkpoints(table: RowTable) -> Iterator[msgspec.Raw]:
+    for place, checkpoint in enumerate(table.columns):
+        fields: EstimateFields = {"range": checkpoint.label}
+        categories: EstimateFields = {}
+        for row in table.rows:
+            is_category = row.kind is RowKind.CATEGORY
+            mean = format_estimate(row.cells[place], scale=row.scale.file_factor)
+            (categories if is_category else fields)[row.name if is_category else row.key] = mean
+        yield encode_row({**fields, "categories": categories})
 
 
 def format_estimate(found: Estimate | None, *, scale: float = 1) -> EstimateFields | None:

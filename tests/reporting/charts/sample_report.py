@@ -7,6 +7,7 @@ from recall_bench.core.scenario import BOUNDARY, CATEGORIES
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.bootstrap import ResampledUnit
 from recall_bench.metrics.estimate import Estimate, IntervalMethod
+from recall_bench.metrics.scale import POINTS, SHARE, Scale
 from recall_bench.metrics.survival import HalfLife, Survival, SurvivalPoint
 from recall_bench.metrics.trend import MAX_FORECAST_SPAN, Coefficient, Prediction, Trend
 from recall_bench.reporting.analyses.attribution import Attribution, FailureLeaf, LeafCount
@@ -28,7 +29,7 @@ from recall_bench.reporting.analyses.hallucination import (
     RateCourse,
 )
 from recall_bench.reporting.run_report import ReportHeader, RunReport
-from recall_bench.runs.estimates import Heatmap, HeatmapCell, HeatmapRow, HeatmapTotal
+from recall_bench.runs.rows import Row, RowKind, RowTable
 from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import RunStatus
 
@@ -77,9 +78,8 @@ def sampled_report(checkpoints: int = 20) -> RunReport:
 
 def empty_report() -> RunReport:
     """A run in which nothing was judged, and no cost is known."""
-    nothing = HeatmapCell(mean=None, eligible=0)
     columns = _columns(3)
-    rows = tuple(HeatmapRow(category=name, cells=(nothing,) * 3) for name in CATEGORIES)
+    nothing = (None,) * 3
     course = RateCourse(
         name=None,
         rate=None,
@@ -94,14 +94,20 @@ def empty_report() -> RunReport:
             overall=None, bounds=None, hallucination=None, invented=None, leaked=None
         ),
         heatmaps=(
-            Heatmap(
+            RowTable(
                 persona=None,
                 columns=columns,
-                rows=rows,
-                overall=(nothing,) * 3,
-                hallucination=(nothing,) * 3,
-                invented=(nothing,) * 3,
-                leaked=(nothing,) * 3,
+                rows=(
+                    *(
+                        Row(name=name, kind=RowKind.CATEGORY, scale=POINTS, cells=nothing)
+                        for name in CATEGORIES
+                    ),
+                    Row(name="overall", kind=RowKind.TOTAL, scale=POINTS, cells=nothing),
+                    *(
+                        Row(name=name, scale=SHARE, cells=nothing)
+                        for name in ("invented", "leaked")
+                    ),
+                ),
             ),
         ),
         hallucination=HallucinationViews(categories=(), overall=course, personas=()),
@@ -165,55 +171,60 @@ def _bounds(score: float, ceiling: float = 5.1) -> ScoreRange:
     )
 
 
-def _total(score: float, ceiling: float = 5.1) -> HeatmapTotal:
-    return HeatmapTotal(mean=estimate(score, 0.2, most=6), bounds=_bounds(score, ceiling))
-
-
-def _heatmap(persona: str | None, columns: tuple[Checkpoint, ...]) -> Heatmap:
-    number = 0 if persona is None else 1 + PERSONAS.index(persona)
-    return Heatmap(
-        persona=persona,
-        columns=columns,
-        rows=tuple(
-            HeatmapRow(
-                category=name,
-                cells=tuple(_score(rank, n, each.days, number) for n, each in enumerate(columns)),
-                total=_total(5.0 - 0.3 * rank, 5.6 - 0.4 * rank),
-            )
-            for rank, name in enumerate(CATEGORIES)
-        ),
-        overall=tuple(
-            HeatmapCell(
-                mean=estimate(_recall(each.days) * 6, 0.25, most=6, trials=2400), eligible=3000
-            )
-            for each in columns
-        ),
-        hallucination=tuple(
-            HeatmapCell(mean=estimate(_invention(each.days), 0.03, trials=2400), eligible=3000)
-            for each in columns
-        ),
-        invented=tuple(
-            HeatmapCell(mean=estimate(_invention(each.days), 0.03, trials=2400), eligible=3000)
-            for each in columns
-        ),
-        leaked=tuple(
-            HeatmapCell(mean=estimate(_invention(each.days), 0.03, trials=2400), eligible=3000)
-            for each in columns
-        ),
-        total=_total(3.9),
+def _row(
+    name: str,
+    cells: tuple[Estimate | None, ...],
+    *,
+    kind: RowKind = RowKind.FIGURE,
+    scale: Scale = POINTS,
+    score: float | None = None,
+    ceiling: float = 5.1,
+) -> Row:
+    return Row(
+        name=name,
+        kind=kind,
+        scale=scale,
+        cells=cells,
+        eligible=tuple(0 if cell is None else 3000 for cell in cells),
+        total=None if score is None else estimate(score, 0.2, most=6),
+        bounds=None if score is None else _bounds(score, ceiling),
     )
 
 
-def _score(rank: int, n: int, days: int, number: int) -> HeatmapCell:
+def _heatmap(persona: str | None, columns: tuple[Checkpoint, ...]) -> RowTable:
+    number = 0 if persona is None else 1 + PERSONAS.index(persona)
+    overall = tuple(estimate(_recall(each.days) * 6, 0.25, most=6, trials=2400) for each in columns)
+    rates = tuple(estimate(_invention(each.days), 0.03, trials=2400) for each in columns)
+    return RowTable(
+        persona=persona,
+        columns=columns,
+        rows=(
+            *(
+                _row(
+                    name,
+                    tuple(_score(rank, n, each.days, number) for n, each in enumerate(columns)),
+                    kind=RowKind.CATEGORY,
+                    score=5.0 - 0.3 * rank,
+                    ceiling=5.6 - 0.4 * rank,
+                )
+                for rank, name in enumerate(CATEGORIES)
+            ),
+            _row("overall", overall, kind=RowKind.TOTAL, score=3.9),
+            _row("invented", rates, scale=SHARE),
+            _row("leaked", rates, scale=SHARE),
+        ),
+    )
+
+
+def _score(rank: int, n: int, days: int, number: int) -> Estimate | None:
     """One category starts late, and two have a hole in the middle."""
     is_late = rank == 8 and days < 250
     is_hole = rank in {2, 6} and 6 <= n <= 7
     if is_late or is_hole:
-        return HeatmapCell(mean=None, eligible=0 if is_late else 12)
+        return None
     level = 5.4 - 0.38 * rank - 0.0012 * days * (1 + 0.12 * rank)
     value = min(6.0, max(0.0, level + 0.18 * sin(1.7 * n + rank + number)))
-    spread = 0.35 + 0.04 * rank
-    return HeatmapCell(mean=estimate(value, spread, most=6, trials=40 + 4 * n), eligible=60 + n)
+    return estimate(value, 0.35 + 0.04 * rank, most=6, trials=40 + 4 * n)
 
 
 def _recall(days: int) -> float:

@@ -22,11 +22,11 @@ def figures(mean: Estimate | None) -> tuple[object, ...]:
 
 def test_the_table_of_category_curves_is_the_heatmap() -> None:
     heatmap = REPORT.heatmaps[0]
-    cells = [heatmap.overall, *(row.cells for row in heatmap.rows)]
+    cells = [row.cells for row in (heatmap.total, *heatmap.categories)]
     expected = [
-        (column.label, column.days, *figures(scale_score(cell.mean)))
+        (column.label, column.days, *figures(scale_score(mean)))
         for row in cells
-        for column, cell in zip(heatmap.columns, row, strict=True)
+        for column, mean in zip(heatmap.columns, row, strict=True)
     ]
 
     assert [row[1:] for row in CHARTS["category-curves"].rows] == expected
@@ -246,8 +246,8 @@ def test_a_score_of_six_is_a_hundred_points() -> None:
 
 
 def test_silence_and_ceiling_are_lines_in_every_panel() -> None:
-    rows = REPORT.heatmaps[0].rows
-    bounds = [REPORT.heatmaps[0].total.bounds, *(row.total.bounds for row in rows)]
+    table = REPORT.heatmaps[0]
+    bounds = [row.bounds for row in (table.total, *table.categories)]
 
     for panel, found in zip(views(CHARTS["category-curves"]), bounds, strict=True):
         assert found is not None

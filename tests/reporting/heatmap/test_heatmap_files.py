@@ -11,6 +11,7 @@ import pytest
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.heatmap.heatmap_data import HeatmapData
 from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
 from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
@@ -41,10 +42,26 @@ def all_three(story: Story) -> tuple[HeatmapData, HeatmapData, HeatmapData]:
 def measured(data: HeatmapData) -> list[tuple[float | None, int, int | None]]:
     """All scores without what only some files know."""
     return [
-        (None if cell.score is None else round(cell.score, 9), cell.count, cell.eligible)
-        for row in (*data.cells, data.overall)
-        for cell in row
+        (None, 0, eligible) if cell is None else (round(cell.value, 9), cell.trials, eligible)
+        for row in (*data.table.categories, data.table.total)
+        for cell, eligible in zip(row.cells, row.eligible, strict=True)
     ]
+
+
+def overall(data: HeatmapData, place: int = 0) -> Estimate:
+    """What was measured in a column."""
+    cell = data.table.total.cells[place]
+    assert cell is not None
+    return cell
+
+
+def labels(data: HeatmapData) -> list[str]:
+    return [column.label for column in data.table.columns]
+
+
+def percents(data: HeatmapData) -> list[float | None]:
+    """The last row: what is invented or leaked."""
+    return [None if cell is None else 100 * cell.value for cell in data.table.rows[-1].cells]
 
 
 def test_intervals_come_with_a_result_and_not_with_progress(finished: Story) -> None:
@@ -53,10 +70,11 @@ def test_intervals_come_with_a_result_and_not_with_progress(finished: Story) -> 
     assert (
         folder.intervals == result.intervals == "95 % bootstrap interval over questions (seed 42)"
     )
-    assert (result.overall[1].low, result.overall[1].questions) == (folder.overall[1].low, 3)
-    assert folder.overall[1].low is not None
+    whole, read, bare = (overall(data, 1) for data in (folder, result, progress))
+    assert whole.low is not None
+    assert read.replace(personas=1) == whole
     assert progress.intervals is None
-    assert (progress.overall[1].low, progress.overall[1].questions) == (None, None)
+    assert (bare.low, progress.counts_trials) == (None, True)
 
 
 def test_a_question_put_twice_is_one_question_everywhere(tmp_path: Path) -> None:
@@ -68,7 +86,7 @@ def test_a_question_put_twice_is_one_question_everywhere(tmp_path: Path) -> None
     folder, result, _ = all_three(story)
 
     for data in (folder, result):
-        assert (data.overall[0].questions, data.overall[0].count) == (2, 4)
+        assert (overall(data).questions, overall(data).trials) == (2, 4)
 
 
 def test_folder_result_and_progress_agree(tmp_path: Path) -> None:
@@ -85,15 +103,18 @@ def test_folder_result_and_progress_agree(tmp_path: Path) -> None:
     folder, result, progress = all_three(story)
 
     assert folder.invalid == "2 of 10 trials failed, budget 5 %"
-    assert [rate.name for rate in folder.rates] == ["invented", "leaked"]
-    assert folder == replace(result, rates=folder.rates)
-    for one, other in zip(folder.rates, result.rates, strict=True):
-        assert [cell.score for cell in one.cells] == pytest.approx([c.score for c in other.cells])
-        assert [replace(c, score=None) for c in one.cells] == [
-            replace(c, score=None) for c in other.cells
-        ]
-    (together,) = progress.rates
-    assert together.name == "invented or leaked"
+    assert replace(folder, table=result.table) == result
+    assert [row.name for row in result.table.shown] == [row.name for row in folder.table.shown]
+    for one, other in zip(folder.table.shown, result.table.shown, strict=True):
+        assert (one.kind, one.scale, one.eligible) == (other.kind, other.scale, other.eligible)
+        for cell, read in zip(one.cells, other.cells, strict=True):
+            assert (cell is None) == (read is None)
+            if cell is not None and read is not None:
+                assert read.value == pytest.approx(cell.value)
+                assert read.replace(value=cell.value, personas=cell.personas, low=cell.low) == (
+                    cell.replace(high=read.high)
+                )
+    assert progress.table.rows[-1].name == "invented or leaked"
     assert measured(folder) == measured(progress)
 
 
@@ -106,9 +127,14 @@ def test_headline_and_bounds_are_the_same_from_folder_and_result(tmp_path: Path)
     assert folder.headline.startswith("79 of 100 (65 to 90) · silence 17 · ceiling 67 · ")
     assert folder.headline.endswith(" · invented 25 %")
     assert result.headline == folder.headline
-    assert folder.overall_bounds == (1.0, 4.0)
-    assert (result.bounds, result.overall_bounds) == (folder.bounds, folder.overall_bounds)
-    assert (progress.headline, progress.overall_bounds) == (None, None)
+    total, read = folder.table.total.bounds, result.table.total.bounds
+    assert total is not None
+    assert read is not None
+    assert (total.floor, total.ceiling) == (1.0, 4.0) == (read.floor, read.ceiling)
+    assert [row.bounds and row.bounds.floor for row in result.table.categories] == [
+        row.bounds and row.bounds.floor for row in folder.table.categories
+    ]
+    assert (progress.headline, progress.table.total.bounds) == (None, None)
 
 
 def test_a_run_in_progress_says_how_far_it_is_everywhere(story: Story) -> None:
@@ -117,9 +143,9 @@ def test_a_run_in_progress_says_how_far_it_is_everywhere(story: Story) -> None:
 
     for data in all_three(story):
         assert (data.done, data.planned_checkpoints) == (1, 2)
-        assert data.columns == ("2d", "4d")
-        assert data.overall[0].score == 100.0
-        assert data.overall[1].score is None
+        assert labels(data) == ["2d", "4d"]
+        assert overall(data).value == 6.0
+        assert data.table.total.cells[1] is None
 
 
 def test_a_persona_not_started_is_still_to_do_everywhere(tmp_path: Path) -> None:
@@ -145,7 +171,7 @@ def test_a_dry_run_shows_only_what_it_visits(tmp_path: Path) -> None:
     story.end()
 
     for data in all_three(story):
-        assert data.columns == ("2d",)
+        assert labels(data) == ["2d"]
         assert (data.done, data.planned_checkpoints) == (1, 1)
 
 
@@ -203,19 +229,19 @@ def read(tmp_path: Path, result: Json) -> HeatmapData:
 def test_columns_go_by_days_and_cells_by_label(tmp_path: Path) -> None:
     data = read(tmp_path, original(part("60d", 60, 2.0, 4), part("30d", 30, 5.0, 3)))
 
-    assert data.columns == ("30d", "60d")
-    row = data.cells[data.categories.index("synthesis")]
-    assert [cell.score for cell in row] == pytest.approx([100 * 5 / 6, 100 * 2 / 6])
-    assert [cell.count for cell in row] == [3, 4]
-    assert [cell.score for cell in data.rates[0].cells] == [25.0, 25.0]
+    assert labels(data) == ["30d", "60d"]
+    row = data.table.get("synthesis")
+    assert row is not None
+    assert [cell and (cell.value, cell.trials) for cell in row.cells] == [(5.0, 3), (2.0, 4)]
+    assert percents(data) == [25.0, 25.0]
 
 
 def test_a_mean_over_nothing_is_no_measurement(tmp_path: Path) -> None:
     data = read(tmp_path, original(part("30d", 30, 0, 0, hallucinationRate=0)))
 
-    assert data.overall[0].score is None
-    assert data.rates[0].cells[0].score is None
-    assert data.cells[0][0].eligible == 0
+    assert data.table.total.cells == (None, None)
+    assert percents(data) == [None, None]
+    assert data.table.rows[0].eligible[0] == 0
 
 
 def test_a_result_that_lacks_checkpoints_says_so(tmp_path: Path) -> None:
@@ -230,7 +256,7 @@ def test_either_name_of_the_reference_is_accepted(tmp_path: Path, key: str) -> N
 
     data = read(tmp_path, original(part("30d", 30, 5.0, 3, questionResults=[row])))
 
-    assert data.overall[0].score == pytest.approx(100 * 5 / 6)
+    assert overall(data).value == 5.0
 
 
 def test_a_run_without_a_judge_that_scored_nothing_is_a_stub(tmp_path: Path) -> None:
@@ -249,8 +275,8 @@ def test_personas_are_pooled_by_their_questions(tmp_path: Path) -> None:
 
     data = read(tmp_path, result)
 
-    assert (data.overall[0].score, data.overall[0].count) == (50.0, 4)
-    assert data.overall[0].eligible == 10
+    assert (overall(data).value, overall(data).trials) == (3.0, 4)
+    assert data.table.total.eligible[0] == 10
 
 
 HEADER: Json = {
@@ -282,7 +308,7 @@ def test_a_repeated_checkpoint_holds_as_last_written(tmp_path: Path) -> None:
         checkpoint("30d", 30, 5.0, 3),
     )
 
-    assert data.overall[0].score == pytest.approx(100 * 5 / 6)
+    assert overall(data).value == 5.0
     assert (data.done, data.planned_checkpoints) == (1, 2)
 
 
@@ -330,13 +356,15 @@ def test_the_published_progress_file_can_be_drawn(tmp_path: Path) -> None:
 
     draw_picture(data, tmp_path / "heatmap.png")
 
-    assert len(data.columns) == 30
-    assert data.columns[-1] == "180d"
+    assert len(labels(data)) == 30
+    assert labels(data)[-1] == "180d"
     assert (data.done, data.planned_checkpoints) == (30, 30)
-    assert len(data.categories) == 8
-    assert sum(cell.count for cell in data.overall) == 1639
-    assert data.cells[0][0].score == 100.0
-    assert data.cells[1][0].eligible == 0
-    assert data.rates[0].cells[2].score == pytest.approx(100 * 2 / 24)
+    first, second, *_ = data.table.categories
+    assert len(data.table.categories) == 8
+    assert sum(cell.trials for cell in data.table.total.cells if cell is not None) == 1639
+    assert first.cells[0] is not None
+    assert first.cells[0].value == 6.0
+    assert second.eligible[0] == 0
+    assert percents(data)[2] == pytest.approx(100 * 2 / 24)
     assert not data.is_stub
     assert (tmp_path / "heatmap.png").stat().st_size > 10_000

@@ -1,7 +1,7 @@
 """The picture shows what was measured, marks what was not, and says what a reader must know."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_bench.core.errors import UsageError
+from recall_bench.metrics.scale import SECONDS, SHARE
 from recall_bench.reporting.heatmap.cell_grid import is_fitting, select_labels
 from recall_bench.reporting.heatmap.colours import (
     MUTED,
@@ -23,35 +24,47 @@ from recall_bench.reporting.heatmap.colours import (
     colour_score,
     compute_contrast,
 )
-from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, PictureCell, RateRow, RowBounds
+from recall_bench.reporting.heatmap.heatmap_data import HeatmapData
 from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec, draw_picture
 from recall_bench.reporting.pictures import estimate_width, wrap_lines
+from recall_bench.runs.rows import RowKind
 from tests.loops import loop_over_rows
-
-MEASURED = PictureCell(
-    score=75.0, count=27, eligible=30, low=65.0, high=83.0, questions=25, missing=2
+from tests.reporting.heatmap.row_tables import (
+    Cell,
+    estimate_of,
+    make_bounds,
+    make_row,
+    make_table,
 )
-FEW = PictureCell(score=33.4, count=38, eligible=40, low=6.6, high=95.0, questions=19, missing=0)
-FOREIGN = PictureCell(score=75.0, count=27, eligible=30)
-RATE = PictureCell(score=12.5, count=27, eligible=30, low=3.6, high=28.2, questions=25, missing=2)
-UNASKED = PictureCell(score=None, count=0, eligible=9)
-NOT_ELIGIBLE = PictureCell(score=None, count=0, eligible=0)
+
+MEASURED = estimate_of(75.0, (65.0, 83.0), questions=25, trials=27, missing=2)
+FEW = estimate_of(33.4, (6.6, 95.0), questions=19, trials=38)
+FOREIGN = estimate_of(75.0, None, questions=27, trials=27)
+RATE = estimate_of(12.5, (3.6, 28.2), of=SHARE, questions=25, trials=27, missing=2)
+UNASKED, NOT_ELIGIBLE = 9, 0
+"""The questions of a cell in which nothing was measured."""
 
 
-def make_heatmap(row: tuple[PictureCell, ...] = (MEASURED,), **changes: Any) -> HeatmapData:
+def make_heatmap(cells: Sequence[Cell] = (MEASURED,), **changes: Any) -> HeatmapData:
     data = HeatmapData(
         title="bm25 1: recall by category and checkpoint",
         subtitle=("Persona ada · judge exact 1 · 2026-05-24", "Dataset 0123456789ab"),
-        categories=("factual-recall",),
-        columns=tuple(f"{7 * (i + 1)}d" for i in range(len(row))),
-        cells=(row,),
-        overall=(MEASURED,) * len(row),
-        rates=(RateRow("invented", (RATE,) * len(row)),),
-        done=len(row),
-        planned_checkpoints=len(row),
+        table=make_table(
+            make_row("factual-recall", cells, kind=RowKind.CATEGORY),
+            make_row("overall", (MEASURED,) * len(cells), kind=RowKind.TOTAL),
+            make_row("invented", (RATE,) * len(cells), scale=SHARE),
+        ),
+        done=len(cells),
+        planned_checkpoints=len(cells),
         intervals="95 % bootstrap interval over questions (seed 42)",
     )
     return replace(data, **changes)
+
+
+def with_categories(rows: Mapping[str, Cell]) -> HeatmapData:
+    data = make_heatmap()
+    categories = (make_row(name, (cell,), kind=RowKind.CATEGORY) for name, cell in rows.items())
+    return replace(data, table=make_table(*categories, *data.table.rows[1:]))
 
 
 def list_views(data: HeatmapData) -> list[dict[str, Any]]:
@@ -90,7 +103,7 @@ def list_tagged(root: ElementTree.Element, tag: str) -> Iterator[ElementTree.Ele
 def test_a_measured_cell_shows_its_mean_its_interval_and_its_questions() -> None:
     data = make_heatmap()
 
-    assert list_texts(data) == {"75", "65–83 · n 25", "12.5 %", "4–28 · n 25"}
+    assert list_texts(data) == {"75", "65–83 · n 25", "13 %", "4–28 · n 25"}
     assert [cell["value"] for cell in list_cells(data)] == [75.0, 75.0, 12.5]
 
 
@@ -119,7 +132,7 @@ def test_narrow_cells_hold_no_text() -> None:
 
 @loop_over_rows("columns", [1, 4, 10, 20, 36])
 def test_what_is_written_into_a_cell_stays_in_it(columns: int) -> None:
-    wide = replace(MEASURED, score=92.0, low=85.0, high=98.0, count=9999, questions=4321)
+    wide = estimate_of(92.0, (85.0, 98.0), questions=4321, trials=9999)
     data = make_heatmap((wide,) * columns)
     width = list_views(data)[0]["width"]["step"]
     words = {line for cell in list_cells(data)[:columns] for line in cell["details"]}
@@ -129,7 +142,7 @@ def test_what_is_written_into_a_cell_stays_in_it(columns: int) -> None:
 
 
 def test_a_cell_over_few_questions_is_marked_however_many_trials_it_has() -> None:
-    enough = replace(FEW, questions=20)
+    enough = FEW.replace(questions=20)
     data = make_heatmap((FEW, enough, MEASURED))
 
     assert {"7–95 · n 19!", "7–95 · n 20"} <= list_texts(data)
@@ -137,7 +150,7 @@ def test_a_cell_over_few_questions_is_marked_however_many_trials_it_has() -> Non
 
 
 def test_where_questions_were_not_counted_few_trials_are_few_questions() -> None:
-    data = make_heatmap((FOREIGN, replace(FOREIGN, count=19)), intervals=None)
+    data = make_heatmap((FOREIGN, FOREIGN.replace(questions=19)), intervals=None)
 
     assert {"n 27", "n 19!"} <= list_texts(data)
     assert [cell["is_small"] for cell in list_cells(data)[:2]] == [False, True]
@@ -159,13 +172,13 @@ def test_where_there_is_no_text_a_cell_over_few_questions_is_half_as_high(tmp_pa
 
 
 def test_pointing_at_a_cell_tells_all_there_is_to_know() -> None:
-    row = (MEASURED, FEW, UNASKED, NOT_ELIGIBLE, FOREIGN)
+    row = (MEASURED, FEW, UNASKED, NOT_ELIGIBLE)
     sure, unsure = "95 % interval 65.0 to 83.0", "95 % interval 6.6 to 95.0"
     few = "fewer than 20 questions: the interval is unreliable"
 
     said = [cell["description"] for cell in list_cells(make_heatmap(row))]
 
-    assert said[:5] == [
+    assert said[:4] == [
         f"Factual recall, 7d: 75.0 of 100 · {sure} · 25 questions · 27 trials · 2 missing",
         (
             f"Factual recall, 14d: 33.4 of 100 · {unsure} · 19 questions · 38 trials · 0 missing · "
@@ -173,14 +186,18 @@ def test_pointing_at_a_cell_tells_all_there_is_to_know() -> None:
         ),
         "Factual recall, 21d: not measured",
         "Factual recall, 28d: no question eligible yet",
-        "Factual recall, 35d: 75.0 of 100 · 27 trials",
     ]
-    assert said[-1].startswith("Invented, 35d: 12.5 % · 95 % interval 3.6 to 28.2 %")
+    assert said[-1].startswith("Invented, 28d: 12.5 % · 95 % interval 3.6 to 28.2 %")
+    foreign = list_cells(make_heatmap((FOREIGN,), counts_trials=True))
+    assert foreign[0]["description"] == "Factual recall, 7d: 75.0 of 100 · 27 trials"
 
 
 def test_every_cell_of_a_drawing_has_its_colour_and_its_tooltip(tmp_path: Path) -> None:
-    row = (MEASURED, replace(MEASURED, score=25.0), UNASKED, NOT_ELIGIBLE)
-    root = draw_svg(make_heatmap(row, categories=('a<"b"',)), tmp_path)
+    row = (MEASURED, MEASURED.replace(value=1.5), UNASKED, NOT_ELIGIBLE)
+    data = make_heatmap(row)
+    hostile = data.table.rows[0].replace(name='a<"b"')
+    table = make_table(hostile, *data.table.rows[1:])
+    root = draw_svg(replace(data, table=table), tmp_path)
 
     found = {
         (node[0].text or "").split(":")[0]: node.attrib["fill"]
@@ -223,16 +240,16 @@ def test_a_cell_never_measured_has_no_value_and_no_text() -> None:
 
 def test_every_cell_keeps_its_own_row_and_column() -> None:
     scores = (10.0, 30.0, 50.0, 70.0, 90.0)
-    row = tuple(PictureCell(score=score, count=5, eligible=5) for score in scores)
+    row = [estimate_of(score, None, questions=5, trials=5) for score in scores]
 
     cells = list_cells(make_heatmap(row))[:5]
 
     assert [cell["column"] for cell in cells] == ["7d", "14d", "21d", "28d", "35d"]
-    assert [cell["value"] for cell in cells] == list(scores)
+    assert [cell["value"] for cell in cells] == pytest.approx(scores)
 
 
 def test_two_categories_that_read_alike_stay_two_rows() -> None:
-    data = make_heatmap(categories=("a-b", "a_b"), cells=((MEASURED,), (FEW,)))
+    data = with_categories({"a-b": MEASURED, "a_b": FEW})
 
     assert [cell["row"] for cell in list_cells(data)][:2] == ["a-b", "a_b"]
 
@@ -240,7 +257,7 @@ def test_two_categories_that_read_alike_stay_two_rows() -> None:
 def test_the_legend_explains_every_state() -> None:
     usual = [
         "score, points of 100",
-        "invented, leaked, %",
+        "invented, %",
         "not measured",
         "no question eligible yet",
     ]
@@ -250,7 +267,7 @@ def test_the_legend_explains_every_state() -> None:
     assert list_legend(make_heatmap()) == [*usual, "n: different questions", how]
     assert list_legend(make_heatmap((FEW,))) == [*usual, few, "n: different questions", how]
     assert list_legend(make_heatmap((FEW,) * 143)) == [*usual, f"half height: {few}"]
-    foreign = list_legend(make_heatmap((FOREIGN,), intervals=None))
+    foreign = list_legend(make_heatmap((FOREIGN,), intervals=None, counts_trials=True))
     assert foreign == [*usual, "n: trials the mean is over"]
 
 
@@ -316,7 +333,7 @@ def test_a_png_is_sharp(tmp_path: Path) -> None:
 def test_an_svg_is_well_formed_whatever_the_names(tmp_path: Path) -> None:
     name = '<script>alert("&")</script> 日本語\0\x1b'
 
-    root = draw_svg(make_heatmap(title=name, categories=("a<b",)), tmp_path)
+    root = draw_svg(replace(with_categories({"a<b": MEASURED}), title=name), tmp_path)
 
     assert not list(list_tagged(root, "script"))
     assert any("alert" in (node.text or "") for node in root.iter())
@@ -356,8 +373,13 @@ def test_the_bundled_font_is_there() -> None:
 
 
 def test_silence_and_ceiling_stand_beside_their_rows() -> None:
+    category, overall, rate = make_heatmap().table.rows
     data = make_heatmap(
-        bounds={"factual-recall": RowBounds(1.0, 2.4)}, overall_bounds=RowBounds(1.2, 4.8)
+        table=make_table(
+            category.replace(bounds=make_bounds(1.0, 2.4)),
+            overall.replace(bounds=make_bounds(1.2, 4.8)),
+            rate,
+        )
     )
 
     beside = [
@@ -378,10 +400,22 @@ def test_silence_and_ceiling_stand_beside_their_rows() -> None:
 
 
 def test_rows_without_a_measurement_are_left_out() -> None:
-    data = make_heatmap(
-        categories=("factual-recall", "synthesis"),
-        cells=((MEASURED,), (UNASKED,)),
-        rates=(RateRow("invented", (RATE,)), RateRow("leaked", (UNASKED,))),
-    )
+    data = with_categories({"factual-recall": MEASURED, "synthesis": UNASKED})
+    table = make_table(*data.table.rows, make_row("leaked", (UNASKED,), scale=SHARE))
 
-    assert [cell["row"] for cell in list_cells(data)] == ["Factual recall", "Overall", "Invented"]
+    cells = list_cells(replace(data, table=table))
+
+    assert [cell["row"] for cell in cells] == ["Factual recall", "Overall", "Invented"]
+
+
+def test_a_scale_without_an_end_has_the_colours_of_its_own_range() -> None:
+    data = make_heatmap((MEASURED,) * 2)
+    times = [estimate_of(seconds, None, of=SECONDS) for seconds in (0.5, 2.0)]
+    table = make_table(*data.table.rows, make_row("answer time", times, scale=SECONDS))
+
+    view = list_views(replace(data, table=table))[3]
+    fill = view["layer"][3]["encoding"]["fill"]["scale"]
+
+    assert [cell["mean"] for cell in view["data"]["values"]] == ["500 ms", "2.0 s"]
+    assert fill["domain"][-1] == 2.0
+    assert "answer time" in list_legend(replace(data, table=table))

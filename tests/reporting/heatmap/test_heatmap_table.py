@@ -2,24 +2,29 @@
 
 from dataclasses import replace
 
-from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, PictureCell, RateRow, RowBounds
+from recall_bench.core.plan import Checkpoint
+from recall_bench.metrics.scale import SHARE
+from recall_bench.reporting.heatmap.heatmap_data import HeatmapData
 from recall_bench.reporting.heatmap.heatmap_table import render_heatmap_table
+from recall_bench.runs.rows import RowKind
+from tests.reporting.heatmap.row_tables import estimate_of, make_bounds, make_row, make_table
 
-FEW = PictureCell(score=41.4, count=9, eligible=9, low=30.0, high=50.0, questions=9, missing=0)
-NONE = PictureCell(score=None, count=0, eligible=0)
+FEW = estimate_of(41.4, (30.0, 50.0), questions=9, trials=9)
+NONE = 0
 DATA = HeatmapData(
     title="bm25 1: recall",
     headline="41 of 100",
     subtitle=("Persona ada", "Dataset d"),
-    categories=("factual-recall", "synthesis"),
-    columns=("5d", "10d"),
-    cells=((FEW, NONE), (NONE, NONE)),
-    overall=(FEW, NONE),
-    rates=(RateRow("invented", (replace(FEW, score=2.5), NONE)),),
+    table=make_table(
+        make_row("factual-recall", (FEW, NONE), kind=RowKind.CATEGORY).replace(
+            bounds=make_bounds(1.0, 2.0)
+        ),
+        make_row("synthesis", (NONE, NONE), kind=RowKind.CATEGORY),
+        make_row("overall", (FEW, NONE), kind=RowKind.TOTAL).replace(bounds=make_bounds(1.5, None)),
+        make_row("invented", (estimate_of(2.5, None, of=SHARE, questions=9), NONE), scale=SHARE),
+    ),
     done=2,
     planned_checkpoints=2,
-    bounds={"factual-recall": RowBounds(1.0, 2.0)},
-    overall_bounds=RowBounds(1.5, None),
 )
 
 
@@ -28,7 +33,7 @@ def test_categories_overall_and_rates_are_rows() -> None:
 
     assert page.count("<tr>") == 4
     assert ">41!</td>" in page
-    assert ">2.5!</td>" in page
+    assert ">2.5 %!</td>" in page
     assert "Synthesis" not in page
     assert "41 of 100" in page
     assert "interval is unreliable" in page
@@ -36,7 +41,8 @@ def test_categories_overall_and_rates_are_rows() -> None:
 
 def test_silence_and_ceiling_stand_beside_the_rows() -> None:
     page = render_heatmap_table(DATA)
-    bare = render_heatmap_table(replace(DATA, bounds={}, overall_bounds=None))
+    table = make_table(*(row.replace(bounds=None) for row in DATA.table.rows))
+    bare = render_heatmap_table(replace(DATA, table=table))
 
     assert ">17</td>" in page
     assert ">33^</td>" in page
@@ -60,10 +66,10 @@ def test_no_text_can_break_out() -> None:
             title=hostile,
             headline=hostile,
             subtitle=(hostile,),
-            categories=(hostile, "b"),
-            columns=(hostile, "10d"),
-            rates=(RateRow(hostile, DATA.overall),),
-            bounds={},
+            table=DATA.table.replace(
+                columns=(Checkpoint(label=hostile, days=7), DATA.table.columns[1]),
+                rows=tuple(row.replace(name=hostile, note=hostile) for row in DATA.table.rows),
+            ),
         )
     )
 

@@ -113,16 +113,16 @@ def test_what_a_judge_who_does_not_tell_found_is_not_nothing(tmp_path: Path) -> 
     assert fox["2"]["primary"]["findings"] == ()
 
 
-def test_a_heatmap_is_in_points_of_100_with_silence_and_ceiling() -> None:
+def test_a_heatmap_has_its_figures_as_text_with_silence_and_ceiling() -> None:
     heatmap = sampled_report(3).heatmaps[0]
 
     found = encode_heatmap(heatmap)
 
     rows = found["rows"]
     assert isinstance(rows, list)
-    assert [row["name"] for row in rows[-3:]] == ["OVERALL", "invented", "leaked"]
-    first, mean = rows[0]["cells"][0], heatmap.rows[0].cells[0].mean
+    assert [row["name"] for row in rows[-3:]] == ["overall", "invented", "leaked"]
+    first, mean = rows[0]["cells"][0], heatmap.rows[0].cells[0]
     assert mean is not None
-    assert first[0] == round(100 * mean.value / 6, 6)
+    assert first[:4] == ["83", "s50", f"{100 * mean.value / 6:.1f} of 100", "77.5 to 90.3"]
     assert rows[0]["bounds"] == ["25", "93"]
     assert "bounds" not in rows[-1]

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from recall_bench.core.plain_text import format_quantity, join_words
 from recall_bench.core.plan import FULL
+from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.trend import Trend
 from recall_bench.reporting.analyses.degradation import CurvePoint, Degradation
 from recall_bench.reporting.charts import chart_text
@@ -21,7 +22,7 @@ from recall_bench.reporting.charts.plane import (
 )
 from recall_bench.reporting.formats import OF_100, format_number
 from recall_bench.reporting.run_report import RunReport
-from recall_bench.runs.estimates import Heatmap, HeatmapCell
+from recall_bench.runs.rows import RowTable
 from recall_bench.runs.score_ranges import ScoreRange
 
 _PANEL_COLUMNS = 4
@@ -52,16 +53,11 @@ def plot_categories(report: RunReport) -> Chart | None:
     days = map_days(report)
     curves = [
         CategoryCurve(
-            _ALL_CATEGORIES, _list_cell_steps(heatmap, heatmap.overall, days), heatmap.total.bounds
-        ),
-        *(
-            CategoryCurve(
-                chart_text.format_slug(row.category),
-                _list_cell_steps(heatmap, row.cells, days),
-                row.total.bounds,
-            )
-            for row in heatmap.rows
-        ),
+            _ALL_CATEGORIES if row is heatmap.total else chart_text.format_slug(row.name),
+            _list_cell_steps(heatmap, row.cells, days),
+            row.bounds,
+        )
+        for row in (heatmap.total, *heatmap.categories)
     ]
     drawn = [curve for curve in curves if curve.is_measured]
     if not drawn:
@@ -90,15 +86,15 @@ def plot_categories(report: RunReport) -> Chart | None:
 
 
 def _list_cell_steps(
-    heatmap: Heatmap, cells: Sequence[HeatmapCell], days: dict[str, int]
+    heatmap: RowTable, cells: Sequence[Estimate | None], days: dict[str, int]
 ) -> list[CurveStep]:
     return [
         CurveStep(
             checkpoint=column.label,
             days=days[column.label],
-            mean=chart_text.scale_score(cell.mean),
+            mean=chart_text.scale_score(mean),
         )
-        for column, cell in zip(heatmap.columns, cells, strict=True)
+        for column, mean in zip(heatmap.columns, cells, strict=True)
         if column.label in days
     ]
 
@@ -137,7 +133,7 @@ def _draw_bounds(plane: ChartPlane, bounds: ScoreRange | None) -> list[ChartLaye
     return plane.draw_marks("rule", "reference", lines, tells=("bound",))
 
 
-def _describe_absent(missing: Sequence[str], heatmap: Heatmap, days: dict[str, int]) -> str:
+def _describe_absent(missing: Sequence[str], heatmap: RowTable, days: dict[str, int]) -> str:
     unknown = [
         chart_text.trim_name(each.label) for each in heatmap.columns if each.label not in days
     ]

@@ -73,7 +73,7 @@ def _render_table(runs: Sequence[ExportedRun]) -> Iterator[str]:
     yield r"\midrule"
     for place in order:
         run = runs[place]
-        means = {row.category: row.total.mean for row in run.means.build_heatmap().rows}
+        means = {row.name: row.total for row in run.means.build_heatmap().categories}
         system = run.folder.plan.system
         cells = (
             escape_latex(f"{system.name} {system.version}"),
@@ -92,8 +92,8 @@ def _render_table(runs: Sequence[ExportedRun]) -> Iterator[str]:
 
 def _list_categories(runs: Sequence[ExportedRun]) -> list[str]:
     """The categories that all runs have, if they fit on a page."""
-    rows = runs[0].means.build_heatmap().rows
-    names = [row.category for row in rows if row.total.mean is not None]
+    rows = runs[0].means.build_heatmap().categories
+    names = [row.name for row in rows if row.total is not None]
     return names if len(names) <= _MAX_CATEGORIES else []
 
 

@@ -13,12 +13,11 @@ from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.analyses.cost_units import price_usage
 from recall_bench.reporting.analyses.costs import measure_costs
-from recall_bench.reporting.formats import OF_100
 from recall_bench.reporting.groups import describe_judge
-from recall_bench.reporting.headlines import SAME_QUESTIONS
 from recall_bench.reporting.trial_records import COLUMNS, list_trial_records
 from recall_bench.reporting.trial_scores import read_scored_trials
-from recall_bench.runs.estimates import Heatmap, HeatmapCell, RunEstimates, build_heatmaps
+from recall_bench.runs.estimates import RunEstimates, build_heatmaps
+from recall_bench.runs.rows import RowKind, RowTable
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialTable
 
@@ -150,19 +149,20 @@ class ExportedRun:
         first = self.describe()
         for heatmap in self._list_heatmaps():
             for place, checkpoint in enumerate(heatmap.columns):
-                for category, figure, cell, scale in _list_places(heatmap, place):
-                    if cell.mean is not None:
+                for row in heatmap.shown:
+                    mean = row.cells[place]
+                    if mean is not None:
                         yield {
                             **first,
                             "persona": heatmap.persona,
                             "checkpoint": checkpoint.label,
                             "days": checkpoint.days,
-                            "category": category,
-                            "figure": self.score_name if figure == "score" else figure,
-                            **_scale_estimate(cell.mean, scale),
+                            "category": row.name if row.kind is RowKind.CATEGORY else None,
+                            "figure": row.name if row.kind is RowKind.FIGURE else self.score_name,
+                            **_scale_estimate(mean, row.scale.factor),
                         }
 
-    def _list_heatmaps(self) -> Sequence[Heatmap]:
+    def _list_heatmaps(self) -> Sequence[RowTable]:
         if self.folder.plan.dataset is not None:
             return (self.means.build_heatmap(),)
         return build_heatmaps(self.folder, self.means)
@@ -179,19 +179,6 @@ class ExportedRun:
                 row[f"{stage}_output_tokens"] = None if usage is None else usage.output_tokens
                 row[f"{stage}_cost_usd"] = None if usage is None else price_usage(usage)
             yield {**row, "index_bytes": point.index_bytes}
-
-
-def _list_places(
-    heatmap: Heatmap, place: int
-) -> Iterator[tuple[str | None, str, HeatmapCell, float]]:
-    """Category, figure and cell, with what makes its mean a number of 100."""
-    for row in heatmap.rows:
-        yield row.category, "score", row.cells[place], OF_100
-    yield None, "score", heatmap.overall[place], OF_100
-    if heatmap.same:
-        yield None, SAME_QUESTIONS, heatmap.same[place], OF_100
-    yield None, "invented", heatmap.invented[place], 100.0
-    yield None, "leaked", heatmap.leaked[place], 100.0
 
 
 def _scale_estimate(found: Estimate, scale: float) -> Row:

@@ -11,6 +11,7 @@ from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.exports.run_tables import ExportedRun, describe_plan
 from recall_bench.reporting.formats import OF_100
 from recall_bench.reporting.trial_scores import measure_figures
+from recall_bench.runs.rows import RowKind
 
 PROJECT = "recall-bench"
 """The experiment or project that runs are put in."""
@@ -32,14 +33,19 @@ def list_metrics(run: ExportedRun) -> Iterator[TrackedMetric]:
     yield from _list_estimate("invented", means.estimate_invented(), 100.0)
     yield from _list_estimate("leaked", means.estimate_leaked(), 100.0)
     heatmap = means.build_heatmap()
-    for row in heatmap.rows:
-        yield from _list_estimate(f"category/{row.category}", row.total.mean, OF_100)
+    for row in heatmap.categories:
+        yield from _list_estimate(f"category/{row.name}", row.total, OF_100)
     for figure in measure_figures(run.folder, run.table):
         yield from _list_estimate(f"figure/{figure.name}", figure.mean, 1.0)
     if run.folder.plan.dataset is None:
-        for checkpoint, cell in zip(heatmap.columns, heatmap.overall, strict=True):
-            if cell.mean is not None:
-                yield TrackedMetric("score_at", cell.mean.value * OF_100, checkpoint.days)
+        for row in heatmap.shown:
+            if row.kind is RowKind.CATEGORY:
+                continue
+            name = "score" if row.kind is RowKind.TOTAL else row.name.replace(" ", "_")
+            for checkpoint, mean in zip(heatmap.columns, row.cells, strict=True):
+                if mean is not None:
+                    value = mean.value * row.scale.factor
+                    yield TrackedMetric(f"{name}_at", value, checkpoint.days)
     for costs in run.list_rows("costs"):
         for name in ("ingest_s_a_day", "query_p50_s", "query_p95_s", "query_cost_usd"):
             value, days = costs[name], costs["days"]

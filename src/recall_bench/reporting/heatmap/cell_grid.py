@@ -116,12 +116,12 @@ def build_score_scale(
     }
 
 
-def build_rate_scale(scale: ColourScale = ColourScale.STANDARD) -> Channels:
-    """The colours of rates in percent, which tell small rates apart better than large ones."""
+def build_rate_scale(scale: ColourScale = ColourScale.STANDARD, *, best: float = 100.0) -> Channels:
+    """The colours of rates from 0 to the best: small ones are told apart better."""
     shares = [(stop / _STOPS) ** 2 for stop in range(_STOPS + 1)]
     return {
         "type": "sqrt",
-        "domain": [100 * share for share in shares],
+        "domain": [best * share for share in shares],
         "range": [colour_rate(share, scale) for share in shares],
     }
 

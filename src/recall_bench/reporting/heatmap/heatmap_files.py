@@ -2,31 +2,38 @@
 
 import mmap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.json_lines import read_json_lines
+from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
 from recall_bench.core.untrusted_file import open_regular_file
 from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.metrics.bootstrap import LEVEL
 from recall_bench.metrics.estimate import Estimate, IntervalMethod
-from recall_bench.reporting.formats import OF_100
-from recall_bench.reporting.headlines import INVENTED, LEAKED, UNGROUNDED, describe_headline
+from recall_bench.metrics.scale import FRACTION, POINTS, SCALES, SHARE, Scale
+from recall_bench.reporting.headlines import describe_headline
 from recall_bench.reporting.heatmap.heatmap_data import (
     HeatmapCaption,
     HeatmapData,
-    PictureCell,
-    RateRow,
-    RowBounds,
     build_run_heatmap,
     describe_resampling,
+)
+from recall_bench.runs.heatmap_rows import (
+    INVENTED,
+    LEAKED,
+    NOT_SAME,
+    OVERALL,
+    SAME_NOTE,
+    SAME_QUESTIONS,
+    UNGROUNDED,
 )
 from recall_bench.runs.result_format import (
     CheckpointFigures,
@@ -39,6 +46,7 @@ from recall_bench.runs.result_format import (
     ResultFigures,
     RunSettingRow,
 )
+from recall_bench.runs.rows import NOT_MEASURED, Row, RowKind, RowTable
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import (
@@ -50,12 +58,12 @@ from recall_bench.runs.summary import (
 _FigureCount = Annotated[int, Meta(ge=0)]
 
 
-class _IntervalRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _EstimateRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pass
 
 
-class IntervalFigure(_IntervalRecord, frozen=True, kw_only=True):
-    """One mean."""
+class _StoredEstimate(_EstimateRecord, frozen=True, kw_only=True):
+    """An estimate as `format_estimate` writes it."""
 
     mean: float
     low: float | None
@@ -65,12 +73,12 @@ class IntervalFigure(_IntervalRecord, frozen=True, kw_only=True):
     trials: _FigureCount
     missing: _FigureCount
 
-    def make_estimate(self, scale: float = 1) -> Estimate:
+    def read(self, file_factor: float = 1) -> Estimate:
         """The estimate that was written; how many personas it is over is not in the file."""
         return Estimate(
-            value=self.mean * scale,
-            low=None if self.low is None else self.low * scale,
-            high=None if self.high is None else self.high * scale,
+            value=self.mean / file_factor,
+            low=None if self.low is None else self.low / file_factor,
+            high=None if self.high is None else self.high / file_factor,
             level=LEVEL,
             method=self.method,
             questions=self.questions,
@@ -80,104 +88,68 @@ class IntervalFigure(_IntervalRecord, frozen=True, kw_only=True):
         )
 
 
-class BoundsFigure(_IntervalRecord, frozen=True, kw_only=True):
+class _StoredRange(_EstimateRecord, frozen=True, kw_only=True):
     """Silence and ceiling of one mean, in points of 6."""
 
     floor: float
     ceiling: float | None
-    gain: IntervalFigure
-    share_of_way: IntervalFigure | None
+    gain: _StoredEstimate
+    share_of_way: _StoredEstimate | None
+
+    def read(self, score: float) -> ScoreRange:
+        return ScoreRange(
+            score=score,
+            floor=self.floor,
+            ceiling=self.ceiling,
+            gain=self.gain.read(),
+            share=None if self.share_of_way is None else self.share_of_way.read(100),
+        )
 
 
-class BoundsFigures(_IntervalRecord, frozen=True, kw_only=True):
-    """Silence and ceiling of all trials, and by category."""
-
-    overall: BoundsFigure
-    categories: dict[str, BoundsFigure]
+class _StoredRanges(_EstimateRecord, frozen=True, kw_only=True):
+    overall: _StoredRange
+    categories: dict[str, _StoredRange]
 
 
-class CheckpointIntervals(_IntervalRecord, frozen=True, kw_only=True):
-    """One checkpoint."""
+class _RowHead(_EstimateRecord, frozen=True, kw_only=True):
+    """What a field of the checkpoints is."""
 
-    range: str = ""
-    overall: IntervalFigure | None = None
-    same_questions: IntervalFigure | None = None
-    hallucination_rate: IntervalFigure | None = None
-    invention_rate: IntervalFigure | None = None
-    leak_rate: IntervalFigure | None = None
-    categories: dict[str, IntervalFigure | None] = {}
+    key: str
+    name: str
+    scale: str
+    note: str | None = None
+    absent: str = NOT_MEASURED
 
 
-class ResultIntervals(_IntervalRecord, frozen=True, kw_only=True):
-    """All checkpoints, the personas together."""
+_OLD_HEADS = (
+    _RowHead(key="overall", name=OVERALL, scale=POINTS.name),
+    _RowHead(
+        key="sameQuestions",
+        name=SAME_QUESTIONS,
+        scale=POINTS.name,
+        note=SAME_NOTE,
+        absent=NOT_SAME,
+    ),
+    _RowHead(key="inventionRate", name=INVENTED, scale=SHARE.name),
+    _RowHead(key="leakRate", name=LEAKED, scale=SHARE.name),
+)
+"""The rows of a file that does not say which it has."""
+
+
+class _StoredEstimates(_EstimateRecord, frozen=True, kw_only=True):
+    """The estimates of a `result.json`, the personas together."""
 
     seed: int
-    checkpoints: tuple[CheckpointIntervals, ...]
-    overall: IntervalFigure | None = None
-    invention_rate: IntervalFigure | None = None
-    leak_rate: IntervalFigure | None = None
-    bounds: BoundsFigures | None = None
-
-    @property
-    def has_inventions(self) -> bool:
-        """Whether inventions and leaks are counted apart."""
-        return self.invention_rate is not None
-
-    def describe(self) -> str | None:
-        """The headline; None if nothing was measured."""
-        if self.overall is None:
-            return None
-        rates = (
-            None if rate is None else rate.make_estimate(0.01)
-            for rate in (self.invention_rate, self.leak_rate)
-        )
-        return describe_headline(self.overall.make_estimate(), self._read_range(), *rates)
-
-    def _read_range(self) -> ScoreRange | None:
-        if self.bounds is None or self.overall is None:
-            return None
-        found = self.bounds.overall
-        share = found.share_of_way
-        return ScoreRange(
-            score=self.overall.mean,
-            floor=found.floor,
-            ceiling=found.ceiling,
-            gain=found.gain.make_estimate(),
-            share=None if share is None else share.make_estimate(0.01),
-        )
-
-    @property
-    def words(self) -> str | None:
-        """How they were made; None if there is none."""
-        found = [known.overall for known in self.checkpoints if known.overall is not None]
-        return describe_resampling({figure.method for figure in found}, self.seed)
-
-    def select_labels(self, labels: Iterable[str]) -> list[CheckpointIntervals]:
-        """What is known of each of these checkpoints, which may be nothing."""
-        by_label = {known.range: known for known in self.checkpoints}
-        return [by_label.get(label, CheckpointIntervals()) for label in labels]
+    rows: tuple[_RowHead, ...] = _OLD_HEADS
+    checkpoints: tuple[dict[str, object], ...]
+    overall: _StoredEstimate | None = None
+    invention_rate: _StoredEstimate | None = None
+    leak_rate: _StoredEstimate | None = None
+    bounds: _StoredRanges | None = None
 
 
-def join_intervals(
-    cells: Iterable[PictureCell], figures: Iterable[IntervalFigure | None], scale: float = 1
-) -> tuple[PictureCell, ...]:
-    """The cells with their intervals."""
-    return tuple(
-        cell
-        if found is None or cell.score is None
-        else replace(
-            cell,
-            low=None if found.low is None else found.low * scale,
-            high=None if found.high is None else found.high * scale,
-            questions=found.questions,
-            missing=found.missing,
-        )
-        for cell, found in zip(cells, figures, strict=True)
-    )
-
-
-class _ResultWithIntervals(ResultFigures, frozen=True, kw_only=True):
-    estimates: ResultIntervals | None = None
+class _ResultWithEstimates(ResultFigures, frozen=True, kw_only=True):
+    estimates: _StoredEstimates | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +164,7 @@ class _HeatmapSource:
     parts: tuple[CheckpointFigures, ...]
     questions: int | None
     invalid: str | None
-    estimates: ResultIntervals | None = None
+    estimates: _StoredEstimates | None = None
 
 
 def load_heatmap(path: Path) -> HeatmapData:
@@ -219,11 +191,18 @@ def load_result_heatmap(path: Path) -> HeatmapData:
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
             memoryview(text) as view,
         ):
-            found = decode_untrusted_json(view, _ResultWithIntervals)
+            found = decode_untrusted_json(view, _ResultWithEstimates)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(f"{path}: is not a result.json ({error})") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+    try:
+        return _assemble_result(found)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{path}: is not a result.json ({error})") from error
+
+
+def _assemble_result(found: _ResultWithEstimates) -> HeatmapData:
     names = tuple(persona.persona_id for persona in found.personas)
     return _assemble_heatmap(
         _HeatmapSource(
@@ -271,103 +250,155 @@ def load_progress_heatmap(path: Path) -> HeatmapData:
 
 
 def _assemble_heatmap(source: _HeatmapSource) -> HeatmapData:
-    columns, names = _list_columns(source), _list_categories(source)
-    parts = [[part for part in source.parts if part.range.label == label] for label in columns]
-    intervals = source.estimates
-    known = (
-        [CheckpointIntervals() for _ in columns]
-        if intervals is None
-        else intervals.select_labels(columns)
-    )
-    caption = _read_caption(source)
-    overall = join_intervals(
-        (_merge_cells(_build_overall(part) for part in each) for each in parts),
-        (each.overall for each in known),
-        OF_100,
-    )
-    bounds = None if intervals is None else intervals.bounds
+    columns = _list_columns(source)
+    table = _build_table(source, columns)
+    if source.estimates is not None:
+        table = _read_estimates(source.estimates, table)
+    caption, total = _read_caption(source), table.total
+    estimates = None if source.invalid else source.estimates
     return HeatmapData(
         title=caption.title,
-        headline=None if intervals is None or source.invalid else intervals.describe(),
-        subtitle=caption.subtitle,
-        categories=names,
-        columns=columns,
-        cells=tuple(
-            join_intervals(
-                (_merge_cells(_find_category(part, name) for part in each) for each in parts),
-                (each.categories.get(name) for each in known),
-                OF_100,
-            )
-            for name in names
+        headline=None
+        if estimates is None or total.total is None
+        else describe_headline(
+            total.total,
+            total.bounds,
+            *(
+                None if rate is None else rate.read(100)
+                for rate in (estimates.invention_rate, estimates.leak_rate)
+            ),
         ),
-        overall=overall,
-        rates=_read_rates(known, overall)
-        if intervals is not None and intervals.has_inventions
-        else (_merge_rates(parts, known),),
+        subtitle=caption.subtitle,
+        table=table,
         done=sum(part.complete for part in source.parts),
         planned_checkpoints=len(columns) * len(source.personas),
         is_stub=_is_stub(source),
         invalid=source.invalid,
-        intervals=None if intervals is None else intervals.words,
-        bounds={}
-        if bounds is None
-        else {name: RowBounds(x.floor, x.ceiling) for name, x in bounds.categories.items()},
-        overall_bounds=None
-        if bounds is None
-        else RowBounds(bounds.overall.floor, bounds.overall.ceiling),
-        same=_read_same(known, overall),
+        intervals=None
+        if source.estimates is None
+        else describe_resampling(table, source.estimates.seed),
+        counts_trials=source.estimates is None,
     )
 
 
-def _read_same(
-    known: Sequence[CheckpointIntervals], overall: Iterable[PictureCell]
-) -> tuple[PictureCell, ...]:
-    """The same questions at several checkpoints, as the estimates have them."""
-    if all(each.same_questions is None for each in known):
-        return ()
-    return tuple(
-        _read_figure(each.same_questions, cell, OF_100)
-        for each, cell in zip(known, overall, strict=True)
+def _build_table(source: _HeatmapSource, columns: Sequence[RangeRow]) -> RowTable:
+    """The table that the figures of the public format give: means without intervals."""
+    parts = [
+        [part for part in source.parts if part.range.label == column.label] for column in columns
+    ]
+    categories = [
+        _make_row(name, POINTS, [[_read_category(part, name) for part in each] for each in parts])
+        for name in _list_categories(source)
+    ]
+    overall = [[_read_overall(part) for part in each] for each in parts]
+    rates = [[_read_rate(part) for part in each] for each in parts]
+    return RowTable(
+        persona=None,
+        columns=tuple(Checkpoint(label=column.label, days=column.days) for column in columns),
+        rows=(
+            *(row.replace(kind=RowKind.CATEGORY) for row in categories),
+            _make_row(OVERALL, POINTS, overall).replace(kind=RowKind.TOTAL),
+            _make_row(UNGROUNDED, SHARE, rates),
+        ),
     )
 
 
-def _read_rates(
-    known: Iterable[CheckpointIntervals], overall: Iterable[PictureCell]
-) -> tuple[RateRow, ...]:
-    """Inventions and leaks, as the estimates have them."""
-    pairs = list(zip(known, overall, strict=True))
-    return (
-        RateRow(INVENTED, tuple(_read_figure(each.invention_rate, cell) for each, cell in pairs)),
-        RateRow(LEAKED, tuple(_read_figure(each.leak_rate, cell) for each, cell in pairs)),
+class _StoredMean(NamedTuple):
+    """A mean of one persona without an interval."""
+
+    value: float | None
+    count: int
+    eligible: int | None
+
+
+def _make_row(name: str, scale: Scale, cells: Iterable[Sequence[_StoredMean]]) -> Row:
+    """The personas together: the mean weighted by count, the eligible summed."""
+    means: list[Estimate | None] = []
+    eligible: list[int | None] = []
+    for parts in cells:
+        counts = [part.eligible for part in parts if part.eligible is not None]
+        eligible.append(sum(counts) if counts else None)
+        measured = [part for part in parts if part.value is not None and part.count]
+        count = sum(part.count for part in measured)
+        total = sum((part.value or 0.0) * part.count for part in measured)
+        means.append(_make_bare_estimate(total / count, count) if count else None)
+    return Row(name=name, scale=scale, cells=tuple(means), eligible=tuple(eligible))
+
+
+def _make_bare_estimate(value: float, count: int) -> Estimate:
+    """A mean of which only the trials are known; they are at least as many as the questions."""
+    return Estimate(
+        value=value,
+        low=None,
+        high=None,
+        level=LEVEL,
+        method=IntervalMethod.NONE,
+        questions=count,
+        personas=0,
+        trials=count,
+        missing=0,
     )
 
 
-def _read_figure(
-    found: IntervalFigure | None, overall: PictureCell, scale: float = 1
-) -> PictureCell:
-    empty = PictureCell(score=None, count=0, eligible=overall.eligible)
-    if found is None:
-        return empty
-    cell = replace(empty, score=found.mean * scale, count=found.trials)
-    return join_intervals([cell], [found], scale)[0]
+def _read_estimates(stored: _StoredEstimates, table: RowTable) -> RowTable:
+    """The rows of the estimates, in place of those without intervals."""
+    by_label = {str(fields.get("range")): fields for fields in stored.checkpoints}
+    checkpoints = [by_label.get(column.label, {}) for column in table.columns]
+    categories = [
+        msgspec.convert(fields.get("categories", {}), dict[str, _StoredEstimate | None])
+        for fields in checkpoints
+    ]
+    rows = [
+        row.replace(
+            cells=tuple(
+                None if (mean := named.get(row.name)) is None else mean.read()
+                for named in categories
+            ),
+            bounds=_read_bounds(stored, row.name),
+        )
+        for row in table.categories
+    ]
+    for head in stored.rows:
+        scale = SCALES.get(head.scale, FRACTION)
+        cells = [
+            msgspec.convert(fields.get(head.key), _StoredEstimate | None) for fields in checkpoints
+        ]
+        is_total = head.key == "overall"
+        if head.name == UNGROUNDED or not (is_total or any(cells)):
+            continue
+        rows.append(
+            Row(
+                name=head.name,
+                kind=RowKind.TOTAL if is_total else RowKind.FIGURE,
+                scale=scale,
+                cells=tuple(
+                    None if mean is None else mean.read(scale.file_factor) for mean in cells
+                ),
+                eligible=table.total.eligible,
+                total=stored.overall.read() if is_total and stored.overall is not None else None,
+                bounds=_read_bounds(stored, None) if is_total else None,
+                note=head.note,
+                absent=head.absent,
+            )
+        )
+    if stored.invention_rate is None:
+        # Older files do not tell inventions and leaks apart.
+        rows += [row for row in table.rows if row.name == UNGROUNDED]
+    return table.replace(rows=tuple(rows))
 
 
-def _merge_rates(
-    parts: Iterable[Sequence[CheckpointFigures]], known: Iterable[CheckpointIntervals]
-) -> RateRow:
-    """Inventions and leaks together, as the public format has them."""
-    cells = join_intervals(
-        (_merge_cells(_build_rate(part) for part in each) for each in parts),
-        (each.hallucination_rate for each in known),
-    )
-    return RateRow(UNGROUNDED, cells)
+def _read_bounds(stored: _StoredEstimates, category: str | None) -> ScoreRange | None:
+    if stored.bounds is None or stored.overall is None:
+        return None
+    ends = stored.bounds.overall if category is None else stored.bounds.categories.get(category)
+    return None if ends is None else ends.read(stored.overall.mean)
 
 
-def _list_columns(source: _HeatmapSource) -> tuple[str, ...]:
-    days = {each.label: each.days for each in source.ranges}
+def _list_columns(source: _HeatmapSource) -> list[RangeRow]:
+    ranges = source.ranges
     if source.setting.dry_run:
-        days = {part.range.label: part.range.days for part in source.parts}
-    return tuple(sorted(days, key=lambda label: days[label]))
+        ranges = tuple(part.range for part in source.parts)
+    return sorted({each.label: each for each in ranges}.values(), key=lambda each: each.days)
 
 
 def _list_categories(source: _HeatmapSource) -> tuple[str, ...]:
@@ -405,8 +436,8 @@ def _read_caption(source: _HeatmapSource) -> HeatmapCaption:
 def _is_stub(source: _HeatmapSource) -> bool:
     if source.setting.judge is not None:
         return source.setting.judge.name == STUB
-    overall = [_build_overall(part).score for part in source.parts]
-    scores = [score for score in overall if score is not None]
+    means = [_read_overall(part) for part in source.parts]
+    scores = [mean.value for mean in means if mean.value is not None and mean.count]
     return source.setting.judge_model is None and bool(scores) and not any(scores)
 
 
@@ -416,44 +447,22 @@ def _read_invalid(record: MetadataRow | ClosingRow) -> str | None:
     return record.invalid_reason or "too many trials failed"
 
 
-def _find_category(part: CheckpointFigures, name: str) -> PictureCell:
-    for found in part.category_scores:
-        if found.category == name:
-            return _build_score(found.mean_score, found.question_count, found.eligible_count)
-    return PictureCell(score=None, count=0)
+def _read_category(part: CheckpointFigures, name: str) -> _StoredMean:
+    for score in part.category_scores:
+        if score.category == name:
+            return _StoredMean(score.mean_score, score.question_count, score.eligible_count)
+    return _StoredMean(None, 0, None)
 
 
-def _build_overall(part: CheckpointFigures) -> PictureCell:
-    known = [score.eligible_count for score in part.category_scores]
-    eligible = sum(count for count in known if count is not None)
-    return _build_score(
-        part.overall_score, part.questions_evaluated, None if None in known else eligible
+def _read_overall(part: CheckpointFigures) -> _StoredMean:
+    counts = [score.eligible_count for score in part.category_scores]
+    eligible = sum(count for count in counts if count is not None)
+    return _StoredMean(
+        part.overall_score, part.questions_evaluated, None if None in counts else eligible
     )
 
 
-def _build_rate(part: CheckpointFigures) -> PictureCell:
+def _read_rate(part: CheckpointFigures) -> _StoredMean:
     judged = part.questions_evaluated if part.judged is None else part.judged
-    return _build_cell(part.hallucination_rate, judged, _build_overall(part).eligible)
-
-
-def _merge_cells(cells: Iterable[PictureCell]) -> PictureCell:
-    """Several personas' cells as one: the mean weighted by count, the eligible summed."""
-    parts = list(cells)
-    known = [cell.eligible for cell in parts if cell.eligible is not None]
-    count = sum(cell.count for cell in parts)
-    points = sum((cell.score or 0.0) * cell.count for cell in parts)
-    return PictureCell(
-        score=points / count if count else None,
-        count=count,
-        eligible=sum(known) if known else None,
-    )
-
-
-def _build_score(marks: float | None, count: int, eligible: int | None) -> PictureCell:
-    return _build_cell(None if marks is None else marks * OF_100, count, eligible)
-
-
-def _build_cell(score: float | None, count: int, eligible: int | None) -> PictureCell:
-    if score is None or count == 0:
-        return PictureCell(score=None, count=0, eligible=eligible)
-    return PictureCell(score=score, count=count, eligible=eligible)
+    rate = part.hallucination_rate
+    return _StoredMean(None if rate is None else rate / 100, judged, _read_overall(part).eligible)

@@ -7,25 +7,18 @@ picture (a stub judge, a run that is invalid or unfinished) is written into it.
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
 
 from recall_bench.core.plain_text import clean_text, format_quantity
-from recall_bench.metrics.estimate import FEW_QUESTIONS
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
+from recall_bench.metrics.scale import ColourRamp
 from recall_bench.reporting.formats import (
     SMALL_MARK,
-    format_bounds,
-    format_number,
-    format_range,
     format_score,
     format_slug,
 )
 from recall_bench.reporting.headlines import (
     LOW_CEILING_NOTE,
-    NOT_SAME,
-    SAME_NOTE,
-    SAME_QUESTIONS,
     format_ceiling,
-    has_low_ceiling,
 )
 from recall_bench.reporting.heatmap.cell_grid import (
     EARLY_KEY,
@@ -36,6 +29,7 @@ from recall_bench.reporting.heatmap.cell_grid import (
     NOTICE_SIZE,
     SIDE_WIDTH,
     TITLE_SIZE,
+    Channels,
     ColourLegend,
     GridCell,
     GridStyle,
@@ -59,8 +53,10 @@ from recall_bench.reporting.heatmap.colours import (
     colour_rate,
     colour_score,
 )
-from recall_bench.reporting.heatmap.heatmap_data import HeatmapData, PictureCell, RowBounds
+from recall_bench.reporting.heatmap.heatmap_data import HeatmapData
 from recall_bench.reporting.pictures import estimate_width, wrap_lines, write_picture
+from recall_bench.reporting.score_tables import has_low_ceilings
+from recall_bench.runs.rows import Row, RowKind, RowTable
 
 _WIDTH, _MOST_WIDTH = 1120.0, 2400.0
 _LEAST_TEXT_WIDTH = 900.0
@@ -68,9 +64,7 @@ _LEAST_TEXT_WIDTH = 900.0
 _LABELS_WIDTH = 180.0
 """About what the names of the rows take."""
 _NARROWEST, _WIDEST = 7.6, 118.0
-_BEST = 100.0
-_SCORE_TICKS = (0, 20, 40, 60, 80, 100)
-_RATE_TICKS = (0, 5, 25, 50, 100)
+_SCORE_TICKS = (0, 0.2, 0.4, 0.6, 0.8, 1)
 
 
 class CellText(Enum):
@@ -105,69 +99,30 @@ def build_heatmap_spec(data: HeatmapData, scale: ColourScale = ColourScale.STAND
     return _HeatmapPicture(data, scale).build_chart()
 
 
-class PictureRow(NamedTuple):
-    """One row of the picture, and its label."""
-
-    label: str
-    cells: Sequence[PictureCell]
-    is_rate: bool = False
-    bounds: RowBounds | None = None
-    absent: str = EMPTY_KEY.label
-    """Why a cell has no figure although there was something to ask."""
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether any of its cells has a value."""
-        return any(cell.score is not None for cell in self.cells)
+def label_rows(rows: Sequence[Row]) -> list[str]:
+    """The names of rows as words, or as they are where two would read alike."""
+    labels = [format_slug(row.name) for row in rows]
+    return labels if len(set(labels)) == len(labels) else [row.name for row in rows]
 
 
-class PictureRows(NamedTuple):
-    """The rows of the picture, by part."""
-
-    categories: list[PictureRow]
-    overall: list[PictureRow]
-    """All questions, and where it is known the same questions at several checkpoints."""
-    rates: list[PictureRow]
-
-
-def list_picture_rows(data: HeatmapData) -> PictureRows:
-    """The rows to show: those in which nothing was measured are left out."""
-    labels = _list_labels(data.categories)
-    every = [
-        PictureRow(label, row, bounds=data.bounds.get(name))
-        for label, name, row in zip(labels, data.categories, data.cells, strict=True)
-    ]
-    rates = [PictureRow(format_slug(name), cells, is_rate=True) for name, cells in data.rates]
-    return PictureRows(
-        [row for row in every if row.is_measured],
-        [
-            PictureRow("Overall", data.overall, bounds=data.overall_bounds),
-            *(
-                [PictureRow(format_slug(SAME_QUESTIONS), data.same, absent=NOT_SAME)]
-                if data.same
-                else []
-            ),
-        ],
-        [row for row in rates if row.is_measured] or rates[:1],
-    )
-
-
-def choose_fill(
-    score: float | None, *, is_rate: bool, scale: ColourScale = ColourScale.STANDARD
-) -> str | None:
-    """The colour of a cell; None if nothing was measured."""
-    if score is None:
-        return None
-    return colour_rate(score / 100, scale) if is_rate else colour_score(score, _BEST, scale)
+def choose_fill(row: Row, value: float, colours: ColourScale = ColourScale.STANDARD) -> str:
+    """The colour of a cell."""
+    shade = row.scale.compute_shade(value, row.highest)
+    if row.scale.ramp is ColourRamp.RATE:
+        return colour_rate(shade, colours)
+    return colour_score(shade, 1, colours)
 
 
 class _HeatmapPicture:
-    def __init__(self, data: HeatmapData, scale: ColourScale) -> None:
-        self._data = data
-        self._colours = scale
-        self._scores, self._rates = build_score_scale(scale, best=_BEST), build_rate_scale(scale)
-        self._rows, self._overall, self._invented = list_picture_rows(data)
-        columns = max(1, len(data.columns))
+    def __init__(self, data: HeatmapData, colours: ColourScale) -> None:
+        self._data, self._table = data, data.table
+        self._colours = colours
+        self._rows = data.table.shown
+        self._labels = {
+            row.name: label for row, label in zip(self._rows, label_rows(self._rows), strict=True)
+        }
+        self._columns = [column.label for column in data.table.columns]
+        columns = max(1, len(self._columns))
         least = min(_NARROWEST, _MOST_WIDTH / columns)
         cell = max(least, min(_WIDEST, _WIDTH / columns))
         self._text = self._choose_text(cell)
@@ -177,13 +132,12 @@ class _HeatmapPicture:
         self._width = columns * cell
 
     def build_chart(self) -> View:
-        side = 0.0 if self._overall[0].bounds is None else 2 * SIDE_WIDTH
+        side = 0.0 if self._table.total.bounds is None else 2 * SIDE_WIDTH
         room = max(self._width + side + _LABELS_WIDTH, _LEAST_TEXT_WIDTH)
         notices = [
             build_notice(wrap_lines(text, size=NOTICE_SIZE, width=self._width), colour, self._width)
             for text, colour in list_notices(self._data)
         ]
-        unit: dict[str, object] = {"labelExpr": "datum.label + ', %'"}
         axis = {
             "title": "checkpoint",
             "titleAnchor": "end",
@@ -191,8 +145,9 @@ class _HeatmapPicture:
             "titleBaseline": "top",
             "titleX": -12,
             "titleY": 9,
-            "values": select_labels(self._data.columns, self._style.cell),
+            "values": select_labels(self._columns, self._style.cell),
         }
+        groups = self._group_rows()
         return build_picture(
             wrap_lines(self._data.title, size=TITLE_SIZE, width=room),
             [
@@ -204,87 +159,108 @@ class _HeatmapPicture:
             _describe_heatmap(self._data),
             [
                 *notices,
-                *([self._build_view(self._rows)] if self._rows else []),
-                self._build_view(self._overall, {"labelFontWeight": "bold"}),
-                self._build_view(self._invented, unit, axis),
-                self._build_legend(),
+                *(
+                    self._build_view(
+                        rows,
+                        is_first=rows is groups[0],
+                        x_axis=axis if rows is groups[-1] else None,
+                    )
+                    for rows in groups
+                ),
+                self._build_legend(groups),
             ],
         )
+
+    def _group_rows(self) -> list[list[Row]]:
+        """The categories; all questions, with what is on the same scale; each other scale."""
+        groups: dict[tuple[bool, str], list[Row]] = {}
+        for row in self._rows:
+            groups.setdefault((row.kind is RowKind.CATEGORY, row.scale.name), []).append(row)
+        return list(groups.values())
 
     def _choose_text(self, cell: float) -> CellText:
         """The most that fits into every cell."""
         if cell < NARROWEST_TEXT:
             return CellText.NOTHING
-        found = [
-            (_format_interval(each, is_rate=row.is_rate), _format_count(each))
-            for row in (*self._rows, *self._overall, *self._invented)
-            for each in row.cells
+        texts = [
+            (row.scale.format_range(mean), _format_count(mean))
+            for row in self._rows
+            for mean in row.cells
         ]
-        if not any(interval for interval, _ in found):
+        if not any(interval for interval, _ in texts):
             return CellText.COUNT
-        if is_fitting((_join_details(*each) for each in found), cell):
+        if is_fitting((_join_details(*each) for each in texts), cell):
             return CellText.LINE
-        fits = is_fitting((text for each in found for text in each), cell)
+        fits = is_fitting((text for each in texts for text in each), cell)
         return CellText.LINES if fits else CellText.COUNT
 
     def _build_view(
-        self,
-        rows: Sequence[PictureRow],
-        y_axis: dict[str, object] | None = None,
-        x_axis: dict[str, object] | None = None,
+        self, rows: Sequence[Row], *, is_first: bool, x_axis: dict[str, object] | None
     ) -> View:
+        y_axis: dict[str, object] = {"title": None}
+        if rows[0].kind is RowKind.TOTAL:
+            y_axis["labelFontWeight"] = "bold"
+        head = rows[0].scale.head
+        if rows[0].scale != self._table.total.scale and head:
+            y_axis["labelExpr"] = f"datum.label + ', {head}'"
+        bounds = {self._labels[row.name]: row.bounds for row in rows if row.bounds is not None}
+        side = []
+        if bounds:
+            # The first view names them.
+            silence = {label: format_score(each.floor) for label, each in bounds.items()}
+            ceiling = {label: format_ceiling(each) for label, each in bounds.items()}
+            side = [
+                SideColumn(head="silence" if is_first else "", figures=silence),
+                SideColumn(head="ceiling" if is_first else "", figures=ceiling),
+            ]
         return build_grid(
             (cell for row in rows for cell in self._list_cells(row)),
-            rows=[row.label for row in rows],
-            columns=self._data.columns,
+            rows=[self._labels[row.name] for row in rows],
+            columns=self._columns,
             style=self._style,
-            scale=self._rates if rows[0].is_rate else self._scores,
+            scale=self._build_ramp(rows),
             x_axis=x_axis,
-            y_axis={"title": None, **(y_axis or {})},
-            side=self._list_side(rows),
+            y_axis=y_axis,
+            side=side,
         )
 
-    def _list_side(self, rows: Sequence[PictureRow]) -> list[SideColumn]:
-        """Silence and ceiling of the rows that have them; the first view names them."""
-        found = {row.label: row.bounds for row in rows if row.bounds is not None}
-        if not found:
-            return []
-        is_first = rows is self._rows or not self._rows
-        silence = {label: format_score(bounds.floor) for label, bounds in found.items()}
-        ceiling = {label: format_ceiling(bounds) for label, bounds in found.items()}
-        return [
-            SideColumn(head="silence" if is_first else "", figures=silence),
-            SideColumn(head="ceiling" if is_first else "", figures=ceiling),
-        ]
+    def _build_ramp(self, rows: Sequence[Row]) -> Channels:
+        scale = rows[0].scale
+        best = scale.best or max((row.highest or 0 for row in rows), default=0) or 1.0
+        build = build_rate_scale if scale.ramp is ColourRamp.RATE else build_score_scale
+        return build(self._colours, best=best * scale.factor)
 
-    def _list_cells(self, row: PictureRow) -> Iterator[GridCell]:
-        scores = [cell.score for cell in row.cells if cell.score is not None]
-        is_precise = all(
-            estimate_width(f"{format_number(score, 1)} %", MEAN_SIZE) < self._style.cell - 4
-            for score in scores
-        )
-        for column, cell in zip(self._data.columns, row.cells, strict=True):
-            mean = "" if cell.score is None else format_number(cell.score, 0)
-            if row.is_rate and cell.score is not None:
-                mean = (
-                    f"{format_number(cell.score, 1)} %"
-                    if is_precise
-                    else format_number(cell.score, 0)
+    def _list_cells(self, row: Row) -> Iterator[GridCell]:
+        means = [row.scale.format_short(cell.value) for cell in row.cells if cell is not None]
+        is_roomy = all(estimate_width(text, MEAN_SIZE) < self._style.cell - 4 for text in means)
+        label = self._labels[row.name]
+        for place, (column, mean) in enumerate(zip(self._columns, row.cells, strict=True)):
+            words = clean_text(describe_cell(label, row, place, self._data))
+            if mean is None:
+                is_early = row.count_eligible(place) == 0
+                yield GridCell(
+                    row=label,
+                    column=column,
+                    value=None,
+                    fill=None,
+                    is_early=is_early,
+                    description=words,
                 )
+                continue
+            text = row.scale.format_short(mean.value)
             yield GridCell(
-                row=row.label,
+                row=label,
                 column=column,
-                value=cell.score,
-                fill=choose_fill(cell.score, is_rate=row.is_rate, scale=self._colours),
-                mean=mean,
-                details=self._list_details(cell, row.is_rate),
-                is_small=cell.is_small,
-                is_early=cell.eligible == 0,
-                description=clean_text(describe_cell(row, column, cell)),
+                value=mean.value * row.scale.factor,
+                fill=choose_fill(row, mean.value, self._colours),
+                mean=text if is_roomy else text.partition(" ")[0],
+                details=self._list_details(row, mean),
+                is_small=mean.is_small,
+                description=words,
             )
 
-    def _list_details(self, cell: PictureCell, is_rate: bool) -> list[str]:
-        interval, count = _format_interval(cell, is_rate=is_rate), _format_count(cell)
+    def _list_details(self, row: Row, mean: Estimate) -> list[str]:
+        interval, count = row.scale.format_range(mean), _format_count(mean)
         match self._text:
             case CellText.LINE:
                 return [_join_details(interval, count)]
@@ -296,47 +272,45 @@ class _HeatmapPicture:
             case CellText.NOTHING:
                 return []
 
-    def _build_legend(self) -> View:
+    def _build_legend(self, groups: Sequence[Sequence[Row]]) -> View:
+        scales: dict[str, list[Row]] = {}
+        for rows in groups:
+            scales.setdefault(rows[0].scale.name, []).extend(rows)
         return build_legend(
-            [
-                ColourLegend(
-                    title="score, points of 100",
-                    scale=self._scores,
-                    ticks=_SCORE_TICKS,
-                ),
-                ColourLegend(title="invented, leaked, %", scale=self._rates, ticks=_RATE_TICKS),
-            ],
-            list(self._list_keys()),
+            [self._build_colour_legend(rows) for rows in scales.values()], list(self._list_keys())
         )
+
+    def _build_colour_legend(self, rows: Sequence[Row]) -> ColourLegend:
+        scale = rows[0].scale
+        if scale == self._table.total.scale:
+            title = f"score, {scale.head}"
+        else:
+            title = ", ".join([*(row.name for row in rows), *([scale.head] if scale.head else [])])
+        best = scale.best or max((row.highest or 0 for row in rows), default=0) or 1.0
+        shares = (0, 0.05, 0.25, 0.5, 1) if scale.ramp is ColourRamp.RATE else _SCORE_TICKS
+        ticks = [round(share * best * scale.factor, 6) for share in shares]
+        return ColourLegend(title=title, scale=self._build_ramp(rows), ticks=ticks)
 
     def _list_keys(self) -> Iterator[LegendKey]:
         yield EMPTY_KEY
         yield EARLY_KEY
         has_text = self._text is not CellText.NOTHING
-        if any(cell.is_small for cell in self._data.all_cells):
+        if self._table.has_small:
             shape = "" if has_text else "half height: "
             label = f"{shape}under {FEW_QUESTIONS} questions, interval unreliable"
-            fill = colour_score(_BEST, _BEST, self._colours)
+            fill = colour_score(1, 1, self._colours)
             yield make_small_key(label, fill, has_text=has_text)
         if has_text:
-            counted = [cell for cell in self._data.all_cells if cell.score is not None]
-            is_known = bool(counted) and all(cell.questions is not None for cell in counted)
-            yield LegendKey(
-                label=f"n: {'different questions' if is_known else 'trials the mean is over'}"
+            counted = (
+                "trials the mean is over" if self._data.counts_trials else "different questions"
             )
+            yield LegendKey(label=f"n: {counted}")
         if self._text in (CellText.LINE, CellText.LINES) and self._data.intervals:
             yield LegendKey(label=f"a–b: {self._data.intervals}")
-        found = [row.bounds for row in (*self._rows, *self._overall)]
-        if any(bounds is not None and has_low_ceiling(bounds) for bounds in found):
+        if has_low_ceilings(self._table):
             yield LegendKey(label=LOW_CEILING_NOTE)
-        if self._data.same:
-            yield LegendKey(label=SAME_NOTE)
-
-
-def _list_labels(categories: Sequence[str]) -> list[str]:
-    """The categories as words, or as they are where two would read alike."""
-    labels = [format_slug(name) for name in categories]
-    return labels if len(set(labels)) == len(labels) else list(categories)
+        for note in self._table.iterate_notes():
+            yield LegendKey(label=note)
 
 
 def list_notices(data: HeatmapData) -> Iterator[tuple[str, str]]:
@@ -351,50 +325,47 @@ def list_notices(data: HeatmapData) -> Iterator[tuple[str, str]]:
 
 def _describe_heatmap(data: HeatmapData) -> str:
     """The title on a line of its own, then what the picture says in words."""
-    notices = [text for text, _ in list_notices(data)]
-    said = [data.headline] if data.headline else []
-    rows = [_describe_row(row, data.columns) for row in list_picture_rows(data).overall]
-    rest = ". ".join([*said, *data.subtitle, *notices, *rows])
-    return f"{clean_text(data.title)}\n{clean_text(rest)}"
+    parts = [data.headline] if data.headline else []
+    parts += [*data.subtitle, *(text for text, _ in list_notices(data))]
+    scale = data.table.total.scale
+    parts += [
+        _describe_row(row, data.table)
+        for row in data.table.shown
+        if row.kind is not RowKind.CATEGORY and row.scale == scale
+    ]
+    return f"{clean_text(data.title)}\n{clean_text('. '.join(parts))}"
 
 
-def _describe_row(row: PictureRow, columns: Sequence[str]) -> str:
+def _describe_row(row: Row, table: RowTable) -> str:
     means = []
-    for label, cell in zip(columns, row.cells, strict=True):
-        mean = row.absent if cell.score is None else format_number(cell.score, 0)
-        means.append(f"{label} {mean}{format_bounds(cell, digits=0)}")
-    return f"{row.label}: {', '.join(means)}"
+    for column, mean in zip(table.columns, row.cells, strict=True):
+        figure = row.absent if mean is None else row.scale.format_short(mean.value)
+        ends = row.scale.format_bounds(mean, digits=0)
+        means.append(f"{column.label} {figure}{f' ({ends})' if ends else ''}")
+    return f"{format_slug(row.name)}: {', '.join(means)}"
 
 
-def describe_cell(row: PictureRow, column: str, cell: PictureCell) -> str:
+def describe_cell(label: str, row: Row, place: int, data: HeatmapData) -> str:
     """A cell in words."""
-    place = f"{row.label}, {column}"
-    if cell.score is None:
-        return f"{place}: {EARLY_KEY.label if cell.eligible == 0 else row.absent}"
-    digits, unit = (1, "%") if row.is_rate else (1, "of 100")
-    words = [f"{place}: {cell.score:.{digits}f} {unit}"]
-    if ends := format_bounds(cell, digits=digits, unit=" %" if row.is_rate else "").strip(" ()"):
+    where, mean = f"{label}, {data.table.columns[place].label}", row.cells[place]
+    if mean is None:
+        return f"{where}: {EARLY_KEY.label if row.count_eligible(place) == 0 else row.absent}"
+    words = [f"{where}: {row.scale.format_value(mean.value)}"]
+    if ends := row.scale.format_bounds(mean):
         words.append(f"95 % interval {ends}")
-    if cell.questions is not None:
-        words.append(format_quantity(cell.questions, "question"))
-    words.append(format_quantity(cell.count, "trial"))
-    if cell.missing is not None:
-        words.append(f"{cell.missing} missing")
-    if cell.is_small:
+    if not data.counts_trials:
+        words.append(format_quantity(mean.questions, "question"))
+    words.append(format_quantity(mean.trials, "trial"))
+    if not data.counts_trials:
+        words.append(f"{mean.missing} missing")
+    if mean.is_small:
         words.append(f"fewer than {FEW_QUESTIONS} questions: the interval is unreliable")
     return " · ".join(words)
 
 
-def _format_interval(cell: PictureCell, *, is_rate: bool) -> str:
-    return format_range(cell, digits=1 if is_rate and (cell.high or 0) < 9.95 else 0)
-
-
-def _format_count(cell: PictureCell) -> str:
-    """Questions behind the mean, or trials where questions were not counted."""
-    if cell.score is None:
-        return ""
-    asked = cell.count if cell.questions is None else cell.questions
-    return f"n {asked}{SMALL_MARK if cell.is_small else ''}"
+def _format_count(mean: Estimate | None) -> str:
+    """The questions behind the mean."""
+    return "" if mean is None else f"n {mean.questions}{SMALL_MARK if mean.is_small else ''}"
 
 
 def _join_details(interval: str, count: str) -> str:

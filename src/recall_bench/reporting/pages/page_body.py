@@ -13,14 +13,10 @@ from recall_bench.reporting.formats import (
     format_basis,
     format_bounds,
     format_number,
-    format_of_100,
     format_sentence,
-    format_share,
 )
 from recall_bench.reporting.groups import NO_JUDGE
 from recall_bench.reporting.headlines import (
-    INVENTED,
-    LEAKED,
     NO_BOUNDS,
     describe_doubt,
     describe_place,
@@ -42,6 +38,7 @@ from recall_bench.reporting.pages.page_sections import (
     render_tool_loop,
 )
 from recall_bench.reporting.run_report import ReportHeader, RunReport
+from recall_bench.runs.rows import RowKind
 from recall_bench.runs.summary import RunStatus
 
 LISTED_CHARTS: Final = frozenset({"failure-tree"})
@@ -160,22 +157,27 @@ def render_noscript(report: RunReport) -> Markup:
     if report.no_time is not None:
         words = "The charts and the table of questions need JavaScript; nothing is loaded."
         return make_element("noscript", make_element("div", words, class_="notice"))
+    shown = [
+        (table, [row for row in table.shown if row.kind is not RowKind.CATEGORY])
+        for table in report.heatmaps[:1]
+    ]
+    head = make_element(
+        "tr",
+        *(
+            make_element("th", name)
+            for _, rows in shown
+            for name in ("checkpoint", *(row.name for row in rows))
+        ),
+    )
     rows = [
         make_element(
             "tr",
             make_element("td", column.label),
-            make_element("td", format_of_100(overall.mean)),
-            make_element("td", format_share(invented.mean)),
-            make_element("td", format_share(leaked.mean)),
+            *(make_element("td", row.scale.format(row.cells[place])) for row in rows),
         )
-        for heatmap in report.heatmaps[:1]
-        for column, overall, invented, leaked in zip(
-            heatmap.columns, heatmap.overall, heatmap.invented, heatmap.leaked, strict=True
-        )
+        for table, rows in shown
+        for place, column in enumerate(table.columns)
     ]
-    head = make_element(
-        "tr", *(make_element("th", name) for name in ("checkpoint", "score", INVENTED, LEAKED))
-    )
     return make_element(
         "noscript",
         make_element(
@@ -514,7 +516,7 @@ def _render_figure(chart: Chart, *, is_wide: bool) -> Markup:
 
 def _render_scores(report: RunReport) -> Iterator[Markup]:
     for heatmap in report.heatmaps[:1]:
-        if heatmap.total.mean is not None and report.header.overall is not None:
+        if heatmap.total.total is not None and report.header.overall is not None:
             yield from render_categories(heatmap)
     if report.figures:
         yield from render_figures(report.figures, report.categories)

@@ -4,22 +4,23 @@ Trials are ordered by question and texts by day, so that similar ones are close 
 Long texts are stored once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from recall_bench.core.event import Judged, NotAnswered, NotJudged, OtherVerdict
 from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Evidence, Expects, Item
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.verdict import Verdict
+from recall_bench.metrics.estimate import Estimate
+from recall_bench.metrics.scale import ColourRamp
 from recall_bench.reporting.analyses.attribution import FailureLeaf
-from recall_bench.reporting.formats import OF_100, format_score
-from recall_bench.reporting.headlines import INVENTED, LEAKED, SAME_QUESTIONS, format_ceiling
-from recall_bench.runs.estimates import Heatmap, HeatmapCell
+from recall_bench.reporting.formats import format_score
+from recall_bench.reporting.headlines import format_ceiling
 from recall_bench.runs.journal_lines import TextSpan
+from recall_bench.runs.rows import Row, RowTable
 from recall_bench.runs.run_folder import RunFolder, StoredResult
-from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 NO_PLACE = -1
@@ -372,63 +373,48 @@ def _describe_verdict(
     }
 
 
-OVERALL_ROW = "OVERALL"
-
-
-def encode_heatmap(heatmap: Heatmap) -> dict[str, object]:
-    """One heatmap as rows of numbers: points of 100, then shares of answers.
-
-    Rows in which nothing was measured are left out, but for the overall one.
-    """
-    rows = [
-        _encode_row("score", row.category, row.cells, row.total.bounds)
-        for row in heatmap.rows
-        if _is_measured(row.cells)
-    ]
-    rows.append(_encode_row("overall", OVERALL_ROW, heatmap.overall, heatmap.total.bounds))
-    if heatmap.same:
-        rows.append(_encode_row("same", SAME_QUESTIONS, heatmap.same))
-    rows += [
-        _encode_row("rate", name, cells)
-        for name, cells in ((INVENTED, heatmap.invented), (LEAKED, heatmap.leaked))
-        if _is_measured(cells)
-    ]
+def encode_heatmap(table: RowTable) -> dict[str, object]:
+    """A table of rows for the script: all texts are made here, as the other outputs have them."""
     return {
-        "persona": heatmap.persona,
-        "columns": [[each.label, each.days] for each in heatmap.columns],
-        "rows": rows,
+        "persona": table.persona,
+        "columns": [[each.label, each.days] for each in table.columns],
+        "rows": [_encode_row(row, table) for row in table.shown],
     }
 
 
-def _is_measured(cells: Iterable[HeatmapCell]) -> bool:
-    return any(cell.mean is not None for cell in cells)
-
-
-def _encode_row(
-    kind: str, name: str, cells: Iterable[HeatmapCell], bounds: ScoreRange | None = None
-) -> dict[str, object]:
-    scale = 1 if kind == "rate" else OF_100
-    row: dict[str, object] = {
-        "kind": kind,
-        "name": name,
-        "cells": list(_encode_cells(cells, scale)),
+def _encode_row(row: Row, table: RowTable) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "kind": row.kind.value,
+        "name": row.name,
+        "unit": "" if row.scale == table.total.scale else row.scale.head,
+        "opens": dict(row.opens),
+        "absent": row.absent,
+        "note": row.note,
+        "cells": [
+            row.count_eligible(place) if cell is None else _encode_cell(row, cell, place)
+            for place, cell in enumerate(row.cells)
+        ],
     }
-    if bounds is not None:
-        row["bounds"] = [format_score(bounds.floor), format_ceiling(bounds)]
-    return row
+    if row.bounds is not None:
+        fields["bounds"] = [format_score(row.bounds.floor), format_ceiling(row.bounds)]
+    return fields
 
 
-def _encode_cells(cells: Iterable[HeatmapCell], scale: float) -> Iterable[object]:
-    """The numbers of each cell; of one not measured, only its eligible questions."""
-    for cell in cells:
-        mean = cell.mean
-        if mean is None:
-            yield cell.eligible
-        else:
-            figures = (_round_number(each, scale) for each in (mean.value, mean.low, mean.high))
-            counts = (mean.questions, mean.trials, mean.missing, cell.eligible)
-            yield [*figures, *counts]
+_SHADES: Final = {ColourRamp.SCORE: ("s", 60), ColourRamp.RATE: ("h", 50)}
+"""The letter and the number of colours of each ramp in the style sheet."""
 
 
-def _round_number(number: float | None, scale: float) -> float | None:
-    return None if number is None else round(number * scale, 9)
+def _encode_cell(row: Row, mean: Estimate, place: int) -> list[object]:
+    """Figure, colour, value, interval, and what they are over."""
+    letter, steps = _SHADES[row.scale.ramp]
+    shade = round(steps * row.scale.compute_shade(mean.value, row.highest))
+    return [
+        row.scale.format_short(mean.value).removesuffix(" %"),
+        f"{letter}{shade}",
+        row.scale.format_value(mean.value),
+        row.scale.format_bounds(mean) or "none",
+        mean.questions,
+        mean.trials,
+        mean.missing,
+        row.count_eligible(place),
+    ]

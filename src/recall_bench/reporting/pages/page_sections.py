@@ -48,35 +48,35 @@ from recall_bench.reporting.report_text import describe_forecasts
 from recall_bench.reporting.score_tables import has_low_ceilings
 from recall_bench.reporting.tool_loop_text import describe_sessions, describe_unmatched
 from recall_bench.reporting.trial_scores import ProtocolFigure
-from recall_bench.runs.estimates import Heatmap, HeatmapTotal
+from recall_bench.runs.rows import Row, RowTable
 
 
-def render_categories(heatmap: Heatmap) -> Iterator[Markup]:
+def render_categories(table: RowTable) -> Iterator[Markup]:
     """Every category between silence and its ceiling, then all of them."""
-    rows = [(format_slug(row.category), row.total) for row in heatmap.rows]
-    cells = [_list_category_cells(name, total) for name, total in rows if total.mean is not None]
-    cells.append(_list_category_cells("All categories", heatmap.total))
+    rows = [row for row in table.categories if row.total is not None]
+    cells = [_list_category_cells(format_slug(row.name), row) for row in rows]
+    cells.append(_list_category_cells("All categories", table.total))
     head = ("category", "score", "silence", "ceiling", "of the way", "questions")
-    if heatmap.total.bounds is None:
+    if table.total.bounds is None:
         cut = [(*row[:2], row[-1]) for row in cells]
         yield render_table((*head[:2], head[-1]), cut, (2,), is_whole=True)
         return
     yield render_table(head, cells, (2, 3, 5), is_whole=True)
     notes = [WAY_NOTE]
-    if has_low_ceilings(heatmap):
+    if has_low_ceilings(table):
         notes.append(LOW_CEILING_NOTE)
     yield make_element("p", " ".join(map(format_sentence, notes)), class_="quiet note")
 
 
-def _list_category_cells(name: str, total: HeatmapTotal) -> tuple[str, ...]:
-    bounds = total.bounds
+def _list_category_cells(name: str, row: Row) -> tuple[str, ...]:
+    bounds = row.bounds
     return (
         name,
-        format_points(total.mean, digits=0),
+        format_points(row.total, digits=0),
         NO_DATA if bounds is None else format_score(bounds.floor),
         NO_DATA if bounds is None else format_ceiling(bounds),
         NO_DATA if bounds is None else describe_place(bounds),
-        format_count(total.mean),
+        format_count(row.total),
     )
 
 

@@ -10,38 +10,29 @@ const heatmap = (() => {
 
   const scopes = () => page.heatmaps.map((each) => each.persona ?? "");
 
-  const nameOf = (row) => (row.kind === "overall" ? "OVERALL" : spelled(row.name));
+  const nameOf = (row) => (row.kind === "total" ? row.name.toUpperCase() : spelled(row.name));
 
-  const figure = (row, cell) => {
-    if (!Array.isArray(cell)) return "";
-    const shown = row.kind === "rate" ? cell[0] * 100 : cell[0];
-    return row.kind === "rate" && shown > 0 && shown < 9.95 ? fixed(shown, 1) : fixed(shown, 0);
-  };
+  const isMeasured = (cell) => Array.isArray(cell);
 
-  const colour = (row, cell) => {
-    if (!Array.isArray(cell)) return cell > 0 ? "unmeasured" : "ineligible";
-    if (row.kind === "rate") return `h${Math.round(Math.min(1, Math.max(0, cell[0])) * 50)}`;
-    return `s${Math.round((cell[0] / 100) * 60)}`;
-  };
+  const colour = (cell) => (isMeasured(cell) ? cell[1] : cell > 0 ? "unmeasured" : "ineligible");
 
-  const isSmall = (cell) => Array.isArray(cell) && cell[3] < page.few;
+  const isSmall = (cell) => isMeasured(cell) && cell[4] < page.few;
 
   const spoken = (row, cell, [label, days]) => {
     const lines = [`${nameOf(row)} at ${label}`];
-    if (!Array.isArray(cell) && row.kind === "same") return [...lines, "Not all of these questions were asked."];
-    if (!Array.isArray(cell)) {
+    if (!isMeasured(cell)) {
+      if (row.note) return [...lines, `${spelled(row.absent)}.`];
       const why = cell > 0
         ? `Not measured: the story supports ${counted(cell, "question")} by then, and none has a verdict.`
         : `Nothing to ask yet: the story supports no such question by day ${whole(days)}.`;
       return [...lines, why];
     }
-    const [mean, low, high, questions, trials, missing, eligible] = cell;
-    const said = row.kind === "rate" ? percent : (value) => fixed(value, 1);
-    lines.push([row.kind === "rate" ? row.name : "score", row.kind === "rate" ? said(mean) : `${said(mean)} of 100`]);
-    lines.push(["95 % interval", low === null ? "none" : `${said(low)} to ${said(high)}`]);
-    lines.push(["different questions", row.kind !== "same" && eligible > questions ? `${whole(questions)} of ${whole(eligible)} there are` : whole(questions)]);
+    const [, , mean, interval, questions, trials, missing, eligible] = cell;
+    lines.push([row.kind === "figure" ? row.name : "score", mean]);
+    lines.push(["95 % interval", interval]);
+    lines.push(["different questions", !row.note && eligible > questions ? `${whole(questions)} of ${whole(eligible)} there are` : whole(questions)]);
     lines.push(["trials", missing ? `${whole(trials)}, ${whole(missing)} missing` : whole(trials)]);
-    if (row.kind === "same") lines.push("One set of questions, asked wherever this row has a figure; those of the other rows change.");
+    if (row.note) lines.push(`${spelled(row.note)}.`);
     if (questions === 1) lines.push("A single question says nothing about others.");
     else if (isSmall(cell)) lines.push(`Fewer than ${page.few} questions: the interval is unreliable.`);
     return lines;
@@ -53,12 +44,12 @@ const heatmap = (() => {
     const lines = spoken(row, cell, column);
     const node = make("div", {
       role: "gridcell",
-      class: `cell ${colour(row, cell)}${isSmall(cell) ? " small" : ""}`,
+      class: `cell ${colour(cell)}${isSmall(cell) ? " small" : ""}`,
       tabindex: "-1",
       "aria-label": oneLine(lines),
       "aria-colindex": String(place + 2),
     });
-    if (shown.columns.length <= WIDE) node.append(make("span", {}, figure(row, cell)));
+    if (shown.columns.length <= WIDE) node.append(make("span", {}, isMeasured(cell) ? cell[0] : ""));
     node.told = lines;
     return node;
   };
@@ -84,8 +75,8 @@ const heatmap = (() => {
     const hasBounds = shown.rows.some((row) => row.bounds);
     if (hasBounds) head.append(...BOUNDS.map((name) => make("div", { role: "columnheader", class: "label bound" }, name)));
     const rows = shown.rows.map((row) => {
-      const kind = row.kind === "score" ? "row" : `row ${row.kind}`;
-      const title = row.kind === "rate" ? `${nameOf(row)}, %` : nameOf(row);
+      const kind = `row ${row.kind}`;
+      const title = row.unit ? `${nameOf(row)}, ${row.unit}` : nameOf(row);
       const node = make("div", { role: "row", class: kind }, make("div", { role: "rowheader", class: "name", title: row.name }, title));
       row.cells.forEach((cell, place) => node.append(cellNode(row, place, cell, columns[place])));
       if (hasBounds) node.append(...boundNodes(row, columns.length));
@@ -130,21 +121,20 @@ const heatmap = (() => {
     const [row, column] = placeOf(node);
     const line = shown.rows[row];
     tooltip.hide();
-    if (line.kind === "same") {
+    const { section, ...filters } = line.opens;
+    if (section) {
       // The section is about all personas together.
       if (shown !== page.heatmaps[0]) return;
-      address.go({}, { at: "degradation", isStep: true });
-      showSection("degradation");
-      byId("degradation").focus({ preventScroll: true });
+      address.go({}, { at: section, isStep: true });
+      showSection(section);
+      byId(section).focus({ preventScroll: true });
       return;
     }
     const wanted = {
-      q: "", result: "", leaf: "", open: "",
+      q: "", result: "", leaf: "", open: "", category: "", invented: "", leaked: "",
+      ...filters,
       persona: shown.persona ?? "",
-      category: line.kind === "score" ? line.name : "",
       at: shown.columns[column][0],
-      invented: line.name === "invented" ? "yes" : "",
-      leaked: line.name === "leaked" ? "yes" : "",
     };
     address.go(wanted, { at: "questions", isStep: true });
     showSection("questions");
