@@ -13,7 +13,7 @@ from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
 from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
 from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec
 from recall_bench.reporting.heatmap.heatmap_table import render_heatmap_table
-from recall_bench.reporting.publication import publish_report
+from recall_bench.reporting.publication import PAGE_FILE, publish_report
 from recall_bench.reporting.run_brief import render_brief
 from recall_bench.reporting.run_report import build_report
 from recall_bench.reporting.run_text import render_run
@@ -75,7 +75,7 @@ def test_it_stands_in_every_output(folder: RunFolder, tmp_path: Path) -> None:
         "notebook": render_heatmap_table(build_run_heatmap(folder, summary)),
         "result.json": result.read_text(encoding="utf-8"),
         "figures": str(report),
-        "page": (tmp_path / "report" / "index.html").read_text(encoding="utf-8"),
+        "page": (tmp_path / "report" / PAGE_FILE).read_text(encoding="utf-8"),
     }
 
     for name, text in outputs.items():

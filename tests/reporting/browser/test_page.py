@@ -68,7 +68,7 @@ def test_the_row_of_the_same_questions_leads_to_their_curve(
     cells.first.hover()
     seen.shows("#tooltip", "Not all of these questions were asked.")
     cells.nth(1).hover()
-    seen.shows("#tooltip", "One set of questions, asked wherever this row has a figure")
+    seen.shows("#tooltip", "Same questions: one set; those of the other rows change.")
     cells.nth(1).click()
 
     seen.wait_until(

@@ -16,7 +16,7 @@ from recall_bench.core.verdict import Verdict
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.scale import ColourRamp
 from recall_bench.reporting.analyses.attribution import FailureLeaf
-from recall_bench.reporting.formats import format_score
+from recall_bench.reporting.formats import format_score, format_sentence
 from recall_bench.reporting.headlines import format_ceiling
 from recall_bench.runs.journal_lines import TextSpan
 from recall_bench.runs.rows import Row, RowTable
@@ -388,8 +388,8 @@ def _encode_row(row: Row, table: RowTable) -> dict[str, object]:
         "name": row.name,
         "unit": "" if row.scale == table.total.scale else row.scale.head,
         "opens": dict(row.opens),
-        "absent": row.absent,
-        "note": row.note,
+        "absent": format_sentence(row.absent),
+        "note": None if row.note is None else format_sentence(row.note),
         "cells": [
             row.count_eligible(place) if cell is None else _encode_cell(row, cell, place)
             for place, cell in enumerate(row.cells)

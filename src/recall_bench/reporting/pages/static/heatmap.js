@@ -21,7 +21,7 @@ const heatmap = (() => {
   const spoken = (row, cell, [label, days]) => {
     const lines = [`${nameOf(row)} at ${label}`];
     if (!isMeasured(cell)) {
-      if (row.note) return [...lines, `${spelled(row.absent)}.`];
+      if (row.note) return [...lines, row.absent];
       const why = cell > 0
         ? `Not measured: the story supports ${counted(cell, "question")} by then, and none has a verdict.`
         : `Nothing to ask yet: the story supports no such question by day ${whole(days)}.`;
@@ -32,7 +32,7 @@ const heatmap = (() => {
     lines.push(["95 % interval", interval]);
     lines.push(["different questions", !row.note && eligible > questions ? `${whole(questions)} of ${whole(eligible)} there are` : whole(questions)]);
     lines.push(["trials", missing ? `${whole(trials)}, ${whole(missing)} missing` : whole(trials)]);
-    if (row.note) lines.push(`${spelled(row.note)}.`);
+    if (row.note) lines.push(row.note);
     if (questions === 1) lines.push("A single question says nothing about others.");
     else if (isSmall(cell)) lines.push(`Fewer than ${page.few} questions: the interval is unreliable.`);
     return lines;
