@@ -5,12 +5,11 @@ import pytest
 
 from recall_bench.metrics.bootstrap import Floats, QuestionNumbers, resample
 from recall_bench.metrics.estimate import (
-    KNOWN_ESTIMATES,
-    KNOWN_INTERVALS,
     IntervalMethod,
     MarkTally,
     estimate_mean,
     estimate_tallies,
+    forget_intervals,
 )
 from tests.loops import loop_over_rows
 
@@ -52,8 +51,7 @@ def test_figures_estimated_together_are_those_estimated_alone(
     numbers = QuestionNumbers.build([("p", number // 2) for number in range(40)])
 
     together = estimate_tallies(tallies, numbers)
-    KNOWN_ESTIMATES.forget()
-    KNOWN_INTERVALS.forget()
+    forget_intervals()
     monkeypatch.setattr("recall_bench.metrics.estimate._ROWS_TOGETHER", 0)
     alone = estimate_tallies(tallies, numbers)
     listed = [

@@ -12,7 +12,7 @@ from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.metrics import estimate
 from recall_bench.metrics.bootstrap import RESAMPLES, SEED
-from recall_bench.metrics.estimate import Estimate, IntervalMethod, estimate_mean
+from recall_bench.metrics.estimate import Estimate, IntervalMethod, estimate_mean, forget_intervals
 from recall_bench.metrics.marks import TrialTally, sum_tallies
 from recall_bench.runs.estimates import (
     RunEstimates,
@@ -226,8 +226,7 @@ def test_two_questions_have_all_there_is_between_them_as_their_interval(tmp_path
 def test_the_same_run_has_the_same_intervals_each_time(tmp_path: Path) -> None:
     folder = varied(tmp_path, 2)
     first = build_heatmaps(folder)
-    estimate.KNOWN_ESTIMATES.forget()
-    estimate.KNOWN_INTERVALS.forget()
+    forget_intervals()
 
     assert build_heatmaps(RunFolder.open(folder.path)) == first
 
@@ -235,8 +234,7 @@ def test_the_same_run_has_the_same_intervals_each_time(tmp_path: Path) -> None:
 def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten thousand cells take seconds because most of them equal another one."""
     drawn: list[int] = []
-    estimate.KNOWN_ESTIMATES.forget()
-    estimate.KNOWN_INTERVALS.forget()
+    forget_intervals()
     compute = estimate._compute_intervals
 
     def count_tables(wanted: Any, draws: Any) -> Any:

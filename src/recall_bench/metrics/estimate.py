@@ -1,10 +1,12 @@
 """A mean with its interval, its counts and the number of missing trials."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from hashlib import blake2b
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import (
@@ -27,7 +29,6 @@ from recall_bench.metrics.bootstrap import (
     resample_ratios,
     sort_clusters,
 )
-from recall_bench.metrics.known_figures import KnownFigures, digest_inputs
 
 FEW_QUESTIONS: Final = 20
 """With fewer questions an interval contains the truth less often than it claims."""
@@ -96,10 +97,24 @@ class Estimate(ComputedRecord, frozen=True, kw_only=True):
         return self.low > 0 or self.high < 0
 
 
-KNOWN_INTERVALS: Final = KnownFigures[Interval | None]()
-"""By the sums of clusters: the same ones are shown by several parts of a report."""
-KNOWN_ESTIMATES: Final = KnownFigures[Estimate]()
-"""By the marks of a tally."""
+_MAX_INTERVALS = 1 << 16
+_INTERVALS: dict[bytes, Interval | None] = {}
+"""By the sums of clusters: several parts of a report show the same ones, and resampling is most of
+what it takes."""
+
+
+def forget_intervals() -> None:
+    """Forget the intervals that were computed, so that they are resampled again."""
+    _INTERVALS.clear()
+
+
+def _digest_inputs(settings: object, *arrays: NDArray[np.generic]) -> bytes:
+    """Digest all that a figure depends on: arrays, and settings whose `repr` is exact."""
+    total = blake2b(repr(settings).encode(), digest_size=16)
+    for array in arrays:
+        total.update(f"{array.dtype.str}{array.shape}".encode())
+        total.update(np.ascontiguousarray(array).data)
+    return total.digest()
 
 
 def estimate_mean(
@@ -151,39 +166,23 @@ def estimate_tallies(
 
     The same as `estimate_mean` of the trials of each. Many at once take a fraction of the time.
     """
-    found, keys = dict[bytes, Estimate](), list[bytes]()
+    made: dict[bytes, Estimate] = {}
+    keys: list[bytes] = []
     part: dict[bytes, _Ratio] = {}
     rows = 0
-    context = digest_inputs(seed, numbers.template, numbers.persona)
-    for each in tallies:
-        key = _digest_tally(each, context)
+    for tally in tallies:
+        settings = tally.limits, tally.resamples, tally.missing
+        key = _digest_inputs(settings, tally.question, tally.mark) if len(tally.mark) else b""
         keys.append(key)
-        if not key or key in part or key in found:
+        if not key or key in part or key in made:
             continue
-        if known := KNOWN_ESTIMATES.select_known([key]):
-            found |= known
-            continue
-        part[key] = _make_ratio(each, numbers, seed)
+        part[key] = _make_ratio(tally, numbers, seed)
         rows += len(part[key].columns)
         if rows > _ROWS_TOGETHER:
-            found |= _estimate_part(part)
+            made |= zip(part, _estimate_ratios(list(part.values())), strict=True)
             part, rows = {}, 0
-    found |= _estimate_part(part)
-    return [found.get(key) for key in keys]
-
-
-def _digest_tally(tally: MarkTally, context: bytes) -> bytes:
-    """Digest all that an estimate depends on; nothing without trials."""
-    if not len(tally.mark):
-        return b""
-    settings = context, tally.limits, tally.resamples, tally.missing
-    return digest_inputs(settings, tally.question, tally.mark)
-
-
-def _estimate_part(part: "Mapping[bytes, _Ratio]") -> dict[bytes, Estimate]:
-    found = dict(zip(part, _estimate_ratios(list(part.values())), strict=True))
-    KNOWN_ESTIMATES.add(found)
-    return found
+    made |= zip(part, _estimate_ratios(list(part.values())), strict=True)
+    return [made.get(key) for key in keys]
 
 
 def _make_ratio(tally: MarkTally, numbers: QuestionNumbers, seed: int) -> "_Ratio":
@@ -323,21 +322,22 @@ class _Clusters(NamedTuple):
     def sort(cls, sums: Floats, value: float, draws: _Draws) -> "_Clusters":
         """Sort the sums, so that figures do not depend on their order."""
         found = sort_clusters(sums)
-        return cls(found, value, draws, digest_inputs((value, draws), found))
+        return cls(found, value, draws, _digest_inputs((value, draws), found))
 
 
 def _resample_clusters(wanted: Sequence[_Clusters]) -> dict[bytes, Interval | None]:
-    """Resample what is not known yet, and return the interval of each."""
-    found = KNOWN_INTERVALS.select_known([each.key for each in wanted])
+    """The interval of each; those with the same number of clusters are resampled together."""
+    found = {each.key: _INTERVALS[each.key] for each in wanted if each.key in _INTERVALS}
     alike: dict[tuple[int, _Draws], dict[bytes, _Clusters]] = {}
     for each in wanted:
         if each.key not in found:
             alike.setdefault((len(each.sums), each.draws), {})[each.key] = each
-    made = dict[bytes, Interval | None]()
+    if len(_INTERVALS) > _MAX_INTERVALS:
+        forget_intervals()
     for (_, draws), parts in alike.items():
-        made |= zip(parts, _compute_intervals(list(parts.values()), draws), strict=True)
-    KNOWN_INTERVALS.add(made)
-    return found | made
+        found |= zip(parts, _compute_intervals(list(parts.values()), draws), strict=True)
+    _INTERVALS.update(found)
+    return found
 
 
 def _compute_intervals(wanted: Sequence[_Clusters], draws: _Draws) -> list[Interval | None]:

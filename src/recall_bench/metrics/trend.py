@@ -34,7 +34,6 @@ from recall_bench.metrics.bootstrap import (
     resample,
 )
 from recall_bench.metrics.estimate import Limits, check_limits
-from recall_bench.metrics.known_figures import KnownFigures, digest_inputs
 
 FAR_DAYS: Final = (2000, 5000)
 """The sizes that are predicted: twice and five times the longest shipped story."""
@@ -92,9 +91,6 @@ class Trend(ComputedRecord, frozen=True, kw_only=True):
     """Whether every question gave the same slope, so that its interval is one of agreement."""
 
 
-KNOWN_TRENDS: Final = KnownFigures[Trend]()
-
-
 def estimate_trend(
     values: Sequence[float],
     days: Sequence[float],
@@ -136,20 +132,8 @@ def estimate_grouped_trend(
     if not len(days) or days.min() == days.max():
         return None
     check_limits(values, limits)
-    key = digest_inputs(
-        (seed, limits, tuple(at), resamples),
-        values,
-        days,
-        groups.question,
-        groups.template,
-        groups.persona,
-    )
-    found = KNOWN_TRENDS.select_known([key])
-    if not found:
-        lines = _draw_lines(values, days, groups, limits=limits, seed=seed, resamples=resamples)
-        found = {key: _make_trend(lines, days, groups, at)}
-        KNOWN_TRENDS.add(found)
-    return found[key]
+    lines = _draw_lines(values, days, groups, limits=limits, seed=seed, resamples=resamples)
+    return _make_trend(lines, days, groups, at)
 
 
 def _make_trend(

@@ -37,7 +37,8 @@ from recall_bench.reporting.eval_scores import (
 )
 from recall_bench.reporting.groups import estimate_marks
 from recall_bench.runs.counted_marks import RATE
-from recall_bench.runs.estimates import CELL_RESAMPLES, RunEstimates
+from recall_bench.runs.estimates import RunEstimates
+from recall_bench.runs.heatmap_rows import CELL_RESAMPLES
 from recall_bench.runs.judge_sensitivity import (
     JudgeSensitivity,
     JudgeView,

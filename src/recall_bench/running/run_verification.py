@@ -25,6 +25,7 @@ from recall_bench.core.verdict import PEOPLE, Verdict
 from recall_bench.generate.shipped_personas import BuildProgress, FoundStory, find_stories
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.judging.rubric.prompt import parse_verdict
+from recall_bench.metrics.estimate import forget_intervals
 from recall_bench.models.model import Reply
 from recall_bench.running.experiment import execute
 from recall_bench.running.rejudge_assembly import assemble_rejudge
@@ -102,6 +103,8 @@ class StoryFinder:
 
 def verify_folder(folder: RunFolder, finder: StoryFinder) -> RunVerification:
     """Derive everything in a run folder again."""
+    # No cache is trusted, nor what this process has read from one.
+    forget_intervals()
     checks = [
         _check_journal(folder),
         _check_trials(folder),

@@ -425,8 +425,12 @@ def _format_range(found: ScoreRange) -> EstimateFields:
 def _list_row_heads(table: RowTable) -> list[EstimateFields]:
     """List what the fields of a checkpoint are, so that a reader need not know them."""
     return [
-        {"key": row.key, "name": row.name, "scale": row.scale.name}
-        | ({} if row.note is None else {"note": row.note, "absent": row.absent})
+        {
+            "key": row.key,
+            "name": row.name,
+            "scale": row.scale.name,
+            **({} if row.note is None else {"note": row.note, "absent": row.absent}),
+        }
         for row in table.rows
         if row.kind != RowKind.CATEGORY
     ]

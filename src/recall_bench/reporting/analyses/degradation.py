@@ -25,7 +25,7 @@ from recall_bench.reporting.analyses.fact_survival import (
     follow_facts,
 )
 from recall_bench.runs.counted_marks import POINTS
-from recall_bench.runs.estimates import CELL_RESAMPLES
+from recall_bench.runs.heatmap_rows import CELL_RESAMPLES
 from recall_bench.runs.question_span import find_best_span
 from recall_bench.runs.trials import TrialRow, TrialTable
 

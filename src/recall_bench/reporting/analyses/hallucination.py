@@ -49,7 +49,7 @@ from recall_bench.metrics.trend import (
     estimate_grouped_trend,
 )
 from recall_bench.reporting.formats import format_number, format_rise, format_slope
-from recall_bench.runs.estimates import CELL_RESAMPLES
+from recall_bench.runs.heatmap_rows import CELL_RESAMPLES
 from recall_bench.runs.trials import TrialRow, TrialTable
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Literal
 
+from recall_bench.metrics.scale import HasInterval
 from recall_bench.reporting.charts.chart_text import wrap_notes
 from recall_bench.reporting.charts.theme import LABEL_SIZE
-from recall_bench.reporting.formats import HasInterval
 from recall_bench.reporting.pictures import VEGA_LITE_SCHEMA, estimate_width
 
 

@@ -6,7 +6,7 @@ from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import order_categories
 from recall_bench.metrics.bootstrap import SEED
-from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, forget_intervals
 from recall_bench.metrics.power import POWER
 from recall_bench.reporting.formats import (
     format_card,
@@ -273,6 +273,8 @@ def check_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> G
     is no rule, or nothing to check. Of several judges the first decides, or the one that the rules
     name; by `every` all of them have to pass the run.
     """
+    # Derive everything again, also what this process has cached.
+    forget_intervals()
     if run.plan.behaviour is not None:
         return check_suite_run(run, baseline, rules)
     if rules.judge not in (None, EVERY_JUDGE):

@@ -307,7 +307,7 @@ class _StoredMean(NamedTuple):
     """A mean of one persona without an interval."""
 
     value: float | None
-    count: int
+    trials: int
     eligible: int | None
 
 
@@ -318,9 +318,9 @@ def _make_row(name: str, scale: Scale, cells: Iterable[Sequence[_StoredMean]]) -
     for parts in cells:
         counts = [part.eligible for part in parts if part.eligible is not None]
         eligible.append(sum(counts) if counts else None)
-        measured = [part for part in parts if part.value is not None and part.count]
-        count = sum(part.count for part in measured)
-        total = sum((part.value or 0.0) * part.count for part in measured)
+        measured = [part for part in parts if part.value is not None and part.trials]
+        count = sum(part.trials for part in measured)
+        total = sum((part.value or 0.0) * part.trials for part in measured)
         means.append(_make_bare_estimate(total / count, count) if count else None)
     return Row(name=name, scale=scale, cells=tuple(means), eligible=tuple(eligible))
 
@@ -437,7 +437,7 @@ def _is_stub(source: _HeatmapSource) -> bool:
     if source.setting.judge is not None:
         return source.setting.judge.name == STUB
     means = [_read_overall(part) for part in source.parts]
-    scores = [mean.value for mean in means if mean.value is not None and mean.count]
+    scores = [mean.value for mean in means if mean.value is not None and mean.trials]
     return source.setting.judge_model is None and bool(scores) and not any(scores)
 
 
