@@ -1,5 +1,7 @@
 """What every report says first, in one wording."""
 
+from pathlib import Path
+
 import pytest
 
 from recall_bench.metrics.estimate import Estimate, IntervalMethod
@@ -8,11 +10,17 @@ from recall_bench.reporting.headlines import (
     describe_doubts,
     describe_headline,
     describe_place,
+    describe_unmeasured,
     format_ceiling,
     format_way,
 )
+from recall_bench.reporting.run_report import build_report
+from recall_bench.reporting.run_text import render_run
 from recall_bench.runs.score_ranges import ScoreRange
+from recall_bench.runs.summary import summarise
+from recall_bench.runs.trials import read_trials
 from tests.loops import loop_over_rows
+from tests.written_runs import ada_story, trial
 
 
 def _estimate(
@@ -107,3 +115,20 @@ def test_a_score_without_a_share_is_placed_in_words(
     gain: tuple[float, float, float], ceiling: float, shown: str
 ) -> None:
     assert describe_place(_bounds(gain, None, ceiling)) == shown
+
+
+def test_a_score_says_which_categories_it_is_without(tmp_path: Path) -> None:
+    """Judged questions of the others would give a headline that looks whole."""
+    story = ada_story(tmp_path)
+    for label in ("2d", "4d"):
+        story.both(trial("cat", label))
+        story.both(trial("dog", label))
+    folder = story.open()
+    missing = "without synthesis, of which no question was judged"
+
+    report = build_report(folder, read_trials(folder))
+
+    assert summarise(folder).unmeasured == ("synthesis",)
+    assert missing in " ".join(render_run(folder, summarise(folder)).split())
+    assert f"the score is {missing}" in report.header.notices
+    assert describe_unmeasured(()) == ""

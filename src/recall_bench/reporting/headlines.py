@@ -1,6 +1,6 @@
 """What every report says first: the score, silence, the ceiling, inventions and leaks."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from recall_bench.core.plain_text import NO_DATA, clean_text, format_quantity, join_words
@@ -57,6 +57,13 @@ def describe_headline(
     doubt = describe_doubt(bounds)
     parts = [format_of_100(score), *list_bounds(bounds), *list_rates(invented, leaked)]
     return (f"{doubt}: " if doubt else "") + " · ".join(parts)
+
+
+def describe_unmeasured(names: Sequence[str]) -> str:
+    """The categories that a score is without; empty if it is over all of them."""
+    if not names:
+        return ""
+    return f"without {join_words(names, most=_MOST_NAMES)}, of which no question was judged"
 
 
 def describe_scale(scale: "ScoreScale") -> str:

@@ -56,7 +56,7 @@ from recall_bench.reporting.run_contrast import (
 from recall_bench.reporting.run_pairs import explain_other_measure, find_differences, pair_trials
 from recall_bench.reporting.trial_scores import explain_missing_scores
 from recall_bench.runs.counted_marks import POINTS, RATE
-from recall_bench.runs.estimates import CELL_RESAMPLES
+from recall_bench.runs.heatmap_rows import CELL_RESAMPLES
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import estimate_row_range
 from recall_bench.runs.summary import RunStatus, summarise

@@ -46,7 +46,7 @@ from recall_bench.reporting.run_pairs import (
 )
 from recall_bench.reporting.trial_scores import explain_missing_scores, read_scored_trials
 from recall_bench.runs.counted_marks import POINTS, RATE
-from recall_bench.runs.estimates import CELL_RESAMPLES
+from recall_bench.runs.heatmap_rows import CELL_RESAMPLES
 from recall_bench.runs.judge_sensitivity import open_judge_views
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange, estimate_row_range

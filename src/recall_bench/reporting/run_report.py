@@ -26,7 +26,7 @@ from recall_bench.reporting.analyses.hallucination import HallucinationViews, an
 from recall_bench.reporting.analyses.tool_loop import ToolLoopReport, analyse_tool_loop
 from recall_bench.reporting.formats import format_card
 from recall_bench.reporting.groups import PERSONA, describe_judge, name_histories
-from recall_bench.reporting.headlines import describe_labels
+from recall_bench.reporting.headlines import describe_labels, describe_unmeasured
 from recall_bench.reporting.run_pairs import find_differences, list_differences, pair_trials
 from recall_bench.reporting.run_text import list_run_facts
 from recall_bench.reporting.trial_scores import (
@@ -240,11 +240,13 @@ def _build_header(
         invented=means.estimate_invented(),
         leaked=means.estimate_leaked(),
         facts=tuple(list_run_facts(folder, summary, means)),
-        notices=tuple(_list_notices(folder, table)),
+        notices=tuple(_list_notices(folder, table, summary)),
     )
 
 
-def _list_notices(folder: RunFolder, table: TrialTable) -> Iterator[str]:
+def _list_notices(folder: RunFolder, table: TrialTable, summary: Summary) -> Iterator[str]:
+    if table.scale is None and (missing := describe_unmeasured(summary.unmeasured)):
+        yield f"the score is {missing}"
     if table.scale is not None and (left := len(table.rows) - len(table.points) - table.missing):
         yield f"{table.scale.label} does not apply to {left:,} trials, which are left out"
     if folder.plan.labels is not None:

@@ -29,6 +29,7 @@ from recall_bench.reporting.formats import (
 from recall_bench.reporting.headlines import (
     describe_headline,
     describe_labels,
+    describe_unmeasured,
     explain_missing_bounds,
     list_rates,
 )
@@ -291,8 +292,10 @@ def _describe_score(summary: Summary, means: "RunEstimates") -> str:
     rates = means.estimate_invented(), means.estimate_leaked()
     headline = describe_headline(overall, means.estimate_range(), *rates)
     labels = summary.plan.labels
-    people = "" if labels is None else f" · {describe_labels(labels)}"
-    return f"{headline} · {_count_questions(overall)}{people}"
+    parts = [headline, describe_unmeasured(summary.unmeasured), _count_questions(overall)]
+    if labels is not None:
+        parts.append(describe_labels(labels))
+    return " · ".join(filter(None, parts))
 
 
 def _count_questions(estimate: "Estimate") -> str:

@@ -190,6 +190,19 @@ class Summary:
         return tuple(name for name in self.categories if is_in_plan(name, self.plan))
 
     @property
+    def unmeasured(self) -> tuple[str, ...]:
+        """The categories with questions of which none counts: the score says nothing of them."""
+        tallies = {
+            name: [part.get_tally(name) for part in self.checkpoints]
+            for name in self.asked_categories
+        }
+        return tuple(
+            name
+            for name, parts in tallies.items()
+            if any(part.eligible for part in parts) and not any(part.counted for part in parts)
+        )
+
+    @property
     def planned_checkpoints(self) -> int:
         """Checkpoints the plan visits, over all personas."""
         visited = 1 if self.plan.dry_run else len(self.plan.checkpoints)

@@ -7,7 +7,7 @@ from recall_bench.reporting.analyses.hallucination import CategoryRate, RateCour
 from recall_bench.reporting.charts.chart_text import MAX_NAME_LENGTH, rename_duplicates, trim_name
 from recall_bench.reporting.charts.gallery import build_charts, draw_charts
 from recall_bench.reporting.run_report import RunReport
-from tests.reporting.charts.sample_report import PERSONAS, empty_report, estimate, sampled_report
+from tests.reporting.charts.sample_report import empty_report, estimate, sampled_report
 from tests.reporting.charts.spec_reader import everything, views
 
 NASTY = (
@@ -75,17 +75,6 @@ def test_names_cut_to_the_same_stay_apart() -> None:
     twins = ["z" * 100 + "1", "z" * 100 + "2"]
     assert len(set(rename_duplicates([trim_name(each) for each in twins]))) == 2
     assert rename_duplicates(["a", "b", "a", "a (2)"]) == ["a", "b", "a (2)", "a (2) (2)"]
-
-
-def test_two_personas_cut_to_the_same_name_have_a_bar_each() -> None:
-    report = sampled_report(3)
-    views_ = report.hallucination
-    personas = tuple(each.replace(name="p" * 60 + str(n)) for n, each in enumerate(views_.personas))
-
-    found = build_charts(report.replace(hallucination=views_.replace(personas=personas)))
-
-    chart = {each.name: each for each in found}["hallucination-by-persona"]
-    assert len({row[0] for row in chart.rows}) == 1 + len(PERSONAS)
 
 
 def test_a_drawing_of_hostile_names_is_a_drawing(tmp_path: Path) -> None:

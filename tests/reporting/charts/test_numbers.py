@@ -64,16 +64,6 @@ def test_a_category_without_verdicts_has_words_and_no_bar() -> None:
     assert (name, "not judged") in [(word["y"], word["text"]) for word in drawn(spec, "text")]
 
 
-def test_rates_by_persona_are_the_reports_each_with_its_pattern() -> None:
-    views_ = REPORT.hallucination
-    courses = [views_.overall, *views_.personas]
-
-    assert CHARTS["hallucination-by-persona"].rows == tuple(
-        (each.name or "All personas", *figures(each.invention), str(each.pattern))
-        for each in courses
-    )
-
-
 def test_the_path_goes_through_every_checkpoint_in_order_of_time() -> None:
     chart = CHARTS["recall-against-hallucination"]
     moments = REPORT.hallucination.overall.moments
@@ -125,18 +115,6 @@ def test_survival_tables_are_the_curves_of_the_report(by: SurvivalGroup) -> None
         assert all(line[p.age] == pytest.approx(p.share, abs=1e-12) for p in each.curve)
         marks = [p["x"] for p in drawn(view, "point", "ink-point")]
         assert marks == ([] if each.half_life.value is None else [each.half_life.value])
-
-
-def test_leaves_are_counted_as_in_the_report() -> None:
-    leaves = REPORT.attribution.leaves
-    chart = CHARTS["failure-tree"]
-
-    assert [row[1:] for row in chart.rows] == [
-        (each.trials, each.questions, each.points_lost) for each in leaves
-    ]
-    assert [bar["x"] for bar in drawn(chart.spec, "bar")] == [
-        each.trials for each in leaves if each.trials
-    ]
 
 
 def test_the_parts_of_a_category_add_up_to_its_misses() -> None:
@@ -211,7 +189,6 @@ def test_a_summary_quotes_the_figures_of_the_report() -> None:
     assert "starts at 7.0 %" in CHARTS["hallucination-over-size"].summary
     assert "negative recall 31 % (25–38)" in CHARTS["hallucination-by-category"].summary
     assert "all facts, 900 days (720 to beyond 950)" in CHARTS["survival"].summary
-    assert "1,500 misses of 2,400 trials" in CHARTS["failure-tree"].summary
 
 
 def test_a_checkpoint_planned_without_days_lies_where_the_run_found_it() -> None:

@@ -102,13 +102,17 @@ def test_a_real_progress_file_has_the_published_numbers() -> None:
     """4.962 points of 6 over 1,639 evaluations, 13.0 % made up, 21.3 % at the worst checkpoint."""
     data = load_heatmap(shared_data("conformance/original-progress.jsonl"))
 
-    asked = sum(cell.count for cell in data.overall)
-    points = sum((cell.score or 0) * cell.count for cell in data.overall)
-    made_up = sum((cell.score or 0) * cell.count for cell in data.rates[0].cells)
-    assert (asked, len(data.columns)) == (1639, 30)
-    assert 6 / 100 * points / asked == pytest.approx(4.962, abs=5e-4)
-    assert made_up / asked == pytest.approx(13.0, abs=0.05)
-    assert max(cell.score or 0 for cell in data.rates[0].cells) == pytest.approx(21.3, abs=0.05)
+    scores, rates = (
+        [cell for cell in row.cells if cell is not None]
+        for row in (data.table.total, data.table.rows[-1])
+    )
+    asked = sum(cell.trials for cell in scores)
+    assert (asked, len(data.table.columns)) == (1639, 30)
+    points = sum(cell.value * cell.trials for cell in scores)
+    assert points / asked == pytest.approx(4.962, abs=5e-4)
+    made_up = sum(cell.value * cell.trials for cell in rates)
+    assert 100 * made_up / asked == pytest.approx(13.0, abs=0.05)
+    assert 100 * max(cell.value for cell in rates) == pytest.approx(21.3, abs=0.05)
 
 
 def test_real_verdicts_are_placed_in_a_real_progress_file_by_time(tmp_path: Path) -> None:

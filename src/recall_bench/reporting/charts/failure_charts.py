@@ -1,13 +1,8 @@
-"""Where misses come from: the leaves of the failure tree, in all and by category."""
+"""Where misses come from: the leaves of the failure tree by category."""
 
 from collections.abc import Mapping, Sequence
 
-from recall_bench.reporting.analyses.attribution import (
-    LEAF_TITLES,
-    MARKS_LOST,
-    Attribution,
-    FailureLeaf,
-)
+from recall_bench.reporting.analyses.attribution import LEAF_TITLES, Attribution, FailureLeaf
 from recall_bench.reporting.charts import chart_text
 from recall_bench.reporting.charts.plane import (
     Chart,
@@ -25,34 +20,6 @@ _NUMBER_ROOM = 0.032
 
 _BAR_SIZE = {"height": {"band": 0.68}}
 _LEAF_NAMES = tuple(LEAF_TITLES[leaf] for leaf in FailureLeaf)
-
-
-def plot_failures(views: Attribution) -> Chart | None:
-    """One bar a leaf, empty ones too; None if there are no misses."""
-    if not views.misses:
-        return None
-    title = "Where misses come from"
-    note = f"{views.misses:,} misses of {views.answered:,} trials, each attributed to one cause."
-    largest = sorted(views.leaves, key=lambda each: -each.trials)[:3]
-    causes = [
-        f"{LEAF_TITLES[each.leaf].lower()} {each.trials:,} "
-        f"({chart_text.format_share(each.trials / views.misses)})"
-        for each in largest
-        if each.trials
-    ]
-    body = build_view(_draw_leaves(views), _BAR_STEP * len(views.leaves))
-    return Chart(
-        name="failure-tree",
-        section="attribution",
-        title=title,
-        summary=f"{note} Most: {'; '.join(causes)}.",
-        spec=build_chart_spec(title, [note], body),
-        columns=("leaf", "trials", "questions", MARKS_LOST),
-        rows=tuple(
-            (LEAF_TITLES[each.leaf], each.trials, each.questions, each.points_lost)
-            for each in views.leaves
-        ),
-    )
 
 
 def plot_failures_by_category(views: Attribution) -> Chart | None:
@@ -79,38 +46,6 @@ def plot_failures_by_category(views: Attribution) -> Chart | None:
             for name, found in counts.items()
         ),
     )
-
-
-def _draw_leaves(views: Attribution) -> list[ChartLayer]:
-    rows = [
-        {
-            "x": each.trials,
-            "x2": 0,
-            "y": LEAF_TITLES[each.leaf],
-            "leaf": LEAF_TITLES[each.leaf],
-            "misses": f"{each.trials:,} of {views.misses:,}",
-            "questions": each.questions,
-            MARKS_LOST: each.points_lost,
-            "text": f"{each.trials:,} · {chart_text.format_share(each.trials / views.misses)}",
-        }
-        for each in views.leaves
-    ]
-    plane = _build_plane(max(each.trials for each in views.leaves), [str(row["y"]) for row in rows])
-    tells = ("leaf", "misses", "questions", MARKS_LOST)
-    texts = [{key: row[key] for key in ("x", "y", "text")} for row in rows]
-    colour = _encode_colour("leaf")
-    return [
-        *plane.draw_marks(
-            "bar",
-            "segment",
-            [row for row in rows if row["x"]],
-            tells=tells,
-            mark=_BAR_SIZE,
-            color=colour,
-        ),
-        *plane.draw_text("label", [text for text in texts if text["x"]], dx=8),
-        *plane.draw_text("note", [text | {"text": "0"} for text in texts if not text["x"]], dx=8),
-    ]
 
 
 def _draw_stacks(counts: Mapping[str, Mapping[FailureLeaf, int]]) -> list[ChartLayer]:

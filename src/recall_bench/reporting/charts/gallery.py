@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from recall_bench.reporting.charts.cost_charts import plot_costs, plot_pareto
-from recall_bench.reporting.charts.failure_charts import plot_failures, plot_failures_by_category
+from recall_bench.reporting.charts.failure_charts import plot_failures_by_category
 from recall_bench.reporting.charts.hallucination_charts import (
     plot_category_rates,
-    plot_persona_rates,
     plot_rates_over_size,
     plot_recall_against_rate,
 )
@@ -29,10 +28,8 @@ def build_charts(report: RunReport) -> tuple[Chart, ...]:
         plot_category_rates(invented) if has_marks else None,
         *(plot_rates_over_size(invented.overall) if has_time else ()),
         plot_recall_against_rate(invented.overall) if has_time else None,
-        plot_persona_rates(invented) if has_marks else None,
         plot_cohorts(report.degradation) if has_time else None,
         *(plot_survivals(report.degradation) if has_time else ()),
-        plot_failures(report.attribution),
         plot_failures_by_category(report.attribution),
         plot_costs(report.costs) if has_time else None,
         *(plot_pareto(each) for each in report.paretos),

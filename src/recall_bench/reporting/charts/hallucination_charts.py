@@ -1,4 +1,4 @@
-"""Inventions by category and persona, both rates over corpus size, and recall against invention."""
+"""Inventions by category, both rates over corpus size, and recall against invention."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -48,8 +48,6 @@ class RateBar:
     name: str
     rate: Estimate | None
     said: str
-    is_first: bool
-    """Whether it is drawn in full colour."""
 
     @property
     def label(self) -> dict[str, object]:
@@ -73,8 +71,7 @@ def _draw_bars(bars: Sequence[RateBar]) -> list[ChartLayer]:
     spans = [row for row in shown if row["x2"] is not None]
     tells = ("name", "rate", "trials")
     size = {"height": {"band": 0.62}}
-    strong = [row | {"x": row["value"], "x2": 0} for row in shown if row["is_first"]]
-    pale = [row | {"x": row["value"], "x2": 0} for row in shown if not row["is_first"]]
+    lengths = [row | {"x": row["value"], "x2": 0} for row in shown]
     ends = [
         {"x": bar.rate.value if bar.rate.high is None else bar.rate.high, **bar.label}
         for bar in bars
@@ -82,8 +79,7 @@ def _draw_bars(bars: Sequence[RateBar]) -> list[ChartLayer]:
     ]
     missing = [{"x": 0, **bar.label} for bar in bars if bar.rate is None]
     return [
-        *plane.draw_marks("bar", "invention-bar", strong, tells=tells, mark=size),
-        *plane.draw_marks("bar", "invention-pale-bar", pale, tells=tells, mark=size),
+        *plane.draw_marks("bar", "invention-bar", lengths, tells=tells, mark=size),
         # A halo makes the interval visible on a bar of any colour.
         *plane.draw_marks("rule", "halo", spans),
         *plane.draw_marks("rule", "interval", spans, tells=tells),
@@ -101,7 +97,6 @@ def _build_bar_row(bar: RateBar, rate: Estimate) -> dict[str, object]:
         "name": bar.name,
         "rate": chart_text.format_rate(rate),
         "trials": rate.trials,
-        "is_first": bar.is_first,
     }
 
 
@@ -115,68 +110,27 @@ def plot_category_rates(views: HallucinationViews) -> Chart | None:
             name=name,
             rate=each.invention,
             said=chart_text.format_rate(each.invention),
-            is_first=True,
         )
         for name, each in zip(names, views.categories, strict=True)
     ]
-    note = (
-        f"Share of judged answers that are invented, with {_format_level(bars)} intervals; "
-        f"leaks are "
-        "counted apart. Negative recall and synthesis, which tempt most to invent, come first."
-    )
-    return _plot_bars("category", bars, note)
-
-
-def plot_persona_rates(views: HallucinationViews) -> Chart | None:
-    """One bar a persona, with the pattern of each; None for one persona."""
-    courses = [views.overall, *views.personas] if views.personas else []
-    names = chart_text.rename_duplicates(
-        [chart_text.trim_name(each.name or "All personas") for each in courses]
-    )
-    bars = [
-        RateBar(
-            name=name,
-            rate=each.invention,
-            said=f"{chart_text.format_rate(each.invention)} · {each.pattern}",
-            is_first=each.name is None,
-        )
-        for name, each in zip(names, courses, strict=True)
-    ]
-    note = (
-        f"Share of judged answers, with {_format_level(bars)} intervals, and what happens to it "
-        "while recall changes with corpus size."
-    )
-    return _plot_bars("persona", bars, note, pattern=[str(each.pattern) for each in courses])
-
-
-def _format_level(bars: Sequence[RateBar]) -> str:
-    return chart_text.format_level([bar.rate for bar in bars])
-
-
-def _plot_bars(
-    by: str, bars: Sequence[RateBar], note: str, **others: Sequence[str]
-) -> Chart | None:
-    """A chart of bars, with further columns of its table; None if no answer was judged."""
     if not any(bar.rate for bar in bars):
         return None
-    title = f"Invented, by {by}"
-    said = "; ".join(f"{bar.name.lower()} {bar.said}" for bar in bars)
+    level = chart_text.format_level([bar.rate for bar in bars])
+    note = (
+        f"Share of judged answers that are invented, with {level} intervals; leaks are counted "
+        "apart. Negative recall and synthesis, which tempt most to invent, come first."
+    )
+    title = "Invented, by category"
+    words = "; ".join(f"{bar.name.lower()} {bar.said}" for bar in bars)
     body = build_view(_draw_bars(bars), _BAR_STEP * len(bars))
     return Chart(
-        name=f"hallucination-by-{by}",
+        name="hallucination-by-category",
         section="hallucination",
         title=title,
-        summary=f"Answers that are invented, by {by}: {said}.",
+        summary=f"Answers that are invented, by category: {words}.",
         spec=build_chart_spec(title, [note], body),
-        columns=(by, "rate", "low", "high", "trials", *others),
-        rows=tuple(
-            (
-                bar.name,
-                *chart_text.list_figures(bar.rate),
-                *(each[place] for each in others.values()),
-            )
-            for place, bar in enumerate(bars)
-        ),
+        columns=("category", "rate", "low", "high", "trials"),
+        rows=tuple((bar.name, *chart_text.list_figures(bar.rate)) for bar in bars),
     )
 
 

@@ -44,8 +44,8 @@ def list_metrics(run: ExportedRun) -> Iterator[TrackedMetric]:
             name = "score" if row.kind is RowKind.TOTAL else row.name.replace(" ", "_")
             for checkpoint, mean in zip(heatmap.columns, row.cells, strict=True):
                 if mean is not None:
-                    value = mean.value * row.scale.factor
-                    yield TrackedMetric(f"{name}_at", value, checkpoint.days)
+                    number = mean.value * row.scale.factor
+                    yield TrackedMetric(f"{name}_at", number, checkpoint.days)
     for costs in run.list_rows("costs"):
         for name in ("ingest_s_a_day", "query_p50_s", "query_p95_s", "query_cost_usd"):
             value, days = costs[name], costs["days"]

@@ -8,7 +8,7 @@ from recall_bench.core.memory import Asker
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import IntervalMethod
 from recall_bench.reporting.formats import format_card
-from recall_bench.reporting.headlines import describe_headline
+from recall_bench.reporting.headlines import describe_headline, describe_unmeasured
 from recall_bench.runs.estimates import RunEstimates
 from recall_bench.runs.rows import RowTable
 from recall_bench.runs.run_folder import RunFolder
@@ -127,7 +127,7 @@ def build_heatmap(folder: RunFolder, summary: Summary, table: RowTable) -> Heatm
     caption = _build_caption(folder, parts, table.persona)
     return HeatmapData(
         title=caption.title,
-        headline=_describe_run(folder, table) if summary.has_score else None,
+        headline=_describe_run(folder, table, summary) if summary.has_score else None,
         subtitle=caption.subtitle,
         table=table,
         done=sum(part.is_done for each in parts for part in each.checkpoints),
@@ -140,12 +140,15 @@ def build_heatmap(folder: RunFolder, summary: Summary, table: RowTable) -> Heatm
     )
 
 
-def _describe_run(folder: RunFolder, table: RowTable) -> str | None:
+def _describe_run(folder: RunFolder, table: RowTable, summary: Summary) -> str | None:
     means, total = RunEstimates.get(folder), table.total
     if total.total is None:
         return None
     rates = means.estimate_invented(table.persona), means.estimate_leaked(table.persona)
-    return describe_headline(total.total, total.bounds, *rates)
+    headline = describe_headline(total.total, total.bounds, *rates)
+    # A persona lacks categories that others have: its rows show that.
+    missing = describe_unmeasured(summary.unmeasured) if table.persona is None else ""
+    return " · ".join(filter(None, (headline, missing)))
 
 
 def _build_caption(

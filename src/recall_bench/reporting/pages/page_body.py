@@ -1,7 +1,6 @@
 """The body of the page: header, navigation, sections, and places for what the script draws."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
 from recall_bench.core.plain_text import NO_DATA
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod
@@ -40,9 +39,6 @@ from recall_bench.reporting.pages.page_sections import (
 from recall_bench.reporting.run_report import ReportHeader, RunReport
 from recall_bench.runs.rows import RowKind
 from recall_bench.runs.summary import RunStatus
-
-LISTED_CHARTS: Final = frozenset({"failure-tree"})
-"""Charts that the page shows as a list with examples instead."""
 
 
 def extract_note(chart: Chart) -> str:
@@ -470,11 +466,7 @@ def _render_select(name: str, label: str, options: Iterable[tuple[str, str]]) ->
 def _render_section(
     name: str, title: str, words: Iterable[Markup], charts: Sequence[Chart], drawn: str = ""
 ) -> Markup:
-    shown = [
-        each
-        for each in charts
-        if each.section == (drawn or name) and each.name not in LISTED_CHARTS
-    ]
+    shown = [each for each in charts if each.section == (drawn or name)]
     wide = _find_wide(shown)
     figures = (_render_figure(chart, is_wide=chart.name in wide) for chart in shown)
     return make_element(

@@ -133,12 +133,18 @@ const charts = (() => {
     for (const node of document.querySelectorAll("details[data-table]")) {
       node.addEventListener("toggle", () => table(node));
     }
+    // The others one by one when nothing else is to do: drawing takes longer than a printer waits.
+    const rest = async () => {
+      for (const node of document.querySelectorAll("[data-chart]")) {
+        await new Promise((free) => (window.requestIdleCallback ?? setTimeout)(free));
+        await draw(node);
+      }
+    };
     settings.onChange(() => {
       for (const node of near) draw(node);
+      rest();
     });
-    addEventListener("beforeprint", () => {
-      for (const node of document.querySelectorAll("[data-chart]")) draw(node);
-    });
+    rest();
   };
 
   return { start };
