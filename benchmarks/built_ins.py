@@ -12,11 +12,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from recall_bench.generate.shipped_personas import SAMPLE
+
 import recall_bench
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.datasets.persona_files import DEFAULT_ARCS
-from recall_bench.generate.shipped_personas import SAMPLE
-from recall_bench.generate.worlds import list_shipped_personas
+from recall_bench.generate.worlds import list_trades
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.marks import TrialTally
 from recall_bench.runs.estimates import RunEstimates
@@ -33,7 +34,7 @@ SHIPPED: dict[str, dict[str, Any]] = {
 
 def main(what: str, ranges: tuple[str, ...]) -> None:
     is_shipped = what == SAMPLE or what in SHIPPED
-    personas = list_shipped_personas() if what in SHIPPED else (SAMPLE,)
+    personas = list_trades() if what in SHIPPED else (SAMPLE,)
     print(
         "| system | score of 100 | of the way | first checkpoint | last | invented | leaked "
         "| ms an answer |"

@@ -27,11 +27,11 @@ from typing import Any
 import numpy as np
 import yaml
 from numpy.typing import NDArray
+from recall_bench.generate.shipped_personas import materialise
 
 from recall_bench.datasets.persona_files import DEFAULT_ARCS
 from recall_bench.datasets.selection.memory_file import MemoryFile
-from recall_bench.generate.shipped_personas import materialise
-from recall_bench.generate.worlds import list_shipped_personas
+from recall_bench.generate.worlds import list_trades
 from recall_bench.metrics.selection import SelectionComparison, SelectionOutcome, compare_selection
 from recall_bench.systems.builtin.word_index import Bm25
 from recall_bench.systems.selectors.retrieval_selector import (
@@ -120,7 +120,7 @@ class MemoryFolder:
 
 def build_note_folders() -> Iterator[MemoryFolder]:
     """Folders of each shipped persona's log, a memory for each thread."""
-    for persona in list_shipped_personas():
+    for persona in list_trades():
         memories, questions = _read_threads(materialise(persona, DEFAULT_ARCS, edition=1))
         names = sorted(memories)
         random.Random(1).shuffle(names)

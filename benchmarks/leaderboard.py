@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from recall_bench.generate.world_seeds import WorldSeed, parse_world_seed
+from recall_bench.stories.seeds import WorldSeed, parse_world_seed
 from systems import PRODUCTS, ROOT, find_target
 
 BUILT_IN = (

@@ -33,6 +33,7 @@ from typing import Any
 
 import anyio
 import click
+from recall_bench.generate.shipped_personas import find_story, resolve_personas
 
 from recall_bench.cli.console import format_json
 from recall_bench.cli.main import cli
@@ -43,7 +44,6 @@ from recall_bench.core.verdict import PASS, SCALES
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.generate.checks.check_result import QuestionVerdict
 from recall_bench.generate.model_reply import RejectedReply, parse_json_reply
-from recall_bench.generate.shipped_personas import find_story, resolve_personas
 from recall_bench.judging.judges import resolve_judge
 from recall_bench.judging.lab.audit import audit_judge
 from recall_bench.judging.lab.audit_answers import AuditItem, build_audit_set

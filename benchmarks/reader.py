@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import anyio
+from recall_bench.generate.shipped_personas import find_story, load_catalogue, materialise
 
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.scenario import Item, Question, Scenario
@@ -26,8 +27,7 @@ from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.datasets import locomo
 from recall_bench.datasets.persona import load_persona
 from recall_bench.datasets.supporting_passages import share_evidence
-from recall_bench.generate.shipped_personas import find_story, load_catalogue, materialise
-from recall_bench.generate.worlds import list_shipped_personas
+from recall_bench.generate.worlds import list_trades
 from recall_bench.judging.offline.offline_judge import OfflineJudge
 from recall_bench.systems.builtin.baselines import build_gold_passages
 from recall_bench.systems.builtin.passage_index import NO_RECORD
@@ -61,7 +61,7 @@ def is_held_out(question: str) -> bool:
 
 def load_sets(shared: Path, personas: list[str]) -> Iterator[tuple[str, list[Scenario]]]:
     """The scenarios of each set."""
-    named = personas or list_shipped_personas()
+    named = personas or list_trades()
     if "none" not in personas:
         for edition, label in ((1, "simulated"), (2, "written")):
             known = load_catalogue(edition)

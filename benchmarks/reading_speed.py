@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from unittest.mock import patch
 
 import anyio
+from recall_bench.generate.shipped_personas import find_story, materialise
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.plan import list_default_ranges, parse_ranges
 from recall_bench.core.scenario import Question, Scenario
 from recall_bench.core.settings import Settings
-from recall_bench.generate.shipped_personas import find_story, materialise
 from recall_bench.systems.builtin import retrieval
 from recall_bench.systems.builtin.baselines import build_hybrid
 from recall_bench.systems.reading import answer_values as values

@@ -20,10 +20,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from recall_bench.generate.shipped_personas import SOURCES
+
 from recall_bench.core.errors import BenchError
 from recall_bench.datasets.persona_files import DEFAULT_ARCS
-from recall_bench.generate.shipped_personas import SOURCES
-from recall_bench.generate.worlds import build_world, list_shipped_personas
+from recall_bench.generate.worlds import build_world, list_trades
 
 DAYS = 1_000
 LENGTHS = (1_000, 3_000, 10_000)
@@ -135,7 +136,7 @@ def main(words: list[str]) -> None:
         except BenchError as error:
             sys.exit(str(error))
         return
-    personas = words or list(list_shipped_personas())
+    personas = words or list(list_trades())
     print_first_editions(personas)
     print_second_editions(personas)
     print_growth(personas[0])

@@ -30,8 +30,8 @@ from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.generate import shipped_personas
 from recall_bench.running import process_worker
+from recall_bench.stories import shipped
 from recall_bench.systems.python import isolated_system
 from tests.ada_trials import declare_trials
 from tests.commands import Invoke, Shown
@@ -44,7 +44,7 @@ from tests.warm_server import find_plain_server, find_warm_server, find_warm_wor
 EPOCH = date(2024, 1, 1)
 
 # Tests that name no persona are about something else: thirty days of one do for them.
-shipped_personas.DEMO = (shipped_personas.SAMPLE,)
+shipped.DEMO = (shipped.SAMPLE,)
 
 # Tests of that very thing ask for the fixture `own_server`.
 vars(isolated_system)["ForkServer"] = find_warm_server

@@ -11,7 +11,7 @@ import pytest
 
 from recall_bench.cli.main import COMMANDS
 from recall_bench.core import errors
-from recall_bench.generate.world_seeds import WorldSeed
+from recall_bench.stories.seeds import WorldSeed
 from recall_bench.testing import recall_checks
 from tests.commands import Invoke
 from tests.gardener import ADAPTER, write_persona

@@ -26,9 +26,9 @@ HEAVY = {
         ("import recall_bench", set()),
         ("import recall_bench.cli.main", set()),
         ("import recall_bench.cli.run", {"msgspec"}),
-        ("import recall_bench.generate.persona_list", {"msgspec", "filelock"}),
+        ("import recall_bench.stories.persona_list", {"msgspec", "filelock"}),
         (
-            "from recall_bench.generate.persona_list import list_personas; list_personas()",
+            "from recall_bench.stories.persona_list import list_personas; list_personas()",
             {"msgspec", "filelock", "yaml"},
         ),
         ("import tests.faulty.agent_server", {"msgspec"}),

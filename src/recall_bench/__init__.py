@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from recall_bench.core.verdict import Judge as Judge
     from recall_bench.core.verdict import JudgeCard as JudgeCard
     from recall_bench.core.verdict import Verdict as Verdict
-    from recall_bench.generate.persona_list import list_personas as list_personas
     from recall_bench.library import Finished as Finished
     from recall_bench.library import arun as arun
     from recall_bench.library import compare as compare
@@ -73,6 +72,10 @@ if TYPE_CHECKING:
     from recall_bench.runs.summary import Summary as Summary
     from recall_bench.runs.summary import heatmap_grid as heatmap_grid
     from recall_bench.runs.summary import summarise as summarise
+    from recall_bench.stories.persona_list import list_personas as list_personas
+    from recall_bench.stories.story_folders import load_story as load_story
+
+__version__ = "0.1.0"
 
 _EXPORTS_BY_MODULE = {
     "core.memory": "Answer Memory MemorySystem Passage Snapshots SystemCard",
@@ -87,9 +90,10 @@ _EXPORTS_BY_MODULE = {
         "text_report verdict_changes wait_for_batches"
     ),
     "core.settings": "Settings",
-    "generate.persona_list": "list_personas",
     "runs.run_folder": "RunFolder",
     "runs.summary": "Summary heatmap_grid summarise",
+    "stories.persona_list": "list_personas",
+    "stories.story_folders": "load_story",
 }
 
 __all__, __getattr__, __dir__ = make_lazy_exports(__name__, _EXPORTS_BY_MODULE)

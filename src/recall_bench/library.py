@@ -18,7 +18,6 @@ from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.core.suggestion import suggest
 from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.user_code import require_libraries
-from recall_bench.generate.shipped_personas import load_catalogue, materialise
 from recall_bench.reporting.rejudge_report import VerdictChanges
 from recall_bench.running.assembly import assemble
 from recall_bench.running.execution import write_views
@@ -31,6 +30,8 @@ from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult
 from recall_bench.runs.summary import Summary, summarise
+from recall_bench.stories.shipped import load_catalogue
+from recall_bench.stories.story_folders import find_story, load_story
 
 if TYPE_CHECKING:
     import pandas
@@ -118,23 +119,16 @@ def load_persona(
     calendar: Calendar = Calendar.METADATA,
     edition: int | None = None,
 ) -> Scenario:
-    """A persona's story with its questions: from a folder, or a shipped persona.
-
-    `edition` chooses an edition of a shipped story; the newest if it is None.
-    """
-    from recall_bench.datasets.persona import load_persona
-    from recall_bench.generate.shipped_personas import SAMPLE, SOURCES, find_story
-
+    """As `load_story`, of a persona in a folder of its own, or of a shipped persona by name."""
     place = _make_path(folder, "folder")
-    if not place.is_dir():
-        name, shipped = str(folder), (*load_catalogue(), SAMPLE)
-        if name not in shipped:
-            hint = suggest(name, shipped, f"shipped personas: {', '.join(shipped)}")
-            raise UsageError(f"{name}: is neither a folder nor a shipped persona; {hint}")
-        is_sample = name == SAMPLE
-        place = SOURCES / name if is_sample else materialise(name, arcs, edition=edition)
-    story = find_story(place, arcs)
-    return load_persona(story.folder, arcs=story.arcs, calendar=calendar)
+    if place.is_dir():
+        story = find_story(place, arcs)
+        return story.load(Settings(calendar=calendar))
+    shipped = tuple(load_catalogue())
+    if str(folder) not in shipped:
+        hint = suggest(str(folder), shipped, f"shipped personas: {', '.join(shipped)}")
+        raise UsageError(f"{folder}: is neither a folder nor a shipped persona; {hint}")
+    return load_story(str(folder), arcs, edition=edition, calendar=calendar)
 
 
 def questions_in_range(scenario: Scenario, label: str | int) -> tuple[Item, ...]:

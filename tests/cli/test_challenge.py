@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from recall_bench.generate.world.random_stream import derive_seed
-from recall_bench.generate.world_seeds import WorldSeed
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.stories.seeds import WorldSeed
 from tests.commands import Invoke, Shown
 
-PERSONA = "bakery-de"
+STORY = ("-p", "er-physician", "--arcs", "arcs-21d.yaml")
 JUDGED = ("-a", "none", "-r", "10d", "--no-heatmap-png")
 RUN = (*JUDGED, "--judge", "stub")
 
 
 @pytest.fixture
 def challenge(invoke: Invoke) -> Path:
-    assert invoke("challenge", "new", "-p", PERSONA).code == 0
+    assert invoke("challenge", "new", *STORY).code == 0
     return Path("challenge.json")
 
 
@@ -34,7 +34,7 @@ def get_states(shown: Shown) -> dict[str, str]:
 
 
 def test_a_fresh_seed_is_recorded_and_continued(invoke: Invoke) -> None:
-    words = ("run", *RUN, "-p", PERSONA, "--world-seed", "fresh")
+    words = ("run", *RUN, *STORY, "--world-seed", "fresh")
 
     assert invoke(*words, "-o", "r").code == 0
     world = RunFolder.open(Path("r")).plan.world
@@ -57,7 +57,7 @@ def test_a_fresh_seed_is_recorded_and_continued(invoke: Invoke) -> None:
 def test_a_drawn_run_is_verified_where_it_was_not_drawn(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert invoke("run", *JUDGED, "-p", PERSONA, "--world-seed", "77", "-o", "r").code == 0
+    assert invoke("run", *JUDGED, *STORY, "--world-seed", "77", "-o", "r").code == 0
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "third-cache"))
 
     shown = invoke("verify", "r", "--json")
@@ -71,11 +71,11 @@ def test_a_changed_story_in_the_cache_is_drawn_again(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
-    words = ("run", *RUN, "-p", PERSONA, "--world-seed", "78")
+    words = ("run", *RUN, *STORY, "--world-seed", "78")
     assert invoke(*words, "-o", "r").code == 0
     (day,) = (tmp_path / "cache").rglob("day-0002.md")
     before = day.read_text()
-    day.write_text(before + "Noch ein Satz.\n")
+    day.write_text(before + "One more sentence.\n")
 
     assert invoke(*words, "-o", "again").code == 0
 
@@ -120,8 +120,8 @@ def test_everyone_can_verify_a_revealed_challenge(
 
 
 def test_a_run_of_another_seed_is_not_of_the_challenge(invoke: Invoke, challenge: Path) -> None:
-    assert invoke("run", *RUN, "-p", PERSONA, "--world-seed", "77", "-o", "seeded").code == 0
-    assert invoke("run", *RUN, "-p", PERSONA, "-o", "released").code == 0
+    assert invoke("run", *RUN, *STORY, "--world-seed", "77", "-o", "seeded").code == 0
+    assert invoke("run", *RUN, "-p", "er-physician", "-o", "released").code == 0
     assert invoke("challenge", "reveal", challenge).code == 0
 
     for name in ("seeded", "released"):
@@ -157,9 +157,9 @@ def test_only_who_made_a_challenge_can_run_it_before_the_reveal(
 def test_a_challenge_is_never_overwritten(invoke: Invoke, challenge: Path) -> None:
     before = challenge.read_bytes(), challenge.with_suffix(".secret").read_bytes()
 
-    assert invoke("challenge", "new", "-p", PERSONA).code == 2
+    assert invoke("challenge", "new", *STORY).code == 2
     challenge.unlink()
-    assert invoke("challenge", "new", "-p", PERSONA).code == 2
+    assert invoke("challenge", "new", *STORY).code == 2
 
     assert challenge.with_suffix(".secret").read_bytes() == before[1]
 
@@ -167,12 +167,21 @@ def test_a_challenge_is_never_overwritten(invoke: Invoke, challenge: Path) -> No
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("-p", PERSONA, "--world-seed", "soon"), "neither a seed nor the file of a challenge"),
-        (("-p", PERSONA, "--world-seed", "0"), "leave it out for the stories as released"),
-        (("-p", PERSONA, "--world-seed", str(1 << 128)), "is not between 1 and"),
+        (
+            (*STORY, "--world-seed", "soon"),
+            "neither a seed nor the file of a challenge",
+        ),
+        (
+            (*STORY, "--world-seed", "0"),
+            "leave it out for the stories as released",
+        ),
+        ((*STORY, "--world-seed", str(1 << 128)), "is not between 1 and"),
         (("-p", "harbour-office", "--world-seed", "7"), "written by hand"),
         (("--data", ".", "--world-seed", "7"), "draws shipped personas only"),
-        (("-p", PERSONA, "--world-seed", "notes.txt"), "is not the file of a challenge"),
+        (
+            (*STORY, "--world-seed", "notes.txt"),
+            "is not the file of a challenge",
+        ),
     ],
 )
 def test_a_seed_that_cannot_be_used_is_named(
@@ -184,14 +193,6 @@ def test_a_seed_that_cannot_be_used_is_named(
 
     assert shown.code in {2, 3}
     assert said in shown.err
-
-
-def test_a_challenge_has_one_story_length(invoke: Invoke) -> None:
-    shown = invoke("challenge", "new", "-p", PERSONA, "-p", "er-physician")
-
-    assert shown.code == 2
-    assert "one arcs file and one edition" in shown.err
-    assert not Path("challenge.secret").exists()
 
 
 def test_seeds_of_the_simulator_keep_all_their_bits() -> None:

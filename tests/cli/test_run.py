@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.user_code import list_plugins
-from recall_bench.generate import shipped_personas
 from recall_bench.library import read_settings
+from recall_bench.stories import shipped
 from tests.commands import Invoke
 from tests.gardener import write_persona
 
@@ -35,7 +35,7 @@ def test_with_no_arguments_it_runs_the_written_editions(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A profile keeps it short: few questions, no memory, and the answers are not read."""
-    monkeypatch.setattr(shipped_personas, "DEMO", ("er-physician", shipped_personas.SAMPLE))
+    monkeypatch.setattr(shipped, "DEMO", ("er-physician", shipped.SAMPLE))
     (tmp_path / "recall-bench.yaml").write_text(
         "harness: {adapter: none}\nmodels: {judge: stub}\nrun: {sample: 2}\n"
     )
@@ -43,7 +43,7 @@ def test_with_no_arguments_it_runs_the_written_editions(
     shown = invoke("run", "-v")
 
     assert shown.code == 0, shown.err
-    assert f"2: er-physician, {shipped_personas.SAMPLE}" in shown.out
+    assert f"2: er-physician, {shipped.SAMPLE}" in shown.out
     assert "3: 30d, 90d, full" in shown.out
     [folder] = (tmp_path / "recall-runs").iterdir()
     assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {

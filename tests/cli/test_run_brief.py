@@ -16,11 +16,11 @@ from recall_bench.core.diagnosis import (
     identify_system,
     save_diagnosis,
 )
-from recall_bench.generate.shipped_personas import find_longest_story
 from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting.run_brief import find_weakest
 from recall_bench.runs.estimates import RunEstimates
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.stories.shipped import find_longest_story
 from tests.commands import Invoke
 
 

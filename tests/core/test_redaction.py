@@ -25,7 +25,7 @@ from recall_bench.core.redaction import (
     redact_message,
 )
 from recall_bench.core.scenario import Scenario
-from recall_bench.generate.shipped_personas import load_catalogue, materialise
+from recall_bench.stories.shipped import load_catalogue, unpack_story
 from tests.loops import loop_over_rows
 
 KEY = "zq-1a2b3c4d5e6f"
@@ -241,10 +241,10 @@ def test_a_text_without_a_key_holds_one_as_soon_as_the_key_is_known(times: int) 
 
 
 SHORT_STORIES = [
-    (persona, arcs)
-    for persona, stories in load_catalogue().items()
-    for arcs, corpus in stories.items()
-    if corpus.days <= 180
+    (name, story.arcs)
+    for name, persona in load_catalogue().items()
+    for story in persona.list_stories().values()
+    if story.days <= 180
 ]
 
 
@@ -254,7 +254,7 @@ def test_nothing_of_the_shipped_personas_is_redacted(persona: str, arcs: str) ->
     redactor = Redactor([KEY])
     texts = [
         path.read_text(encoding="utf-8")
-        for path in materialise(persona, arcs).rglob("*")
+        for path in unpack_story(persona, arcs).rglob("*")
         if path.suffix in (".md", ".yaml", ".jsonl")
     ]
 

@@ -1,11 +1,10 @@
 """A portrait says in numbers what a dataset is like, whoever made it."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.errors import UsageError
 from recall_bench.datasets.dataset_statistics import (
     DatasetStatistics,
     NumberSpread,
@@ -15,7 +14,6 @@ from recall_bench.datasets.dataset_statistics import (
     mask_sentence,
     render_statistics,
 )
-from recall_bench.generate.thread_statistics import compute_threads
 from tests.datasets.lint.lint_story import ARCS, Question, question, secret, write
 
 ASKED = question("What did Hob pay?", "£40.", 1)
@@ -194,23 +192,6 @@ def test_constant_answers_have_their_shares(tmp_path: Path) -> None:
     assert asked.constant_refusal_overall == PartOfWhole(part=1, whole=5)
 
 
-LEXICON = {
-    "dates": "day-first",
-    "epoch": "2025-03-03",
-    "people": {},
-    "sessions": {"principal": {"isolated": False, "participants": []}},
-    "threads": {
-        "a": {"process": "pump", "name": "P-1"},
-        "b": {"process": "pump", "name": "P-2"},
-        "c": {"process": "pump", "name": "P-3"},
-    },
-    "slots": {
-        "pump.cost": {"kind": "money", "cues": ["cost"]},
-        "pump.rate": {"kind": "number", "unit": "l", "cues": ["drew"]},
-    },
-    "steps": {"pump.began": {"cues": ["came in"], "first": True}},
-}
-
 PUMPS = {
     1: "Pump P-1 came in; the cost is £40.",
     3: "Pump P-2 came in; the cost is £90.",
@@ -218,31 +199,6 @@ PUMPS = {
     11: "Nothing about pumps.",
     14: "Still pump P-1: the cost is £40.",
 }
-
-
-def test_threads_are_followed_where_a_lexicon_names_them(tmp_path: Path) -> None:
-    folder = write(tmp_path / "data", PUMPS, [ASKED])
-    (folder / "qa-20d" / "lexicon.json").write_text(json.dumps(LEXICON))
-
-    threads = compute_statistics(folder, ARCS, count_threads=compute_threads).threads
-
-    assert threads is not None
-    assert threads.named == PartOfWhole(part=2, whole=3)
-    assert threads.reach == NumberSpread(least=0, tenth=0, median=0, ninetieth=13, most=13)
-    assert threads.left == PartOfWhole(part=1, whole=3)  # the cost of P-2
-    assert threads.restated == PartOfWhole(part=1, whole=3)  # the cost of P-1
-
-
-def test_without_a_lexicon_there_are_no_threads_to_speak_of(tmp_path: Path) -> None:
-    assert portrait(tmp_path, PUMPS).threads is None
-
-
-def test_a_lexicon_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    folder = write(tmp_path / "data", PUMPS, [ASKED])
-    (folder / "qa-20d" / "lexicon.json").write_text("{")
-
-    with pytest.raises(Malformed, match=r"lexicon\.json"):
-        compute_statistics(folder, ARCS, count_threads=compute_threads)
 
 
 def test_a_folder_without_days_has_no_statistics(tmp_path: Path) -> None:
@@ -267,7 +223,6 @@ def test_faults_are_counted_and_the_rest_is_drawn(tmp_path: Path) -> None:
 def test_what_is_printed_fits_a_hundred_columns(tmp_path: Path, days: dict[int, str]) -> None:
     long = "This and that of the many things at the gate, the sill and the wall went on and on."
     folder = write(tmp_path / "data", days | dict.fromkeys(days, long * 3), [ASKED])
-    (folder / "qa-20d" / "lexicon.json").write_text(json.dumps(LEXICON))
 
     text = render_statistics(compute_statistics(folder, ARCS))
 

@@ -16,7 +16,6 @@ from recall_bench.core.fingerprint import digest_text
 from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.memory import Passage
 from recall_bench.core.plan import DrawnStory
-from recall_bench.generate.world_seeds import create_challenge, read_challenge, read_secret
 from recall_bench.judging.lab.human_labels import (
     LABELS,
     HumanLabel,
@@ -45,6 +44,7 @@ from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 from recall_bench.runs.trials import read_trials
+from recall_bench.stories.seeds import create_challenge, read_challenge, read_secret
 from tests.fuzz.mutator import Format
 from tests.fuzz.target import ContentReader, FuzzTarget, Reading, Seed, make_file_target
 from tests.written_runs import ALL_OF_ADA, PERFECT, POOR, ada_story, trial

@@ -9,10 +9,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from recall_bench.generate.shipped_personas import digest_folder
 from recall_bench.generate.worlds import build_world
+from recall_bench.stories.shipped import digest_folder
 from tests.fuzz.target import FuzzTarget, Reading, make_file_target
-from tests.generate.written.small_edition import write_small_edition
 
 _SAMPLES = Path(__file__).parents[1] / "generate"
 _DAYS = 12
@@ -45,19 +44,9 @@ def _build(name: str = "", days: int | None = None) -> Callable[[Path], Reading]
 
 
 def list_source_targets() -> Sequence[FuzzTarget]:
-    """The sources of a simulated persona, of a written edition and of a life edition."""
+    """The sources of a simulated persona."""
     return (
         make_file_target(
             "sources of a persona", _copy(_SAMPLES / "world" / "bakery"), _build(days=_DAYS)
-        ),
-        make_file_target(
-            "sources of a written edition",
-            write_small_edition,
-            _build("ferry-desk/written-9d"),
-        ),
-        make_file_target(
-            "sources of a life edition",
-            _copy(_SAMPLES / "life" / "tool-library"),
-            _build("life-200d"),
         ),
     )

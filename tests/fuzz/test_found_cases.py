@@ -22,11 +22,8 @@ from recall_bench.core.yaml12 import Document
 from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.generate.conversations import parse_dialogue
 from recall_bench.generate.model_reply import RejectedReply
-from recall_bench.generate.verification.lexicon import read_lexicon
 from recall_bench.generate.world.fact_values import find_bounds_fault
-from recall_bench.generate.world_seeds import read_challenge
 from recall_bench.generate.worlds import build_world
-from recall_bench.generate.written.derivation import UnderivableAnswer
 from recall_bench.judging.lab.correction import load_audit
 from recall_bench.judging.verdicts import VerdictCache
 from recall_bench.models.compatible_server import CompatibleServer, resolve_server
@@ -35,13 +32,13 @@ from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.prices import read_token_count
 from recall_bench.reporting.analyses.canaries import read_canaries
 from recall_bench.running.replay import locate_replay, read_replay
+from recall_bench.stories.seeds import read_challenge
 from recall_bench.systems.servers.stdio_server import DirectWriter, Pipes, serve_stdio
 from recall_bench.systems.transports import wire
 from tests.datasets.test_personamem import row as personamem_row
 from tests.datasets.test_personamem import write as write_personamem
 from tests.fuzz.model_targets import DAY
 from tests.fuzz.reply_targets import open_once, run_async
-from tests.generate.written.small_edition import write_small_edition
 from tests.warm_commands import start_command
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +99,6 @@ def test_a_file_of_canaries_that_is_none(tmp_path: Path, content: bytes) -> None
 READERS: dict[str, Callable[[Path], object]] = {
     "challenge": read_challenge,
     "audit": lambda path: load_audit(path, JudgeCard(name="a", version="1")),
-    "lexicon": lambda path: read_lexicon(path, "lexicon.json"),
 }
 
 
@@ -363,35 +359,3 @@ def test_a_step_of_nothing_is_named_with_its_file(tmp_path: Path) -> None:
         build_world(str(folder), tmp_path / "out", days=5)
 
     assert changed != text
-
-
-def test_a_day_of_a_written_edition_that_is_not_utf8(tmp_path: Path) -> None:
-    edition = write_small_edition(tmp_path)
-    day = edition / "days" / "0001.md"
-    day.write_bytes(day.read_bytes().replace(b"sails", b"s\xe9ils"))
-
-    with pytest.raises(BenchError, match=r"days/0001\.md, line 4: byte 0xe9 is not UTF-8"):
-        build_world(str(edition), tmp_path / "out")
-
-
-def test_a_word_of_150000_letters_is_read_in_no_time(tmp_path: Path) -> None:
-    edition = write_small_edition(tmp_path)
-    day = edition / "days" / "0001.md"
-    day.write_bytes(day.read_bytes() + b"x" * 150_000 + b" \n")
-    began = time.thread_time()
-
-    build_world(str(edition), tmp_path / "out")
-
-    assert time.thread_time() - began < 5
-
-
-def test_an_answer_that_no_day_tells_is_a_fault_of_the_sources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def tell_nothing(*_: object) -> None:
-        raise UnderivableAnswer("room-capacity.2 is stated on no day")
-
-    monkeypatch.setattr("recall_bench.generate.life.build.play_life", tell_nothing)
-
-    with pytest.raises(BenchError, match=r"room-capacity\.2 is stated on no day, and a question"):
-        build_world(str(SOURCES / "life" / "tool-library" / "life-200d"), tmp_path / "out")

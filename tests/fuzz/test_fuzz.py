@@ -109,7 +109,7 @@ OWN_JSON = {
     "core/sandbox_launcher.py": "written by the process that starts it",
     "generate/questions/candidates.py": "encoded the line before",
     "generate/questions/question_prompt.py": "encoded the line before",
-    "generate/shipped_personas.py": "part of the package",
+    "stories/shipped.py": "part of the package",
     "judging/offline/calibration.py": "part of the package",
     "reporting/charts/__main__.py": "written by the process that starts it",
     "reporting/prompt_log.py": "encoded the line before",

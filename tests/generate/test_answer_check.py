@@ -11,7 +11,7 @@ from recall_bench.datasets.persona_files import Layout
 from recall_bench.generate.checks.answer_check import check_answer_kind, check_atoms, is_in_answer
 from recall_bench.generate.checks.check_result import ProblemKind, QuestionChecker, QuestionProblem
 from recall_bench.generate.checks.story_checker import open_checker, parse_entry, read_corpus
-from recall_bench.generate.shipped_personas import SAMPLE, SOURCES
+from recall_bench.stories.shipped import SAMPLE, unpack_story
 from tests.conftest import shared_data
 from tests.datasets.lint.lint_story import ARCS, Question, question, secret, write
 from tests.loops import loop_over_rows
@@ -241,7 +241,7 @@ def all_found(folder: Path, arcs: str) -> list[str]:
 
 
 def test_a_sound_file_has_no_such_answer() -> None:
-    assert all_found(SOURCES / SAMPLE, "arcs-30d.yaml") == []
+    assert all_found(unpack_story(SAMPLE), "arcs-30d.yaml") == []
 
 
 @pytest.mark.slow

@@ -12,8 +12,8 @@ from recall_bench.core.errors import UsageError
 from recall_bench.generate.conversations import build_dialogue, generate_conversations
 from recall_bench.generate.day_log import count_coverage
 from recall_bench.generate.pass_request import ConversationsRequest
-from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.models.model import Prompt
+from recall_bench.stories.shipped import unpack_story
 from tests.datasets.transcript_files import load_conversations
 from tests.generate.scripted_model import ScriptedModel
 from tests.generate.told_persona import a_day, write_dialogue
@@ -23,7 +23,7 @@ ARCS = "arcs-30d.yaml"
 
 @pytest.fixture
 def persona(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(SOURCES / "harbour-office", tmp_path / "harbour-office"))
+    return Path(shutil.copytree(unpack_story("harbour-office"), tmp_path / "harbour-office"))
 
 
 @pytest.mark.parametrize("form", ["markdown", "json"])

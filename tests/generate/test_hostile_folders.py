@@ -21,8 +21,9 @@ from recall_bench.generate.pass_request import ConversationsRequest, DaysRequest
 from recall_bench.generate.questions.question_pass import generate_questions
 from recall_bench.generate.questions.question_store import WindowRecord
 from recall_bench.generate.questions.window import QuestionWindow
-from recall_bench.generate.shipped_personas import SOURCES
+from recall_bench.generate.worlds import SOURCES
 from recall_bench.models.model import Prompt
+from recall_bench.stories.shipped import unpack_story
 from tests.generate.scripted_days import ARCS as DAYS_ARCS
 from tests.generate.scripted_days import Scripted, nursery
 from tests.generate.scripted_model import ScriptedModel
@@ -34,7 +35,7 @@ ARCS = "arcs-30d.yaml"
 
 @pytest.fixture
 def persona(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(SOURCES / "harbour-office", tmp_path / "harbour-office"))
+    return Path(shutil.copytree(unpack_story("harbour-office"), tmp_path / "harbour-office"))
 
 
 def request(persona: Path, **fields: object) -> ConversationsRequest:

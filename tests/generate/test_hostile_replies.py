@@ -35,10 +35,10 @@ from recall_bench.generate.questions.question_pass import generate_questions
 from recall_bench.generate.questions.question_prompt import read_questions
 from recall_bench.generate.questions.quotation import locate_quote
 from recall_bench.generate.questions.story_view import build_excerpts
-from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.tool_calls import build_tool_calls_prompt as asking_for_calls
 from recall_bench.generate.tool_calls import generate_tool_calls, list_calls, parse_calls
 from recall_bench.models.model import Prompt
+from recall_bench.stories.shipped import unpack_story
 from tests.datasets.transcript_files import load_conversations, load_tool_calls
 from tests.generate.scripted_model import ScriptedModel
 from tests.generate.told_persona import a_day, told_day
@@ -66,7 +66,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 def the_persona() -> Persona:
-    return read_persona(SOURCES / "harbour-office")
+    return read_persona(unpack_story("harbour-office"))
 
 
 @pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
@@ -149,7 +149,7 @@ def test_far_too_many_arcs_are_counted_and_not_compared() -> None:
 
 @pytest.fixture
 def persona(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(SOURCES / "harbour-office", tmp_path / "harbour-office"))
+    return Path(shutil.copytree(unpack_story("harbour-office"), tmp_path / "harbour-office"))
 
 
 @pytest.mark.parametrize("form", ["markdown", "json"])

@@ -23,12 +23,12 @@ from recall_bench.generate.days.day_writer import EntryWriter, generate_days
 from recall_bench.generate.days.diary import Diary, PastReader
 from recall_bench.generate.days.knowledge import HiddenValueFinder, describe_thread
 from recall_bench.generate.pass_request import DaysRequest
-from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.world.build import parse_epoch, prepare_sources, write_outline
 from recall_bench.generate.world.simulation import Simulation
 from recall_bench.generate.world.sources import WorldOptions, read_sources
-from recall_bench.generate.worlds import list_shipped_personas
+from recall_bench.generate.worlds import SOURCES, list_trades
 from recall_bench.models.model import Prompt
+from recall_bench.stories.shipped import unpack_story
 from tests.conftest import shared_data
 from tests.generate.scripted_days import ARCS, Scripted, nursery
 from tests.thoroughness import choose_cases
@@ -139,7 +139,7 @@ def _date(text: str) -> date:
     return datetime.strptime(text, "%d %B %Y").date()  # noqa: DTZ007 - a date of the story
 
 
-@pytest.mark.parametrize("persona", choose_cases(list_shipped_personas(), 3))
+@pytest.mark.parametrize("persona", choose_cases(list_trades(), 3))
 def test_nor_does_any_of_a_shipped_persona(persona: str, tmp_path: Path) -> None:
     options = WorldOptions(days=120, seed=7)
     sources = prepare_sources(read_sources(SOURCES / persona, DEFAULT_ARCS), options.seed)
@@ -150,7 +150,7 @@ def test_nor_does_any_of_a_shipped_persona(persona: str, tmp_path: Path) -> None
 
 
 def test_nor_does_any_of_the_harbour() -> None:
-    assert check_all(SOURCES / "harbour-office", "arcs-30d.yaml") > 0
+    assert check_all(unpack_story("harbour-office"), "arcs-30d.yaml") > 0
 
 
 def test_nor_does_any_of_the_public_corpus() -> None:

@@ -23,9 +23,10 @@ from recall_bench.generate.days.ledger_days import (
 from recall_bench.generate.model_reply import RejectedReply
 from recall_bench.generate.pass_request import CreateRequest, DaysRequest, QuestionsRequest
 from recall_bench.generate.questions.question_pass import generate_questions
-from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.world_folder import open_world
+from recall_bench.generate.worlds import SOURCES
 from recall_bench.models.model import Prompt
+from recall_bench.stories.shipped import unpack_story
 from tests.generate.scripted_model import ScriptedModel
 
 _NOTES = re.compile(r"<<notes (\w+)>>\n(.*)\n<<end of notes \1>>", re.DOTALL)
@@ -173,7 +174,7 @@ def test_a_day_that_keeps_failing_is_skipped_reported_and_filled_later(persona: 
 
 
 def test_without_a_world_there_are_no_facts(tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(SOURCES / "harbour-office", tmp_path / "harbour-office"))
+    folder = Path(shutil.copytree(unpack_story("harbour-office"), tmp_path / "harbour-office"))
     with pytest.raises(UsageError, match="was not made by the simulator"):
         write_from_ledger(DaysRequest(persona=folder, model="m"), model=ScriptedModel(by_the_notes))
 

@@ -13,8 +13,8 @@ from recall_bench.cli.generate import generate_qa_command
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.generate.pass_request import QuestionsRequest
 from recall_bench.generate.questions.question_pass import generate_questions
-from recall_bench.generate.shipped_personas import SAMPLE, SOURCES
 from recall_bench.models.model import Prompt
+from recall_bench.stories.shipped import SAMPLE, unpack_story
 from tests.generate.scripted_questions import Scripted, blocks, candidate, one_word, write_story
 
 
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def harbour(tmp_path: Path) -> Path:
-    return Path(copytree(SOURCES / SAMPLE, tmp_path / SAMPLE))
+    return Path(copytree(unpack_story(SAMPLE), tmp_path / SAMPLE))
 
 
 def prompts(folder: Path, **fields: Any) -> list[Prompt]:

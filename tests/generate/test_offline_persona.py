@@ -19,9 +19,9 @@ from recall_bench.generate.creation.story_rules import check_persona
 from recall_bench.generate.creation.trades import find_trade
 from recall_bench.generate.pass_request import CreateRequest
 from recall_bench.generate.pass_run import PassResult
-from recall_bench.generate.shipped_personas import digest_folder
 from recall_bench.generate.world_folder import open_world
 from recall_bench.generate.worlds import load_sources
+from recall_bench.stories.shipped import digest_folder
 from tests.thoroughness import choose_number
 
 PROMPT = "An emergency doctor in a small town"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.datasets.persona_story import Arc, Directive, Session, read_persona
+from recall_bench.generate import worlds
 from recall_bench.generate.conversations import (
     build_conversation_prompt,
     count_most_turns,
@@ -17,9 +18,9 @@ from recall_bench.generate.days.day_plan import DayDensity, DayKind, PlannedDay,
 from recall_bench.generate.days.entry_prompt import build_entry_prompt, choose_length
 from recall_bench.generate.days.ledger_days import DueFact, SessionNotes, check_ledger_entry
 from recall_bench.generate.model_reply import RejectedReply
-from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.tool_calls import build_tool_calls_prompt, count_calls, parse_calls
 from recall_bench.generate.world.day_text import DayBlock
+from recall_bench.stories.shipped import unpack_story
 from tests.generate.told_persona import a_day
 from tests.loops import loop_over_rows
 
@@ -126,7 +127,7 @@ def test_words_that_the_log_quotes_may_be_spoken() -> None:
 
 
 def test_the_writer_of_a_dialogue_learns_who_takes_part() -> None:
-    persona = read_persona(SOURCES / "harbour-office")
+    persona = read_persona(unpack_story("harbour-office"))
     session = next(each for each in persona.sessions if len(each.participants) > 1)
     prompt = build_conversation_prompt(persona, make_day(**{session.id: NOTED}))
 
@@ -191,7 +192,7 @@ def test_a_writer_is_told_which_threads_have_nothing_today(
 @loop_over_rows(("sessions", "most"), [(1, 12), (3, 12), (4, 16), (6, 24)])
 def test_a_day_of_many_sessions_has_room_for_them(sessions: int, most: int) -> None:
     day = a_day(sessions=sessions, topics=1)
-    persona = read_persona(SOURCES / "harbour-office")
+    persona = read_persona(unpack_story("harbour-office"))
     begun = [f"[session: s{number}]\nAnd?" for number in range(sessions)]
     said = [*begun, *["Well."] * (most - sessions)]
 
@@ -204,7 +205,7 @@ def test_a_day_of_many_sessions_has_room_for_them(sessions: int, most: int) -> N
 
 
 def test_who_speaks_in_a_group_is_marked() -> None:
-    persona = read_persona(SOURCES / "harbour-office")
+    persona = read_persona(unpack_story("harbour-office"))
     group = next(each for each in persona.sessions if len(each.participants) > 1)
     alone = next(each for each in persona.sessions if len(each.participants) == 1)
 
@@ -222,7 +223,7 @@ def test_as_many_calls_are_asked_for_as_the_log_has_matter(
     sessions: int, sentences: int, asked: tuple[int, int]
 ) -> None:
     day = make_day(**{f"s{number}": "It rained. " * sentences for number in range(sessions)})
-    prompt = build_tool_calls_prompt(read_persona(SOURCES / "harbour-office"), day)
+    prompt = build_tool_calls_prompt(read_persona(unpack_story("harbour-office")), day)
 
     assert count_calls(day) == asked
     assert f"{asked[0]} to {asked[1]} for a log of this length" in prompt.user
@@ -234,6 +235,6 @@ def test_a_full_day_is_asked_for_no_more_calls_than_before() -> None:
 
 def test_no_line_of_a_prompt_is_longer_than_what_its_file_says() -> None:
     """A backslash at the end of a line joins two, and a blank before it is needed."""
-    for path in sorted((SOURCES.parent / "prompts").glob("*.md")):
+    for path in sorted((worlds.SOURCES.parent / "prompts").glob("*.md")):
         for line in Path(path).read_text().splitlines():
             assert not line.endswith("\\") or line.endswith(" \\"), path.name

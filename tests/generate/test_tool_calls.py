@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from recall_bench.generate.pass_request import PassRequest
-from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.tool_calls import generate_tool_calls
 from recall_bench.models.model import Prompt
+from recall_bench.stories.shipped import unpack_story
 from tests.datasets.transcript_files import load_tool_calls
 from tests.generate.scripted_model import ScriptedModel
 from tests.generate.told_persona import write_calls
@@ -18,7 +18,7 @@ ARCS = "arcs-30d.yaml"
 
 @pytest.fixture
 def persona(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(SOURCES / "harbour-office", tmp_path / "harbour-office"))
+    return Path(shutil.copytree(unpack_story("harbour-office"), tmp_path / "harbour-office"))
 
 
 def test_offline_every_day_has_its_calls_in_the_session_they_belong_to(persona: Path) -> None:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from recall_bench.datasets.persona_story import read_persona
 from recall_bench.generate.creation.trades import find_trade, load_trades
-from recall_bench.generate.shipped_personas import SOURCES
-from recall_bench.generate.worlds import list_shipped_personas
+from recall_bench.generate.worlds import SOURCES, list_trades
 from tests.loops import loop_over_rows
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/create-persona.md"
@@ -131,7 +130,7 @@ def test_most_words_decide_and_then_the_first(prompt: str, trade: str) -> None:
 
 
 def test_every_shipped_trade_is_found_by_its_own_words() -> None:
-    assert tuple(load_trades()) == list_shipped_personas()
+    assert tuple(load_trades()) == list_trades()
 
     for trade in load_trades():
         for words in (trade, read_persona(SOURCES / trade).role):

@@ -27,8 +27,8 @@ from recall_bench.core.diagnosis import (
 from recall_bench.core.memory import Answer, Isolation, IsolationCard, MemorySystem, SystemCard
 from recall_bench.core.scenario import Question, Scenario
 from recall_bench.core.settings import Settings
-from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.library import load_persona
+from recall_bench.stories.shipped import unpack_story
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.resolver import resolve_system
 from recall_bench.testing import CHECKS, Honest, check_system
@@ -56,7 +56,7 @@ from tests.thoroughness import IS_EXHAUSTIVE, choose_number
 
 @pytest.fixture(scope="module")
 def story() -> Scenario:
-    return load_persona(SOURCES / "harbour-office")
+    return load_persona(unpack_story("harbour-office"))
 
 
 @pytest.fixture(autouse=True)

@@ -12,9 +12,9 @@ from recall_bench.core.scenario import Item, Scenario
 from recall_bench.datasets import persona
 from recall_bench.datasets.persona_questions import parse_questions
 from recall_bench.generate import worlds
-from recall_bench.generate.world_seeds import WorldSeed
 from recall_bench.library import load_persona
 from recall_bench.running import assembly
+from recall_bench.stories.seeds import WorldSeed
 from recall_bench.testing import doctor
 from tests.commands import Invoke
 from tests.thoroughness import choose_number

@@ -11,7 +11,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.plain_text import format_quantity
 
 if TYPE_CHECKING:
-    from recall_bench.generate.persona_list import StoryEntry
+    from recall_bench.stories.persona_list import StoryEntry
 
 
 @click.command("list")
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @add_json_option("Print JSON.")
 def list_command(data: Path | None, systems: bool, ranges: bool, as_json: bool) -> None:
     """List the personas of a data folder, or those of the package; or systems, or checkpoints."""
-    from recall_bench.generate.persona_list import list_personas
+    from recall_bench.stories.persona_list import list_personas
 
     if ranges:
         _list_ranges(as_json)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from recall_bench.cli.console import format_json
-from recall_bench.cli.options import EDITION, PATH, add_json_option, add_output_option
+from recall_bench.cli.options import PATH, add_json_option, add_output_option
 
 _DIFFERS = 3
 _FILE = click.argument("challenge", type=PATH, metavar="FILE")
@@ -21,29 +21,22 @@ def challenge_command() -> None:
 
 @challenge_command.command("new")
 @click.option("-p", "--personas", multiple=True, help="Shipped personas [as for run].")
-@click.option("--arcs", metavar="FILE", help="The story [as for run].")
-@EDITION
+@click.option(
+    "--arcs", metavar="FILE", help="The length of the story, as a file name [arcs-180d.yaml]."
+)
 @add_output_option(
     "File to write; the seed goes into a .secret file beside it.",
     default=Path("challenge.json"),
     show_default=True,
 )
-def new_command(
-    personas: tuple[str, ...], arcs: str | None, edition: int | None, out: Path
-) -> None:
+def new_command(personas: tuple[str, ...], arcs: str | None, out: Path) -> None:
     """Draw 128 random bits as a seed, and write the digest that commits to it."""
     from recall_bench.core.distribution import get_version
-    from recall_bench.core.errors import UsageError
     from recall_bench.core.settings import Settings
-    from recall_bench.generate.shipped_personas import choose_drawn_stories
-    from recall_bench.generate.world_seeds import create_challenge, find_secret_file
+    from recall_bench.stories.drawn import choose_drawn_stories
+    from recall_bench.stories.seeds import create_challenge, find_secret_file
 
-    stories = choose_drawn_stories(Settings(personas=personas, arcs=arcs, edition=edition))
-    if len({(story.arcs, story.edition) for story in stories}) > 1:
-        raise UsageError(
-            "the stories of a challenge must have one arcs file and one edition; "
-            "name them with --arcs and --edition, or leave personas out"
-        )
+    stories = choose_drawn_stories(Settings(personas=personas, arcs=arcs))
     found = create_challenge(out, stories, get_version())
     names = ", ".join(f"{story.persona} {story.arcs}" for story in found.stories)
     click.echo(f"Challenge    {out}, to publish now: it commits to {found.commitment[:16]}…")
@@ -63,7 +56,7 @@ def new_command(
 def run_challenge_command(ctx: click.Context, challenge: Path, options: tuple[str, ...]) -> int:
     """Run a system on the stories of the challenge, with the options of `run`."""
     from recall_bench.cli.run import run_command
-    from recall_bench.generate.world_seeds import read_challenge
+    from recall_bench.stories.seeds import read_challenge
 
     stories = read_challenge(challenge).stories
     chosen = ["--world-seed", str(challenge), "--arcs", stories[0].arcs]
@@ -80,7 +73,7 @@ def run_challenge_command(ctx: click.Context, challenge: Path, options: tuple[st
 @_FILE
 def reveal_command(challenge: Path) -> None:
     """Write the seed into the challenge's file, so that anyone can verify the runs."""
-    from recall_bench.generate.world_seeds import reveal_challenge
+    from recall_bench.stories.seeds import reveal_challenge
 
     found = reveal_challenge(challenge)
     click.echo(f"Seed         {found.seed}, now in {challenge}: publish that file")

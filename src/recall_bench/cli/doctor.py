@@ -24,7 +24,7 @@ from recall_bench.core.settings import Settings
 if TYPE_CHECKING:
     from recall_bench.core.diagnosis import Diagnosis
     from recall_bench.core.memory import MemorySystem
-    from recall_bench.generate.world_seeds import WorldSeed
+    from recall_bench.stories.seeds import WorldSeed
     from recall_bench.testing import ContractReport
     from recall_bench.testing.doctor import DoctorResult
 
@@ -151,7 +151,7 @@ def _save_for_later(diagnosis: "Diagnosis") -> None:
 
 def _choose_seeds(first: str | None, count: int) -> list[str]:
     """Random seeds, or this one and those after it."""
-    from recall_bench.generate.world_seeds import WorldSeed
+    from recall_bench.stories.seeds import WorldSeed
 
     if first is None:
         return [WorldSeed.draw().hex for _ in range(count)]
@@ -160,7 +160,7 @@ def _choose_seeds(first: str | None, count: int) -> list[str]:
 
 def _parse_seed(word: str) -> "WorldSeed":
     """The seed of an examination, which is printed; the seed of a challenge stays secret."""
-    from recall_bench.generate.world_seeds import parse_world_seed
+    from recall_bench.stories.seeds import parse_world_seed
 
     seed = parse_world_seed(word)
     if seed.is_secret:
@@ -179,8 +179,8 @@ def _run_doctor(settings: Settings, timeout_s: float, story_seed: str | None) ->
 
     from recall_bench.cli.console import show_activity
     from recall_bench.core.distribution import get_version
-    from recall_bench.generate.world_seeds import WorldSeed
     from recall_bench.generate.worlds import draw_short_story
+    from recall_bench.stories.seeds import WorldSeed
     from recall_bench.systems.resolver import resolve_system
     from recall_bench.testing.doctor import (
         build_doctor_setup,

@@ -264,7 +264,7 @@ def _load_scenarios(
     """The stories of the answers, simulated if necessary."""
     from recall_bench.cli.console import show_build
     from recall_bench.core.settings import Settings
-    from recall_bench.generate.shipped_personas import find_story, resolve_personas
+    from recall_bench.stories.story_folders import find_story, resolve_personas
 
     wanted = personas or (() if data is not None else (AUDITED,))
     settings = Settings(data=data, personas=wanted, arcs=arcs)

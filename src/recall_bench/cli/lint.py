@@ -45,7 +45,7 @@ def lint_command(
         lint_story,
         render_lint_report,
     )
-    from recall_bench.generate.shipped_personas import find_story, resolve_personas
+    from recall_bench.stories.story_folders import find_story, resolve_personas
 
     lints = choose_lints(only, skip)
     folders = resolve_personas(Settings(data=data, personas=personas, arcs=arcs))

@@ -189,7 +189,6 @@ def add_output_option(text: str, **details: Any) -> Callable[[CommandT], Command
 
 
 DATA = setting_options("data")
-EDITION = click.option("--edition", type=click.IntRange(1, 2), help="1 or 2 [the newest].")
 CONFIG = setting_options("config")
 CODE = setting_options("config", *ISOLATION)
 """Options of a system whose name is an argument of the command; see `build_system_settings`."""

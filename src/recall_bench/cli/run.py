@@ -365,7 +365,7 @@ def _print_step(label: str, words: str, *, to_stderr: bool = False) -> None:
 
 def _find_longer_run(finished: "RunResult", settings: "Settings") -> str | None:
     """The command that runs longer stories of the same shipped personas; None without such."""
-    from recall_bench.generate.shipped_personas import find_longest_story
+    from recall_bench.stories.shipped import find_longest_story
 
     plan = finished.folder.plan
     if settings.data is not None or settings.arcs is not None:

@@ -8,7 +8,7 @@ in a figure or a name is new word for word, but its skeleton is not.
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from math import ceil
 from pathlib import Path
@@ -199,23 +199,6 @@ def _count_words(day: DayLog) -> int:
     )
 
 
-class ThreadStatistics(Record, frozen=True, kw_only=True):
-    """How long threads are named, and when their facts are stated."""
-
-    named: PartOfWhole
-    """Of all threads the lexicon lists, those the text names."""
-    reach: NumberSpread | None
-    """Days from a thread's first naming to its last; 0 if it is named on one day."""
-    left: PartOfWhole
-    """Of the facts stated, those whose thread no later day names."""
-    restated: PartOfWhole
-    """Of the facts stated, those stated on another day again."""
-
-
-ThreadCounter = Callable[[LintCorpus], ThreadStatistics | None]
-"""Computes the thread statistics of a story; it needs the simulator's verification."""
-
-
 EARLY_DAY = 30
 """The first checkpoint of most runs."""
 
@@ -334,14 +317,10 @@ class DatasetStatistics(Record, frozen=True, kw_only=True):
     """Faults in the files; the parts they concern are left out of every number."""
     calendar: CalendarStatistics
     prose: ProseStatistics
-    threads: ThreadStatistics | None
-    """None without a lexicon that lists the threads."""
     questions: QuestionStatistics
 
 
-def compute_statistics(
-    folder: Path, arcs: str, *, count_threads: ThreadCounter | None = None
-) -> DatasetStatistics:
+def compute_statistics(folder: Path, arcs: str) -> DatasetStatistics:
     """Return the statistics of one story; UsageError if it has no days or no questions on file."""
     raise_problems(list(Layout(folder, arcs).find_missing()))
     corpus = read_corpus(folder, arcs)
@@ -351,7 +330,6 @@ def compute_statistics(
         problems=len(corpus.inspection.problems),
         calendar=_compute_calendar(corpus),
         prose=compute_prose(corpus),
-        threads=count_threads(corpus) if count_threads else None,
         questions=compute_question_statistics(corpus),
     )
 
@@ -386,7 +364,6 @@ def render_statistics(statistics: DatasetStatistics) -> str:
     """Render the spreads, the statistics of the text, and the questions by category."""
     parts = [*_render_head(statistics), "", *_render_spreads(statistics), ""]
     parts += _render_days(statistics.calendar, statistics.prose)
-    parts += _render_threads(statistics.threads)
     parts += ["", *_render_repeats(statistics.prose), ""]
     parts += [*_render_table(statistics.questions), "", *_render_questions(statistics.questions)]
     return "\n".join(parts)
@@ -412,8 +389,6 @@ def _render_spreads(statistics: DatasetStatistics) -> list[str]:
         _list_spread("words a day", statistics.prose.words_a_day),
         _list_spread("sessions a day", statistics.calendar.sessions_a_day),
     ]
-    if statistics.threads:
-        rows.append(_list_spread("days a thread is spoken of", statistics.threads.reach))
     columns = [Column("", _LABEL, is_text=True), *(Column(name, _CELL) for name in _COLUMNS)]
     return render_text(Table(columns, rows, gap=""))
 
@@ -440,14 +415,6 @@ def _render_days(calendar: CalendarStatistics, prose: ProseStatistics) -> Iterat
         (prose.used_once, f"different words are used once, {prose.words:,} words in all"),
     )
     yield from (f"{format_share(share)} {text}" for share, text in shares)
-
-
-def _render_threads(threads: ThreadStatistics | None) -> Iterator[str]:
-    if threads is None:
-        return
-    yield f"{format_share(threads.named)} threads are named in the text"
-    yield f"{format_share(threads.left)} facts are stated on the last day that names their thread"
-    yield f"{format_share(threads.restated)} facts are stated on another day again"
 
 
 def _render_repeats(prose: ProseStatistics) -> Iterator[str]:

@@ -46,6 +46,12 @@ def choose_story(names: Collection[str]) -> str | None:
     return next(iter(names)) if len(names) == 1 else None
 
 
+def parse_story_days(arcs: str) -> int | None:
+    """Return the number of days in the name of an arcs file; None if there is none."""
+    match = re.fullmatch(r"arcs-(\d+)d\.ya?ml", arcs)
+    return int(match[1]) if match else None
+
+
 LEDGER_FILE = "ledger.jsonl"
 """Beside the questions: the facts of a simulated story."""
 STATEMENTS_FILE = "statements.jsonl"

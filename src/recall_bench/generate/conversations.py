@@ -5,7 +5,7 @@ A day of more than three sessions may have four turns a session.
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,6 @@ from recall_bench.datasets.persona_files import Layout, name_conversation_file
 from recall_bench.datasets.persona_story import Persona
 from recall_bench.generate.day_log import LogTopic, StoryDay, find_exact_values
 from recall_bench.generate.day_pass import DayRendition, run_day_pass
-from recall_bench.generate.dialogue_shape import MIN_TURNS, find_shape_faults
 from recall_bench.generate.model_reply import RejectedReply, parse_json_reply, remove_unwritable
 from recall_bench.generate.pass_request import ConversationsRequest
 from recall_bench.generate.pass_run import OnProgress, PassResult
@@ -88,7 +87,7 @@ def build_conversation_prompt(persona: Persona, day: StoryDay) -> Prompt:
         date=day.date_text,
         example=example,
         speaker=_find_example_speaker(persona, day),
-        least=MIN_TURNS,
+        least=_MIN_TURNS,
         most=count_most_turns(day),
     )
 
@@ -123,12 +122,22 @@ def parse_dialogue(
             return RejectedReply((f"turn {number} has no role user or assistant with a content",))
         turns.append(Turn(speaker=role, text=remove_unwritable(content)))
     problems = (
-        *find_shape_faults(turns, count_most_turns(day)),
+        *_find_shape_faults(turns, count_most_turns(day)),
         *_check_sessions(turns, day),
         *_find_invented_values(turns, day),
         *_find_leaks(turns, day, isolated),
     )
     return RejectedReply(problems) if problems else tuple(turns)
+
+
+def _find_shape_faults(turns: Sequence[Turn], most: int) -> Iterator[str]:
+    """Find what is wrong: the number of turns, their order, or one without words."""
+    if not _MIN_TURNS <= len(turns) <= most:
+        yield f"it has {len(turns)} turns; write {_MIN_TURNS} to {most}"
+    if any(turn.speaker != ("user", "assistant")[place % 2] for place, turn in enumerate(turns)):
+        yield "the turns do not alternate, user first"
+    if any(not turn.text for turn in turns):
+        yield "a turn is empty"
 
 
 def _check_sessions(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:
@@ -190,6 +199,8 @@ _CLOSINGS = (
     ("Anything else on record?", "Nothing further for this day."),
     ("Did you note anything more?", "No, the entry ends there."),
 )
+_MIN_TURNS = 4
+"""The fewest turns of a dialogue."""
 _MAX_EXCHANGES = MAX_TURNS // 2
 
 
@@ -207,7 +218,7 @@ def build_dialogue(day: StoryDay) -> tuple[Turn, ...]:
             Turn(speaker="user", text=asked),
             Turn(speaker="assistant", text=_render_group(group)),
         ]
-    if len(turns) < MIN_TURNS:
+    if len(turns) < _MIN_TURNS:
         asked, answered = _CLOSINGS[day.number % len(_CLOSINGS)]
         turns += [Turn(speaker="user", text=asked), Turn(speaker="assistant", text=answered)]
     return tuple(turns)

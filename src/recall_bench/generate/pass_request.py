@@ -64,7 +64,7 @@ class PassRequest:
 
     def find_layout(self) -> Layout:
         """The files of the story; UsageError if it is unclear which story is meant."""
-        from recall_bench.generate.shipped_personas import find_story
+        from recall_bench.stories.story_folders import find_story
 
         if not self.persona.is_dir():
             raise UsageError(

@@ -20,7 +20,6 @@ from recall_bench.core.plan import DatasetCard
 from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.datasets.dataset_folder import find_download
 from recall_bench.datasets.eval_dataset import QuestionFilter
-from recall_bench.generate.shipped_personas import load_day_texts
 from recall_bench.reporting.analyses.attribution import find_leaves
 from recall_bench.reporting.judge_text import SPLITS_FILE
 from recall_bench.reporting.run_report import RunReport, build_report
@@ -29,9 +28,10 @@ from recall_bench.runs.judge_sensitivity import describe_split_answers
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import Summary, summarise
 from recall_bench.runs.trials import TrialTable
+from recall_bench.stories.story_folders import load_day_texts
 
 if TYPE_CHECKING:
-    from recall_bench.generate.shipped_personas import BuildProgress
+    from recall_bench.stories.story_folders import BuildProgress
 
 PAGE_FILE, FIGURES_FILE, PICTURES_FOLDER = "report.html", "report.json", "pictures"
 """What the folder of a report holds."""

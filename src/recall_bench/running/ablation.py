@@ -15,13 +15,13 @@ from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import RUNS, Settings
 from recall_bench.core.yaml12 import Document
-from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.reporting.ablation_report import AblationVariant
 from recall_bench.running.assembly import assemble
 from recall_bench.running.experiment import Experiment, ExperimentCell, require_result
 from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import move_outputs
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.stories.story_folders import BuildProgress
 from recall_bench.systems.resolver import resolve_system
 
 BASE = "base"

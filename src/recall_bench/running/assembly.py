@@ -25,15 +25,6 @@ from recall_bench.core.plan import (
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.schedule import is_in_plan, plan_checkpoints
 from recall_bench.core.settings import Settings
-from recall_bench.generate.shipped_personas import (
-    SAMPLE,
-    BuildProgress,
-    StoryFolder,
-    choose_drawn_stories,
-    find_story,
-    resolve_personas,
-)
-from recall_bench.generate.world_seeds import parse_world_seed, resolve_seed
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
@@ -47,6 +38,15 @@ from recall_bench.runs.output_paths import (
 )
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import STUB
+from recall_bench.stories.drawn import choose_drawn_stories
+from recall_bench.stories.seeds import parse_world_seed, resolve_seed
+from recall_bench.stories.shipped import SAMPLE
+from recall_bench.stories.story_folders import (
+    BuildProgress,
+    StoryFolder,
+    find_story,
+    resolve_personas,
+)
 from recall_bench.systems.resolver import resolve_system
 
 T = TypeVar("T")

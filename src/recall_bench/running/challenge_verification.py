@@ -4,8 +4,6 @@ from pathlib import Path
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import WorldCard
-from recall_bench.generate.shipped_personas import BuildProgress, materialise_drawn
-from recall_bench.generate.world_seeds import Challenge, read_challenge, read_secret
 from recall_bench.running.run_bundle import open_run
 from recall_bench.running.run_verification import (
     CheckPart,
@@ -13,6 +11,8 @@ from recall_bench.running.run_verification import (
     RunCheck,
     RunVerification,
 )
+from recall_bench.stories.drawn import BuildProgress, draw_story
+from recall_bench.stories.seeds import Challenge, read_challenge, read_secret
 
 
 def verify_challenge(
@@ -30,7 +30,7 @@ def verify_challenge(
         if check.state is CheckState.VERIFIED:
             seed = read_secret(path)
             for story in challenge.stories:
-                materialise_drawn(story, seed, building)
+                draw_story(story, seed, building)
         found = opened.verify(data=None, building=building)
     return found.replace(checks=(check, *found.checks))
 

@@ -36,7 +36,6 @@ from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.core.usage import Usage, estimate_tokens
 from recall_bench.core.verdict import SCALES, Exhibit
 from recall_bench.core.work_unit import is_divisible
-from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.judging.exhibits import ExhibitFactory
 from recall_bench.models.model_target import estimate_target_cost, resolve_without_keys
 from recall_bench.reporting.plan_report import (
@@ -61,6 +60,7 @@ from recall_bench.running.plan_outline import (
     read_progress,
 )
 from recall_bench.runs.journal import JOURNAL, explain_missing, read_events
+from recall_bench.stories.story_folders import BuildProgress
 
 FEED, SETTLE, ASK, READ, JUDGE, REST = "feed", "settle", "ask", "read", "judge", "rest"
 

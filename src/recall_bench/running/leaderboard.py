@@ -12,7 +12,6 @@ from recall_bench.core.errors import BenchError, DataError
 from recall_bench.core.memory import Isolation
 from recall_bench.core.settings import Settings
 from recall_bench.core.yaml12 import load_yaml
-from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.reporting.leaderboard.board import (
     FRESH,
     ISOLATED,
@@ -32,6 +31,7 @@ from recall_bench.running.run_bundle import find_runs, open_run
 from recall_bench.running.run_verification import CheckPart, CheckState, RunVerification
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise
+from recall_bench.stories.story_folders import BuildProgress
 
 SUBMISSION: Final = "submission.yaml"
 _REQUIRED = frozenset(

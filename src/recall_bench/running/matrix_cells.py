@@ -12,7 +12,6 @@ from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.datasets.eval_dataset import EvalMode, EvalRequest, open_dataset
-from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.running.assembly import assemble
 from recall_bench.running.behaviour_assembly import (
     SUITE_SETTINGS,
@@ -25,6 +24,7 @@ from recall_bench.running.experiment import ExperimentCell
 from recall_bench.running.job import Job
 from recall_bench.running.matrix_file import Matrix, MatrixSuite
 from recall_bench.runs.output_paths import move_outputs
+from recall_bench.stories.story_folders import BuildProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ import msgspec
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.redaction import redact_message
 from recall_bench.core.settings import Executor, Settings
-from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.reporting.matrix_records import MatrixReport
 from recall_bench.running.experiment import (
     CellOutcome,
@@ -22,6 +21,7 @@ from recall_bench.running.experiment import (
 from recall_bench.running.matrix_cells import MatrixCell, assemble_cells, list_cells, select_cells
 from recall_bench.running.matrix_file import Matrix, apply_limits, read_matrix
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.stories.story_folders import BuildProgress
 
 REPORT, PAGE, PICTURE, DRAWING = "matrix.json", "matrix.md", "matrix.png", "matrix.svg"
 SCORECARD = "_scorecard"

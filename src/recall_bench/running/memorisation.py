@@ -18,7 +18,6 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.settings import Settings
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.generate.shipped_personas import BuildProgress
 from recall_bench.metrics.comparison import PairedComparison, compare
 from recall_bench.running.assembly import assemble
 from recall_bench.running.experiment import Experiment, ExperimentCell, require_result
@@ -26,6 +25,7 @@ from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import move_outputs
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
+from recall_bench.stories.story_folders import BuildProgress
 
 CONTROL: Final = "hybrid"
 RELEASED: Final = "released"

@@ -12,7 +12,6 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import DatasetCard, Plan
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.datasets.catalogue import list_datasets
-from recall_bench.generate.shipped_personas import BuildProgress, FoundStory, find_stories
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.components import Components
@@ -21,6 +20,7 @@ from recall_bench.running.job import Job
 from recall_bench.running.score_bounds import plan_bounds
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes, refuse_unwritable
 from recall_bench.runs.recorded_answers import RecordedRun
+from recall_bench.stories.story_folders import BuildProgress, FoundStory, find_stories
 
 JUDGING = frozenset(
     {

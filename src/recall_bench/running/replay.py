@@ -28,7 +28,6 @@ from recall_bench.core.trial_states import ScenarioStates, TrialStates
 from recall_bench.core.untrusted_file import read_regular_file
 from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.verdict import PEOPLE, Verdict
-from recall_bench.generate.shipped_personas import BuildProgress, FoundStory, find_stories
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.running.checkpoint import OpenTrials
 from recall_bench.running.components import Components, RunContext
@@ -37,6 +36,7 @@ from recall_bench.running.local_engine import LocalEngine
 from recall_bench.running.scenario_run import AnswerQueue
 from recall_bench.running.scheduler import Scheduler
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.stories.story_folders import BuildProgress, FoundStory, find_stories
 from recall_bench.systems.readers import EXTRACTIVE, resolve_reader
 from recall_bench.systems.resolver import resolve_system
 

@@ -9,12 +9,6 @@ from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.event_redaction import redact_event
 from recall_bench.core.plan import DrawnStory
 from recall_bench.core.temporary_files import TemporaryFolder
-from recall_bench.generate.shipped_personas import (
-    SAMPLE,
-    BuildProgress,
-    load_catalogue,
-    name_released_story,
-)
 from recall_bench.running.run_verification import (
     CheckPart,
     CheckState,
@@ -35,6 +29,8 @@ from recall_bench.runs.bundle_file import (
 from recall_bench.runs.bundle_signature import find_signer, locate_signature
 from recall_bench.runs.journal import JOURNAL, read_events, walk_folders
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.stories.shipped import load_catalogue
+from recall_bench.stories.story_folders import BuildProgress, name_released_story
 
 
 def make_bundle(run: Path, output: Path, building: BuildProgress | None = None) -> BundleManifest:
@@ -99,7 +95,7 @@ def _describe_dataset(folder: RunFolder, shipped: StoryFinder) -> BundleDataset:
 
 def _find_shipped(finder: StoryFinder) -> tuple[DrawnStory, ...] | None:
     """Return the shipped stories of a plan; None if they are not all shipped."""
-    plan, shipped = finder.plan, {*load_catalogue(), SAMPLE}
+    plan, shipped = finder.plan, set(load_catalogue())
     if plan.imported is not None or not {card.id for card in plan.scenarios} <= shipped:
         return None
     try:

@@ -22,7 +22,6 @@ from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PEOPLE, Verdict
-from recall_bench.generate.shipped_personas import BuildProgress, FoundStory, find_stories
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.judging.rubric.prompt import parse_verdict
 from recall_bench.metrics.estimate import forget_intervals
@@ -33,6 +32,7 @@ from recall_bench.runs.journal import JOURNAL, read_lines
 from recall_bench.runs.output_paths import FAILURES, PROGRESS, QUESTIONS, RESULT
 from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.stories.story_folders import BuildProgress, FoundStory, find_stories
 
 _EXAMPLES = 5
 """How many trials with another verdict are named."""

@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import recall_bench
 from recall_bench.datasets.lint.lint_corpus import Severity
 from recall_bench.datasets.lint.lint_report import SHOWN, LintReport, lint_story, render_lint_report
+from recall_bench.stories.shipped import unpack_story
 from tests.datasets.lint.lint_story import ARCS, question, write
 
 
@@ -86,9 +86,7 @@ def test_an_empty_story_has_no_figures_and_raises_nothing(tmp_path: Path) -> Non
 
 
 def test_a_persona_written_with_care_has_neither_errors_nor_warnings() -> None:
-    personas = Path(recall_bench.__file__).parent / "generate" / "persona_sources"
-
-    report = lint_story(personas / "harbour-office", arcs="arcs-30d.yaml")
+    report = lint_story(unpack_story("harbour-office"), arcs="arcs-30d.yaml")
 
     assert report.questions == 91
     assert report.filter_severity(Severity.WARNING).findings == ()

@@ -11,12 +11,11 @@ from filelock import FileLock
 
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.datasets.persona_files import DEFAULT_ARCS
-from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.generate.world.build import build_folder
 from recall_bench.generate.world.sources import WorldOptions, read_sources
+from recall_bench.generate.worlds import SOURCES
 
 BAKERY = Path(__file__).parent / "bakery"
-LIBRARY = Path(__file__).parents[1] / "life" / "tool-library" / "life-200d"
 STORY = "arcs-60d.yaml"
 SHORT_ARCS = "arcs-120d.yaml"
 
@@ -66,6 +65,19 @@ def read_questions(folder: Path) -> list[dict[str, Any]]:
     """The questions of a built folder."""
     (path,) = folder.glob("qa-*/questions.yaml")
     return msgspec.convert(load_yaml(path), list[dict[str, Any]])
+
+
+def find_unsupported(folder: Path) -> list[str]:
+    """The questions for stated values whose cited sentences do not hold them all."""
+    days = read_days(folder)
+    unsupported = []
+    for question in read_questions(folder):
+        spans = question["evidence"]
+        cited = "\n".join(days[span["day"]][span["start"] : span["end"]] for span in spans)
+        is_stated = all(atom in cited for atom in question.get("atoms", ()))
+        if question["derive"]["op"] == "value" and not is_stated:
+            unsupported.append(question["id"])
+    return unsupported
 
 
 def read_days(folder: Path) -> dict[int, str]:

@@ -7,9 +7,9 @@ import pytest
 
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.datasets.persona import inspect_persona, load_persona
-from recall_bench.generate.shipped_personas import digest_folder
 from recall_bench.generate.world.build import build_folder
 from recall_bench.generate.world.sources import WorldOptions, WorldSources
+from recall_bench.stories.shipped import digest_folder
 from tests.generate.world.built_bakery import Build, read_days, read_questions
 
 LONG = 200

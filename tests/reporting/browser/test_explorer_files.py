@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.generate.shipped_personas import StoryTexts
 from recall_bench.reporting.explorer import explorer_files, explorer_views
 from recall_bench.reporting.explorer.explorer_files import export_explorer
 from recall_bench.reporting.explorer.explorer_views import ExplorerViews
 from recall_bench.reporting.explorer.run_catalogue import RunCatalogue
 from recall_bench.reporting.pages.markup import PageBlock
+from recall_bench.stories.story_folders import StoryTexts
 from tests.reporting.browser.visits import Tab, wait_until_ready
 from tests.reporting.explorer.sample_runs import write_runs
 from tests.reporting.explorer.test_story_view import write_ledger

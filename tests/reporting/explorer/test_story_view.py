@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from recall_bench.generate.shipped_personas import StoryFolder, StoryTexts
 from recall_bench.reporting.explorer.story_view import build_story_blocks, read_facts
 from recall_bench.reporting.pages.page_data import collect_questions
 from recall_bench.runs.trials import read_trials
+from recall_bench.stories.story_folders import StoryFolder, StoryTexts
 from tests.reporting.pages.sample_pages import DAY, SENTENCE, ada_run
 
 LEDGER = (

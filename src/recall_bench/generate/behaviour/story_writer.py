@@ -30,6 +30,8 @@ from recall_bench.generate.behaviour.wordings import (
 )
 from recall_bench.generate.world.random_stream import RandomStream, ShuffleBag
 from recall_bench.metrics.planted_strings import normalise
+from recall_bench.stories.drawn import list_drawable
+from recall_bench.stories.story_folders import load_story
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +179,8 @@ class FactDrawer:
 
 _SHORTEST, _LONGEST = 60, 420
 _PARAGRAPHS_A_DAY = 4
+_BACKGROUND_ARCS = "arcs-180d.yaml"
+_BACKGROUND_DAYS = (42, 84)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,18 +195,16 @@ class Background:
     @staticmethod
     @cache
     def draw(seed: int) -> "Background":
-        """Draw the story of some shipped persona from a seed."""
-        from recall_bench.generate.world_seeds import parse_world_seed
-        from recall_bench.generate.worlds import render_short_story
-        from recall_bench.generate.written.renderer import parse_written_epoch
-
-        edition, last = render_short_story(parse_world_seed(str(seed)))
-        texts = (day.text for day in edition.days if day.day <= last)
-        found = (paragraph.strip() for text in texts for paragraph in text.split("\n\n"))
-        kept = (each for each in found if each[:1] not in "#-" and "\n" not in each)
-        paragraphs = tuple(each for each in kept if _SHORTEST < len(each) < _LONGEST)
-        epoch = parse_written_epoch(edition.sources.story)
-        return Background(epoch, paragraphs, normalise("\n".join(paragraphs)))
+        """Draw the first weeks of some shipped persona, whose days are written by people."""
+        chance = RandomStream(seed, "background")
+        persona = chance.choose(list_drawable())
+        last = chance.draw_between(*_BACKGROUND_DAYS)
+        scenario = load_story(persona, _BACKGROUND_ARCS)
+        texts = (episode.text for episode in scenario.episodes if episode.day <= last)
+        blocks = (paragraph.strip() for text in texts for paragraph in text.split("\n\n"))
+        prose = (block for block in blocks if block[:1] not in "#-" and "\n" not in block)
+        paragraphs = tuple(block for block in prose if _SHORTEST < len(block) < _LONGEST)
+        return Background(scenario.epoch, paragraphs, normalise("\n".join(paragraphs)))
 
 
 class StoryWriter:

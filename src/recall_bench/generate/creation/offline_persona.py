@@ -45,7 +45,7 @@ from recall_bench.generate.world_folder import (
     remove_sibling_folders,
     replace_folder,
 )
-from recall_bench.generate.worlds import list_shipped_personas, load_sources
+from recall_bench.generate.worlds import list_trades, load_sources
 
 _WEEK = 7
 _SEEDS = 10**9
@@ -207,7 +207,7 @@ def _plan_another_story(request: CreateRequest) -> OfflineStoryRequest:
             f"--arcs-only: the simulator did not make {request.id}, so it cannot tell another "
             "story of it; name a model with --model, or create a persona without --arcs-only"
         )
-    if recipe.trade not in list_shipped_personas():
+    if recipe.trade not in list_trades():
         raise UsageError(
             f"--arcs-only: the trade of {request.id}, {recipe.trade}, does not come with this "
             "release; create a persona in another folder"

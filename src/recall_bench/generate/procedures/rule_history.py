@@ -6,10 +6,10 @@ from functools import cache
 
 from recall_bench.core.grouping import group_by
 from recall_bench.core.scenario import Episode, Scenario
-from recall_bench.core.settings import Settings
 from recall_bench.datasets.persona_story import Persona, read_persona
 from recall_bench.generate.procedures.task_source import HISTORY_DAYS, RuleWording
-from recall_bench.generate.shipped_personas import find_story, resolve_personas
+from recall_bench.stories.shipped import unpack_story
+from recall_bench.stories.story_folders import load_story
 
 _SESSION = "# session: "
 
@@ -29,11 +29,8 @@ class PersonaHistory:
 
 @cache
 def load_history(persona: str) -> PersonaHistory:
-    """Load the written edition of a shipped persona."""
-    settings = Settings(personas=(persona,))
-    folder = resolve_personas(settings)[persona]
-    story = find_story(folder, None)
-    return PersonaHistory(read_persona(folder), story.load(settings))
+    """Load the half year of a shipped persona."""
+    return PersonaHistory(read_persona(unpack_story(persona)), load_story(persona))
 
 
 def insert_telling(text: str, telling: RuleWording) -> str:

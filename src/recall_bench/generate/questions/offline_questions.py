@@ -24,7 +24,6 @@ from recall_bench.generate.world.build import (
 )
 from recall_bench.generate.world.day_text import LogPage, find_sentence_spans
 from recall_bench.generate.world.ledger import TextSpan, Thread
-from recall_bench.generate.world.public_format import LexiconWriter
 from recall_bench.generate.world.question_draft import LedgerQuestion
 from recall_bench.generate.world.question_generator import LedgerQuestionGenerator
 from recall_bench.generate.world_folder import WorldFolder
@@ -106,7 +105,6 @@ class WorldDrafts:
 
     drafts: list[tuple[LedgerQuestion, Mapping[str, object]]] = field(default_factory=list)
     ledger: str = ""
-    lexicon: str = ""
 
 
 class OfflineQuestionWriter:
@@ -121,10 +119,9 @@ class OfflineQuestionWriter:
 
     @property
     def beside(self) -> Mapping[str, str]:
-        """The files that the verification of the answers needs, by name."""
+        """The files that belong beside the questions, by name."""
         return {
             LEDGER_FILE: self._world_drafts.ledger,
-            "lexicon.json": self._world_drafts.lexicon,
         }
 
     async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
@@ -148,7 +145,6 @@ class OfflineQuestionWriter:
             simulation.seed,
         )
         writer = QuestionEntryWriter(world.sources.persona.id, options.distance, simulation.seed)
-        lexicon = LexiconWriter(simulation, world.sources)
         found = WorldDrafts()
         lines: list[str] = []
         active: dict[str, Thread] = {}
@@ -159,7 +155,6 @@ class OfflineQuestionWriter:
         for simulated in world.simulate_days():
             self._locator.compare_page(simulated.page)
             for thread in simulated.started:
-                lexicon.add(thread.key, thread.source, thread.name)
                 active[thread.key] = thread
             for thread in simulated.ended:
                 lines += format_ledger_lines(active.pop(thread.key, thread))
@@ -167,7 +162,7 @@ class OfflineQuestionWriter:
         note(generator.finish())
         for thread in active.values():
             lines += format_ledger_lines(thread)
-        found.ledger, found.lexicon = "".join(lines), lexicon.render()
+        found.ledger = "".join(lines)
         return found
 
     def _group_drafts(self) -> Iterator[list[tuple[LedgerQuestion, Mapping[str, object]]]]:

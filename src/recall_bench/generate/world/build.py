@@ -18,7 +18,6 @@ from recall_bench.datasets.persona_files import LEDGER_FILE
 from recall_bench.generate.world.cast import build_renaming, rename_texts
 from recall_bench.generate.world.ledger import Thread
 from recall_bench.generate.world.public_format import (
-    LexiconWriter,
     build_arcs_file,
     build_ledger_entries,
     build_persona_file,
@@ -115,7 +114,6 @@ def write_world(
     memories.mkdir(parents=True)
     qa.mkdir()
     write_outline(sources, simulation, options.days, folder)
-    lexicon = LexiconWriter(simulation, sources)
     generator = LedgerQuestionGenerator(
         build_question_context(simulation, sources, options),
         simulation.routine.processes,
@@ -128,7 +126,6 @@ def write_world(
             page = simulated.page
             write_text(memories / f"day-{page.day:04}.md", page.text)
             for thread in simulated.started:
-                lexicon.add(thread.key, thread.source, thread.name)
                 active[thread.key] = thread
             for thread in simulated.ended:
                 facts.writelines(format_ledger_lines(active.pop(thread.key, thread)))
@@ -137,7 +134,6 @@ def write_world(
         asked.writelines(map(writer.format_entry, generator.finish()))
         for thread in active.values():
             facts.writelines(format_ledger_lines(thread))
-    write_text(qa / "lexicon.json", lexicon.render())
 
 
 def write_outline(sources: WorldSources, simulation: Simulation, days: int, folder: Path) -> None:

@@ -1,6 +1,5 @@
-"""The files of a world in the public format: persona, arcs, ledger, questions, lexicon."""
+"""The files of a world in the public format: persona, arcs, ledger, questions."""
 
-import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -11,91 +10,9 @@ from recall_bench.generate.world.context import FillContext, get_template
 from recall_bench.generate.world.ledger import Thread
 from recall_bench.generate.world.question_draft import LedgerQuestion
 from recall_bench.generate.world.simulation import Simulation
-from recall_bench.generate.world.sources import FactSlot, WorldSources
+from recall_bench.generate.world.sources import WorldSources
 
 _DIFFICULTY = Path(__file__).parent / "difficulty.toml"
-
-
-class LexiconWriter:
-    """Collects the names of threads and renders lexicon.json.
-
-    The lexicon holds what a reader needs to look things up: names, cues and kinds, but no values.
-    """
-
-    def __init__(self, simulation: Simulation, sources: WorldSources) -> None:
-        self._simulation = simulation
-        self._sources = sources
-        self._threads: list[tuple[str, str, str]] = []
-
-    def add(self, key: str, source: str, name: str) -> None:
-        """Add a thread that has started."""
-        self._threads.append((key, source, name))
-
-    def render(self) -> str:
-        """The text of the file."""
-        content = {
-            "epoch": self._simulation.dates.epoch.isoformat(),
-            "people": self._simulation.cast.surfaces,
-            "sessions": {
-                session.id: {
-                    "isolated": session.isolated,
-                    "participants": session.participants,
-                }
-                for session in self._sources.persona.sessions
-            },
-            "threads": {
-                key: {"process": source, "name": name} for key, source, name in self._threads
-            },
-            "slots": dict(self._list_slots()),
-            "steps": dict(self._list_steps()),
-        }
-        return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
-
-    def _list_slots(self) -> "list[tuple[str, dict[str, object]]]":
-        found = []
-        for process in self._sources.routine.processes:
-            for name, slot in process.slots.items():
-                if slot.cue:
-                    found.append(
-                        (f"{process.id}.{name}", self._build_slot(slot, self._list_options(slot)))
-                    )
-        for active in self._simulation.active_arcs:
-            for name, slot in active.arc.facts.items():
-                if slot.cue:
-                    value = active.versions[name][0]
-                    options = list(value.others) if value.kind == "choice" else []
-                    entry = self._build_slot(slot, options) | {"kind": value.kind}
-                    found.append((f"{active.arc.id}.{name}", entry))
-        return found
-
-    def _list_options(self, slot: FactSlot) -> list[str]:
-        if isinstance(slot.choice, str):
-            return self._simulation.world.words[slot.choice.removeprefix("@")]
-        return slot.choice or []
-
-    def _build_slot(self, slot: FactSlot, options: list[str]) -> dict[str, object]:
-        entry: dict[str, object] = {"kind": slot.get_kind(), "cues": slot.cue}
-        if slot.unit:
-            entry["unit"] = slot.unit
-        if options:
-            entry["options"] = options
-        if slot.code:
-            entry["shape"] = slot.code
-        return entry
-
-    def _list_steps(self) -> "list[tuple[str, dict[str, object]]]":
-        found = []
-        for process in self._sources.routine.processes:
-            for number, step in enumerate(process.steps):
-                if step.when is not None and step.when.cue:
-                    entry: dict[str, object] = {"cues": step.when.cue, "first": number == 0}
-                    found.append((f"{process.id}.{step.id}", entry))
-        for arc in self._sources.story.arcs:
-            for number, directive in enumerate(arc.directives):
-                if directive.when is not None and directive.when.cue:
-                    entry = {"cues": directive.when.cue, "first": number == 0}
-                    found.append((f"{arc.id}.d{number:02}", entry))
-        return found
 
 
 @cache

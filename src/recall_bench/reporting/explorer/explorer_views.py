@@ -19,7 +19,6 @@ import msgspec
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import order_categories
-from recall_bench.generate.shipped_personas import StoryTexts, find_story_days
 from recall_bench.judging.lab.human_labels import (
     HumanLabel,
     append_label,
@@ -40,6 +39,7 @@ from recall_bench.reporting.run_report import build_report
 from recall_bench.reporting.trial_scores import read_scored_trials
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialTable
+from recall_bench.stories.story_folders import StoryTexts, find_story_days
 
 RUNS = "runs"
 COMPARE, COMMON, PAIRS = "compare", "common", "pairs"

@@ -11,13 +11,13 @@ from recall_bench.core.json_lines import read_json_lines
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.scenario import Item, compute_story_date
 from recall_bench.datasets.persona_files import LEDGER_FILE, STATEMENTS_FILE, Layout
-from recall_bench.generate.shipped_personas import StoryFolder, StoryTexts
 from recall_bench.reporting.analyses.fact_survival import is_known
 from recall_bench.reporting.pages.markup import PageBlock, encode_block, split_chunks
 from recall_bench.reporting.pages.page_data import NO_PLACE, PageQuestions, count_utf16
 from recall_bench.runs.journal import JOURNAL, read_events_of
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import TrialTable
+from recall_bench.stories.story_folders import StoryFolder, StoryTexts
 
 
 class TimelineState(ComputedRecord, frozen=True, kw_only=True, array_like=True):

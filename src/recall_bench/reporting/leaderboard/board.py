@@ -19,7 +19,6 @@ from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.generate.shipped_personas import load_catalogue
 from recall_bench.metrics.comparison import adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
@@ -32,6 +31,7 @@ from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.score_ranges import ScoreRange
 from recall_bench.runs.summary import summarise
 from recall_bench.runs.trials import TrialTable, read_trials
+from recall_bench.stories.shipped import load_catalogue
 
 VERIFIED, FRESH, REPLAYED, SELF_REPORTED = "verified", "fresh seed", "replayed", "self-reported"
 ISOLATED, SIGNED, CONTROL = "isolated", "signed", "control"
@@ -437,11 +437,11 @@ def _find_story(plan: Plan) -> DrawnStory | None:
         found = {(story.arcs, story.edition) for story in plan.world.stories}
     else:
         found = {
-            (arcs, corpus.edition)
+            (story.arcs, story.edition)
             for card in plan.scenarios
-            for edition in (1, 2)
-            for arcs, corpus in load_catalogue(edition).get(card.id, {}).items()
-            if (corpus.days, corpus.questions) == (card.episodes, card.items)
+            if card.id in load_catalogue()
+            for story in load_catalogue()[card.id].stories
+            if (story.days, story.questions) == (card.episodes, card.items)
         }
     if len(found) != 1:
         return None

@@ -11,7 +11,6 @@ import pytest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import Scenario
-from recall_bench.generate.shipped_personas import SOURCES
 from recall_bench.judging.lab.audit_answers import (
     CLASS_LABELS,
     AuditItem,
@@ -20,6 +19,7 @@ from recall_bench.judging.lab.audit_answers import (
 )
 from recall_bench.judging.lab.audit_report import AuditClass
 from recall_bench.library import load_persona
+from recall_bench.stories.shipped import unpack_story
 from tests.hash_seeds import list_other_hash_seeds
 from tests.judging.lab.audit.stories import SHORT, select_items
 
@@ -133,7 +133,7 @@ def test_an_evasion_does_not_repeat_an_answer_that_the_question_holds(scenario: 
 
 def test_a_scenario_without_secrets_or_parts_leaves_classes_out_and_says_which() -> None:
     """The sample is written by hand: its truths are references and nothing else."""
-    found = build_audit_set(load_persona(SOURCES / "harbour-office"), seed=1, per_class=20)
+    found = build_audit_set(load_persona(unpack_story("harbour-office")), seed=1, per_class=20)
 
     assert set(find_missing_classes(found)) == {
         AuditClass.NEAR_MISS,

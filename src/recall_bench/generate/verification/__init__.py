@@ -1,1 +1,0 @@
-"""The verifier: re-derives every answer of a simulated world from its text alone."""

@@ -1,1 +1,0 @@
-"""Written editions: stories whose days a writer wrote, with every checkable value in a slot."""

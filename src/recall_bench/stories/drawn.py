@@ -1,0 +1,196 @@
+"""Stories of shipped personas that the simulator draws from seeds, and their cache.
+
+A fresh seed is drawn for one run, so its stories would pile up. Drawing a new story removes
+those that were not used for a month, and the longest unused if there are many. A story that was
+used within a day stays: a process may be reading it.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from recall_bench.core.cache_folder import find_cache_folder, make_cache_folder
+from recall_bench.core.errors import UsageError
+from recall_bench.core.plan import DrawnStory
+from recall_bench.core.settings import Settings
+from recall_bench.datasets.persona_files import DEFAULT_ARCS, parse_story_days
+from recall_bench.stories import shipped
+from recall_bench.stories.shipped import digest_folder, find_persona, load_catalogue
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+    from recall_bench.stories.seeds import WorldSeed
+
+BuildProgress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+"""Shows the simulation of a persona of that many days; yields a callback for each day."""
+
+SIMULATED_EDITION = 1
+"""The edition of stories that the simulator draws: its seed 0 is the first edition as released."""
+USUAL_ARCS = "arcs-180d.yaml"
+
+KEPT_DAYS = 30
+KEPT_WORLDS = 100
+"""A story of 1,000 days has seven megabytes."""
+_PREFIX = "drawn-"
+_REMOVED = ".removed-"
+_DAY_S = 86_400
+
+
+def show_nothing(_persona: str, _days: int) -> AbstractContextManager[Callable[[int], None]]:
+    """Show nothing."""
+    return nullcontext(lambda _: None)
+
+
+def list_drawable() -> tuple[str, ...]:
+    """The shipped personas that the simulator has sources of."""
+    return tuple(
+        name
+        for name, persona in load_catalogue().items()
+        if DEFAULT_ARCS in persona.list_stories(SIMULATED_EDITION)
+    )
+
+
+def choose_drawn_stories(settings: Settings) -> tuple[DrawnStory, ...]:
+    """The shipped stories that the settings name, to be drawn from a seed."""
+    if settings.data is not None:
+        raise UsageError(
+            "--world-seed: draws shipped personas only; leave --data out, or build your own "
+            "sources with `recall-bench world build --seed`"
+        )
+    if settings.edition not in (None, SIMULATED_EDITION):
+        raise UsageError(
+            f"--edition: a seed draws stories of edition {SIMULATED_EDITION}; leave --edition out"
+        )
+    arcs = settings.arcs or USUAL_ARCS
+    if not parse_story_days(arcs):
+        raise UsageError(
+            f"--arcs: a seed draws stories of any length, named like {USUAL_ARCS}, not {arcs}"
+        )
+    personas = tuple(dict.fromkeys(settings.personas or shipped.DEMO))
+    drawable = list_drawable()
+    for name in personas:
+        if find_persona(name).id not in drawable:
+            raise UsageError(
+                f"--world-seed: {name} is written by hand; name other --personas: "
+                f"{', '.join(drawable)}"
+            )
+    return tuple(
+        DrawnStory(persona=name, arcs=arcs, edition=SIMULATED_EDITION) for name in personas
+    )
+
+
+def draw_story(story: DrawnStory, seed: "WorldSeed", building: BuildProgress | None = None) -> Path:
+    """The folder of a shipped story drawn from a seed, simulated first if it is not cached."""
+    folder = _locate_story(story, seed.commitment)
+    if _is_intact(folder):
+        return folder
+    # The simulator is a feature of its own, which no run on stories as released loads.
+    simulator = import_module("recall_bench.generate.worlds")
+    with lock_world(folder.parent):
+        if not _is_intact(folder):
+            make_cache_folder(folder.parent)
+            shutil.rmtree(folder, ignore_errors=True)
+            simulator.draw_folder(story, seed.value, folder.parent, building or show_nothing)
+            _get_digest_file(folder).write_text(digest_folder(folder), encoding="ascii")
+    sweep_worlds(folder.parent.parent)
+    return folder
+
+
+def find_drawn_story(story: DrawnStory, commitment: str) -> Path | None:
+    """The folder of a story that was drawn here from the seed of this commitment."""
+    folder = _locate_story(story, commitment)
+    return folder if _is_intact(folder) else None
+
+
+def _locate_story(story: DrawnStory, commitment: str) -> Path:
+    """Where the cache holds a story drawn from the seed of this commitment.
+
+    The digest of the first edition is part of the name: another simulator draws another story.
+    """
+    released = find_persona(story.persona).list_stories(SIMULATED_EDITION).get(DEFAULT_ARCS)
+    if released is None or story.edition != SIMULATED_EDITION:
+        raise UsageError(
+            f"{story.persona} {story.arcs} of edition {story.edition} cannot be drawn from a seed "
+            "here; install the version of recall-bench that drew it"
+        )
+    named = "\0".join((commitment, story.persona, story.arcs, released.digest))
+    digest = sha256(named.encode()).hexdigest()
+    return locate_world(find_cache_folder() / "worlds", digest) / story.persona
+
+
+def _is_intact(folder: Path) -> bool:
+    """Whether the cache holds the drawn story as it was built, which counts as a use."""
+    mark_use(folder.parent)
+    try:
+        return digest_folder(folder) == _get_digest_file(folder).read_text(encoding="ascii")
+    except OSError:
+        return False
+
+
+def _get_digest_file(folder: Path) -> Path:
+    return folder.with_suffix(".digest")
+
+
+def locate_world(worlds: Path, digest: str) -> Path:
+    """The folder of the story whose seed, name and generator have this digest."""
+    return worlds / f"{_PREFIX}{digest[:16]}"
+
+
+def lock_world(world: Path) -> "BaseFileLock":
+    """The lock for drawing a story or removing it; it lies outside of what is removed."""
+    from filelock import FileLock
+
+    locks = world.parent / ".locks"
+    make_cache_folder(locks)
+    return FileLock(locks / f"{world.name.removeprefix(_PREFIX)[:2]}.lock")
+
+
+def mark_use(world: Path) -> None:
+    """Note that a story is used now."""
+    with suppress(OSError):
+        os.utime(world)
+
+
+def sweep_worlds(worlds: Path) -> None:
+    """Remove the stories that were not used for a month, and the longest unused of too many."""
+    from filelock import Timeout
+
+    now = time.time()
+    found = sorted(
+        ((used, path) for path in worlds.glob(f"{_PREFIX}*") if (used := _read_use(path))),
+        reverse=True,
+    )
+    for number, (used, path) in enumerate(found):
+        limit_days = KEPT_DAYS if number < KEPT_WORLDS else 1
+        if now - used <= limit_days * _DAY_S:
+            continue
+        with suppress(Timeout), lock_world(path).acquire(timeout=0):
+            # Another process may have used it since.
+            if _read_use(path) == used:
+                _remove(path)
+    for left in worlds.glob(f"{_REMOVED}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _read_use(world: Path) -> float:
+    """When a story was last used; 0 if it is gone."""
+    try:
+        return world.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _remove(world: Path) -> None:
+    """Rename first: a story that is removed in part would look like a damaged one."""
+    aside = world.with_name(f"{_REMOVED}{token_hex(8)}")
+    with suppress(OSError):
+        world.rename(aside)
+        shutil.rmtree(aside, ignore_errors=True)
