@@ -65,8 +65,7 @@ test: $(VENV)/.dev browser
 	trap 'exit 130' INT; trap 'exit 143' TERM; \
 	{ $(BIN)/python -m compileall -q src tests; \
 	  $(BIN)/python -c 'from hypothesis.strategies import text; text().validate()'; \
-	  $(BIN)/python -m pytest --collect-only -qqq; \
-	  TMPDIR=$$scratch $(BIN)/python -m tests.shipped_stories; } >/dev/null 2>&1 & \
+	  $(BIN)/python -m pytest --collect-only -qqq; } >/dev/null 2>&1 & \
 	$(MAKE) --no-print-directory lint; code=$$?; wait; [ $$code = 0 ] || exit $$code; \
 	echo 'pytest --numprocesses 4 --dist worksteal'; \
 	TMPDIR=$$scratch PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses 4 --dist worksteal || { \

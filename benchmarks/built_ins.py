@@ -12,8 +12,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from recall_bench.generate.shipped_personas import SAMPLE
-
 import recall_bench
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.datasets.persona_files import DEFAULT_ARCS
@@ -21,6 +19,7 @@ from recall_bench.generate.worlds import list_trades
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.marks import TrialTally
 from recall_bench.runs.estimates import RunEstimates
+from recall_bench.stories.shipped import SAMPLE
 
 SYSTEMS = "none random recency vector full-context bm25 hybrid gold-passages oracle".split()
 

@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from recall_bench.generate.shipped_personas import materialise
 
 from recall_bench.datasets.persona_files import DEFAULT_ARCS
 from recall_bench.datasets.selection.memory_file import MemoryFile
 from recall_bench.generate.worlds import list_trades
 from recall_bench.metrics.selection import SelectionComparison, SelectionOutcome, compare_selection
+from recall_bench.stories.shipped import unpack_story
 from recall_bench.systems.builtin.word_index import Bm25
 from recall_bench.systems.selectors.retrieval_selector import (
     CUT_OFF,
@@ -121,7 +121,7 @@ class MemoryFolder:
 def build_note_folders() -> Iterator[MemoryFolder]:
     """Folders of each shipped persona's log, a memory for each thread."""
     for persona in list_trades():
-        memories, questions = _read_threads(materialise(persona, DEFAULT_ARCS, edition=1))
+        memories, questions = _read_threads(unpack_story(persona, DEFAULT_ARCS, edition=1))
         names = sorted(memories)
         random.Random(1).shuffle(names)
         for start in range(0, len(names) - FOLDER_SIZE + 1, FOLDER_SIZE):

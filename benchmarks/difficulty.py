@@ -16,13 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
-from recall_bench.generate.shipped_personas import find_story
-
 import recall_bench
 from recall_bench.core.event import Judged, NotAnswered
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.datasets.persona_files import Layout
+from recall_bench.stories.story_folders import find_story
 
 BASELINES = ("bm25", "vector", "hybrid")
 RIGHT = 2

@@ -54,11 +54,6 @@ PARTS = {
          "core/append_log", "core/atomic_file"),
         ("tests/runs", "tests/core"),
     ),
-    "verification": (
-        ("generate/verification",),
-        ("tests/generate/verification", "tests/generate/written/test_written_edition.py",
-         "tests/generate/life/test_life_ledger.py"),
-    ),
 }  # fmt: skip
 """For each part: its files or folders, and the tests that are to notice."""
 

@@ -33,7 +33,6 @@ from typing import Any
 
 import anyio
 import click
-from recall_bench.generate.shipped_personas import find_story, resolve_personas
 
 from recall_bench.cli.console import format_json
 from recall_bench.cli.main import cli
@@ -54,6 +53,7 @@ from recall_bench.judging.rubric.prompt import find_disclosure
 from recall_bench.models.conversation import parse_turn
 from recall_bench.models.model import Model, Prompt
 from recall_bench.models.model_target import resolve_model
+from recall_bench.stories.story_folders import find_story, resolve_personas
 
 LOST_AFTER = 3
 """Rejections after which a unit counts as lost: what the passes spend on it in one run."""

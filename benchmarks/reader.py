@@ -18,17 +18,17 @@ from hashlib import sha256
 from pathlib import Path
 
 import anyio
-from recall_bench.generate.shipped_personas import find_story, load_catalogue, materialise
 
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.scenario import Item, Question, Scenario
-from recall_bench.core.settings import Settings
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.datasets import locomo
 from recall_bench.datasets.persona import load_persona
 from recall_bench.datasets.supporting_passages import share_evidence
 from recall_bench.generate.worlds import list_trades
 from recall_bench.judging.offline.offline_judge import OfflineJudge
+from recall_bench.stories.shipped import load_catalogue
+from recall_bench.stories.story_folders import load_story
 from recall_bench.systems.builtin.baselines import build_gold_passages
 from recall_bench.systems.builtin.passage_index import NO_RECORD
 from recall_bench.systems.readers import (
@@ -67,11 +67,7 @@ def load_sets(shared: Path, personas: list[str]) -> Iterator[tuple[str, list[Sce
             known = load_catalogue(edition)
             yield (
                 label,
-                [
-                    find_story(materialise(name, None, edition=edition), None).load(Settings())
-                    for name in named
-                    if name in known
-                ],
+                [load_story(name, edition=edition) for name in named if name in known],
             )
     written = shared / "recall-ea" / "executive-assistant"
     chats = shared / "locomo" / "locomo10.json"

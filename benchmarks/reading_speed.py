@@ -14,12 +14,11 @@ from collections.abc import Callable, Sequence
 from unittest.mock import patch
 
 import anyio
-from recall_bench.generate.shipped_personas import find_story, materialise
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.plan import list_default_ranges, parse_ranges
 from recall_bench.core.scenario import Question, Scenario
-from recall_bench.core.settings import Settings
+from recall_bench.stories.story_folders import load_story
 from recall_bench.systems.builtin import retrieval
 from recall_bench.systems.builtin.baselines import build_hybrid
 from recall_bench.systems.reading import answer_values as values
@@ -95,7 +94,7 @@ def build_fresh_writer() -> AnswerWriter:
 
 
 def main(persona: str) -> None:
-    scenario = find_story(materialise(persona, None, edition=1), None).load(Settings())
+    scenario = load_story(persona, edition=1)
     asked = anyio.run(find_passages, scenario)
     writer = AnswerWriter()
     writer.write(*asked[0])  # loads vectors and stemmer

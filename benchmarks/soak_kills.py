@@ -78,7 +78,7 @@ COMMANDS = (
     WritingCommand(name="init", words=("init", "{out}")),
     WritingCommand(
         name="world build",
-        words=("world", "build", "--persona", "er-physician", "--days", "40", "--edition", "1",
+        words=("world", "build", "--persona", "er-physician", "--days", "40",
                "--into", "{out}"),
     ),
     WritingCommand(
@@ -383,7 +383,7 @@ def warm_up() -> None:
     for package in ("cli", "runs", "running", "reporting", "generate", "judging", "systems"):
         found = import_module(f"recall_bench.{package}")
         for module in walk_packages(found.__path__, f"{found.__name__}."):
-            if "products" not in module.name and "persona_sources" not in module.name:
+            if "products" not in module.name:
                 with suppress(ImportError):
                     import_module(module.name)
     import_module("anyio._backends._asyncio")

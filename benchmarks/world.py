@@ -2,12 +2,10 @@
 
     python benchmarks/world.py [PERSONA|DIR ...]
 
-Every persona named, or every shipped one, is built with its questions for 1,000 days of its first
-edition, two at a time, each in a new process; then every second edition of 1,000 days that exists,
-released or not. There are two baselines from the same run: the first quarter built in the same way,
-times four (1.00 is linear; in processor time, which depends least on other load), and a copy of the
-written files. A second edition has one length. Then the first persona is built for 1,000, 3,000 and
-10,000 days, one at a time.
+Every persona named, or every trade, is simulated with its questions for 1,000 days, two at a time,
+each in a new process. There are two baselines from the same run: the first quarter built in the same
+way, times four (1.00 is linear; in processor time, which depends least on other load), and a copy of
+the written files. Then the first persona is built for 1,000, 3,000 and 10,000 days, one at a time.
 """
 
 import os
@@ -20,10 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from recall_bench.generate.shipped_personas import SOURCES
-
 from recall_bench.core.errors import BenchError
-from recall_bench.datasets.persona_files import DEFAULT_ARCS
 from recall_bench.generate.worlds import build_world, list_trades
 
 DAYS = 1_000
@@ -42,11 +37,11 @@ class BuildCost:
     copying_s: float
 
 
-def measure_build(persona: str, days: int | None) -> BuildCost:
-    """Build in a child process, the second edition if there are no days; copy the files."""
+def measure_build(persona: str, days: int) -> BuildCost:
+    """Build in a child process; copy the files."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch, "out")
-        command = [sys.executable, __file__, "--play", persona, str(days or ""), str(out)]
+        command = [sys.executable, __file__, "--play", persona, str(days), str(out)]
         started = time.perf_counter()
         child = subprocess.Popen(command, stderr=subprocess.PIPE)
         assert child.stderr is not None
@@ -64,7 +59,7 @@ def measure_build(persona: str, days: int | None) -> BuildCost:
     return BuildCost(seconds, cpu_s, usage.ru_maxrss / 1024, written / 1e6, copying_s)
 
 
-def print_first_editions(personas: list[str]) -> None:
+def print_builds(personas: list[str]) -> None:
     """Build every persona for 1,000 days and for a quarter, two at a time."""
     print(f"{DAYS:,} days, {PROCESSES} processes")
     print(
@@ -85,25 +80,6 @@ def print_first_editions(personas: list[str]) -> None:
             f"{whole.seconds / whole.copying_s:>11.1f}"
         )
     print(f"all, with the quarters: {elapsed:.1f} s")
-
-
-def print_second_editions(personas: list[str]) -> None:
-    """Build every second edition of 1,000 days, two at a time."""
-    existing = [name for name in personas if (SOURCES / name / "life-1000d").is_dir()]
-    if not existing:
-        return
-    print(f"\nsecond editions, {PROCESSES} processes")
-    print(f"{'persona':24}{'seconds':>9}{'cpu s':>8}{'MB':>8}{'peak MB':>9}{'of a copy':>11}")
-    started = time.perf_counter()
-    with ThreadPoolExecutor(PROCESSES) as pool:
-        done = list(pool.map(lambda name: measure_build(name, None), existing))
-    elapsed = time.perf_counter() - started
-    for persona, whole in zip(existing, done, strict=True):
-        print(
-            f"{persona:24}{whole.seconds:>9.1f}{whole.cpu_s:>8.1f}{whole.written_mb:>8.1f}"
-            f"{whole.peak_mb:>9.0f}{whole.seconds / whole.copying_s:>11.1f}"
-        )
-    print(f"all: {elapsed:.1f} s")
 
 
 def print_growth(persona: str) -> None:
@@ -129,16 +105,12 @@ def main(words: list[str]) -> None:
     if words[:1] == ["--play"]:
         persona, days, out = words[1:]
         try:
-            if days:
-                build_world(persona, Path(out), days=int(days), edition=1)
-            else:
-                build_world(persona, Path(out), arcs=DEFAULT_ARCS, edition=2)
+            build_world(persona, Path(out), days=int(days))
         except BenchError as error:
             sys.exit(str(error))
         return
     personas = words or list(list_trades())
-    print_first_editions(personas)
-    print_second_editions(personas)
+    print_builds(personas)
     print_growth(personas[0])
 
 

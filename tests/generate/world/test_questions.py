@@ -79,13 +79,14 @@ def test_an_old_fact_is_asked_only_after_a_long_silence(
     asked: list[dict[str, Any]], built: Build
 ) -> None:
     folder = built(days=DAYS)
-    lexicon = json.loads((folder / f"qa-{DAYS}d" / "lexicon.json").read_text(encoding="utf-8"))
+    ledger = (folder / f"qa-{DAYS}d" / "ledger.jsonl").read_text(encoding="utf-8")
+    names = {fact["subject"]: fact["name"] for fact in map(json.loads, ledger.splitlines())}
     told = read_days(folder)
     old = of(asked, "recency-bias-resistance")
 
     assert old
     for q in old:
-        name = lexicon["threads"][q["derive"]["thread"]]["name"]
+        name = names[q["derive"]["thread"]]
         whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
         named = [day for day, text in told.items() if whole.search(text)]
         assert q["answerable_from"] - max(named) == 120

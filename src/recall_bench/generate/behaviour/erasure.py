@@ -25,7 +25,7 @@ from recall_bench.generate.behaviour.story_writer import (
 )
 from recall_bench.generate.behaviour.wordings import fill, load_requests
 
-VERSION = "2"
+VERSION = "3"
 CATEGORY = "erasure"
 
 BEFORE, AFTER, CONSOLIDATED = "before", "after", "consolidated"

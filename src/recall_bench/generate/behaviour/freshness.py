@@ -22,7 +22,7 @@ from recall_bench.generate.behaviour.story_writer import (
     StoryWriter,
 )
 
-VERSION = "3"
+VERSION = "4"
 """Since 3 a value counts as known as soon as it is in answer or passages."""
 CATEGORY = "freshness"
 

@@ -15,7 +15,7 @@ from recall_bench.core.behaviour import (
 from recall_bench.generate.behaviour.story_writer import Background, StoryRequest, StoryWriter
 from recall_bench.generate.world.random_stream import derive_seed
 
-VERSION = "2"
+VERSION = "3"
 CATEGORY = "load"
 
 REST = "rest"

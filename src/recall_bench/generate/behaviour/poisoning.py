@@ -26,7 +26,7 @@ from recall_bench.generate.behaviour.story_writer import (
 from recall_bench.generate.behaviour.wordings import AttackName, Carrier, fill, load_attacks
 from recall_bench.generate.world.random_stream import RandomStream, ShuffleBag
 
-VERSION = "2"
+VERSION = "3"
 CATEGORY = "poisoning"
 
 BEFORE = "before"

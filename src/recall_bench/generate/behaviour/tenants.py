@@ -21,7 +21,7 @@ from recall_bench.generate.behaviour.story_writer import (
 )
 from recall_bench.generate.behaviour.wordings import load_fact_kinds
 
-VERSION = "2"
+VERSION = "3"
 CATEGORY = "tenants"
 
 ALONE, TOGETHER, RESTARTED = "alone", "together", "restarted"
