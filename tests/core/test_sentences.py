@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from recall_bench.core.scenario import Episode, Turn
-from recall_bench.core.sentences import Sentence, locate_sentences, read_sentences, split_sentences
+from recall_bench.core.sentences import Sentence, read_sentences, split_sentences
 from tests.loops import loop_over_rows
 
 LOG = """\
@@ -148,22 +148,4 @@ def test_a_stop_may_stand_inside_quotation_marks() -> None:
         "She left!",
         "(Early.)",
         "7 stayed?",
-    ]
-
-
-def test_sentences_are_located_with_their_line_breaks_and_marks_and_never_in_a_heading() -> None:
-    text = (
-        "---\ntype: daily\n---\n\n# session: deck\n\n### It rains\nIt rains\nagain. We wait.\n\n"
-        "- paint the rails\n  today. Dry them.\n1. Paint\n> It rains\n"
-    )
-
-    found = [text[start:end] for start, end in locate_sentences(text)]
-
-    assert found == [
-        "It rains\nagain.",
-        "We wait.",
-        "- paint the rails\n  today.",
-        "Dry them.",
-        "1. Paint",
-        "It rains",
     ]

@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
-from recall_bench.core.errors import DataError
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.generate.behaviour.procedures import (
@@ -17,17 +15,15 @@ from recall_bench.generate.behaviour.procedures import (
     draw_procedure_stories,
 )
 from recall_bench.generate.behaviour.story_writer import StoryRequest
-from recall_bench.generate.procedures import __main__ as lint_command
 from recall_bench.generate.procedures import task_source
 from recall_bench.generate.procedures.rule_history import load_history
-from recall_bench.generate.procedures.task_lint import find_mistakes, list_missing
 from recall_bench.generate.procedures.task_source import (
     PERSONAS,
     TaskFile,
     load_tasks,
-    read_tasks,
 )
 from recall_bench.metrics.task_grading import decode_grading, grade_reply
+from tests.generate.procedure_lint import find_mistakes, list_missing
 from tests.loops import loop_over, loop_over_rows
 
 FILES = {name: Path(task_source.__file__).parent / f"{name}.yaml" for name in PERSONAS}
@@ -175,19 +171,3 @@ def test_a_reply_that_needs_no_memory_must_not_pass() -> None:
     found = find_mistakes(lax, load_history("backend-eng-saas"))
 
     assert any("an empty result passes all checks" in each for each in found)
-
-
-def test_the_command_names_mistakes_and_what_is_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "few.yaml"
-    few = msgspec.to_builtins(change("tasks", []))
-    path.write_bytes(msgspec.yaml.encode(few))
-
-    assert lint_command.main([str(path)]) == 0
-    assert "to do: tasks: 0 of 30" in capsys.readouterr().out
-    path.write_text("persona: x\nrules: []\ntasks: []\nmore: 1\n")
-    assert lint_command.main([str(path)]) == 3
-    assert "unknown field `more`" in capsys.readouterr().out
-    with pytest.raises(DataError, match="unknown field"):
-        read_tasks(path)

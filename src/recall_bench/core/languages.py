@@ -195,27 +195,7 @@ def is_affirmation(text: str, language: Language) -> bool:
     return any(re.match(re.escape(yes.casefold()) + end, start) for yes in language.yes)
 
 
-def count_words(text: str, language: Language) -> int:
-    """The number of words; without blanks between words, two characters count as one."""
-    if language.is_spaced:
-        return len(re.findall(r"\w+", text))
-    return len(re.findall(r"\w", text)) // 2
-
-
 def join_list(parts: Sequence[str], language: Language) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *first, last = parts or ("",)
     return f"{language.comma.join(first)}{language.joint}{last}" if first else last
-
-
-def is_spelled_in(number: int, text: str, language: Language) -> bool:
-    """Whether a text holds a number as a word; in other languages than English a small one."""
-    if language.code == "en":
-        from recall_bench.core.number_words import spell_number
-
-        word = spell_number(number) if number else "(?:none|zero)"
-        return re.search(rf"\b{word}\b", text.casefold()) is not None
-    if not 0 <= number < len(language.numbers):
-        return False
-    word = language.numbers[number].removesuffix("ة")
-    return re.search(build_word_start(word, language), text.casefold()) is not None

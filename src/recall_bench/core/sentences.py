@@ -72,57 +72,6 @@ def read_sentences(episode: Episode) -> tuple[Sentence, ...]:
     return tuple(replace(one, session=one.session or episode.session) for one in found)
 
 
-def locate_sentences(text: str) -> list[tuple[int, int]]:
-    """Start and end of each sentence of a day's log; the first of a list entry includes its mark.
-
-    Within these ranges a line break stands for a space of the sentence.
-    """
-    front = _FRONT_MATTER.match(text)
-    at = reached = front.end() if front else 0
-    found: list[tuple[int, int]] = []
-    page = _MarkdownReader()
-    for line in text[at:].splitlines(keepends=True):
-        for sentence in page.read_line(line):
-            found.append(_locate_sentence(sentence, text, reached))
-            reached = found[-1][1]
-        at += len(line)
-        if page.is_between_blocks:
-            # A heading may say the same as a sentence below it.
-            reached = at
-    for sentence in page.finish_block():
-        found.append(_locate_sentence(sentence, text, reached))
-        reached = found[-1][1]
-    return found
-
-
-def _locate_sentence(sentence: Sentence, text: str, start: int) -> tuple[int, int]:
-    words = sentence.text.split()
-    at = text.find(words[0], start)
-    while at >= 0:
-        # Most sentences stand on one line, with single blanks.
-        is_whole = text.startswith(sentence.text, at)
-        end = at + len(sentence.text) if is_whole else _match_words(words, text, at)
-        if end is not None:
-            mark = _ENTRY_BEFORE.search(text, start, at)
-            return (mark.start() if mark else at), end
-        at = text.find(words[0], at + 1)
-    raise AssertionError(f"{sentence.text!r} is not in its own text")
-
-
-def _match_words(words: list[str], text: str, at: int) -> int | None:
-    """Where the words end if they stand here, with any blanks between them; else None.
-
-    A pattern of them would take longer to compile than to match.
-    """
-    end = at + len(words[0])
-    for word in words[1:]:
-        blank = _BLANK.match(text, end)
-        if blank is None or not text.startswith(word, blank.end()):
-            return None
-        end = blank.end() + len(word)
-    return end
-
-
 def split_sentences(prose: str) -> list[str]:
     """Split prose into sentences, but not at abbreviations, initials and decimals."""
     found: list[str] = []
@@ -167,11 +116,6 @@ class _MarkdownReader:
         self._is_entry = False
         self._fenced = False
         self._blocks = 0
-
-    @property
-    def is_between_blocks(self) -> bool:
-        """Whether no block has begun that a further line could belong to."""
-        return not self._paragraph
 
     def read_line(self, line: str) -> Sequence[Sentence]:
         """Read a line; return the sentences of the block it completes."""
