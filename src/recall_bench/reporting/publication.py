@@ -31,7 +31,7 @@ from recall_bench.runs.trials import TrialTable
 from recall_bench.stories.story_folders import load_day_texts
 
 if TYPE_CHECKING:
-    from recall_bench.stories.story_folders import BuildProgress
+    from recall_bench.stories.drawn import BuildProgress
 
 PAGE_FILE, FIGURES_FILE, PICTURES_FOLDER = "report.html", "report.json", "pictures"
 """What the folder of a report holds."""

@@ -21,7 +21,7 @@ from recall_bench.running.experiment import Experiment, ExperimentCell, require_
 from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import move_outputs
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.stories.story_folders import BuildProgress
+from recall_bench.stories.drawn import BuildProgress
 from recall_bench.systems.resolver import resolve_system
 
 BASE = "base"

@@ -38,15 +38,10 @@ from recall_bench.runs.output_paths import (
 )
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import STUB
-from recall_bench.stories.drawn import choose_drawn_stories
+from recall_bench.stories.drawn import BuildProgress, choose_drawn_stories
 from recall_bench.stories.seeds import parse_world_seed, resolve_seed
 from recall_bench.stories.shipped import SAMPLE
-from recall_bench.stories.story_folders import (
-    BuildProgress,
-    StoryFolder,
-    find_story,
-    resolve_personas,
-)
+from recall_bench.stories.story_folders import StoryFolder, find_story, resolve_personas
 from recall_bench.systems.resolver import resolve_system
 
 T = TypeVar("T")

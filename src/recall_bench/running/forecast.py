@@ -60,7 +60,7 @@ from recall_bench.running.plan_outline import (
     read_progress,
 )
 from recall_bench.runs.journal import JOURNAL, explain_missing, read_events
-from recall_bench.stories.story_folders import BuildProgress
+from recall_bench.stories.drawn import BuildProgress
 
 FEED, SETTLE, ASK, READ, JUDGE, REST = "feed", "settle", "ask", "read", "judge", "rest"
 

@@ -31,7 +31,7 @@ from recall_bench.running.run_bundle import find_runs, open_run
 from recall_bench.running.run_verification import CheckPart, CheckState, RunVerification
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise
-from recall_bench.stories.story_folders import BuildProgress
+from recall_bench.stories.drawn import BuildProgress
 
 SUBMISSION: Final = "submission.yaml"
 _REQUIRED = frozenset(

@@ -24,7 +24,7 @@ from recall_bench.running.experiment import ExperimentCell
 from recall_bench.running.job import Job
 from recall_bench.running.matrix_file import Matrix, MatrixSuite
 from recall_bench.runs.output_paths import move_outputs
-from recall_bench.stories.story_folders import BuildProgress
+from recall_bench.stories.drawn import BuildProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

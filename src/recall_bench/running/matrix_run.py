@@ -21,7 +21,7 @@ from recall_bench.running.experiment import (
 from recall_bench.running.matrix_cells import MatrixCell, assemble_cells, list_cells, select_cells
 from recall_bench.running.matrix_file import Matrix, apply_limits, read_matrix
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.stories.story_folders import BuildProgress
+from recall_bench.stories.drawn import BuildProgress
 
 REPORT, PAGE, PICTURE, DRAWING = "matrix.json", "matrix.md", "matrix.png", "matrix.svg"
 SCORECARD = "_scorecard"

@@ -25,7 +25,7 @@ from recall_bench.running.job import Job
 from recall_bench.runs.output_paths import move_outputs
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
-from recall_bench.stories.story_folders import BuildProgress
+from recall_bench.stories.drawn import BuildProgress
 
 CONTROL: Final = "hybrid"
 RELEASED: Final = "released"

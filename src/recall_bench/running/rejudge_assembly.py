@@ -20,7 +20,8 @@ from recall_bench.running.job import Job
 from recall_bench.running.score_bounds import plan_bounds
 from recall_bench.runs.output_paths import choose_run_folder, refuse_clashes, refuse_unwritable
 from recall_bench.runs.recorded_answers import RecordedRun
-from recall_bench.stories.story_folders import BuildProgress, FoundStory, find_stories
+from recall_bench.stories.drawn import BuildProgress
+from recall_bench.stories.story_folders import FoundStory, find_stories
 
 JUDGING = frozenset(
     {

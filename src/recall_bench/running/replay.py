@@ -36,7 +36,8 @@ from recall_bench.running.local_engine import LocalEngine
 from recall_bench.running.scenario_run import AnswerQueue
 from recall_bench.running.scheduler import Scheduler
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.stories.story_folders import BuildProgress, FoundStory, find_stories
+from recall_bench.stories.drawn import BuildProgress
+from recall_bench.stories.story_folders import FoundStory, find_stories
 from recall_bench.systems.readers import EXTRACTIVE, resolve_reader
 from recall_bench.systems.resolver import resolve_system
 

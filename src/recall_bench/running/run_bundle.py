@@ -29,8 +29,9 @@ from recall_bench.runs.bundle_file import (
 from recall_bench.runs.bundle_signature import find_signer, locate_signature
 from recall_bench.runs.journal import JOURNAL, read_events, walk_folders
 from recall_bench.runs.run_folder import RunFolder
+from recall_bench.stories.drawn import BuildProgress
 from recall_bench.stories.shipped import load_catalogue
-from recall_bench.stories.story_folders import BuildProgress, name_released_story
+from recall_bench.stories.story_folders import name_released_story
 
 
 def make_bundle(run: Path, output: Path, building: BuildProgress | None = None) -> BundleManifest:

@@ -32,7 +32,8 @@ from recall_bench.runs.journal import JOURNAL, read_lines
 from recall_bench.runs.output_paths import FAILURES, PROGRESS, QUESTIONS, RESULT
 from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
-from recall_bench.stories.story_folders import BuildProgress, FoundStory, find_stories
+from recall_bench.stories.drawn import BuildProgress
+from recall_bench.stories.story_folders import FoundStory, find_stories
 
 _EXAMPLES = 5
 """How many trials with another verdict are named."""
