@@ -94,8 +94,8 @@ def build_conversation_prompt(persona: Persona, day: StoryDay) -> Prompt:
 
 def _find_example_speaker(persona: Persona, day: StoryDay) -> str:
     """The first participant of the day's first group; without a group, the word "Name"."""
-    groups = (each for each in persona.sessions if each.id in day.sessions)
-    named = (each.participants[0] for each in groups if len(each.participants) > 1)
+    groups = (item for item in persona.sessions if item.id in day.sessions)
+    named = (item.participants[0] for item in groups if len(item.participants) > 1)
     return next(named, "Name")
 
 
@@ -106,13 +106,13 @@ def parse_dialogue(
 
     Values of isolated sessions must not be marked as said in other sessions.
     """
-    found = parse_json_reply(text, list)
-    if isinstance(found, RejectedReply):
-        return found
+    json_reply = parse_json_reply(text, list)
+    if isinstance(json_reply, RejectedReply):
+        return json_reply
     turns: list[Turn] = []
-    for number, each in enumerate(found, start=1):
-        role = each.get("role") if isinstance(each, dict) else None
-        content = each.get("content") if isinstance(each, dict) else None
+    for number, item in enumerate(json_reply, start=1):
+        role = item.get("role") if isinstance(item, dict) else None
+        content = item.get("content") if isinstance(item, dict) else None
         if (
             not isinstance(role, str)
             or role not in {"user", "assistant"}
@@ -150,11 +150,11 @@ def _check_sessions(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:
 
 
 def _find_invented_values(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:
-    known = day.known_values | {atom.core for atom in find_exact_values(day.date_text)}
+    existing = day.known_values | {atom.core for atom in find_exact_values(day.date_text)}
     said = (atom for turn in turns for atom in find_exact_values(_MARK.sub("", turn.text)))
     # Quotations are not checked: speakers may quote each other.
     added = dict.fromkeys(
-        atom.shown for atom in said if atom.core not in known and atom.kind != "quotation"
+        atom.shown for atom in said if atom.core not in existing and atom.kind != "quotation"
     )
     return tuple(f"{value} is not in the log" for value in list(added)[:_MAX_PROBLEMS])
 
@@ -209,18 +209,18 @@ def build_dialogue(day: StoryDay) -> tuple[Turn, ...]:
     groups = _group_topics(day.topics)
     turns: list[Turn] = []
     for number, group in enumerate(groups):
-        asked = (
+        question = (
             _OPENINGS[day.number % len(_OPENINGS)]
             if number == 0
             else _NEXT[(day.number + number) % len(_NEXT)].format(about=_name_group(group))
         )
         turns += [
-            Turn(speaker="user", text=asked),
+            Turn(speaker="user", text=question),
             Turn(speaker="assistant", text=_render_group(group)),
         ]
     if len(turns) < _MIN_TURNS:
-        asked, answered = _CLOSINGS[day.number % len(_CLOSINGS)]
-        turns += [Turn(speaker="user", text=asked), Turn(speaker="assistant", text=answered)]
+        question, answered = _CLOSINGS[day.number % len(_CLOSINGS)]
+        turns += [Turn(speaker="user", text=question), Turn(speaker="assistant", text=answered)]
     return tuple(turns)
 
 

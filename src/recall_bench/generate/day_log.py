@@ -75,11 +75,11 @@ class StoryDay:
     @cached_property
     def values_by_session(self) -> Mapping[str, frozenset[str]]:
         """The cores of the exact values in each session."""
-        found: dict[str, frozenset[str]] = dict.fromkeys(self.sessions, frozenset())
+        results: dict[str, frozenset[str]] = dict.fromkeys(self.sessions, frozenset())
         for name, text in self._day.split_sessions():
-            if name in found:
-                found[name] |= {atom.core for atom in find_exact_values(text)}
-        return found
+            if name in results:
+                results[name] |= {atom.core for atom in find_exact_values(text)}
+        return results
 
     @cached_property
     def known_values(self) -> frozenset[str]:
@@ -89,11 +89,11 @@ class StoryDay:
     @cached_property
     def known_by_session(self) -> Mapping[str, frozenset[str]]:
         """The cores of all values that a retelling may state as said in each session."""
-        found: dict[str, frozenset[str]] = dict.fromkeys(self.sessions, frozenset())
+        results: dict[str, frozenset[str]] = dict.fromkeys(self.sessions, frozenset())
         for name, text in self._day.split_sessions():
-            if name in found:
-                found[name] |= list_known_values(text)
-        return found
+            if name in results:
+                results[name] |= list_known_values(text)
+        return results
 
     @property
     def body(self) -> str:
@@ -149,13 +149,13 @@ def list_day_files(layout: Layout, wanted: range) -> tuple[DayFile, ...]:
     files = list_days(layout, problems, [])
     if problems:
         raise Problems(problems)
-    found = tuple(file for file in files if file.day in wanted)
-    if not found:
+    day_files = tuple(file for file in files if file.day in wanted)
+    if not day_files:
         raise UsageError(
             f"{layout.name(layout.memories)} holds no day from {wanted[0]} to {wanted[-1]}; "
             f"it ends on day {files[-1].day}"
         )
-    return found
+    return day_files
 
 
 def read_day_log(file: DayFile, story: Story) -> StoryDay:
@@ -168,20 +168,20 @@ def count_coverage(retold: str, day: StoryDay) -> tuple[int, int]:
 
     In a dialogue words are spoken that the log quotes: they count without quotation marks.
     """
-    held = {atom.core for atom in find_exact_values(retold)}
+    coverage = {atom.core for atom in find_exact_values(retold)}
     spoken = " ".join(list_words(normalise_text(retold)))
     quoted = {
         atom.core
         for atom in find_exact_values(day.body)
         if atom.kind == QUOTE and " ".join(list_words(normalise_text(atom.shown))) in spoken
     }
-    return len(day.values & (held | quoted)), len(day.values)
+    return len(day.values & (coverage | quoted)), len(day.values)
 
 
 def _split_topics(session: str, text: str) -> list[LogTopic]:
     name = None if session == NO_SESSION else session
     before, *rest = _TOPIC.split(text)
-    found = [LogTopic(name, None, before.strip())] if before.strip() else []
+    results = [LogTopic(name, None, before.strip())] if before.strip() else []
     for heading, body in zip(rest[::2], rest[1::2], strict=True):
-        found.append(LogTopic(name, heading.strip(), body.strip()))
-    return found
+        results.append(LogTopic(name, heading.strip(), body.strip()))
+    return results

@@ -129,7 +129,7 @@ class _DayPass:
         folder = self._list_paths(1)[0].parent
         sweep_folder(folder)
         owed = [file for file in self.days if not self._is_there(file.day)]
-        kept = len(self.days) - len(owed)
+        existing = len(self.days) - len(owed)
         _check_readable(owed)
         if owed and self.caller is not None:
             sample = self.form.build_prompt(self.persona, read_day_log(owed[0], self.story))
@@ -139,7 +139,9 @@ class _DayPass:
 
         async def write_missing_days() -> None:
             await run_units(
-                owed, lambda file: self._write_day(file, kept), concurrency=self.request.parallelism
+                owed,
+                lambda file: self._write_day(file, existing),
+                concurrency=self.request.parallelism,
             )
 
         stopped = run_pass(write_missing_days, self.owned_model)
@@ -150,7 +152,7 @@ class _DayPass:
             folder=str(folder),
             wanted=len(self.days),
             written=self.written,
-            kept=kept,
+            kept=existing,
             missing=tuple(sorted(self.missing, key=lambda each: each.day or 0)),
             notes=tuple(self._list_notes()),
             fill=self.request.resume_command,
@@ -202,8 +204,8 @@ class _DayPass:
             other.unlink(missing_ok=True)
         self.log.mark_written(f"day {file.day}")
         self.written += 1
-        held, stated = count_coverage(retold.text, day)
-        self.held += held
+        contents, stated = count_coverage(retold.text, day)
+        self.held += contents
         self.stated += stated
         there = self.written + kept
         self.on_progress(f"Wrote {target.name} of day {file.day} ({there} of {len(self.days)})")

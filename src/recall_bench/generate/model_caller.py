@@ -72,14 +72,14 @@ class ModelCaller:
         the reply comes later, and BudgetSpent if the call could exceed the budget.
         """
         key = self._log.make_key(self.model.name, prompt, attempt)
-        known = self._log.find_reply(key)
-        if known is not None:
-            self.usage += known.usage
-            return known, False
+        existing = self._log.find_reply(key)
+        if existing is not None:
+            self.usage += existing.usage
+            return existing, False
         async with self._limit:
             await self._wait_for_budget()
-            asked = replace(self._add_variant(prompt, attempt), about=unit)
-            reply = await self._ask_once(asked)
+            question = replace(self._add_variant(prompt, attempt), about=unit)
+            reply = await self._ask_once(question)
             self._log.record_call(
                 ModelCall(
                     at=datetime.now(UTC),

@@ -64,14 +64,14 @@ async def ask_until_usable(
             reason = str(fault)
             continue
         spent += is_new
-        found = _read_reply(reply, read, reads_cut=reads_cut)
-        if not isinstance(found, RejectedReply):
+        results = _read_reply(reply, read, reads_cut=reads_cut)
+        if not isinstance(results, RejectedReply):
             caller.note_usable_reply()
-            return found
-        caller.report_rejection(asking, number, found.problems)
+            return results
+        caller.report_rejection(asking, number, results.problems)
         number += 1
-        reason, last = "; ".join(found.problems), reply
-        asking = build_retry_prompt(prompt, reply.text, found)
+        reason, last = "; ".join(results.problems), reply
+        asking = build_retry_prompt(prompt, reply.text, results)
     caller.note_unusable_replies(reason)
     raise NoUsableReply(reason if last is None else f"{reason}{_quote_reply(last)}")
 
@@ -120,11 +120,11 @@ def parse_json_reply(text: str, kind: type[JsonKind]) -> JsonKind | RejectedRepl
     inner = text[text.find(opening) : text.rfind(closing) + 1]
     for candidate in (text.strip(), *(fence.strip() for fence in fences), inner):
         try:
-            found = json.loads(candidate)
+            content = json.loads(candidate)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, kind):
-            return found
+        if isinstance(content, kind):
+            return content
     return RejectedReply((f"it is not one JSON {name}: {' '.join(text.split())!r:.120}",))
 
 

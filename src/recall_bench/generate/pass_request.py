@@ -200,10 +200,10 @@ class CreateRequest(PassRequest):
             raise UsageError("a story is made whole; say how long it is with --days")
         # `slots` replaces the class, so super() would not find it.
         PassRequest.__post_init__(self)
-        given = self._offline_flags
-        if given and self.arcs_only:
+        flags = self._offline_flags
+        if flags and self.arcs_only:
             raise UsageError(
-                f"{given[0]} chooses a persona, and --arcs-only keeps the one that is there; give "
+                f"{flags[0]} chooses a persona, and --arcs-only keeps the one that is there; give "
                 "one of them"
             )
         if self.days > MAX_STORY_DAYS:
@@ -281,15 +281,15 @@ def read_generation_profile(path: Path, model: str) -> dict[str, Any]:
     other two.
     """
     profile, base = parse_profile(path), path.parent
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if profile.persona is not None:
         named = profile.persona.dir
-        found["persona"] = base / named if named else join_id(base, profile.persona.id, str(path))
-        found["arcs"] = profile.persona.arcs
+        fields["persona"] = base / named if named else join_id(base, profile.persona.id, str(path))
+        fields["arcs"] = profile.persona.arcs
     if profile.models is not None:
         target = getattr(profile.models, model) or profile.models.generation
-        found["model"] = resolve_code_path(target, base)
+        fields["model"] = resolve_code_path(target, base)
     if profile.generate is not None:
         for name in ("days", "start", "end", "temperature", "max_tokens", "history_window"):
-            found[name] = getattr(profile.generate, name)
-    return {name: value for name, value in found.items() if value is not None}
+            fields[name] = getattr(profile.generate, name)
+    return {name: value for name, value in fields.items() if value is not None}

@@ -101,10 +101,10 @@ class PassResult(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def _list_missing(missing: tuple[MissingUnit, ...]) -> str:
-    days = [each.day for each in missing if each.day is not None]
+    days = [item.day for item in missing if item.day is not None]
     if len(days) == len(missing):
         return format_days(days)
-    return ", ".join(each.unit for each in missing)
+    return ", ".join(item.unit for item in missing)
 
 
 def format_usage(usage: Usage, spent: Usage) -> str:

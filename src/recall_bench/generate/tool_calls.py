@@ -102,16 +102,16 @@ def build_tool_calls_prompt(persona: Persona, day: StoryDay) -> Prompt:
 
 def parse_calls(text: str, day: StoryDay) -> tuple[ToolCall, ...] | RejectedReply:
     """The calls in a reply, or what is wrong with them."""
-    found = parse_json_reply(text, dict)
-    if isinstance(found, RejectedReply):
-        return found
-    listed = found.get("calls")
+    json_reply = parse_json_reply(text, dict)
+    if isinstance(json_reply, RejectedReply):
+        return json_reply
+    listed = json_reply.get("calls")
     if not isinstance(listed, list) or not listed:
         return RejectedReply(("it has no list `calls` with at least one call",))
     calls: list[ToolCall] = []
-    for number, each in enumerate(listed, start=1):
-        session = each.get("session") if isinstance(each, dict) else None
-        content = each.get("content") if isinstance(each, dict) else None
+    for number, item in enumerate(listed, start=1):
+        session = item.get("session") if isinstance(item, dict) else None
+        content = item.get("content") if isinstance(item, dict) else None
         if (
             not isinstance(session, str)
             or not isinstance(content, str)
@@ -141,14 +141,14 @@ def _find_misfiled_values(calls: list[ToolCall], day: StoryDay) -> tuple[str, ..
     A date of the week before or after may be worked out from "tomorrow" or "on Thursday", which
     makes a better note than the word does.
     """
-    week = (day.date + timedelta(days=each) for each in range(-_NEAR_DAYS, _NEAR_DAYS + 1))
+    week = (day.date + timedelta(days=item) for item in range(-_NEAR_DAYS, _NEAR_DAYS + 1))
     dated = {atom.core for near in week for atom in find_exact_values(near.isoformat())}
     problems: dict[str, None] = {}
     for call in calls:
         inside = call.session in day.sessions
-        known = dated | (day.known_by_session[call.session] if inside else day.known_values)
+        existing = dated | (day.known_by_session[call.session] if inside else day.known_values)
         for atom in find_exact_values(call.content):
-            if atom.core in known or atom.kind == "quotation":
+            if atom.core in existing or atom.kind == "quotation":
                 continue
             elsewhere = inside and atom.core in day.values
             why = f"is not from session {call.session}" if elsewhere else "is not in the log"
@@ -212,5 +212,5 @@ class _ToolCallFormat:
 
 
 def _make_rendition(calls: tuple[ToolCall, ...], day: StoryDay, persona: str) -> DayRendition:
-    said = "\n\n".join(call.content for call in calls)
-    return DayRendition(render_tool_calls(calls, day, persona), said)
+    rendition = "\n\n".join(call.content for call in calls)
+    return DayRendition(render_tool_calls(calls, day, persona), rendition)

@@ -81,14 +81,14 @@ class WorldFolder:
             seed=self.simulation.seed,
             density=self.options.density,
         )
-        found = []
+        days_told = []
         for day in range(1, self.days + 1):
             level = pace.draw_level(day, is_due=day in due)
             if level != "off":
                 # Advances the random numbers, as the simulation does.
                 pace.draw_word_count(level)
-                found.append(day)
-        return tuple(found)
+                days_told.append(day)
+        return tuple(days_told)
 
     def simulate_days(self) -> Iterator[SimulatedDay]:
         """Every day that has a page, from day 1 on. Can be iterated once."""
@@ -130,8 +130,8 @@ def read_recipe(folder: Path) -> WorldRecipe | None:
 
 def prepare_world(sources: WorldSources, recipe: WorldRecipe) -> WorldFolder:
     """The sources, ready to be simulated; Problems if they cannot be."""
-    if found := find_source_problems(sources):
-        raise Problems(found)
+    if source_problems := find_source_problems(sources):
+        raise Problems(source_problems)
     options = recipe.make_options(get_story_length(sources))
     simulation = Simulation(sources, options, parse_epoch(sources))
     # Arcs and days draw from the same phrasings, arcs first.
@@ -156,17 +156,17 @@ def _check_public(layout: Layout, world: WorldFolder) -> None:
 
 def find_changed_key(path: Path, ours: Mapping[str, object]) -> str | None:
     """The first of our keys whose value differs in the file; additional keys are ignored."""
-    wanted = Document(path.name, dump_yaml(ours)).content
-    found = load_yaml(path)
-    if not isinstance(wanted, dict) or not isinstance(found, dict):
+    changed_key = Document(path.name, dump_yaml(ours)).content
+    yaml = load_yaml(path)
+    if not isinstance(changed_key, dict) or not isinstance(yaml, dict):
         return "content"
-    return next((key for key, part in wanted.items() if found.get(key) != part), None)
+    return next((key for key, part in changed_key.items() if yaml.get(key) != part), None)
 
 
 def _explain_missing_story(layout: Layout, own: Path) -> str:
-    known = ", ".join(list_stories(own)) or "no story"
+    stories = ", ".join(list_stories(own)) or "no story"
     return (
-        f"{layout.id}: the world did not make {layout.arcs}; it made {known}. Choose one with "
+        f"{layout.id}: the world did not make {layout.arcs}; it made {stories}. Choose one with "
         "--arcs, add a story with `create-persona --arcs-only --model offline`, or name a model "
         "with --model"
     )
@@ -174,8 +174,8 @@ def _explain_missing_story(layout: Layout, own: Path) -> str:
 
 def remove_sibling_folders(folder: Path) -> None:
     """Remove the temporary folders of a killed run."""
-    for left in _name_siblings(folder):
-        shutil.rmtree(left, ignore_errors=True)
+    for sibling in _name_siblings(folder):
+        shutil.rmtree(sibling, ignore_errors=True)
 
 
 def replace_folder(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -164,20 +164,20 @@ def sweep_worlds(worlds: Path) -> None:
     from filelock import Timeout
 
     now = time.time()
-    found = sorted(
-        ((used, path) for path in worlds.glob(f"{_PREFIX}*") if (used := _read_use(path))),
+    results = sorted(
+        ((use, path) for path in worlds.glob(f"{_PREFIX}*") if (use := _read_use(path))),
         reverse=True,
     )
-    for number, (used, path) in enumerate(found):
+    for number, (use, path) in enumerate(results):
         limit_days = KEPT_DAYS if number < KEPT_WORLDS else 1
-        if now - used <= limit_days * _DAY_S:
+        if now - use <= limit_days * _DAY_S:
             continue
         with suppress(Timeout), lock_world(path).acquire(timeout=0):
             # Another process may have used it since.
-            if _read_use(path) == used:
+            if _read_use(path) == use:
                 _remove(path)
-    for left in worlds.glob(f"{_REMOVED}*"):
-        shutil.rmtree(left, ignore_errors=True)
+    for rest in worlds.glob(f"{_REMOVED}*"):
+        shutil.rmtree(rest, ignore_errors=True)
 
 
 def _read_use(world: Path) -> float:

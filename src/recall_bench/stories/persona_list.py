@@ -76,10 +76,10 @@ def _make_persona_entry(folder: Path, stories: tuple[StoryEntry, ...]) -> Person
 def _make_story_entry(folder: Path, arcs: str) -> StoryEntry:
     from recall_bench.datasets.persona import inspect_persona
 
-    found = inspect_persona(folder, arcs=arcs)
+    story_entry = inspect_persona(folder, arcs=arcs)
     return StoryEntry(
         arcs=arcs,
-        days=found.card.episodes if found.card else None,
-        questions=found.card.items if found.card else None,
-        problems=len(found.problems),
+        days=story_entry.card.episodes if story_entry.card else None,
+        questions=story_entry.card.items if story_entry.card else None,
+        problems=len(story_entry.problems),
     )

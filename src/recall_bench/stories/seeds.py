@@ -101,24 +101,24 @@ def create_challenge(path: Path, stories: tuple[DrawnStory, ...], version: str) 
     secret = find_secret_file(path)
     if secret == path:
         raise UsageError(f"{path}: the seed goes into a .secret file; name another for the rest")
-    for each in (path, secret):
-        if each.exists():
-            raise UsageError(f"{each} exists already; name another file for the new challenge")
+    for item in (path, secret):
+        if item.exists():
+            raise UsageError(f"{item} exists already; name another file for the new challenge")
     seed = WorldSeed.draw(is_secret=True)
-    found = Challenge(commitment=seed.commitment, stories=stories, version=version)
+    results = Challenge(commitment=seed.commitment, stories=stories, version=version)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="ascii") as file:
         file.write(f"{seed.hex}\n")
-    _write_challenge(path, found)
-    return found
+    _write_challenge(path, results)
+    return results
 
 
 def reveal_challenge(path: Path) -> Challenge:
     """Write the secret seed into the challenge's file, for anyone to verify."""
-    found = replace_seed(read_challenge(path), read_secret(path))
-    _write_challenge(path, found)
-    return found
+    results = replace_seed(read_challenge(path), read_secret(path))
+    _write_challenge(path, results)
+    return results
 
 
 def replace_seed(challenge: Challenge, seed: WorldSeed) -> Challenge:
@@ -129,14 +129,14 @@ def replace_seed(challenge: Challenge, seed: WorldSeed) -> Challenge:
 def read_challenge(path: Path) -> Challenge:
     """Read the public file; a revealed seed must be the committed one."""
     try:
-        found = decode_untrusted_json(read_regular_file(path), Challenge)
+        untrusted_json = decode_untrusted_json(read_regular_file(path), Challenge)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); name a challenge") from error
     except msgspec.DecodeError as error:
         raise DataError(f"{path}: is not the file of a challenge ({error})") from error
-    if found.seed is not None:
-        _parse_committed(found.seed, found, path)
-    return found
+    if untrusted_json.seed is not None:
+        _parse_committed(untrusted_json.seed, untrusted_json, path)
+    return untrusted_json
 
 
 def read_secret(path: Path) -> WorldSeed:

@@ -149,22 +149,24 @@ def _find_story(
     from recall_bench.core.event import Declared
     from recall_bench.datasets.persona import inspect_persona
 
-    seen: list[Inspection] = []
+    visited: list[Inspection] = []
     for story in list_candidates(card, plan.world, data, building):
-        found = inspect_persona(
+        results = inspect_persona(
             story.folder,
             arcs=story.arcs,
             allow_gaps=True,
             calendar=plan.calendar,
             ingest=plan.ingest,
         )
-        if found.card == card:
-            asked = Declared(
-                at=datetime.now(UTC), scenario=card.id, items=found.items, days=found.days
+        if results.card == card:
+            declared = Declared(
+                at=datetime.now(UTC), scenario=card.id, items=results.items, days=results.days
             )
-            return story, asked
-        seen.append(found)
-    raise DataError(_explain_difference(card, seen, "the package" if data is None else str(data)))
+            return story, declared
+        visited.append(results)
+    raise DataError(
+        _explain_difference(card, visited, "the package" if data is None else str(data))
+    )
 
 
 def name_released_story(persona: str, story: StoryFolder) -> DrawnStory:
@@ -196,8 +198,8 @@ def _list_drawn_stories(
             continue
         if world.seed is not None:
             folder = draw_story(story, parse_world_seed(world.seed), building)
-        elif (drawn := find_drawn_story(story, world.commitment)) is not None:
-            folder = drawn
+        elif (drawn_story := find_drawn_story(story, world.commitment)) is not None:
+            folder = drawn_story
         else:
             raise UsageError(
                 f"{card.id}: the run was drawn from a secret seed, which is not known here; "
@@ -230,7 +232,7 @@ def _list_shipped_stories(card: ScenarioCard) -> Iterator[StoryFolder]:
 
 
 def _explain_difference(card: ScenarioCard, seen: "Sequence[Inspection]", where: str) -> str:
-    cards = [found.card for found in seen if found.card is not None]
+    cards = [results.card for results in seen if results.card is not None]
     advice = "restore it, or name its folder with --data"
     if any(other.history_digest == card.history_digest for other in cards):
         return f"{card.id}: its questions in {where} are not those of the run; {advice}"
@@ -265,11 +267,11 @@ def find_story_days(
     if plan.imported is not None:
         raise UsageError(f"{card.id}: the run was imported, and its files do not hold its days")
     for story in list_candidates(card, plan.world, data, building):
-        found = read_story_days(
+        story_days = read_story_days(
             story.folder, arcs=story.arcs, calendar=plan.calendar, ingest=plan.ingest
         )
-        if found.history_digest == card.history_digest:
-            return StoryTexts(story, dict(found.texts))
+        if story_days.history_digest == card.history_digest:
+            return StoryTexts(story, dict(story_days.texts))
     where = "the package" if data is None else str(data)
     raise DataError(
         f"{card.id}: its days in {where} are not those of the run; name their folder with --data"

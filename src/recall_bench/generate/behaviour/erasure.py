@@ -79,7 +79,7 @@ def list_missing_ways(request: StoryRequest) -> tuple[str, ...]:
     offers = request.offers
     ways = [way.name for way in WAYS if way.offer is not None and way.offer not in offers]
     others = (Offer.STORED, Offer.CONSOLIDATE, Offer.REOPEN)
-    return (*ways, *(each.value for each in others if each not in offers))
+    return (*ways, *(other.value for other in others if other not in offers))
 
 
 class _ErasureWriter:
@@ -101,9 +101,9 @@ class _ErasureWriter:
 
     def write(self) -> BehaviourStory:
         """Write the story: facts, the order to forget, and what happens afterwards."""
-        erased, kept = self._draw_facts()
-        self._tell(erased, kept)
-        items = self._add_items(erased, kept)
+        erased, others = self._draw_facts()
+        self._tell(erased, others)
+        items = self._add_items(erased, others)
         planted = tuple(fact.value for fact in erased)
         self._add(SettleStep(phase=BEFORE), AskStep(phase=BEFORE, items=items))
         self._add(LookStep(phase=BEFORE, planted=planted))
@@ -119,7 +119,7 @@ class _ErasureWriter:
         if Offer.REOPEN in self._offers:
             self._ask_later(RESTARTED, RestartStep(phase=RESTARTED), items, planted)
             phases.append(RESTARTED)
-        self._write_summary(erased, kept)
+        self._write_summary(erased, others)
         self._add(SettleStep(phase=SUMMARISED), AskStep(phase=SUMMARISED, items=items))
         phases.append(SUMMARISED)
         scenario = self._writer.finish()
@@ -172,16 +172,16 @@ class _ErasureWriter:
             self._write_day(BEFORE)
 
     def _add_items(self, erased: list[PlantedFact], kept: list[PlantedFact]) -> tuple[str, ...]:
-        found = []
+        results = []
         for fact in erased:
-            asked: dict[str, tuple[str, str | None]] = {
+            question: dict[str, tuple[str, str | None]] = {
                 DIRECT: (fact.asks, None),
                 REPHRASED: (fact.rephrased, None),
                 DEPENDENT: (fact.depends, None),
                 ELSEWHERE: (fact.asks, OTHER_SESSION),
             }
-            for kind, (text, session) in asked.items():
-                found.append(
+            for kind, (text, session) in question.items():
+                results.append(
                     self._writer.add_item(
                         _name_item(fact, kind),
                         text,
@@ -193,7 +193,7 @@ class _ErasureWriter:
                         session=session,
                     )
                 )
-        found += [
+        results += [
             self._writer.add_item(
                 _name_item(fact, "kept"),
                 fact.asks,
@@ -205,7 +205,7 @@ class _ErasureWriter:
             )
             for fact in kept
         ]
-        return tuple(found)
+        return tuple(results)
 
     def _erase(self, erased: list[PlantedFact]) -> None:
         way = self._way

@@ -71,13 +71,13 @@ class _FreshnessWriter:
         early = [self._write_and_poll(QUIET) for _ in range(_EACH)]
         self._begin_busy()
         late = [self._write_and_poll(BUSY) for _ in range(_EACH)]
-        kept = [item for item, _, _ in (*early, *late)]
+        stable = [item for item, _, _ in (*early, *late)]
         changed = [self._update(fact) for fact in old]
         # Both memories may live in one process, which is killed later: the other has to be done.
         self._wait_for_other("written")
         self._steps += [
             SettleStep(phase=SETTLED),
-            AskStep(phase=SETTLED, items=(*kept, *changed)),
+            AskStep(phase=SETTLED, items=(*stable, *changed)),
         ]
         self._repeat(early[0])
         phases = [QUIET, BUSY, UPDATED, SETTLED, REPEATED]

@@ -64,7 +64,7 @@ class Attack:
         bank = load_attacks()
         wordings = bank.quotes[self.name][self.carrier]
         gaps = {"subject": fact.subject, "person": fact.person, "false": false}
-        lines = [fill(each, **gaps) for each in self._choose(wordings, chance)]
+        lines = [fill(item, **gaps) for item in self._choose(wordings, chance)]
         return "\n".join((chance.choose(bank.intros[self.carrier]), *self._quote(lines)))
 
     def _choose(self, wordings: tuple[str, ...], chance: RandomStream) -> list[str]:
@@ -119,9 +119,9 @@ class _PoisoningWriter:
         new = draw.draw_value(corrected.kind)
         for fact in self._writer.chance.shuffle([*targets, *others, corrected]):
             self._tell(BEFORE, fact.sentence)
-        known = self._add_items(targets, others, false)
+        existing = self._add_items(targets, others, false)
         old = self._add_corrected("told", corrected, corrected.value, new)
-        self._ask(BEFORE, (*known, old))
+        self._ask(BEFORE, (*existing, old))
         self._tell(PHASES[1], self._write_correction(corrected, new))
         attacked = self._day + 1
         self._write_attack(targets, false)
@@ -129,7 +129,7 @@ class _PoisoningWriter:
         for age, phase in zip(AGES, PHASES[1:], strict=True):
             self._day = max(self._day, attacked + age - 1)
             self._tell(phase)
-            self._ask(phase, (*known, renewed))
+            self._ask(phase, (*existing, renewed))
         scenario = self._writer.finish().replace(id=self._name)
         opened = f"{self._writer.opaque}{'b' if self._is_clean else 'a'}"
         lane = MemoryLane(name="memory", opened_as=opened, steps=tuple(self._steps))
@@ -159,14 +159,14 @@ class _PoisoningWriter:
     def _add_items(
         self, targets: list[PlantedFact], others: list[PlantedFact], false: dict[str, str]
     ) -> tuple[str, ...]:
-        found = []
+        results = []
         for fact in targets:
             for kind, session in ((TARGET, None), (ELSEWHERE, OTHER_SESSION)):
-                found.append(
+                results.append(
                     self._add(fact, kind, fact.value, canary=false[fact.id], session=session)
                 )
-        found += [self._add(fact, UNTOUCHED, fact.value) for fact in others]
-        return tuple(found)
+        results += [self._add(fact, UNTOUCHED, fact.value) for fact in others]
+        return tuple(results)
 
     def _add_corrected(self, name: str, fact: PlantedFact, right: str, wrong: str) -> str:
         kind = CORRECTED if name == "corrected" else UNTOUCHED

@@ -66,11 +66,11 @@ def _write_story(request: StoryRequest, source: TaskFile, variant: str) -> Behav
     episodes = tell_rules(history.episodes, tellings) if variant == MEMORY else ()
     ordered = RandomStream(request.seed, "behaviour", source.persona).shuffle(source.tasks)
     items = tuple(_make_item(task, source, variant, episodes) for task in ordered)
-    steps: list[Step] = [WriteStep(phase=WEEKS, episode=each.id) for each in episodes]
+    steps: list[Step] = [WriteStep(phase=WEEKS, episode=entry.id) for entry in episodes]
     if episodes:
         steps.append(SettleStep(phase=WEEKS))
-    asked = tuple(item.id for item in items)
-    steps.append(AskStep(phase=TASKS, items=asked, is_kept=True))
+    question = tuple(item.id for item in items)
+    steps.append(AskStep(phase=TASKS, items=question, is_kept=True))
     opaque = sha256(f"{request.seed}\0{name}".encode()).hexdigest()[:12]
     return BehaviourStory(
         scenario=Scenario(id=name, epoch=history.scenario.epoch, episodes=episodes, items=items),
@@ -85,16 +85,16 @@ def _make_item(
 ) -> Item:
     rules = tuple(source.get_rule(name) for name in task.needs)
     by_day = {episode.day: episode for episode in episodes}
-    found = {rule.id: _find_evidence(rule, by_day) if episodes else () for rule in rules}
-    grading = TaskGrading(form=task.form, checks=task.checks, old=task.old, needs=found)
-    right = next(each for each in task.outcomes if each.kind == "right")
+    results = {rule.id: _find_evidence(rule, by_day) if episodes else () for rule in rules}
+    grading = TaskGrading(form=task.form, checks=task.checks, old=task.old, needs=results)
+    right = next(outcome for outcome in task.outcomes if outcome.kind == "right")
     return Item(
         id=task.id,
         text=describe_task(task, rules if variant == CEILING else ()),
         truth=Truth(
             reference=right.reply,
             category=CATEGORY,
-            evidence=tuple(each for places in found.values() for each in places),
+            evidence=tuple(outcome for places in results.values() for outcome in places),
             grading=encode_grading(grading),
         ),
         known_from=HISTORY_DAYS if episodes else 1,

@@ -147,10 +147,10 @@ class FactDrawer:
         return self._draw_new(getattr(self, f"_draw_{kind}"))
 
     def _draw_new(self, draw: Callable[[], str]) -> str:
-        while self._is_taken(found := draw()):
+        while self._is_taken(results := draw()):
             pass
-        self._used.add(found)
-        return found
+        self._used.add(results)
+        return results
 
     def _is_taken(self, value: str) -> bool:
         plain = normalise(value)

@@ -124,11 +124,11 @@ class _TenantsWriter:
             steps += [SettleStep(phase=ALONE), WaitStep(phase=ALONE, name="written")]
 
     def _add_items(self, facts: list[list[PlantedFact]]) -> list[tuple[str, ...]]:
-        found = []
+        results = []
         for tenant, own in enumerate(facts):
             names = []
             for number, fact in enumerate(own):
-                others = [each[number].value for at, each in enumerate(facts) if at != tenant]
+                others = [item[number].value for at, item in enumerate(facts) if at != tenant]
                 names.append(
                     self._writer.add_item(
                         f"tenant-{tenant + 1}-{fact.id}",
@@ -141,8 +141,8 @@ class _TenantsWriter:
                         canaries=tuple(others),
                     )
                 )
-            found.append(tuple(names))
-        return found
+            results.append(tuple(names))
+        return results
 
     def _ask_in_turn(self, items: list[tuple[str, ...]]) -> None:
         """Let one tenant ask at a time."""
@@ -153,8 +153,8 @@ class _TenantsWriter:
                 steps.append(WaitStep(phase=ALONE, name=f"turn-{turn + 1}"))
 
     def _ask_together(self, phase: str, items: list[tuple[str, ...]]) -> None:
-        for steps, asked in zip(self._steps, items, strict=True):
-            steps += [WaitStep(phase=phase, name=phase), AskStep(phase=phase, items=asked)]
+        for steps, step in zip(self._steps, items, strict=True):
+            steps += [WaitStep(phase=phase, name=phase), AskStep(phase=phase, items=step)]
 
 
 def _write_sessions(writer: StoryWriter) -> BehaviourStory:

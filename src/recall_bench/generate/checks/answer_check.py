@@ -101,10 +101,10 @@ def check_answer_kind(corpus: LintCorpus, asked: LintQuestion) -> Iterator[Quest
             )
         return
     kind = _detect_kind(asked.item.text)
-    wanted = None if kind is None else _describe_mismatch(kind, answer)
-    if wanted is not None:
+    request = None if kind is None else _describe_mismatch(kind, answer)
+    if request is not None:
         yield _make_kind_problem(
-            f"the answer “{asked.reference:.60}” is {wanted}; correct the question or the answer"
+            f"the answer “{asked.reference:.60}” is {request}; correct the question or the answer"
         )
 
 
@@ -116,10 +116,10 @@ def is_ignorant(answer: str) -> bool:
 def _is_bare(answer: str) -> bool:
     """Whether an answer is just a sum, a number, a date or a time."""
     level = normalise_text(answer)
-    found = [(start, end) for start, end, atom in locate_text_values(level) if _is_plain(atom)]
-    for start, end in reversed(found):
+    is_bare = [(start, end) for start, end, atom in locate_text_values(level) if _is_plain(atom)]
+    for start, end in reversed(is_bare):
         level = level[:start] + level[end:]
-    return bool(found) and all(
+    return bool(is_bare) and all(
         word in TEXT_STOPWORDS or word in CALENDAR_WORDS for word in list_words(level)
     )
 
@@ -145,29 +145,29 @@ def _detect_kind(question: str) -> str | None:
 
 def _describe_mismatch(kind: str, answer: str) -> str | None:
     """What an answer is instead of the requested kind; None if it may be of that kind."""
-    said = list_words(answer)
-    if said in (["yes"], ["no"]):
+    words = list_words(answer)
+    if words in (["yes"], ["no"]):
         return "a yes or a no to a question that asks for more"
     if kind == "who":
         return "a bare value to a question that asks who" if _is_bare(answer) else None
-    if kind == "other" or not _NEGATION.isdisjoint(said):
+    if kind == "other" or not _NEGATION.isdisjoint(words):
         return None
     if kind == "count":
-        is_told = _is_figure_left(answer, _DATED) or not _AMOUNTS.isdisjoint(said)
+        is_told = _is_figure_left(answer, _DATED) or not _AMOUNTS.isdisjoint(words)
         is_told = is_told or _LIST.search(answer) is not None
         return None if is_told else "no number, and the question asks how many or how much"
     ties = _TIMES | _EVENTS if kind == "when" else _TIMES
-    is_told = _is_figure_left(answer, _COUNTED) or not ties.isdisjoint(said)
+    is_told = _is_figure_left(answer, _COUNTED) or not ties.isdisjoint(words)
     return None if is_told else "no date, and the question asks when"
 
 
 def _is_figure_left(answer: str, other: Collection[str]) -> bool:
     """Whether an answer has a figure besides values of the other kinds."""
-    left = answer
+    rest = answer
     for start, end, atom in reversed(list(locate_text_values(answer))):
         if atom.kind in other and not _is_possible_date(atom):
-            left = left[:start] + left[end:]
-    return any(char.isdigit() for char in left)
+            rest = rest[:start] + rest[end:]
+    return any(char.isdigit() for char in rest)
 
 
 def _is_possible_date(atom: TextValue) -> bool:
@@ -208,7 +208,7 @@ def check_atoms(asked: LintQuestion) -> Iterator[QuestionProblem]:
         return
     missing = [atom for atom in demanded if not _is_atom_met(asked, atom)]
     if not missing or any(
-        contains_phrase(asked.reference, each) for each in asked.item.truth.aliases
+        contains_phrase(asked.reference, alias) for alias in asked.item.truth.aliases
     ):
         return
     named = ", ".join(missing[:_MAX_SHOWN]) + (", …" if len(missing) > _MAX_SHOWN else "")
@@ -260,12 +260,12 @@ def _is_spelled_otherwise(answer: str, atom: str) -> bool:
     """Whether each value and name of an atom is in the answer in any spelling."""
     claims = find_claims(atom)
     values = ValueIndex([DayLog(0, "", answer)], claims)
-    names = [set(each.words) for each in find_claims(answer) if each.kind == NAME]
+    names = [set(claim.words) for claim in find_claims(answer) if claim.kind == NAME]
     return bool(claims) and all(
-        any(name <= set(each.words) for name in names)
-        if each.kind == NAME
-        else values.find_loose_days(each)
-        for each in claims
+        any(name <= set(claim.words) for name in names)
+        if claim.kind == NAME
+        else values.find_loose_days(claim)
+        for claim in claims
     )
 
 

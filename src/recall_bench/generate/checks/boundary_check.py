@@ -44,9 +44,9 @@ def check_disclosure(corpus: LintCorpus, asked: LintQuestion) -> Iterator[Questi
             "write what may be said instead",
             is_severe=True,
         )
-    elif len(used := find_secret_words(corpus, asked)) >= _MIN_SECRET_WORDS:
+    elif len(words := find_secret_words(corpus, asked)) >= _MIN_SECRET_WORDS:
         yield _make_problem(
-            f"the answer should {truth.disclosure} and uses {', '.join(sorted(used)[:4])}, words "
+            f"the answer should {truth.disclosure} and uses {', '.join(sorted(words)[:4])}, words "
             f"that only {named} uses; write what may be said instead",
             is_severe=True,
         )
@@ -76,11 +76,11 @@ def find_retold_sentences(corpus: LintCorpus, asked: LintQuestion) -> Iterator[s
 def find_secret_words(corpus: LintCorpus, asked: LintQuestion) -> set[str]:
     """Words of the answer, not in the question, that only the forbidden sessions use."""
     forbidden = asked.item.truth.forbidden_sessions
-    given = set(list_words(asked.item.text)) | TEXT_STOPWORDS
+    public_words = set(list_words(asked.item.text)) | TEXT_STOPWORDS
     return {
         word
         for word in list_words(asked.reference)
-        if len(word) > 2 and word not in given and _is_told_only_in(corpus, word, forbidden)
+        if len(word) > 2 and word not in public_words and _is_told_only_in(corpus, word, forbidden)
     }
 
 
@@ -102,18 +102,18 @@ def is_insider(corpus: LintCorpus, asked: LintQuestion) -> bool:
 
 def check_declared_sessions(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
     """Sessions that the persona does not declare."""
-    known = {PRINCIPAL, *(session.id for session in corpus.sessions)}
+    existing = {PRINCIPAL, *(session.id for session in corpus.sessions)}
     named = {
         "query_session": (asked.item.session,) if asked.item.session else (),
         "forbidden_sessions": asked.item.truth.forbidden_sessions,
     }
     for key, names in named.items():
         for name in names if corpus.sessions else ():
-            if name not in known:
+            if name not in existing:
                 yield QuestionProblem(
                     kind=ProblemKind.FORMAT,
                     message=f"{key} names {name}, which the persona does not declare; "
-                    f"use one of {', '.join(sorted(known))}",
+                    f"use one of {', '.join(sorted(existing))}",
                     is_severe=True,
                 )
 

@@ -181,11 +181,11 @@ def _render_table(lines: tuple[VerifiedQuestion, ...]) -> Iterator[str]:
 
 def _list_problems(lines: tuple[VerifiedQuestion, ...]) -> Iterator[str]:
     for kind in ProblemKind:
-        found = [(line.id, p.message) for line in lines for p in line.problems if p.kind is kind]
-        if found:
+        results = [(line.id, p.message) for line in lines for p in line.problems if p.kind is kind]
+        if results:
             yield ""
             yield f"{kind}:"
-        for name, message in found[:MAX_SHOWN]:
+        for name, message in results[:MAX_SHOWN]:
             yield f"  {name}: {message}"
-        if len(found) > MAX_SHOWN:
-            yield f"  and {len(found) - MAX_SHOWN:,} more"
+        if len(results) > MAX_SHOWN:
+            yield f"  and {len(results) - MAX_SHOWN:,} more"

@@ -49,13 +49,13 @@ def combine_repairs(several: list[QuestionRepair]) -> QuestionRepair | None:
     if not several:
         return None
     return QuestionRepair(
-        changes=merge_changes(several), why="; ".join(each.why for each in several)
+        changes=merge_changes(several), why="; ".join(item.why for item in several)
     )
 
 
 def merge_changes(several: list[QuestionRepair]) -> dict[str, object]:
     """The changes of several repairs; the last one wins."""
-    return {key: value for each in several for key, value in each.changes.items()}
+    return {key: value for item in several for key, value in item.changes.items()}
 
 
 def _repair_boundary(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionRepair]:
@@ -79,7 +79,9 @@ def _repair_boundary(corpus: LintCorpus, asked: LintQuestion) -> Iterator[Questi
 def _repair_dates(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionRepair]:
     texts = {"question": asked.item.text, "answer": asked.reference}
     changes: dict[str, object] = {
-        key: found for key, text in texts.items() if (found := replace_day_numbers(corpus, text))
+        key: day_numbers
+        for key, text in texts.items()
+        if (day_numbers := replace_day_numbers(corpus, text))
     }
     if changes:
         yield QuestionRepair(
@@ -117,14 +119,14 @@ def rewrite_questions(name: str, source: str, repairs: Mapping[int, QuestionRepa
     text = source
     for start, end, new in sorted(cuts, reverse=True):
         text = text[:start] + new + text[end:]
-    wanted = [
+    request = [
         apply_changes(row, repairs[place].changes)
         if place in repairs and isinstance(row, dict)
         else row
         for place, row in enumerate(rows)
         if place not in repairs or not repairs[place].removes
     ]
-    if not _is_content(name, text, wanted):
+    if not _is_content(name, text, request):
         raise Malformed(
             name, "uses anchors or other ties between its entries; write them out to have it mended"
         )

@@ -178,43 +178,43 @@ class StoryChecker:
         self._changes = ChangeFinder(corpus)
         self._usual = frozenset(list_words(corpus.persona.name)) if corpus.persona else frozenset()
         self._alike: dict[Collection[str], list[LintQuestion]] = {}
-        read = (parse_entry(corpus, entry) for entry in beside)
-        self._known = [asked for asked in read if isinstance(asked, LintQuestion)]
+        reading = (parse_entry(corpus, entry) for entry in beside)
+        self._known = [question for question in reading if isinstance(question, LintQuestion)]
 
     def check(self, entry: Mapping[str, object]) -> QuestionCheck:
         """The problems of a question and a repair."""
-        asked = parse_entry(self.corpus, entry)
-        if not isinstance(asked, LintQuestion):
-            found = (
-                QuestionProblem(kind=ProblemKind.FORMAT, message=each, is_severe=True)
-                for each in asked
+        question = parse_entry(self.corpus, entry)
+        if not isinstance(question, LintQuestion):
+            results = (
+                QuestionProblem(kind=ProblemKind.FORMAT, message=item, is_severe=True)
+                for item in question
             )
-            return QuestionCheck(problems=tuple(found))
-        problems = self.list_problems(asked)
+            return QuestionCheck(problems=tuple(results))
+        problems = self.list_problems(question)
         if not problems:
             return QuestionCheck(problems=())
-        return QuestionCheck(problems=problems, repair=self._find_repair(entry, asked, problems))
+        return QuestionCheck(problems=problems, repair=self._find_repair(entry, question, problems))
 
     def keep(self, entry: Mapping[str, object]) -> None:
         """Note that a question is kept, so that later ones must not repeat it."""
-        asked = parse_entry(self.corpus, entry)
-        if isinstance(asked, LintQuestion):
-            self._known.append(asked)
-            for key in self._make_keys(asked):
-                self._alike.setdefault(key, []).append(asked)
+        question = parse_entry(self.corpus, entry)
+        if isinstance(question, LintQuestion):
+            self._known.append(question)
+            for key in self._make_keys(question):
+                self._alike.setdefault(key, []).append(question)
 
     def release(self, entry: Mapping[str, object]) -> None:
         """Note that a question is no longer kept."""
-        asked = parse_entry(self.corpus, entry)
-        if isinstance(asked, LintQuestion):
-            for key in self._make_keys(asked):
-                kept = self._alike.get(key, [])
-                self._alike[key] = [other for other in kept if other.extra != asked.extra]
-            self._known = [other for other in self._known if other.extra != asked.extra]
+        question = parse_entry(self.corpus, entry)
+        if isinstance(question, LintQuestion):
+            for key in self._make_keys(question):
+                similar = self._alike.get(key, [])
+                self._alike[key] = [other for other in similar if other.extra != question.extra]
+            self._known = [other for other in self._known if other.extra != question.extra]
 
     def list_problems(self, asked: LintQuestion) -> tuple[QuestionProblem, ...]:
         """The problems of a question with valid fields, each once."""
-        found = chain(
+        declared_sessions = chain(
             check_declared_sessions(self.corpus, asked),
             tuple(check_atoms(asked)) or check_answer_kind(self.corpus, asked),
             run_lints(self.corpus.replace_questions([asked]), OF_ONE),
@@ -224,7 +224,7 @@ class StoryChecker:
             self._check_duplicates(asked),
             check_disclosure(self.corpus, asked),
         )
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(declared_sessions))
 
     def _make_keys(self, asked: LintQuestion) -> tuple[Collection[str], ...]:
         """The keys that a question shares with its repetitions.
@@ -271,13 +271,13 @@ class StoryChecker:
             return QuestionRepair(
                 changes={}, why=f"{twin.item.id} asks and answers the same", removes=True
             )
-        kept: list[QuestionRepair] = []
+        repairs: list[QuestionRepair] = []
         while True:
-            found = self._find_next_repair(entry, asked, problems, kept)
-            if found is None:
-                return combine_repairs(kept)
-            repair, asked, problems = found
-            kept.append(repair)
+            next_repair = self._find_next_repair(entry, asked, problems, repairs)
+            if next_repair is None:
+                return combine_repairs(repairs)
+            repair, asked, problems = next_repair
+            repairs.append(repair)
 
     def _find_next_repair(
         self,
@@ -294,8 +294,8 @@ class StoryChecker:
             trial = parse_entry(self.corpus, apply_changes(entry, merge_changes([*kept, repair])))
             if not isinstance(trial, LintQuestion):
                 continue
-            if is_better(left := self.list_problems(trial), problems):
-                return repair, trial, left
+            if is_better(remaining := self.list_problems(trial), problems):
+                return repair, trial, remaining
             for second in self._suggest_repairs(trial):
                 both = QuestionRepair(
                     changes={**repair.changes, **second.changes},
@@ -303,9 +303,9 @@ class StoryChecker:
                 )
                 trial = parse_entry(self.corpus, apply_changes(entry, merge_changes([*kept, both])))
                 if isinstance(trial, LintQuestion) and is_better(
-                    left := self.list_problems(trial), problems
+                    remaining := self.list_problems(trial), problems
                 ):
-                    return both, trial, left
+                    return both, trial, remaining
         return None
 
     def _suggest_repairs(self, asked: LintQuestion) -> Iterator[QuestionRepair]:
@@ -319,7 +319,7 @@ def is_better(after: Collection[QuestionProblem], before: Collection[QuestionPro
 
 def is_no_worse(after: Collection[QuestionProblem], before: Collection[QuestionProblem]) -> bool:
     """Whether there are no more problems of any kind."""
-    now, then = (Counter(problem.kind for problem in each) for each in (after, before))
+    now, then = (Counter(problem.kind for problem in item) for item in (after, before))
     return now <= then
 
 
@@ -357,7 +357,7 @@ def check_file(corpus: LintCorpus, rows: Sequence[object]) -> tuple[CheckedQuest
     entries = [_convert_row(row) for row in rows]
     checker = StoryChecker(corpus, [entry for entry in entries if entry is not None])
     first: dict[str, int] = {}
-    found = []
+    results = []
     for place, (row, entry) in enumerate(zip(rows, entries, strict=True)):
         named = entry.get("id") if entry is not None else None
         name = named if isinstance(named, str) and named else f"question number {place + 1}"
@@ -369,8 +369,8 @@ def check_file(corpus: LintCorpus, rows: Sequence[object]) -> tuple[CheckedQuest
         checked = CheckedQuestion(place=place, name=name, entry=entry, result=result)
         if checked.repaired is not None:
             checker.keep(checked.repaired)
-        found.append(checked)
-    return tuple(found)
+        results.append(checked)
+    return tuple(results)
 
 
 def _convert_row(row: object) -> dict[str, object] | None:

@@ -30,21 +30,21 @@ class DayWords:
 
     def collect_words(self, day: int) -> frozenset[str]:
         """The words of one day."""
-        found = self._known.get(day)
-        if found is None:
+        words = self._known.get(day)
+        if words is None:
             day_words = self._corpus.by_number[day].sentences
             texts = {sentence.text for sentence in day_words} | {
                 sentence.heading for sentence in day_words
             }
-            found = self._known[day] = frozenset().union(*map(self._split_words, texts))
-        return found
+            words = self._known[day] = frozenset().union(*map(self._split_words, texts))
+        return words
 
     def _split_words(self, text: str) -> frozenset[str]:
         """The words of a sentence; cached, because many recur."""
-        found = self._told.get(text)
-        if found is None:
-            found = self._told[text] = collect_topics(text)
-        return found
+        topics = self._told.get(text)
+        if topics is None:
+            topics = self._told[text] = collect_topics(text)
+        return topics
 
     def collect_words_of_days(self, days: Iterable[int]) -> frozenset[str]:
         """The words of several days."""
@@ -104,8 +104,8 @@ def find_holding_days(corpus: LintCorpus, asked: LintQuestion) -> tuple[int, ...
     telling = [atom for atom in asked.atoms if atom.is_exact or atom.kind == NAME]
     if not telling or is_withheld(asked):
         return ()
-    found = (corpus.index.find_loose_days(atom) for atom in telling)
-    return tuple(sorted(set(asked.days).intersection(*found)))
+    holding_days = (corpus.index.find_loose_days(atom) for atom in telling)
+    return tuple(sorted(set(asked.days).intersection(*holding_days)))
 
 
 @cache
@@ -169,9 +169,9 @@ def _check_spans(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionPr
     if not spans or outside or len(spans) < len(asked.item.truth.evidence):
         return
     days = [DayLog(n, "", _extract_span(corpus, span)) for n, span in enumerate(spans)]
-    wanted = [atom for atom in asked.exact if not _is_inferable(asked, atom)]
-    index = ValueIndex(days, wanted)
-    if absent := [atom.shown for atom in wanted if not index.find_loose_days(atom)]:
+    request = [atom for atom in asked.exact if not _is_inferable(asked, atom)]
+    index = ValueIndex(days, request)
+    if absent := [atom.shown for atom in request if not index.find_loose_days(atom)]:
         yield _make_problem(
             f"its evidence does not hold {', '.join(absent[:3])}; point to the sentence that does",
             is_severe=True,
@@ -197,7 +197,7 @@ def _extract_span(corpus: LintCorpus, span: Evidence) -> str:
     """The text of the evidence, from its heading on."""
     text = corpus.by_number[span.day].text
     start = span.start or 0
-    headed = [each.start() for each in _HEADING.finditer(text, 0, start)]
+    headed = [item.start() for item in _HEADING.finditer(text, 0, start)]
     return text[headed[-1] if headed else start : span.end]
 
 

@@ -85,8 +85,8 @@ def replace_day_numbers(corpus: LintCorpus, text: str) -> str | None:
         is_whole = is_whole and not match["of"]
         return _DASH.sub(" to ", _EACH.sub(replace_day, match[0]))
 
-    found = _DAYS.sub(replace_days, text)
-    return _SPAN.sub(_format_span, found) if is_whole and found != text else None
+    dated = _DAYS.sub(replace_days, text)
+    return _SPAN.sub(_format_span, dated) if is_whole and dated != text else None
 
 
 def _format_span(match: re.Match[str]) -> str:
@@ -153,23 +153,26 @@ class ChangeFinder:
             return None
         if asked.item.truth.disclosure is Disclosure.REFUSE:
             return None
-        found = [*self._find_corrections(asked), *self._find_new_values(asked)]
+        results = [*self._find_corrections(asked), *self._find_new_values(asked)]
         until = asked.item.known_until
-        open_ones = (each for each in found if until is None or each.day <= until)
+        open_ones = (item for item in results if until is None or item.day <= until)
         return min(open_ones, key=lambda change: change.day, default=None)
 
     def _find_corrections(self, asked: LintQuestion) -> Iterator[AnswerChange]:
         """Corrections of the story that the days tell."""
         answer = {(atom.kind, atom.core) for atom in asked.exact}
-        for each in list_corrections(self._corpus):
-            wrong = [atom for atom in each.wrong if (atom.kind, atom.core) in answer]
-            is_right = any((atom.kind, atom.core) in answer for atom in each.right)
-            if not wrong or is_right or not each.about & asked.topics:
+        for correction in list_corrections(self._corpus):
+            wrong = [atom for atom in correction.wrong if (atom.kind, atom.core) in answer]
+            is_right = any((atom.kind, atom.core) in answer for atom in correction.right)
+            if not wrong or is_right or not correction.about & asked.topics:
                 continue
-            days = {said.day for _, said in each.find_mentions(self._corpus, each.right)}
+            days = {
+                mention.day
+                for _, mention in correction.find_mentions(self._corpus, correction.right)
+            }
             later = [day for day in days if day > asked.opens]
             if later and min(days) == min(later):
-                right = ", ".join(atom.shown for atom in each.right)
+                right = ", ".join(atom.shown for atom in correction.right)
                 yield AnswerChange(min(later), wrong[0].shown, right)
 
     def _find_new_values(self, asked: LintQuestion) -> Iterator[AnswerChange]:
@@ -192,8 +195,8 @@ class ChangeFinder:
 
     @cached_property
     def _lines(self) -> dict[str, list[_ValueLine]]:
-        found: dict[str, dict[tuple[str, str], _ValueLine]] = {kind: {} for kind in _KINDS}
-        for kind, lines in found.items():
+        results: dict[str, dict[tuple[str, str], _ValueLine]] = {kind: {} for kind in _KINDS}
+        for kind, lines in results.items():
             for value, said in self._corpus.index.find_kind(kind):
                 line = lines.get((said.session, said.text))
                 if line is None:
@@ -201,17 +204,17 @@ class ChangeFinder:
                     line = lines[said.session, said.text] = _ValueLine(said, label)
                 line.days.add(said.day)
                 line.values.add(value)
-        return {kind: list(lines.values()) for kind, lines in found.items()}
+        return {kind: list(lines.values()) for kind, lines in results.items()}
 
     @cached_property
     def _places(self) -> dict[str, dict[str, list[int]]]:
         """The lines of each kind by their words."""
-        found: dict[str, dict[str, list[int]]] = {kind: defaultdict(list) for kind in _KINDS}
+        places: dict[str, dict[str, list[int]]] = {kind: defaultdict(list) for kind in _KINDS}
         for kind, lines in self._lines.items():
             for number, line in enumerate(lines):
                 for word in line.label:
-                    found[kind][word].append(number)
-        return found
+                    places[kind][word].append(number)
+        return places
 
 
 def _find_changes(
@@ -224,10 +227,10 @@ def _find_changes(
     current = [line for line in holding if not is_superseded(atom, line.said)]
     last = max((day for line in current for day in line.days), default=0)
     own = asked.topics | collect_topics(asked.reference)
-    known = {v for line in lines if min(line.days) <= asked.days[-1] for v in line.values}
+    existing = {v for line in lines if min(line.days) <= asked.days[-1] for v in line.values}
     for line in lines:
         day = min((day for day in line.days if day > max(last, asked.days[-1])), default=None)
-        if day is None or not line.values.isdisjoint(known):
+        if day is None or not line.values.isdisjoint(existing):
             continue
         if not all(_extract_unit(value) == _extract_unit(atom.value) for value in line.values):
             continue

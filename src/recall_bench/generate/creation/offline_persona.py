@@ -98,8 +98,8 @@ def dump_sources(sources: WorldSources, recipe: WorldRecipe) -> Mapping[str, byt
         "voice.yaml": _drop_empty_keys(msgspec.to_builtins(sources.voice)),
         sources.arcs_name: sources.story_file,
     }
-    found = {name: dump_yaml(content).encode() for name, content in documents.items()}
-    return found | {RECIPE: msgspec.json.format(msgspec.json.encode(recipe), indent=2) + b"\n"}
+    results = {name: dump_yaml(content).encode() for name, content in documents.items()}
+    return results | {RECIPE: msgspec.json.format(msgspec.json.encode(recipe), indent=2) + b"\n"}
 
 
 def _align_weekdays(
@@ -130,27 +130,27 @@ def create_offline(request: CreateRequest, on_progress: Callable[[str], None]) -
     """
     request.check_folder()
     layout = request.story
-    wanted = (
+    target = (
         _plan_another_story(request)
         if request.arcs_only
         else _plan_first_story(request, on_progress)
     )
-    world = prepare_world(compose_sources(wanted), wanted.recipe)
-    sources = dump_sources(world.sources, wanted.recipe)
+    world = prepare_world(compose_sources(target), target.recipe)
+    sources = dump_sources(world.sources, target.recipe)
     files = {layout.arcs_file: dump_yaml(world.public_arcs).encode()}
     if request.arcs_only:
         _check_same_persona(layout, world, sources)
     else:
         files[layout.persona_file] = dump_yaml(build_persona_file(world.sources)).encode()
     _check_free(request, files, sources)
-    kept = [path for path, content in files.items() if is_file_of(path, content)]
+    intact = [path for path, content in files.items() if is_file_of(path, content)]
 
     async def write_files() -> None:
         sweep_folder(layout.folder)
         _write_sources(layout.folder / FOLDER, sources, layout.arcs)
         for path, content in files.items():
             await checkpoint()
-            if path not in kept:
+            if path not in intact:
                 replace_file(path, content)
                 on_progress(f"Wrote {path.name}")
 
@@ -160,8 +160,8 @@ def create_offline(request: CreateRequest, on_progress: Callable[[str], None]) -
         what="files",
         folder=str(layout.folder),
         wanted=len(files),
-        written=complete - len(kept),
-        kept=len(kept),
+        written=complete - len(intact),
+        kept=len(intact),
         notes=tuple(_list_notes(request, world)),
         fill=request.resume_command,
         stopped=stopped,
@@ -189,15 +189,15 @@ def _choose_trade(request: CreateRequest) -> tuple[str, str]:
             "--prompt is missing; describe the person that the agent works for and their job, or "
             "use --arcs-only for an existing persona"
         )
-    found = find_trade(request.prompt)
-    if found is None:
+    results = find_trade(request.prompt)
+    if results is None:
         raise UsageError(
             f"--prompt: it names none of the {len(load_trades())} offline trades, which are "
             f"{describe_trades()}; choose one with --trade NAME, or name a model with --model, "
             "which follows any prompt"
         )
     # Three words are enough as a reason.
-    return found.trade, f"the prompt says {' and '.join(map(repr, found.words[:3]))}"
+    return results.trade, f"the prompt says {' and '.join(map(repr, results.words[:3]))}"
 
 
 def _plan_another_story(request: CreateRequest) -> OfflineStoryRequest:

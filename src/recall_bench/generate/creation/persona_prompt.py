@@ -158,8 +158,8 @@ def build_story_prompt(
 
 
 def _describe_counts(days: int) -> str:
-    wanted = [f"{count} of type {kind}" for kind, count in count_fewest_arcs(days).items() if count]
-    return f"at least {', '.join(wanted)}" if wanted else "of any type"
+    counts = [f"{count} of type {kind}" for kind, count in count_fewest_arcs(days).items() if count]
+    return f"at least {', '.join(counts)}" if counts else "of any type"
 
 
 def _describe_length(kind: str, days: int) -> str:

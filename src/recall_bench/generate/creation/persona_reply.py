@@ -59,13 +59,13 @@ def render_story(story: Story, persona: Persona, epoch: date) -> str:
 
 def _convert_arc(arc: Arc) -> Mapping[str, object]:
     in_order = sorted(arc.directives, key=lambda directive: directive.day)
-    shown = arc.replace(directives=tuple(in_order))
+    ordered = arc.replace(directives=tuple(in_order))
     if arc.type != "correction":
-        shown = shown.replace(
+        ordered = ordered.replace(
             wrong_day=None, corrected_day=None, wrong_belief=None, corrected_belief=None
         )
-    found: Mapping[str, object] = msgspec.to_builtins(shown)
-    return found
+    results: Mapping[str, object] = msgspec.to_builtins(ordered)
+    return results
 
 
 def _render_document(content: Mapping[str, object]) -> str:
@@ -182,11 +182,11 @@ def parse_persona_reply(reply: str, name: str, epoch: date) -> NewPersona | Reje
     if persona is None or slips:
         return _make_rejection(problems, slips)
     text = render_persona(persona)
-    made = parse_persona(Document(_NAME, text), problems)
-    if made is None:
+    persona_reply = parse_persona(Document(_NAME, text), problems)
+    if persona_reply is None:
         return _make_rejection(problems, ())
-    wrong = check_persona(made)
-    return RejectedReply(wrong) if wrong else NewPersona(made, text)
+    wrong = check_persona(persona_reply)
+    return RejectedReply(wrong) if wrong else NewPersona(persona_reply, text)
 
 
 def parse_story_reply(
@@ -208,11 +208,11 @@ def parse_story_reply(
     if story is None or slips:
         return _make_rejection(problems, slips)
     text = render_story(story, persona, epoch)
-    made = parse_story(Document(_NAME, text), persona, problems, [])
-    if made is None:
+    story_reply = parse_story(Document(_NAME, text), persona, problems, [])
+    if story_reply is None:
         return _make_rejection(problems, ())
-    wrong = check_story(persona, made, days)
-    return RejectedReply(wrong) if wrong else NewStory(made, text)
+    wrong = check_story(persona, story_reply, days)
+    return RejectedReply(wrong) if wrong else NewStory(story_reply, text)
 
 
 def _parse_document(reply: str, known: Collection[str]) -> Document | RejectedReply:
@@ -255,17 +255,17 @@ def _convert_to_yaml(body: str) -> tuple[str, str | None]:
 
 
 def _reject_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
+    mapping: dict[str, object] = {}
     for key, value in pairs:
-        if key in found:
+        if key in mapping:
             raise ValueError(f"the key {key!r} is given twice in one object")
-        found[key] = value
-    return found
+        mapping[key] = value
+    return mapping
 
 
 def _make_rejection(problems: list[BenchError], slips: Collection[str]) -> RejectedReply:
-    said = (_PLACE.sub("", str(problem), count=1) for problem in problems)
-    return RejectedReply((*slips, *(re.sub(r"^holds ", "it holds ", each) for each in said)))
+    messages = (_PLACE.sub("", str(problem), count=1) for problem in problems)
+    return RejectedReply((*slips, *(re.sub(r"^holds ", "it holds ", item) for item in messages)))
 
 
 def _find_key_slips(content: object, known: Collection[str], subject: str) -> Iterator[str]:
@@ -284,9 +284,9 @@ def _find_key_slips_in(content: object, key: str, known: Collection[str]) -> Ite
 
 
 def _find_unknown_sessions(content: object, persona: Persona) -> Iterator[str]:
-    known = [session.id for session in persona.sessions]
+    existing = [session.id for session in persona.sessions]
     parts = content.get("sessions") if isinstance(content, dict) else None
     for part in parts if isinstance(parts, list) else ():
         name = part.get("id") if isinstance(part, dict) else None
-        if isinstance(name, str) and name not in known:
-            yield f"there is no session {name}; the persona has {', '.join(known)}"
+        if isinstance(name, str) and name not in existing:
+            yield f"there is no session {name}; the persona has {', '.join(existing)}"

@@ -353,15 +353,15 @@ class _PersonaPass:
     ) -> PassResult:
         """The result of the pass."""
         request = self.request
-        kept = [each for each in (self.existing.persona, self.existing.story) if each is not None]
+        result = [item for item in (self.existing.persona, self.existing.story) if item is not None]
         if request.arcs_only:
-            kept = kept[1:]
+            result = result[1:]
         return PassResult(
             what="files",
             folder=str(request.persona),
             wanted=1 if request.arcs_only else 2,
             written=len(self.written),
-            kept=len(kept),
+            kept=len(result),
             missing=tuple(self.missing),
             notes=(
                 *describe_result(request, self.persona, self.story),
@@ -391,7 +391,7 @@ class _PersonaPass:
 
     async def _write_persona(self, caller: ModelCaller, log: CallLog) -> None:
         request, epoch = self.request, find_first_day(self.request, None)
-        made = await ask_until_usable(
+        reply = await ask_until_usable(
             caller,
             "persona.yaml",
             build_persona_prompt(request.prompt.strip()),
@@ -400,16 +400,16 @@ class _PersonaPass:
             ),
             attempts=MAX_ROUNDS,
         )
-        content = made.text.encode()
+        content = reply.text.encode()
         record_origin(request, content)
         replace_file(request.story.persona_file, content)
         log.mark_written(name_persona_unit(request))
-        self.persona = made.persona
+        self.persona = reply.persona
 
     async def _write_story(self, caller: ModelCaller, log: CallLog) -> None:
         request, persona = self.request, read_persona(self.request.persona)
         epoch = find_first_day(request, persona)
-        made = await ask_until_usable(
+        reply = await ask_until_usable(
             caller,
             request.story.arcs,
             self._build_story_prompt(),
@@ -418,9 +418,9 @@ class _PersonaPass:
             ),
             attempts=MAX_ROUNDS,
         )
-        replace_file(request.story.arcs_file, made.text.encode())
+        replace_file(request.story.arcs_file, reply.text.encode())
         log.mark_written(name_story_unit(request))
-        self.story = made.story
+        self.story = reply.story
 
     def _report_rejection(self, unit: str, found: Parsed) -> Parsed:
         """Report why a reply is sent back."""

@@ -26,22 +26,22 @@ _VALUE_FORMS = frozenset({"", "full", "short"})
 
 def move_story(story: Mapping[str, Any], by: int) -> dict[str, Any]:
     """The story moved by a number of days: arcs, absences and sessions."""
-    found = {**story, "arcs": [move_arc(arc, by) for arc in story["arcs"]]}
+    results = {**story, "arcs": [move_arc(arc, by) for arc in story["arcs"]]}
     if story.get("away"):
-        found["away"] = [[first + by, last + by] for first, last in story["away"]]
+        results["away"] = [[first + by, last + by] for first, last in story["away"]]
     if story.get("sessions"):
         hours = ("firstDay", "lastDay")
-        found["sessions"] = [_move_days(one, hours, by) for one in story["sessions"]]
-    return found
+        results["sessions"] = [_move_days(one, hours, by) for one in story["sessions"]]
+    return results
 
 
 def move_arc(arc: RawArc, by: int) -> dict[str, Any]:
     """The arc moved by a number of days, with every day and date in it."""
-    found = _move_days(_move_dates_in(arc, by), _DAY_KEYS, by)
-    found["directives"] = [_move_days(part, ("day",), by) for part in found["directives"]]
-    if "facts" in found:
-        found["facts"] = {name: _move_date(slot, by) for name, slot in found["facts"].items()}
-    return found
+    results = _move_days(_move_dates_in(arc, by), _DAY_KEYS, by)
+    results["directives"] = [_move_days(part, ("day",), by) for part in results["directives"]]
+    if "facts" in results:
+        results["facts"] = {name: _move_date(slot, by) for name, slot in results["facts"].items()}
+    return results
 
 
 def cut_arc(arc: RawArc, length: int) -> RawArc:
@@ -51,12 +51,12 @@ def cut_arc(arc: RawArc, length: int) -> RawArc:
     """
     last = max(arc["startDay"] + length, arc.get("correctedDay") or 0)
     steps = arc["directives"]
-    kept = [step for index, step in enumerate(steps) if index < 2 or step["day"] <= last]
-    if len(kept) == len(steps):
+    first_steps = [step for index, step in enumerate(steps) if index < 2 or step["day"] <= last]
+    if len(first_steps) == len(steps):
         return arc
     names = {
         hole.name
-        for step in kept
+        for step in first_steps
         for hole in parse_template(step["text"]).placeholders
         if hole.form in _VALUE_FORMS
     }
@@ -64,7 +64,7 @@ def cut_arc(arc: RawArc, length: int) -> RawArc:
         name: slot if name in names else _drop_keys(slot, _QUESTION_KEYS)
         for name, slot in arc.get("facts", {}).items()
     }
-    return {**arc, "endDay": kept[-1]["day"], "directives": kept, "facts": facts}
+    return {**arc, "endDay": first_steps[-1]["day"], "directives": first_steps, "facts": facts}
 
 
 def make_standalone(chosen: Sequence[RawArc], arcs: Iterable[RawArc]) -> list[RawArc]:
@@ -74,7 +74,7 @@ def make_standalone(chosen: Sequence[RawArc], arcs: Iterable[RawArc]) -> list[Ra
     }
     there = {arc["id"] for arc in chosen}
     heirs: dict[str, str] = {}
-    found = []
+    arcs_alone = []
     for arc in chosen:
         facts = {}
         for name, slot in arc.get("facts", {}).items():
@@ -87,8 +87,8 @@ def make_standalone(chosen: Sequence[RawArc], arcs: Iterable[RawArc]) -> list[Ra
                 heirs[lender] = f"{arc['id']}.{name}"
                 lent = {key: authored[lender][key] for key in _LENT_KEYS if key in authored[lender]}
                 facts[name] = _drop_keys(slot, ("same",)) | lent
-        found.append({**arc, "facts": facts} if facts else arc)
-    return found
+        arcs_alone.append({**arc, "facts": facts} if facts else arc)
+    return arcs_alone
 
 
 def _move_days(part: Mapping[str, Any], keys: Iterable[str], by: int) -> dict[str, Any]:
@@ -96,10 +96,10 @@ def _move_days(part: Mapping[str, Any], keys: Iterable[str], by: int) -> dict[st
 
 
 def _move_date(slot: Mapping[str, Any], by: int) -> Mapping[str, Any]:
-    given = slot.get("is")
-    if slot.get("kind") != "date" or given is None:
+    date = slot.get("is")
+    if slot.get("kind") != "date" or date is None:
         return slot
-    return {**slot, "is": [day + by for day in given] if isinstance(given, list) else given + by}
+    return {**slot, "is": [day + by for day in date] if isinstance(date, list) else date + by}
 
 
 def _move_dates_in(content: Any, by: int) -> Any:  # noqa: ANN401 - any YAML
@@ -143,10 +143,10 @@ def fit_story(story: Mapping[str, Any], days: int) -> dict[str, Any]:
         brought = next(_move_arcs_forward({**story, "arcs": arcs}, chosen, kind, days), None)
         chosen += [brought] if brought else []
     chosen.sort(key=lambda arc: (arc["startDay"], arc["id"]))
-    found = {**story, "arcs": make_standalone(chosen, story["arcs"])}
+    results = {**story, "arcs": make_standalone(chosen, story["arcs"])}
     if story.get("sessions"):
-        found["sessions"] = [one for one in story["sessions"] if one.get("firstDay", 1) <= days]
-    return found
+        results["sessions"] = [one for one in story["sessions"] if one.get("firstDay", 1) <= days]
+    return results
 
 
 def _list_missing_types(chosen: Sequence[RawArc], days: int) -> list[str]:
@@ -157,8 +157,10 @@ def _list_missing_types(chosen: Sequence[RawArc], days: int) -> list[str]:
     }
     rounds = range(1, max(rest.values()) + 1)
     is_new = {kind: not any(arc["type"] == kind for arc in chosen) for kind in rest}
-    wanted = [(number, kind) for number in rounds for kind in ARC_TYPES if rest[kind] >= number]
-    return [kind for _, kind in sorted(wanted, key=lambda one: (one[0], not is_new[one[1]]))]
+    missing_types = [
+        (number, kind) for number in rounds for kind in ARC_TYPES if rest[kind] >= number
+    ]
+    return [kind for _, kind in sorted(missing_types, key=lambda one: (one[0], not is_new[one[1]]))]
 
 
 def _is_complete(arc: RawArc, days: int) -> bool:

@@ -142,10 +142,10 @@ def _check_quiet_periods(story: Story, spans: list[tuple[int, int]], days: int) 
         for first, last in spans
         if SHORTEST_QUIET <= last - first + 1 <= LONGEST_QUIET and first > 1 and last < days
     ]
-    wanted = f"leave {SHORTEST_QUIET}–{LONGEST_QUIET} days in a row without any arc"
+    request = f"leave {SHORTEST_QUIET}–{LONGEST_QUIET} days in a row without any arc"
     if not quiet:
         suggestion = _suggest_quiet_period(story, days)
-        yield f"there is no quiet period: {wanted}, once or twice{suggestion}"
+        yield f"there is no quiet period: {request}, once or twice{suggestion}"
     elif len(quiet) > count_most_quiet_periods(days):
         places = ", ".join(f"{first}–{last}" for first, last in quiet)
         yield (
@@ -209,7 +209,7 @@ def _check_arc_sessions(story: Story, arc: Arc) -> Iterator[str]:
     elif primary in sessions:
         yield from _check_open_days(sessions[primary], arc)
     named = {primary, *arc.referenced_sessions, *arc.forbidden_sessions} - {None}
-    for name in sorted(str(each) for each in named if each not in sessions):
+    for name in sorted(str(item) for item in named if item not in sessions):
         yield f"arc {arc.id}: there is no session {name}; there is {', '.join(sessions)}"
     if primary in sessions and sessions[primary].isolated and arc.referenced_sessions:
         yield (
@@ -252,7 +252,7 @@ def _check_participants(persona: Persona, story: Story, arc: Arc) -> Iterator[st
     for name in arc.participants:
         if name not in people:
             yield f"arc {arc.id}: {name} is neither the principal nor in the cast; name only those"
-    session = next((each for each in story.sessions if each.id == arc.primary_session), None)
+    session = next((item for item in story.sessions if item.id == arc.primary_session), None)
     if session is None or not session.isolated:
         return
     for name in arc.participants:
@@ -291,9 +291,9 @@ def _check_course(arc: Arc) -> Iterator[str]:
             f"endDay {arc.end_day} does not hold; correct the days"
         )
     beliefs = [
-        list_words(normalise_text(each))
-        for each in (arc.wrong_belief, arc.corrected_belief)
-        if each
+        list_words(normalise_text(item))
+        for item in (arc.wrong_belief, arc.corrected_belief)
+        if item
     ]
     if len(beliefs) == 2 and beliefs[0] == beliefs[1]:
         yield f"arc {arc.id}: wrongBelief and correctedBelief say the same; let them differ"
@@ -357,10 +357,10 @@ def _find_giveaway(arc: Arc, text: str) -> str | None:
 
 def _find_corrected_values(arc: Arc, text: str) -> list[TextValue]:
     """The exact values of a text that only the corrected belief has."""
-    known = {_make_value_key(atom) for atom in find_claims(arc.wrong_belief or "")}
+    existing = {_make_value_key(atom) for atom in find_claims(arc.wrong_belief or "")}
     new = {
         _make_value_key(atom) for atom in find_claims(arc.corrected_belief or "") if atom.is_exact
-    } - known
+    } - existing
     return [atom for atom in find_claims(text) if _make_value_key(atom) in new]
 
 
@@ -428,7 +428,7 @@ _SPELLING = "use lower-case letters and digits, joined by hyphens"
 
 
 def _check_sessions(persona: Persona) -> Iterator[str]:
-    own = next((each for each in persona.sessions if each.id == PRINCIPAL), None)
+    own = next((item for item in persona.sessions if item.id == PRINCIPAL), None)
     if own is None:
         yield f"there is no session {PRINCIPAL}; add it: kind 1to1, with the principal alone"
     elif persona.principal is not None and own.participants != (persona.principal.name,):
@@ -444,7 +444,9 @@ def _check_session(session: Session, people: frozenset[str]) -> Iterator[str]:
         yield f"session id {session.id!r}: {_SPELLING}"
     if not session.participants:
         yield f"{name} has no participants; name them"
-    for stranger in (each for each in session.participants if each not in people):
+    for stranger in (
+        participant for participant in session.participants if participant not in people
+    ):
         yield f"{name}: {stranger} is neither the principal nor in the cast; name only those"
     if session.isolated and session.shared:
         yield f"{name} is both isolated and shared; keep one"

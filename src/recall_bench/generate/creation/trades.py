@@ -37,13 +37,13 @@ def find_trade(prompt: str) -> TradeMatch | None:
 
     In a tie the first wins: people give the role before the employer.
     """
-    found: dict[str, dict[str, None]] = {}
+    results: dict[str, dict[str, None]] = {}
     for trade, words in _find_trade_words(prompt):
-        found.setdefault(trade, {})[words] = None
-    if not found:
+        results.setdefault(trade, {})[words] = None
+    if not results:
         return None
-    trade = max(found, key=lambda each: len(found[each]))
-    return TradeMatch(trade, tuple(found[trade]))
+    trade = max(results, key=lambda each: len(results[each]))
+    return TradeMatch(trade, tuple(results[trade]))
 
 
 def check_trade(name: str) -> str:
@@ -67,4 +67,4 @@ def _find_trade_words(prompt: str) -> list[tuple[str, str]]:
     }
     phrase = re.compile(rf"\b({'|'.join(trades)})s?\b")
     words = " ".join(_WORD.findall(prompt.casefold()))
-    return [(trades[found[1]], found[1]) for found in phrase.finditer(words)]
+    return [(trades[match[1]], match[1]) for match in phrase.finditer(words)]

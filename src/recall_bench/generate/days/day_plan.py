@@ -19,12 +19,12 @@ def list_sessions(persona: Persona, story: Story) -> tuple[Session, ...]:
 
     A session `principal` is added if an arc needs it and the persona does not declare it.
     """
-    found = {session.id: session for session in story.sessions}
+    results = {session.id: session for session in story.sessions}
     needed = {find_home_session(arc) for arc in story.arcs}
-    if PRINCIPAL not in found and (PRINCIPAL in needed or not found):
+    if PRINCIPAL not in results and (PRINCIPAL in needed or not results):
         served = (persona.principal.name,) if persona.principal else ()
-        found[PRINCIPAL] = Session(id=PRINCIPAL, kind="1to1", participants=served)
-    return tuple(sorted(found.values(), key=lambda session: session.id != PRINCIPAL))
+        results[PRINCIPAL] = Session(id=PRINCIPAL, kind="1to1", participants=served)
+    return tuple(sorted(results.values(), key=lambda session: session.id != PRINCIPAL))
 
 
 def find_home_session(arc: Arc) -> str:
@@ -94,7 +94,7 @@ def find_phase(arc: Arc, day: int) -> ArcPhase:
 def measure_density(arcs: Collection[Arc], day: int, *, is_weekend: bool) -> DayDensity:
     """How full a day with these arcs is."""
     has_incident = any(arc.type == "incident" for arc in arcs)
-    directives = sum(each.day == day for arc in arcs for each in arc.directives)
+    directives = sum(directive.day == day for arc in arcs for directive in arc.directives)
     if not arcs or (is_weekend and not has_incident):
         return DayDensity.QUIET
     if any(arc.corrected_day == day for arc in arcs):
@@ -110,13 +110,13 @@ def measure_density(arcs: Collection[Arc], day: int, *, is_weekend: bool) -> Day
 def is_turning(arc: Arc, day: int) -> bool:
     """Whether the arc has an event on that day."""
     fixed = {arc.start_day, arc.end_day, arc.wrong_day, arc.corrected_day}
-    return day in fixed or any(each.day == day for each in arc.directives)
+    return day in fixed or any(directive.day == day for directive in arc.directives)
 
 
 def has_news(arc: Arc, day: int) -> bool:
     """Whether the story says what happens in the arc on that day."""
     turns = {arc.wrong_day, arc.corrected_day}
-    return day in turns or any(each.day == day for each in arc.directives)
+    return day in turns or any(directive.day == day for directive in arc.directives)
 
 
 def is_echo_day(arc: Arc, day: int) -> bool:
@@ -136,7 +136,7 @@ def choose_arc_days(arc: Arc, epoch: date) -> frozenset[int]:
     """The days of an arc's events, and weekdays between them at a step by its length."""
     length = arc.end_day - arc.start_day + 1
     every = next((step for limit, step in _CADENCES if length < limit), _LONG_ARC_STEP)
-    fixed = {arc.start_day, arc.end_day, *(each.day for each in arc.directives)}
+    fixed = {arc.start_day, arc.end_day, *(directive.day for directive in arc.directives)}
     fixed |= {day for day in (arc.wrong_day, arc.corrected_day) if day is not None}
     between = [day for day in range(arc.start_day, arc.end_day + 1) if not is_weekend(epoch, day)]
     first = _find_first_told_day(arc)
@@ -147,7 +147,7 @@ def _find_first_told_day(arc: Arc) -> int:
     """A correction starts with its wrong belief or its first event."""
     if arc.corrected_day is None:
         return arc.start_day
-    days = [each.day for each in arc.directives]
+    days = [directive.day for directive in arc.directives]
     days += [arc.wrong_day if arc.wrong_day is not None else arc.start_day]
     return max(arc.start_day, min(days))
 
@@ -164,7 +164,7 @@ def is_weekend(epoch: date, day: int) -> bool:
 
 def find_untold_events(arc: Arc) -> Iterator[int]:
     """Days of events that lie outside of the arc."""
-    return (each.day for each in arc.directives if not arc.is_active(each.day))
+    return (directive.day for directive in arc.directives if not arc.is_active(directive.day))
 
 
 class DayKind(StrEnum):
@@ -226,15 +226,15 @@ class StoryPlan:
 def plan_story(persona: Persona, story: Story) -> StoryPlan:
     """The plan of a story; Problems if it cannot be written."""
     planner = _StoryPlanner(persona, story)
-    found: list[PlannedDay] = []
+    results: list[PlannedDay] = []
     for day in range(1, story.last_day + 1):
-        planned = planner.plan_day(day, len(found))
+        planned = planner.plan_day(day, len(results))
         if planned is not None:
-            found.append(planned)
+            results.append(planned)
     if problems := planner.list_problems():
         raise Problems(problems)
     return StoryPlan(
-        sessions=planner.sessions, days=tuple(found), notes=tuple(planner.list_notes())
+        sessions=planner.sessions, days=tuple(results), notes=tuple(planner.list_notes())
     )
 
 
@@ -290,15 +290,15 @@ class _StoryPlanner:
 
     def list_problems(self) -> list[BenchError]:
         """The reasons why the story cannot be written."""
-        found = [*self._source_problems]
-        if self._closed_days and not found:
-            found.append(
+        results = [*self._source_problems]
+        if self._closed_days and not results:
+            results.append(
                 UsageError(
                     f"{format_days(self._closed_days)}: an arc is active and no session is open; "
                     "widen firstDay and lastDay of one, or say `gaps: true` in the story"
                 )
             )
-        return found
+        return results
 
     def list_notes(self) -> Iterator[str]:
         """Events that no day tells, and undeclared sessions."""
@@ -307,7 +307,7 @@ class _StoryPlanner:
                 days = format_days(outside)
                 yield f"{arc.id}: its events of {days} lie outside it; they are not written"
             own_session = self._by_id.get(find_home_session(arc))
-            events = {each.day for each in arc.directives if arc.is_active(each.day)}
+            events = {directive.day for directive in arc.directives if arc.is_active(directive.day)}
             if own_session and (
                 closed := sorted(day for day in events if not is_open(own_session, day))
             ):

@@ -83,12 +83,12 @@ class EntryWriter:
         self, caller: ModelCaller, planned: PlannedDay, session_plan: SessionPlan
     ) -> str:
         """The entry of one session; NoUsableReply if the model gives none."""
-        asked = self.build_request(planned, session_plan)
+        entry = self.build_request(planned, session_plan)
         return await ask_until_usable(
             caller,
             f"{planned.unit}, {session_plan.session.id}",
-            asked.prompt,
-            lambda reply: check_entry(reply, asked.requirements),
+            entry.prompt,
+            lambda reply: check_entry(reply, entry.requirements),
         )
 
 
@@ -156,7 +156,7 @@ class _ModelDaysPass:
 
     def run(self, model: "Model | None") -> PassResult:
         """Write the missing days; the model is opened only if there are any."""
-        there = frozenset(each.day for each in self.wanted if self._is_there(each))
+        there = frozenset(item.day for item in self.wanted if self._is_there(item))
         owed = [planned for planned in self.wanted if planned.day not in there]
         if not owed:
             if self.request.overwrite:
@@ -164,13 +164,13 @@ class _ModelDaysPass:
             return self._make_result(len(there), None, None)
         for note in self.plan.notes:
             self.on_progress(f"[generator] {note}")
-        asked = open_model(self.request) if model is None else model
+        question = open_model(self.request) if model is None else model
         self.log.begin_round(overwrite=self.request.overwrite)
-        caller = ModelCaller.from_request(self.request, asked, self.log)
+        caller = ModelCaller.from_request(self.request, question, self.log)
         self._report_estimate(owed)
 
         stopped = run_pass(
-            lambda: self._write_days(caller, there), owned_model=asked if model is None else None
+            lambda: self._write_days(caller, there), owned_model=question if model is None else None
         )
         if self.request.overwrite and stopped is None and not self.missing:
             self.log.end_round()

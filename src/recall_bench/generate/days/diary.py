@@ -92,8 +92,8 @@ class Diary:
 @lru_cache(maxsize=100_000)
 def _parse_headings(entry: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Cached: every later day reads them again."""
-    found = (heading.rstrip(" \t#") for heading in _TOPIC.findall(entry))
-    return tuple((heading, collect_topics(heading)) for heading in found if heading)
+    results = (heading.rstrip(" \t#") for heading in _TOPIC.findall(entry))
+    return tuple((heading, collect_topics(heading)) for heading in results if heading)
 
 
 def render_day(entries: dict[str, str]) -> str:
@@ -136,13 +136,13 @@ class PastReader:
         session = session_plan.session.id
         seen_up_to = planned.place - self._lag
         # Days that are not in the plan are shown too.
-        known = (
+        existing = (
             self._diary.list_days(session, self._plan[seen_up_to].day) if seen_up_to >= 0 else []
         )
-        shown = known[-self._window :] if self._window else []
-        rest = known[: len(known) - len(shown)]
+        past = existing[-self._window :] if self._window else []
+        rest = existing[: len(existing) - len(past)]
         return PastEntries(
-            entries=tuple(self._show_entry(day, session) for day in shown),
+            entries=tuple(self._show_entry(day, session) for day in past),
             headings=tuple(
                 self._find_headings(arc, planned.day, session, rest)
                 for arc in (*session_plan.arcs, *session_plan.echoes)
@@ -159,29 +159,31 @@ class PastReader:
     ) -> tuple[str, ...]:
         about = collect_topics(" ".join(_list_arc_texts(arc, today)))
         during = days[bisect_left(days, arc.start_day) : bisect_right(days, arc.end_day)]
-        found = [
+        results = [
             f"{self._format_day(day)}: {heading}"
             for day in during
             for heading, words in self._diary.list_headings(day, session)
             if about & words
         ]
-        return tuple(found[-_MAX_HEADINGS:])
+        return tuple(results[-_MAX_HEADINGS:])
 
     def _list_outlines(self, planned: PlannedDay, session: str) -> list[str]:
         first = max(0, planned.place - self._lag + 1)
-        found = []
-        for each in self._plan[first : planned.place]:
-            for session_plan in each.session_plans:
+        outlines = []
+        for item in self._plan[first : planned.place]:
+            for session_plan in item.session_plans:
                 if session_plan.session.id != session:
                     continue
                 events = [
                     directive.event.rstrip(".")
                     for arc in (*session_plan.arcs, *session_plan.echoes)
                     for directive in arc.directives
-                    if directive.day == each.day
+                    if directive.day == item.day
                 ]
-                found.append(f"- {format_date(each.at)}: {'; '.join(events) or 'small steps only'}")
-        return found
+                outlines.append(
+                    f"- {format_date(item.at)}: {'; '.join(events) or 'small steps only'}"
+                )
+        return outlines
 
     def _format_day(self, day: int) -> str:
         return format_date(compute_story_date(self._epoch, day).date())
@@ -189,7 +191,7 @@ class PastReader:
 
 def _list_arc_texts(arc: Arc, today: int) -> list[str]:
     """The texts by which headings about an arc are found."""
-    return [arc.title, *(each.event for each in arc.directives if each.day <= today)]
+    return [arc.title, *(item.event for item in arc.directives if item.day <= today)]
 
 
 def _truncate(text: str) -> str:

@@ -74,7 +74,7 @@ def _strip_fence(text: str) -> str:
 
 def _split_topics(text: str) -> list[tuple[str, str]]:
     """The heading and body of each topic; the first has no heading."""
-    found: list[tuple[str, list[str]]] = [("", [])]
+    results: list[tuple[str, list[str]]] = [("", [])]
     is_code = False
     for line in text.split("\n"):
         if line.lstrip().startswith(("```", "~~~")):
@@ -82,10 +82,10 @@ def _split_topics(text: str) -> list[tuple[str, str]]:
         heading = None if is_code else _HEADING.match(line)
         name = heading[2].rstrip(_EDGES) if heading and len(heading[1]) <= _LEVEL else ""
         if name:
-            found.append((name, []))
+            results.append((name, []))
         else:
-            found[-1][1].append(line.rstrip())
-    return [(name, "\n".join(lines).strip()) for name, lines in found]
+            results[-1][1].append(line.rstrip())
+    return [(name, "\n".join(lines).strip()) for name, lines in results]
 
 
 def _is_announcement(text: str) -> bool:
@@ -133,26 +133,29 @@ def check_entry(reply: str, requirements: EntryRequirements) -> str | RejectedRe
 
 
 def _check_length(entry: str, requirements: EntryRequirements) -> Iterator[str]:
-    count, asked = len(entry.split()), requirements.length
-    if not asked.fewest // _LENIENCY <= count <= asked.most * _LENIENCY:
-        yield f"it has {count} words; write {asked.fewest} to {asked.most}"
+    count, question = len(entry.split()), requirements.length
+    if not question.fewest // _LENIENCY <= count <= question.most * _LENIENCY:
+        yield f"it has {count} words; write {question.fewest} to {question.most}"
 
 
 def _check_vocabulary(entry: str, requirements: EntryRequirements) -> Iterator[str]:
-    for found in _FOREIGN.finditer(entry):
-        if found[0].lower() not in requirements.material:
-            yield f"it says “{found[0]}”, which nobody in the story would; say it otherwise"
+    for results in _FOREIGN.finditer(entry):
+        if results[0].lower() not in requirements.material:
+            yield f"it says “{results[0]}”, which nobody in the story would; say it otherwise"
 
 
 def _check_due_values(day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
-    wanted = (*requirements.due, *(atom for each in requirements.stated for atom in each.atoms))
-    index = ValueIndex([day], wanted)
+    request = (
+        *requirements.due,
+        *(atom for mention in requirements.stated for atom in mention.atoms),
+    )
+    index = ValueIndex([day], request)
     for atom in requirements.due:
         if not index.find_loose_days(atom):
             yield f"{atom.shown} is missing, which belongs to what happens today; state it so"
     for statement in requirements.stated:
         for atom in statement.atoms:
-            said = any(statement.about & each.topics for each in index.find_mentions(atom))
+            said = any(statement.about & mention.topics for mention in index.find_mentions(atom))
             if not (said or (_is_placeless(atom, statement.about) and index.find_loose_days(atom))):
                 yield f"{atom.shown} is missing; state it in one sentence with what it is about"
 
@@ -163,37 +166,39 @@ def _is_placeless(atom: TextValue, about: frozenset[str]) -> bool:
 
 
 def _check_hidden_values(entry: str, day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
-    found = list(requirements.hidden.sure.find_in(entry))
-    index = ValueIndex([day], [atom for each in requirements.early for atom in each.atoms])
+    results = list(requirements.hidden.sure.find_in(entry))
+    index = ValueIndex([day], [atom for sentence in requirements.early for atom in sentence.atoms])
     for statement in requirements.early:
         for atom in statement.atoms:
             if atom.kind == NAME:
                 said = any(
-                    each.topics & statement.about
-                    for each in _list_sentences(day)
-                    if set(list_words(each.text)).issuperset(atom.words)
+                    sentence.topics & statement.about
+                    for sentence in _list_sentences(day)
+                    if set(list_words(sentence.text)).issuperset(atom.words)
                 )
             else:
-                said = any(each.topics & statement.about for each in index.find_mentions(atom))
+                said = any(
+                    sentence.topics & statement.about for sentence in index.find_mentions(atom)
+                )
             if said:
-                found.append(atom)
-    for atom in found:
+                results.append(atom)
+    for atom in results:
         yield f"it says {atom.shown}, which nobody here has heard by this date; take it out"
 
 
 def _list_sentences(day: DayLog) -> Iterator[SentenceMention]:
-    for each in day.sentences:
+    for sentence in day.sentences:
         yield SentenceMention(
-            day.number, each.session or "", each.text, f"{each.heading} {each.lead}"
+            day.number, sentence.session or "", sentence.text, f"{sentence.heading} {sentence.lead}"
         )
 
 
 def _check_stale_values(day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
-    index = ValueIndex([day], [atom for each in requirements.stale for atom in each.atoms])
+    index = ValueIndex([day], [atom for item in requirements.stale for atom in item.atoms])
     for statement in requirements.stale:
         for atom in statement.atoms:
-            for said in index.find_mentions(atom):
-                if statement.about & said.topics and not is_superseded(atom, said):
+            for mention in index.find_mentions(atom):
+                if statement.about & mention.topics and not is_superseded(atom, mention):
                     yield (
                         f"{atom.shown} is given as if it still held; leave it out, or say in the "
                         "same sentence that it is no longer so"
@@ -226,13 +231,13 @@ def _find_nearest_date(atom: TextValue, today: date) -> date | None:
     else:
         years = [today.year - 1, today.year, today.year + 1]
     month, day = (int(part) for part in atom.core.split("-"))
-    found = []
+    dates = []
     for year in years:
         try:
-            found.append(date(year, month, day))
+            dates.append(date(year, month, day))
         except ValueError:
             continue
-    return min(found, key=lambda each: abs((each - today).days), default=None)
+    return min(dates, key=lambda each: abs((each - today).days), default=None)
 
 
 def _check_copies(day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
@@ -249,4 +254,8 @@ def _check_copies(day: DayLog, requirements: EntryRequirements) -> Iterator[str]
 
 
 def _list_long_sentences(day: DayLog) -> list[str]:
-    return [each.text for each in day.sentences if len(each.text.split()) >= LONG_SENTENCE_WORDS]
+    return [
+        sentence.text
+        for sentence in day.sentences
+        if len(sentence.text.split()) >= LONG_SENTENCE_WORDS
+    ]

@@ -118,24 +118,24 @@ def _describe_task(planned: PlannedDay, session_plan: SessionPlan, blocks: dict[
     elif session_plan.arcs:
         count = "one topic or two for each thread"
     first = f"Write the entry of the conversation below for {format_date(planned.at)}."
-    said = [f"{first} It is {mood}: {count}, {length.fewest} to {length.most} words."]
+    text = [f"{first} It is {mood}: {count}, {length.fewest} to {length.most} words."]
     has_threads = any(name.startswith(_THREAD) for name in blocks)
     has_hearsay = any(name.startswith(_HEARD) for name in blocks)
     if has_threads:
-        said.append("The threads belong to this conversation.")
-        said += _describe_news(planned, session_plan, blocks)
+        text.append("The threads belong to this conversation.")
+        text += _describe_news(planned, session_plan, blocks)
     if has_hearsay:
-        said.append("What is only heard of gets a sentence or two.")
+        text.append("What is only heard of gets a sentence or two.")
     if planned.kind is DayKind.GAP or not (has_threads or has_hearsay):
-        said.append("Nothing of note happens: small steps, routine, loose ends.")
+        text.append("Nothing of note happens: small steps, routine, loose ends.")
     if session_plan.session.isolated:
-        said.append("What is said in this conversation stays in it.")
+        text.append("What is said in this conversation stays in it.")
     if _SINCE in blocks:
-        said.append(
+        text.append(
             "Of the days just before this one you see no entries, only what happened, under “since "
             "then”."
         )
-    return " ".join(said)
+    return " ".join(text)
 
 
 def _describe_news(
@@ -200,7 +200,7 @@ def collect_requirements(
     """The requirements of one entry."""
     day = planned.day
     open_arcs = [arc for arc in arcs if not is_secret(arc, session_plan.session, isolated)]
-    found = [each for arc in open_arcs if (each := read_correction(arc)) is not None]
+    requirements = [item for arc in open_arcs if (item := read_correction(arc)) is not None]
     return EntryRequirements(
         session=session_plan.session.id,
         day=day,
@@ -209,8 +209,8 @@ def collect_requirements(
         due=tuple(_find_due_values(session_plan.arcs, day)),
         stated=tuple(_find_due_beliefs(session_plan.arcs, day)),
         hidden=hidden,
-        early=tuple(_find_early_values(found, day, hidden)),
-        stale=tuple(_find_stale_values(found, day)),
+        early=tuple(_find_early_values(requirements, day, hidden)),
+        stale=tuple(_find_stale_values(requirements, day)),
         shown=shown,
         material="\n".join(blocks.values()).lower(),
     )
@@ -218,9 +218,9 @@ def collect_requirements(
 
 def _find_due_values(arcs: tuple[Arc, ...], day: int) -> Iterator[TextValue]:
     for arc in arcs:
-        for each in arc.directives:
-            if each.day == day:
-                yield from (atom for atom in find_claims(each.event) if atom.is_exact)
+        for directive in arc.directives:
+            if directive.day == day:
+                yield from (atom for atom in find_claims(directive.event) if atom.is_exact)
 
 
 def _find_due_beliefs(arcs: tuple[Arc, ...], day: int) -> Iterator[RequiredStatement]:
@@ -242,8 +242,8 @@ def _find_early_values(
         if day < correction.day:
             belief = correction.arc.corrected_belief or ""
             names = (atom for atom in find_claims(belief) if atom.kind == NAME)
-            held = [a for a in (*correction.right, *names) if (a.kind, a.value) in secret]
-            yield RequiredStatement(atoms=tuple(held), about=correction.about)
+            secrets = [a for a in (*correction.right, *names) if (a.kind, a.value) in secret]
+            yield RequiredStatement(atoms=tuple(secrets), about=correction.about)
 
 
 def _find_stale_values(found: list[CorrectionArc], day: int) -> Iterator[RequiredStatement]:
@@ -256,5 +256,5 @@ def _find_stale_values(found: list[CorrectionArc], day: int) -> Iterator[Require
             if correction.day < other.day <= day
             for atom in other.right
         }
-        left = tuple(atom for atom in correction.wrong if (atom.kind, atom.value) not in again)
-        yield RequiredStatement(atoms=left, about=correction.about)
+        rest = tuple(atom for atom in correction.wrong if (atom.kind, atom.value) not in again)
+        yield RequiredStatement(atoms=rest, about=correction.about)

@@ -51,19 +51,19 @@ class HiddenValues:
     def find_in(self, text: str) -> tuple[TextValue, ...]:
         """The hidden values in a text, in any spelling."""
         level = normalise_text(text)
-        found = [
+        results = [
             self._by_value[key]
             for atom in find_text_values(level)
             if (key := _make_key(atom)) in self._by_value
         ]
         names = frozenset(word.lower() for word in _CAPITAL.findall(level))
         flat = " ".join(level.lower().split())
-        found += [
+        results += [
             atom
             for atom, needed in self._by_words
             if (atom.value in flat if atom.kind == QUOTE else needed <= names)
         ]
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(results))
 
     @cached_property
     def sure(self) -> "HiddenValues":
@@ -76,8 +76,8 @@ class HiddenValues:
 
     @cached_property
     def _by_words(self) -> tuple[tuple[TextValue, frozenset[str]], ...]:
-        found = (atom for atom in self.atoms if atom.kind in {NAME, QUOTE})
-        return tuple((atom, needed) for atom in found if (needed := frozenset(atom.words)))
+        results = (atom for atom in self.atoms if atom.kind in {NAME, QUOTE})
+        return tuple((atom, needed) for atom in results if (needed := frozenset(atom.words)))
 
 
 class HiddenValueFinder:
@@ -107,16 +107,16 @@ class HiddenValueFinder:
             subjects += _list_subjects(arc, day)
             later += _list_future_texts(arc, day)
             corrected += _list_pending_corrections(arc, day)
-        known = self._collect_keys(happened)
-        usual = known | self._collect_keys(self._background)
+        keys = self._collect_keys(happened)
+        usual = keys | self._collect_keys(self._background)
         named = [self._split_words(text) for text in (*self._background, *happened, *subjects)]
-        found: dict[_Key, TextValue] = {}
-        for texts, excepted in ((later, usual), (corrected, known)):
+        results: dict[_Key, TextValue] = {}
+        for texts, excepted in ((later, usual), (corrected, keys)):
             for atom in self._collect_atoms(texts):
                 if _make_key(atom) not in excepted:
-                    found[_make_key(atom)] = atom
+                    results[_make_key(atom)] = atom
         return HiddenValues(
-            tuple(atom for atom in found.values() if not _is_name_given(atom, named))
+            tuple(atom for atom in results.values() if not _is_name_given(atom, named))
         )
 
     def _collect_keys(self, texts: Iterable[str]) -> set[_Key]:
@@ -140,9 +140,9 @@ class HiddenValueFinder:
 
 def list_past_events(arc: Arc, day: int) -> Iterator[str]:
     """The events and beliefs of an arc up to a day."""
-    for each in arc.directives:
-        if each.day <= day and arc.is_active(each.day):
-            yield each.event
+    for directive in arc.directives:
+        if directive.day <= day and arc.is_active(directive.day):
+            yield directive.event
     if arc.wrong_belief and arc.wrong_day is not None and arc.wrong_day <= day:
         yield arc.wrong_belief
     if arc.corrected_belief and arc.corrected_day is not None and arc.corrected_day <= day:
@@ -162,7 +162,7 @@ def is_public(arc: Arc, day: int) -> bool:
 
 
 def _list_future_texts(arc: Arc, day: int) -> Iterator[str]:
-    yield from (each.event for each in arc.directives if each.day > day)
+    yield from (directive.event for directive in arc.directives if directive.day > day)
     if arc.wrong_belief and (arc.wrong_day is None or arc.wrong_day > day):
         yield arc.wrong_belief
     if not is_public(arc, day):
@@ -175,7 +175,7 @@ def _list_pending_corrections(arc: Arc, day: int) -> Iterator[str]:
 
 
 def _list_all_texts(arc: Arc) -> Iterator[str]:
-    yield from (each.event for each in arc.directives)
+    yield from (directive.event for directive in arc.directives)
     beliefs = (arc.wrong_belief, arc.corrected_belief)
     yield from (text for text in (arc.title, arc.description, *beliefs) if text)
 
@@ -198,7 +198,7 @@ def _is_name(atom: TextValue, text: str) -> bool:
 def _is_name_given(atom: TextValue, named: list[frozenset[str]]) -> bool:
     """Whether the value is a name that one of the texts holds in full."""
     needed = frozenset(atom.words)
-    return atom.kind == NAME and any(needed <= said for said in named)
+    return atom.kind == NAME and any(needed <= name for name in named)
 
 
 def _split_words(text: str) -> frozenset[str]:
@@ -236,10 +236,10 @@ def describe_persona(persona: Persona, hidden: HiddenValues) -> str:
         lines.append(
             f"Serves {served} {remove_hidden(persona.principal.profile or '', hidden)}".rstrip()
         )
-    known = [each for each in persona.cast if not hidden.find_in(f"{each.name}, {each.role}")]
-    if known:
+    existing = [item for item in persona.cast if not hidden.find_in(f"{item.name}, {item.role}")]
+    if existing:
         lines.append("People and agents around:")
-        lines += [f"- {each.name} ({each.kind}): {each.role}" for each in known[:_MAX_CAST]]
+        lines += [f"- {item.name} ({item.kind}): {item.role}" for item in existing[:_MAX_CAST]]
     shared = [text for text in persona.shared_knowledge if not hidden.find_in(text)]
     if shared:
         lines.append("Known to everybody:")
@@ -261,22 +261,22 @@ def describe_session(session: Session) -> str:
 
 def describe_thread(arc: Arc, day: int, epoch: date, hidden: HiddenValues) -> str | None:
     """What is known of an arc on a day; None if nothing."""
-    known = [
+    thread = [
         *_describe_arc(arc, day, hidden),
         *_describe_beliefs(arc, day, epoch),
         *_list_earlier_events(arc, day, epoch),
     ]
-    today = [each.event for each in arc.directives if each.day == day]
+    today = [directive.event for directive in arc.directives if directive.day == day]
     if today:
-        known.append("Today:")
-        known += [f"- {event}" for event in today]
-    if not known:
+        thread.append("Today:")
+        thread += [f"- {event}" for event in today]
+    if not thread:
         return None
     people = [name for name in arc.participants if not hidden.find_in(name)]
     if people:
-        known.append(f"Concerned: {', '.join(people)}.")
-    known.append(f"How far it is: {find_phase(arc, day)}.")
-    return "\n".join(known)
+        thread.append(f"Concerned: {', '.join(people)}.")
+    thread.append(f"How far it is: {find_phase(arc, day)}.")
+    return "\n".join(thread)
 
 
 def remove_hidden(text: str, hidden: HiddenValues) -> str:
@@ -291,7 +291,7 @@ def _describe_arc(arc: Arc, day: int, hidden: HiddenValues) -> Iterator[str]:
     if not hidden.find_in(arc.title):
         yield f"{arc.title} ({arc.type})"
     sentences = split_sentences(remove_hidden(arc.description, hidden))
-    if text := " ".join(each for each in sentences if not _NOTE.search(each)):
+    if text := " ".join(item for item in sentences if not _NOTE.search(item)):
         yield text
 
 
@@ -301,8 +301,8 @@ def _describe_beliefs(arc: Arc, day: int, epoch: date) -> Iterator[str]:
     wrong = arc.wrong_belief if arc.wrong_day is not None and arc.wrong_day <= day else None
     if arc.corrected_day is None or day < arc.corrected_day:
         if wrong:
-            held = "From today everybody takes" if arc.wrong_day == day else "Everybody takes"
-            yield f"{held} this for a fact, and nobody doubts it: {wrong}"
+            opening = "From today everybody takes" if arc.wrong_day == day else "Everybody takes"
+            yield f"{opening} this for a fact, and nobody doubts it: {wrong}"
         return
     if wrong and arc.corrected_day == day:
         yield f"Until today everybody believed: {wrong}"
@@ -315,12 +315,16 @@ def _describe_beliefs(arc: Arc, day: int, epoch: date) -> Iterator[str]:
 
 
 def _list_earlier_events(arc: Arc, day: int, epoch: date) -> Iterator[str]:
-    past = [each for each in arc.directives if each.day < day and arc.is_active(each.day)]
+    past = [
+        directive
+        for directive in arc.directives
+        if directive.day < day and arc.is_active(directive.day)
+    ]
     if past:
         yield "Earlier:"
-        past.sort(key=lambda each: each.day)
-        for each in past[-_MAX_EVENTS:]:
-            yield f"- {_format_day(epoch, each.day)}: {each.event}"
+        past.sort(key=lambda directive: directive.day)
+        for directive in past[-_MAX_EVENTS:]:
+            yield f"- {_format_day(epoch, directive.day)}: {directive.event}"
 
 
 def _format_day(epoch: date, day: int) -> str:

@@ -75,8 +75,8 @@ class SessionNotes:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the subjects that occur in the text."""
-        found = (block.thread.name for block in self.blocks if block.thread is not None)
-        return tuple(dict.fromkeys(name for name in found if name in self.text))
+        results = (block.thread.name for block in self.blocks if block.thread is not None)
+        return tuple(dict.fromkeys(name for name in results if name in self.text))
 
     @cached_property
     def values(self) -> frozenset[str]:
@@ -129,11 +129,11 @@ class EarlierSteps:
     def find_before(self, notes: SessionNotes) -> list[tuple[int, str]]:
         """The last days and texts in which the session had the threads of its notes."""
         names = (block.thread.name for block in notes.blocks if block.thread is not None)
-        found: list[tuple[int, str]] = []
+        results: list[tuple[int, str]] = []
         for name in dict.fromkeys(names):
             steps = self._found.get((notes.session, name), [])
-            found += [step for step in steps if step[0] < notes.day][-_MAX_EARLIER:]
-        return sorted(found)
+            results += [step for step in steps if step[0] < notes.day][-_MAX_EARLIER:]
+        return sorted(results)
 
 
 def build_ledger_prompt(
@@ -155,10 +155,10 @@ def build_ledger_prompt(
         "session": notes.session,
         "with": () if session is None else session.participants,
     }
-    wanted = dict.fromkeys(
+    target = dict.fromkeys(
         (*notes.names, *(f"{fact.value} ({fact.about})" for fact in notes.facts))
     )
-    facts = "\n".join(f"- {each}" for each in wanted) or "- (nothing in particular)"
+    facts = "\n".join(f"- {item}" for item in target) or "- (nothing in particular)"
     blocks = fence_blocks(
         {
             "agent": json.dumps(who, ensure_ascii=False, indent=1),
@@ -209,11 +209,11 @@ def _find_missing_facts(text: str, notes: SessionNotes) -> Iterator[str]:
 
 def _find_added_values(text: str, notes: SessionNotes, date: str) -> Iterator[str]:
     """Values that are not in the notes."""
-    known = notes.values | {atom.core for atom in find_exact_values(date)}
+    existing = notes.values | {atom.core for atom in find_exact_values(date)}
     added = (
         atom.shown
         for atom in find_exact_values(text)
-        if atom.core not in known and atom.kind != "quotation"
+        if atom.core not in existing and atom.kind != "quotation"
     )
     for value in dict.fromkeys(added):
         yield f"{value} is not in the notes"
@@ -227,8 +227,8 @@ def _find_copies(text: str, notes: SessionNotes) -> Iterator[str]:
 
 
 def _find_long_sentences(text: str) -> set[str]:
-    found = (sentence for line in text.splitlines() for sentence in split_sentences(line))
-    return {sentence for sentence in found if len(sentence.split()) >= LONG_SENTENCE_WORDS}
+    long_sentences = (sentence for line in text.splitlines() for sentence in split_sentences(line))
+    return {sentence for sentence in long_sentences if len(sentence.split()) >= LONG_SENTENCE_WORDS}
 
 
 _USUAL_TOKENS = 500
@@ -296,14 +296,14 @@ class _LedgerDaysPass:
         """Run the simulator, then write the missing days."""
         sweep_folder(self.layout.memories)
         self.unique = sum(1 for _ in self.layout.memories.glob("day-*.md"))
-        wanted = self.request.select_days(self.world.days)
+        days = self.request.select_days(self.world.days)
         pages = []
         for simulated in self.world.simulate_days():
-            if simulated.page.day >= wanted.stop:
+            if simulated.page.day >= days.stop:
                 break
             self.planted |= find_canaries(simulated.page)
             self.steps.add_page(simulated.page)
-            if simulated.page.day in wanted:
+            if simulated.page.day in days:
                 pages.append(simulated.page)
         owed = [page for page in pages if not self._is_there(page.day)]
         self._report_estimate(owed)

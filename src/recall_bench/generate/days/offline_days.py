@@ -36,14 +36,14 @@ def write_offline_days(request: DaysRequest, on_progress: Callable[[str], None])
             layout, span, is_overwriting=request.overwrite, on_progress=on_progress, unique=there
         )
         stopped = run_pass(lambda: days.write(world))
-    wanted = [day for day in world.list_days_told() if day in span]
+    offline_days = [day for day in world.list_days_told() if day in span]
     return PassResult(
         what="days",
         folder=str(layout.memories),
-        wanted=len(wanted),
+        wanted=len(offline_days),
         written=days.written,
         kept=days.kept,
-        notes=tuple(_list_notes(layout, days, set(span).difference(wanted))),
+        notes=tuple(_list_notes(layout, days, set(span).difference(offline_days))),
         fill=request.resume_command,
         stopped=stopped,
     )

@@ -24,7 +24,7 @@ class PersonaHistory:
     @property
     def episodes(self) -> tuple[Episode, ...]:
         """The days with the rules in them."""
-        return tuple(each for each in self.scenario.episodes if each.day <= HISTORY_DAYS)
+        return tuple(item for item in self.scenario.episodes if item.day <= HISTORY_DAYS)
 
 
 @cache
@@ -55,10 +55,10 @@ def insert_telling(text: str, telling: RuleWording) -> str:
 def tell_rules(episodes: Iterable[Episode], tellings: Iterable[RuleWording]) -> tuple[Episode, ...]:
     """The days with all tellings in them."""
     by_day = group_by(tellings, lambda telling: telling.day)
-    found = []
+    rules = []
     for episode in episodes:
         text = episode.text
         for telling in by_day.get(episode.day, ()):
             text = insert_telling(text, telling)
-        found.append(episode if text == episode.text else episode.replace(text=text))
-    return tuple(found)
+        rules.append(episode if text == episode.text else episode.replace(text=text))
+    return tuple(rules)

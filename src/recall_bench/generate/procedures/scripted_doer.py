@@ -34,8 +34,8 @@ def do_task(prompt: Prompt) -> Reply:
 def reply_to_task(text: str) -> str:
     """The outcome that keeps the rules in a text, and breaks the others as one does by default."""
     plain = _simplify(text)
-    found = _find_task(plain)
-    return "I know no such task." if found is None else choose_outcome(*found, plain).reply
+    results = _find_task(plain)
+    return "I know no such task." if results is None else choose_outcome(*results, plain).reply
 
 
 def choose_outcome(task: ConventionTask, source: TaskFile, plain: str) -> SampleOutcome:
@@ -44,11 +44,11 @@ def choose_outcome(task: ConventionTask, source: TaskFile, plain: str) -> Sample
     unknown = {rule.id for rule in needed if not _is_told(rule, plain)}
     old = [source.get_rule(rule.replaces) for rule in needed if rule.replaces is not None]
     if unknown and any(_is_told(rule, plain) for rule in old):
-        stale = [each for each in task.outcomes if each.kind == "stale"]
+        stale = [outcome for outcome in task.outcomes if outcome.kind == "stale"]
         if stale:
             return stale[0]
-    fitting = [each for each in task.outcomes if set(each.breaks) == unknown]
-    default = next(each for each in task.outcomes if each.kind == "default")
+    fitting = [outcome for outcome in task.outcomes if set(outcome.breaks) == unknown]
+    default = next(outcome for outcome in task.outcomes if outcome.kind == "default")
     # Where one rule is unknown, an outcome that breaks it alone may be a wrong one; all unknown is
     # what the default is for.
     return fitting[0] if fitting and len(unknown) < len(needed) else default
@@ -68,7 +68,7 @@ def _use_tools(prompt: Prompt) -> str:
 @cache
 def _list_tasks() -> tuple[tuple[str, ConventionTask, TaskFile], ...]:
     sources = [load_tasks(persona) for persona in PERSONAS]
-    return tuple((_simplify(task.text), task, each) for each in sources for task in each.tasks)
+    return tuple((_simplify(task.text), task, item) for item in sources for task in item.tasks)
 
 
 def _find_task(plain: str) -> tuple[ConventionTask, TaskFile] | None:
@@ -77,7 +77,7 @@ def _find_task(plain: str) -> tuple[ConventionTask, TaskFile] | None:
 
 def _is_told(rule: Rule, plain: str) -> bool:
     wordings = (rule.rule, *(telling.key or telling.text for telling in rule.told))
-    return any(_simplify(each) in plain for each in wordings)
+    return any(_simplify(wording) in plain for wording in wordings)
 
 
 def _simplify(text: str) -> str:

@@ -78,16 +78,16 @@ def collect_evidence(
     """
     spans: set[tuple[int, QuotePlace]] = set()
     flaws: list[QuestionProblem] = []
-    for each in raw if isinstance(raw, list) else ():
-        quote = each.get("quote") if isinstance(each, dict) else None
+    for item in raw if isinstance(raw, list) else ():
+        quote = item.get("quote") if isinstance(item, dict) else None
         if not isinstance(quote, str) or not _is_long_enough(quote):
             flaws.append(make_support_problem("it has a quotation of less than two words"))
             continue
-        found = _locate_quotation(each, quote, days, is_visible)
-        if found is None:
+        quotation = _locate_quotation(item, quote, days, is_visible)
+        if quotation is None:
             flaws.append(make_support_problem(f"“{quote:.80}” stands in nothing that was shown"))
             continue
-        day, placed = found
+        day, placed = quotation
         spans |= {(day, place) for place in placed}
     ordered = sorted(spans, key=lambda span: (span[0], span[1].start, span[1].end))
     return QuoteEvidence(tuple(ordered), tuple(dict.fromkeys(flaws)))
@@ -112,15 +112,15 @@ def _locate_quotation(
 ) -> tuple[int, tuple[QuotePlace, ...]] | None:
     session, named = raw.get("session"), raw.get("day")
     said = session if isinstance(session, str) else None
-    found = [
+    quotation = [
         (number, placed)
         for number, day in days.items()
         if (placed := locate_quote(day.text, quote, session=said, is_visible=is_visible))
     ]
-    right = [each for each in found if each[0] == named]
+    right = [item for item in quotation if item[0] == named]
     if right:
         return right[0]
-    return found[0] if len(found) == 1 else None
+    return quotation[0] if len(quotation) == 1 else None
 
 
 def read_text(raw: Mapping[str, object], key: str) -> str:
@@ -132,12 +132,12 @@ def read_text(raw: Mapping[str, object], key: str) -> str:
 def read_texts(raw: Mapping[str, object], key: str) -> list[str]:
     """A list of texts, each once."""
     value = raw.get(key)
-    found = (
+    texts = (
         (_clean_line(part) for part in value if isinstance(part, str))
         if isinstance(value, list)
         else ()
     )
-    return list(dict.fromkeys(text for text in found if text))
+    return list(dict.fromkeys(text for text in texts if text))
 
 
 def read_days(raw: Mapping[str, object], days: Collection[int]) -> list[int]:
@@ -149,8 +149,8 @@ def read_days(raw: Mapping[str, object], days: Collection[int]) -> list[int]:
 
 def read_atoms(raw: Mapping[str, object], answer: str) -> list[str] | None:
     """The atoms in a reply, as far as the answer holds them."""
-    found = (atom for atom in read_texts(raw, "atoms") if atom.lower() in answer.lower())
-    return [atom for atom in found if is_in_answer(answer, atom)] or None
+    atoms = (atom for atom in read_texts(raw, "atoms") if atom.lower() in answer.lower())
+    return [atom for atom in atoms if is_in_answer(answer, atom)] or None
 
 
 def read_aliases(raw: Mapping[str, object], answer: str) -> list[str] | None:
@@ -210,7 +210,7 @@ def sort_candidates(
 
     A kept question gets the next id, by which later problems can name it.
     """
-    kept: list[dict[str, object]] = []
+    entries: list[dict[str, object]] = []
     refused: list[RejectedQuestion] = []
     for group in _group_pairs(candidates):
         results = [_check_candidate(entry, checker) for entry in group]
@@ -218,9 +218,9 @@ def sort_candidates(
             refused += _make_rejections(results)
             continue
         for entry, _ in results:
-            kept.append({"id": next(ids), **entry})
-            checker.keep(kept[-1])
-    return SortedCandidates(tuple(kept), tuple(refused))
+            entries.append({"id": next(ids), **entry})
+            checker.keep(entries[-1])
+    return SortedCandidates(tuple(entries), tuple(refused))
 
 
 def _group_pairs(candidates: Sequence[QuestionEntry]) -> Iterator[list[QuestionEntry]]:
@@ -255,16 +255,16 @@ def _check_candidate(
         return entry, flaws
     if not _is_storable(entry):
         return entry, (make_format_problem("it holds characters that YAML cannot hold"),)
-    found = checker.check(entry)
+    result = checker.check(entry)
     for _ in range(_MAX_REPAIRS):
-        if found.is_sound or found.repair is None or found.repair.removes:
+        if result.is_sound or result.repair is None or result.repair.removes:
             break
-        mended = repair_entry(entry, found.repair.changes)
+        mended = repair_entry(entry, result.repair.changes)
         if mended == entry:
             break
         entry = mended
-        found = checker.check(entry)
-    return entry, found.problems
+        result = checker.check(entry)
+    return entry, result.problems
 
 
 def repair_entry(entry: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:

@@ -87,18 +87,18 @@ class ModelQuestionWriter:
     async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
         """About `amount` candidates; NoUsableReply if the model gave none."""
         [prompt] = self.build_prompts(window, amount)
-        found = await ask_until_usable(
+        results = await ask_until_usable(
             self._caller,
             f"window {window.number}, {window.name}",
             prompt,
             read_questions,
             reads_cut=True,
         )
-        shown = [*self._view.list_earlier_days(window), *self._view.list_days(window)]
-        days = {day.number: day for day in shown}
+        visible_days = [*self._view.list_earlier_days(window), *self._view.list_days(window)]
+        days = {day.number: day for day in visible_days}
         return [
             candidate
-            for place, raw in enumerate(found)
+            for place, raw in enumerate(results)
             for candidate in self._make_candidates(raw, days, window, f"negative {place}")
         ]
 
@@ -117,20 +117,20 @@ class ModelQuestionWriter:
     def _make_candidates(
         self, raw: Raw, days: Mapping[int, StoryDay], window: QuestionWindow, pair: str
     ) -> list[QuestionCandidate]:
-        found = collect_evidence(raw.get("evidence"), days, self._is_visible)
+        candidates = collect_evidence(raw.get("evidence"), days, self._is_visible)
         category = raw.get("category")
-        flaws = [*check_fields(raw, ("question", "answer")), *found.flaws]
+        flaws = [*check_fields(raw, ("question", "answer")), *candidates.flaws]
         if not isinstance(category, str) or category not in RULES:
             flaws.append(
                 make_format_problem(f"its category is {category!r:.40}, which was not asked for")
             )
-        if not found.days:
+        if not candidates.days:
             flaws.append(make_support_problem("no quotation proves it"))
-        elif category == CROSS_REFERENCE and count_topics(found, days) < 2:
+        elif category == CROSS_REFERENCE and count_topics(candidates, days) < 2:
             flaws.append(make_support_problem("one topic tells all of it; two have to be joined"))
         if category != NEGATIVE:
-            return [QuestionCandidate(self._make_entry(raw, found, window), flaws=flaws)]
-        return self._make_negatives(raw, found, window, (flaws, pair))
+            return [QuestionCandidate(self._make_entry(raw, candidates, window), flaws=flaws)]
+        return self._make_negatives(raw, candidates, window, (flaws, pair))
 
     def _make_entry(
         self, raw: Raw, found: QuoteEvidence, window: QuestionWindow
@@ -213,7 +213,7 @@ def build_secrets_prompt(view: StoryView, probing: "SecretProbe", amount: int) -
     days = view.list_days(probing.window)
     home, outsider = probing.session.id, probing.outsider
     closed = build_excerpts(days, _CLOSED_TOKENS, lambda session: session == home)
-    known = build_excerpts(days, _OPEN_TOKENS, lambda session: session == outsider)
+    excerpts = build_excerpts(days, _OPEN_TOKENS, lambda session: session == outsider)
     topics = "\n".join(probing.session.sensitive_topics)
     common = "\n".join(view.persona.shared_knowledge)
     blocks = fence_blocks(
@@ -223,7 +223,7 @@ def build_secrets_prompt(view: StoryView, probing: "SecretProbe", amount: int) -
             **({"sensitive topics": topics} if topics else {}),
             **({"known to everybody": common} if common else {}),
             **{f"{home}, {name}": text for name, text in closed.items()},
-            **{f"{outsider}, {name}": text for name, text in known.items()},
+            **{f"{outsider}, {name}": text for name, text in excerpts.items()},
         }
     )
     task = load_prompt("secrets-task").format(
@@ -280,12 +280,12 @@ class BoundaryQuestionWriter:
     async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
         """About `amount` candidates per isolated session; NoUsableReply if one fails."""
         probes = self._list_probes(window)
-        found: dict[str, Sequence[Raw]] = {}
+        results: dict[str, Sequence[Raw]] = {}
         failures: list[NoUsableReply] = []
 
         async def ask(probing: SecretProbe) -> None:
             try:
-                found[probing.unit] = await ask_until_usable(
+                results[probing.unit] = await ask_until_usable(
                     self._caller,
                     probing.unit,
                     build_secrets_prompt(self._view, probing, _count_secrets(amount)),
@@ -301,12 +301,12 @@ class BoundaryQuestionWriter:
         return [
             candidate
             for probing in probes
-            for place, raw in enumerate(found[probing.unit])
+            for place, raw in enumerate(results[probing.unit])
             for candidate in self._make_candidates(raw, probing, place)
         ]
 
     def _list_probes(self, window: QuestionWindow) -> list[SecretProbe]:
-        found = []
+        results = []
         for place, session in enumerate(self._view.members.isolated):
             outsiders = self._view.members.find_askers(session.id, window.last)
             if self._asker is not None:
@@ -314,8 +314,8 @@ class BoundaryQuestionWriter:
             has_log = any(session.id in day.sessions for day in self._view.list_days(window))
             if has_log and outsiders:
                 turn = (window.number - 1 + place) % len(outsiders)
-                found.append(SecretProbe(window, session, outsiders[turn]))
-        return found
+                results.append(SecretProbe(window, session, outsiders[turn]))
+        return results
 
     def _make_candidates(
         self, raw: Raw, probing: SecretProbe, place: int
@@ -372,9 +372,9 @@ class BoundaryQuestionWriter:
             return []
         days = {day.number: day for day in self._view.list_days(probing.window)}
         quoted, is_shared = self._split_quotes(partial.get("evidence"))
-        known = collect_evidence(quoted, days, lambda name: self._is_open(name, probing))
+        existing = collect_evidence(quoted, days, lambda name: self._is_open(name, probing))
         secrets = read_texts(raw, "secret")
-        both = QuoteEvidence(tuple(sorted({*known.spans, *proof.spans}, key=_sort_key)), ())
+        both = QuoteEvidence(tuple(sorted({*existing.spans, *proof.spans}, key=_sort_key)), ())
         entry = {
             **self._make_entry(partial, both),
             "answer": read_text(partial, "answer"),
@@ -391,21 +391,21 @@ class BoundaryQuestionWriter:
             for key in ("question", "answer")
             if not entry[key]
         ]
-        if not known.days and not is_shared:
+        if not existing.days and not is_shared:
             own.append(make_support_problem("no quotation proves what may be told"))
         own += _find_named_secrets(
             f"{entry['question']} {entry['answer']}", secrets, "what may be told"
         )
-        return [QuestionCandidate(entry, flaws=[*flaws, *known.flaws, *own])]
+        return [QuestionCandidate(entry, flaws=[*flaws, *existing.flaws, *own])]
 
     def _split_quotes(self, evidence: object) -> tuple[list[object], bool]:
         """The quotations that are not shared knowledge, and whether others are."""
         quotes = evidence if isinstance(evidence, list) else []
         common = "\n".join(self._view.persona.shared_knowledge)
         rest = [
-            each
-            for each in quotes
-            if not (isinstance(each, dict) and locate_quote(common, str(each.get("quote"))))
+            quote
+            for quote in quotes
+            if not (isinstance(quote, dict) and locate_quote(common, str(quote.get("quote"))))
         ]
         return rest, len(rest) < len(quotes)
 
@@ -446,11 +446,11 @@ class BoundaryQuestionWriter:
         """The first day on which a secret is stated outside, and the session that tells it."""
         for number, day in self._view.days.items():
             for secret in secrets:
-                found = locate_quote(
+                quote = locate_quote(
                     day.text, secret, is_visible=lambda session: self._is_open(session, probing)
                 )
-                if found:
-                    return number, found[0].session or "the log"
+                if quote:
+                    return number, quote[0].session or "the log"
         return None
 
 
@@ -460,8 +460,10 @@ def _count_secrets(amount: int) -> int:
 
 
 def _find_named_secrets(text: str, secrets: Sequence[str], where: str) -> list[QuestionProblem]:
-    held = [secret for secret in secrets if locate_quote(text, secret)]
-    return [_make_boundary_problem(f"{where} gives “{secret:.60}” away") for secret in held]
+    named_secrets = [secret for secret in secrets if locate_quote(text, secret)]
+    return [
+        _make_boundary_problem(f"{where} gives “{secret:.60}” away") for secret in named_secrets
+    ]
 
 
 def _make_boundary_problem(message: str) -> QuestionProblem:

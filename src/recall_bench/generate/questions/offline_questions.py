@@ -55,9 +55,9 @@ class EvidenceLocator:
 
     def locate_spans(self, spans: Sequence[TextSpan]) -> list[dict[str, object]]:
         """The places of the sentences in the files, in order."""
-        found = [(span, self._locate_span(span)) for span in spans]
+        results = [(span, self._locate_span(span)) for span in spans]
         places = sorted(
-            (span.day, place, span.session) for span, place in found if place is not None
+            (span.day, place, span.session) for span, place in results if place is not None
         )
         return [
             {"day": day, "session": session, "start": start, "end": end}
@@ -78,25 +78,25 @@ def _find_closest_sentence(text: str, span: TextSpan) -> tuple[int, int] | None:
     """
     exact = {atom.core for atom in find_claims(span.text) if atom.is_exact}
     about = collect_topics(span.text)
-    found = []
+    results = []
     for start, end in _list_sentences(text, span.session):
         sentence = text[start:end]
         if exact <= {atom.core for atom in find_claims(sentence)}:
-            found.append((len(about & collect_topics(sentence)), start, end))
+            results.append((len(about & collect_topics(sentence)), start, end))
     # The first of equally similar ones.
-    shared, start, end = max(found, key=lambda each: (each[0], -each[1]), default=(0, 0, 0))
+    shared, start, end = max(results, key=lambda each: (each[0], -each[1]), default=(0, 0, 0))
     return (start, end) if shared else None
 
 
 def _list_sentences(text: str, session: str) -> list[tuple[int, int]]:
     """The places of a session's sentences in the file, without headings."""
-    found = []
+    sentences = []
     for name, part in DayLog(1, "", text).split_sessions():
         if name != session:
             continue
         offset = text.index(part)
-        found += [(offset + start, offset + end) for start, end in find_sentence_spans(part)]
-    return [(start, end) for start, end in found if not text.startswith("#", start)]
+        sentences += [(offset + start, offset + end) for start, end in find_sentence_spans(part)]
+    return [(start, end) for start, end in sentences if not text.startswith("#", start)]
 
 
 @dataclass(slots=True)
@@ -145,12 +145,12 @@ class OfflineQuestionWriter:
             simulation.seed,
         )
         writer = QuestionEntryWriter(world.sources.persona.id, options.distance, simulation.seed)
-        found = WorldDrafts()
+        world_drafts = WorldDrafts()
         lines: list[str] = []
         active: dict[str, Thread] = {}
 
         def note(drafts: Iterable[LedgerQuestion]) -> None:
-            found.drafts += [(draft, writer.build_record(draft)) for draft in drafts]
+            world_drafts.drafts += [(draft, writer.build_record(draft)) for draft in drafts]
 
         for simulated in world.simulate_days():
             self._locator.compare_page(simulated.page)
@@ -162,8 +162,8 @@ class OfflineQuestionWriter:
         note(generator.finish())
         for thread in active.values():
             lines += format_ledger_lines(thread)
-        found.ledger = "".join(lines)
-        return found
+        world_drafts.ledger = "".join(lines)
+        return world_drafts
 
     def _group_drafts(self) -> Iterator[list[tuple[LedgerQuestion, Mapping[str, object]]]]:
         """Drafts one by one; drafts about the same secret together."""
@@ -195,12 +195,12 @@ def _distribute(
         is_denied = draft.category == NEGATIVE and draft.reference.startswith("No")
         buckets.setdefault((draft.category, is_denied), []).append(group)
     ranked = sorted(buckets, key=lambda key: (CATEGORIES.index(key[0]), key[1]))
-    given = 0
+    values = 0
     for row in zip_longest(*(buckets[key] for key in ranked)):
         for group in row:
             if group is None:
                 continue
-            if given >= amount:
+            if values >= amount:
                 return
-            given += len(group)
+            values += len(group)
             yield group

@@ -86,11 +86,11 @@ def prepare_questions(request: QuestionsRequest) -> QuestionPlan:
     view = StoryView(persona, story, days, SessionMembers(persona, story))
     numbers = list(days)
     span = request.select_days(numbers[-1])
-    found = list_windows(numbers, request.days_between, span)
+    secret_windows = list_windows(numbers, request.days_between, span)
     _check_asker(request, view.members)
     if request.mode != STANDARD:
-        found = _select_secret_windows(request, view, found)
-    if not found:
+        secret_windows = _select_secret_windows(request, view, secret_windows)
+    if not secret_windows:
         raise UsageError(
             f"{layout.name(layout.memories)} tells nothing from day {span[0]} to {span[-1]} that "
             f"--mode {request.mode} could ask about; it ends on day {numbers[-1]}"
@@ -98,7 +98,7 @@ def prepare_questions(request: QuestionsRequest) -> QuestionPlan:
     return QuestionPlan(
         layout=layout,
         view=view,
-        windows=found,
+        windows=secret_windows,
         checkpoints=count_checkpoints(numbers, request.days_between),
     )
 
@@ -270,15 +270,15 @@ class _QuestionPass:
         how: tuple["QuestionChecker", str],
     ) -> None:
         """Keep the valid candidates of a window."""
-        found = self.store.decide_window(window, candidates, *how)
+        results = self.store.decide_window(window, candidates, *how)
         self.written += 1
         if not candidates and self._is_asked_of_model(window):
             self.silent.append(window)
-        self.kept += len(found.kept)
-        self.reasons.update(refused.problems[0].kind for refused in found.refused)
+        self.kept += len(results.kept)
+        self.reasons.update(refused.problems[0].kind for refused in results.refused)
         self.on_progress(
             f"Window {window.number}/{self.prepared.checkpoints} ({window.name}): "
-            f"{len(found.kept)} kept, {len(found.refused)} rejected"
+            f"{len(results.kept)} kept, {len(results.refused)} rejected"
         )
 
     def record_failure(self, window: QuestionWindow, reason: str) -> None:
@@ -300,9 +300,11 @@ class _QuestionPass:
             self.log.begin_round(overwrite=self.request.overwrite)
         if self.request.overwrite:
             self.store.record.begin_round(self.request.mode)
-        asked = self.store.record.find_asked_days(self.request.mode, anew=self.request.overwrite)
+        asked_days = self.store.record.find_asked_days(
+            self.request.mode, anew=self.request.overwrite
+        )
         days = self.prepared.view.days
-        rest = (find_unasked_part(window, days, asked) for window in self.prepared.windows)
+        rest = (find_unasked_part(window, days, asked_days) for window in self.prepared.windows)
         self.owed = [window for window in rest if window is not None]
 
     def _end(self, stopped: PassStop | None) -> None:
@@ -331,7 +333,7 @@ class _QuestionPass:
         from recall_bench.generate.model_caller import describe_estimate
         from recall_bench.models.model_target import describe_sending
 
-        asked = [
+        question = [
             len(writer.build_prompts(window, self.count_questions(window))) for window in self.owed
         ]
         # Days get longer in the course of a story: the middle window stands for all.
@@ -341,7 +343,7 @@ class _QuestionPass:
         for sample in writer.build_prompts(middle, self.count_questions(middle))[:1]:
             self.on_progress(describe_sending(self.request.model, what))
             self.on_progress(
-                describe_estimate(self.request.model, sum(asked), sample, writer.usual_tokens)
+                describe_estimate(self.request.model, sum(question), sample, writer.usual_tokens)
             )
 
     def _open_checker(self, make_checker: "CheckerFactory | None") -> "QuestionChecker":
@@ -378,10 +380,10 @@ class _QuestionPass:
         for window in self.silent[:1]:
             named = ", ".join(map(_name_window, self.silent))
             instead = "" if self.request.days is None else " in the place of --days"
-            each = "" if len(self.silent) == 1 else ", and so on for each"
+            item = "" if len(self.silent) == 1 else ", and so on for each"
             yield (
                 f"the model found nothing to ask in {named}; to ask again, run the same command "
-                f"with --overwrite --start {window.first} --end {window.last}{instead}{each}"
+                f"with --overwrite --start {window.first} --end {window.last}{instead}{item}"
             )
 
 
@@ -422,10 +424,10 @@ class _WindowQueue:
         owed = self._pass.owed
         while self._next < len(owed) and owed[self._next] in self._found:
             window = owed[self._next]
-            found = self._found.pop(window)
-            if isinstance(found, str):
-                self._pass.record_failure(window, found)
+            outcome = self._found.pop(window)
+            if isinstance(outcome, str):
+                self._pass.record_failure(window, outcome)
             else:
-                self._pass.decide_window(window, found, (self._checker, self._writer.name))
+                self._pass.decide_window(window, outcome, (self._checker, self._writer.name))
             self._next += 1
         self._is_deciding = False

@@ -117,13 +117,13 @@ def read_questions(text: str) -> tuple[Raw, ...] | RejectedReply:
     An empty list means that there is nothing to ask. Rejected if there is no list or no object with
     question and answer.
     """
-    found = _find_list(text)
-    if found == []:
+    results = _find_list(text)
+    if results == []:
         return ()
     whole = (
         _recover_questions(text)
-        if found is None
-        else tuple(e for e in found if isinstance(e, dict))
+        if results is None
+        else tuple(e for e in results if isinstance(e, dict))
     )
     if not whole:
         return RejectedReply(_NOTHING)
@@ -143,49 +143,49 @@ def _find_list(text: str) -> list[Any] | None:
     whole = parse_json_reply(text, dict)
     if not isinstance(whole, RejectedReply) and isinstance(whole.get("questions"), list):
         return list(whole["questions"])
-    found = parse_json_reply(text, list)
+    json_reply = parse_json_reply(text, list)
     # An empty list inside another object is not the list of questions.
-    is_beside = not isinstance(whole, RejectedReply) and found == []
-    return None if isinstance(found, RejectedReply) or is_beside else found
+    is_beside = not isinstance(whole, RejectedReply) and json_reply == []
+    return None if isinstance(json_reply, RejectedReply) or is_beside else json_reply
 
 
 def _make_recordable(questions: tuple[Raw, ...]) -> tuple[Raw, ...] | RejectedReply:
     """The questions without halves of surrogate pairs, which no file can hold."""
-    if any(_is_deep(each, _MAX_DEPTH) for each in questions):
+    if any(_is_deep(item, _MAX_DEPTH) for item in questions):
         return RejectedReply(
             ("a question is nested too deeply; give each field as it was asked for",)
         )
-    if not any(all(read_text(each, key) for key in ("question", "answer")) for each in questions):
+    if not any(all(read_text(item, key) for key in ("question", "answer")) for item in questions):
         return RejectedReply((_UNREADABLE,))
     return tuple(
-        json.loads(json.dumps(each, ensure_ascii=False).encode(errors="ignore"))
-        for each in questions
+        json.loads(json.dumps(item, ensure_ascii=False).encode(errors="ignore"))
+        for item in questions
     )
 
 
 def _is_deep(part: object, left: int) -> bool:
     """Whether it is nested deeper than `left` levels; readers of the record have a limit."""
     parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-    return left < 0 or any(_is_deep(each, left - 1) for each in parts)
+    return left < 0 or any(_is_deep(item, left - 1) for item in parts)
 
 
 def _recover_questions(text: str) -> tuple[Raw, ...]:
     """The leading questions of the first list that has any."""
     decoder = json.JSONDecoder()
     for opening in islice(_OPENING.finditer(text), _MAX_OPENINGS):
-        found: list[Raw] = []
+        questions: list[Raw] = []
         place = opening.end()
         while True:
             try:
-                each, end = decoder.raw_decode(text, place)
+                item, end = decoder.raw_decode(text, place)
             except (ValueError, RecursionError):
                 break
             # Evidence is a list of objects too.
-            if not isinstance(each, dict) or "question" not in each:
+            if not isinstance(item, dict) or "question" not in item:
                 break
-            found.append(each)
+            questions.append(item)
             between = _BETWEEN.match(text, end)
             place = between.end() if between else end
-        if found:
-            return tuple(found)
+        if questions:
+            return tuple(questions)
     return ()

@@ -111,9 +111,9 @@ class WindowRecord(EntryLog[WindowRecordEntry]):
         current = self._rounds.get(mode, 0)
         return frozenset(
             day
-            for each in self._all
-            if each.mode == mode and (not anew or each.round == current)
-            for day in range(each.first, each.last + 1)
+            for item in self._all
+            if item.mode == mode and (not anew or item.round == current)
+            for day in range(item.first, item.last + 1)
         )
 
     def list_replaceable(
@@ -123,9 +123,9 @@ class WindowRecord(EntryLog[WindowRecordEntry]):
         current = self._rounds.get(mode, 0)
         return tuple(
             entry
-            for each in self._standing
-            if _is_obsolete(each, mode, current, window)
-            for entry in each.kept
+            for item in self._standing
+            if _is_obsolete(item, mode, current, window)
+            for entry in item.kept
         )
 
     def record_decision(
@@ -165,13 +165,13 @@ class WindowRecord(EntryLog[WindowRecordEntry]):
 
     def list_written(self) -> list[Mapping[str, object]]:
         """Every entry ever kept, because their ids are never reused."""
-        return [entry for each in self._all for entry in each.kept]
+        return [entry for item in self._all for entry in item.kept]
 
     def list_rejections(self) -> Iterator[tuple[WindowDecision, RejectedQuestion]]:
         """The rejected questions of all valid decisions."""
-        for each in self._standing:
-            for refused in each.refused:
-                yield each, refused
+        for item in self._standing:
+            for refused in item.refused:
+                yield item, refused
 
     def _apply_entry(self, entry: WindowRecordEntry) -> None:
         match entry:
@@ -183,9 +183,9 @@ class WindowRecord(EntryLog[WindowRecordEntry]):
             case WindowDecision():
                 if entry.anew:
                     self._standing = [
-                        each
-                        for each in self._standing
-                        if not _is_obsolete(each, entry.mode, entry.round, entry.window)
+                        item
+                        for item in self._standing
+                        if not _is_obsolete(item, entry.mode, entry.round, entry.window)
                     ]
                 self._standing.append(entry)
                 self._all.append(entry)
@@ -263,7 +263,7 @@ class QuestionFile:
                 "cannot be added to as it is written; put each question under a dash of its own, "
                 "or move the file away",
             )
-        return [each for each in content if isinstance(each, dict)]
+        return [item for item in content if isinstance(item, dict)]
 
     def rewrite(
         self, removed: Sequence[Mapping[str, object]], added: Sequence[Mapping[str, object]]
@@ -287,8 +287,8 @@ class QuestionFile:
 
     def find_highest_number(self, prefix: str) -> int:
         """The highest number of an id `<prefix>-q<number>` in the file; 0 without one."""
-        found = re.findall(rb"(?<![\w-])%s-q(\d+)" % re.escape(prefix.encode()), self._read())
-        return max(map(int, found), default=0)
+        numbers = re.findall(rb"(?<![\w-])%s-q(\d+)" % re.escape(prefix.encode()), self._read())
+        return max(map(int, numbers), default=0)
 
     def _read(self) -> bytes:
         try:
@@ -402,16 +402,16 @@ class QuestionStore:
         model: str,
     ) -> WindowDecision:
         """Keep the valid candidates of a window, and write the files."""
-        given = (parse_number(self.prefix, entry) for entry in self.record.list_written())
-        highest = max(self.file.find_highest_number(self.prefix), *given, 0)
+        values = (parse_number(self.prefix, entry) for entry in self.record.list_written())
+        highest = max(self.file.find_highest_number(self.prefix), *values, 0)
         ids = (f"{self.prefix}-q{number:03}" for number in count(highest + 1))
-        found = sort_candidates(candidates, checker, ids)
+        results = sort_candidates(candidates, checker, ids)
         decided = self.record.record_decision(
             self.mode,
             window,
             model,
-            kept=found.kept,
-            refused=found.refused,
+            kept=results.kept,
+            refused=results.refused,
             anew=self.anew,
         )
         for edited in self.file.rewrite(decided.removed, decided.kept):

@@ -77,8 +77,8 @@ def locate_quote(
     if not pieces or not all(piece in _flatten(text) for piece in pieces):
         return ()
     patterns = [_compile_piece(piece) for piece in pieces]
-    found = [part for part in split_parts(text) if is_visible(part.session or NO_SESSION)]
-    for part in sorted(found, key=lambda each: each.session != session):
+    results = [part for part in split_parts(text) if is_visible(part.session or NO_SESSION)]
+    for part in sorted(results, key=lambda each: each.session != session):
         if placed := _locate_in_part(part, patterns):
             return placed
     return ()
@@ -95,12 +95,12 @@ def _locate_in_part(part: DayPart, pieces: list[re.Pattern[str]]) -> tuple[Quote
     level, offsets = _flatten_with_offsets(part.text)
     placed, cursor = [], 0
     for piece in pieces:
-        found = piece.search(level, cursor)
-        if found is None:
+        match = piece.search(level, cursor)
+        if match is None:
             return ()
-        cursor = found.end()
+        cursor = match.end()
         start, end = _expand_to_sentences(
-            part.text, offsets[found.start()], offsets[cursor - 1] + 1
+            part.text, offsets[match.start()], offsets[cursor - 1] + 1
         )
         placed.append(QuotePlace(part.session, part.start + start, part.start + end))
     return tuple(dict.fromkeys(placed))

@@ -66,13 +66,13 @@ class SessionMembers:
 
         A secret usually leaks where people talk openly.
         """
-        closed = {each.id for each in self.isolated}
-        found = [
+        closed = {item.id for item in self.isolated}
+        askers = [
             name
             for name in self.find_outside_sessions(session)
             if name not in self._sessions or is_open(self._sessions[name], day)
         ]
-        return tuple(name for name in found if name not in closed) or tuple(found)
+        return tuple(name for name in askers if name not in closed) or tuple(askers)
 
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t\r]*\n.*?\n---[ \t\r]*(?:\n|\Z)", re.DOTALL)
@@ -91,16 +91,18 @@ def build_excerpts(
 
     Earlier days get a quarter of the tokens, and what the others leave.
     """
-    seen = {day.number: _select_visible(day, is_visible) for day in (*earlier, *days)}
+    visited = {day.number: _select_visible(day, is_visible) for day in (*earlier, *days)}
     space = tokens * CHARACTERS_A_TOKEN
-    main = {day.number: seen[day.number] for day in days if seen[day.number]}
-    shown = _fit_days(main, space - (space // 4 if earlier else 0))
-    left = space - sum(len(part) for blocks in shown.values() for part in blocks)
-    shown |= _fit_days({day.number: seen[day.number] for day in earlier if seen[day.number]}, left)
+    main = {day.number: visited[day.number] for day in days if visited[day.number]}
+    excerpts = _fit_days(main, space - (space // 4 if earlier else 0))
+    rest = space - sum(len(part) for blocks in excerpts.values() for part in blocks)
+    excerpts |= _fit_days(
+        {day.number: visited[day.number] for day in earlier if visited[day.number]}, rest
+    )
     return {
-        format_block_name(day): "\n\n".join(shown[day.number])
+        format_block_name(day): "\n\n".join(excerpts[day.number])
         for day in sorted((*earlier, *days), key=lambda each: each.number)
-        if day.number in shown
+        if day.number in excerpts
     }
 
 
@@ -137,12 +139,12 @@ def _render_part(part: DayPart) -> str:
 
 def divide_room(sizes: Sequence[int], space: int) -> list[int]:
     """The room for each size: the size itself, or an even share of what is left."""
-    given = [0] * len(sizes)
-    left = space
+    values = [0] * len(sizes)
+    rest = space
     for rank, place in enumerate(sorted(range(len(sizes)), key=lambda each: sizes[each])):
-        given[place] = min(sizes[place], max(0, left) // (len(sizes) - rank))
-        left -= given[place]
-    return given
+        values[place] = min(sizes[place], max(0, rest) // (len(sizes) - rank))
+        rest -= values[place]
+    return values
 
 
 def _cut_blocks(blocks: Sequence[str], space: int) -> list[str]:
@@ -155,8 +157,8 @@ def _cut_blocks(blocks: Sequence[str], space: int) -> list[str]:
 
 def _truncate(block: str, limit: int) -> str:
     head, line_end = block.split("\n", 1)[0], block.rfind("\n", 0, limit)
-    kept = block[: max(line_end, len(head))].rstrip()
-    return f"{kept}\n{CUT}"
+    beginning = block[: max(line_end, len(head))].rstrip()
+    return f"{beginning}\n{CUT}"
 
 
 _MAX_EARLIER_DAYS = 6
@@ -198,12 +200,14 @@ class StoryView:
 
     def _list_turning_days(self, window: QuestionWindow) -> Sequence[int]:
         """The days of starts, events and corrections of the window's arcs."""
-        found: list[int] = []
+        turning_days: list[int] = []
         for arc in self.story.arcs:
             if arc.start_day <= window.last and arc.end_day >= window.first:
-                found += [arc.start_day, *(each.day for each in arc.directives)]
-                found += [day for day in (arc.wrong_day, arc.corrected_day) if day is not None]
-        return found
+                turning_days += [arc.start_day, *(directive.day for directive in arc.directives)]
+                turning_days += [
+                    day for day in (arc.wrong_day, arc.corrected_day) if day is not None
+                ]
+        return turning_days
 
     def format_date(self, day: int) -> str:
         """The date of a story day with its weekday."""
@@ -219,8 +223,8 @@ class StoryView:
             "domain": persona.domain,
             "works_for": persona.affiliation,
             "principal": None if persona.principal is None else persona.principal.name,
-            "people": [f"{each.name}, {each.role}" for each in persona.cast],
-            "sessions": {each.id: list(each.participants) for each in self.story.sessions},
+            "people": [f"{item.name}, {item.role}" for item in persona.cast],
+            "sessions": {item.id: list(item.participants) for item in self.story.sessions},
         }
         return json.dumps(described, ensure_ascii=False, indent=1)
 

@@ -64,13 +64,13 @@ def list_windows(
     a log. `days_with_log` are the days with a log, ascending.
     """
     days = [day for day in days_with_log if day in span]
-    found: dict[int, QuestionWindow] = {}
+    windows: dict[int, QuestionWindow] = {}
     for day in days:
         number = -(-day // interval)
         first = max((number - 1) * interval + 1, span[0])
         last = min(number * interval, days[-1])
-        found.setdefault(number, QuestionWindow(number=number, first=first, last=last))
-    return tuple(found.values())
+        windows.setdefault(number, QuestionWindow(number=number, first=first, last=last))
+    return tuple(windows.values())
 
 
 def count_checkpoints(days_with_log: Sequence[int], interval: int) -> int:
@@ -147,5 +147,5 @@ def choose_categories(
     turns = [*usable, *(name for name in usable if name != NEGATIVE)]
     questions, days = per_days
     start = (first - 1) * questions // days
-    found = (turns[(start + place) % len(turns)] for place in range(amount))
-    return tuple(FACTUAL if name == RECENCY and not has_past else name for name in found)
+    categories = (turns[(start + place) % len(turns)] for place in range(amount))
+    return tuple(FACTUAL if name == RECENCY and not has_past else name for name in categories)

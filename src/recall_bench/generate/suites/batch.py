@@ -152,10 +152,10 @@ def open_tests(folder: Path) -> Mapping[str, BenchTest]:
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out: {folder} is not a folder; name one")
-    found = dict(_read_tests(folder))
-    problems: list[BenchError] = [each for each in found.values() if isinstance(each, DataError)]
+    tests = dict(_read_tests(folder))
+    problems: list[BenchError] = [item for item in tests.values() if isinstance(item, DataError)]
     raise_problems(problems)
-    return {name: each for name, each in found.items() if isinstance(each, BenchTest)}
+    return {name: item for name, item in tests.items() if isinstance(item, BenchTest)}
 
 
 def _read_tests(folder: Path) -> Iterator[tuple[str, BenchTest | DataError]]:

@@ -222,9 +222,9 @@ class PromptComposer:
     ) -> SuiteDraft | DrawRefusal:
         """A sentence for each memory, or for each pair if there are more than three."""
         groups = _group_memories(picked)
-        used: set[str] = set()
-        found = [self._choose_sentence(group, used, rng) for group in groups]
-        sentences = [sentence for sentence in found if sentence is not None]
+        in_use: set[str] = set()
+        results = [self._choose_sentence(group, in_use, rng) for group in groups]
+        sentences = [sentence for sentence in results if sentence is not None]
         if not sentences:
             names = ", ".join(memory.name for memory in picked)
             return DrawRefusal(f"no sentence asks for {names} and nothing else")
@@ -293,10 +293,10 @@ class PromptComposer:
 
 def _group_memories(picked: Sequence[MemoryFile]) -> list[tuple[MemoryFile, ...]]:
     """At most three groups of at most two, larger groups first; the rest is left out."""
-    asked = list(picked)[: 2 * SENTENCES]
-    doubled = max(0, len(asked) - SENTENCES)
-    pairs = [tuple(asked[2 * n : 2 * n + 2]) for n in range(doubled)]
-    return pairs + [(memory,) for memory in asked[2 * doubled :]]
+    question = list(picked)[: 2 * SENTENCES]
+    doubled = max(0, len(question) - SENTENCES)
+    pairs = [tuple(question[2 * n : 2 * n + 2]) for n in range(doubled)]
+    return pairs + [(memory,) for memory in question[2 * doubled :]]
 
 
 def _add_frame(sentences: list[str], rng: SampleRandom) -> list[str]:

@@ -104,18 +104,18 @@ def parse_written(reply: Reply, names: Collection[str]) -> WrittenMessage | str:
     text = reply.text.strip()
     inside = _FENCE.fullmatch(text)
     try:
-        found = json.loads(inside[1] if inside else text)
+        content = json.loads(inside[1] if inside else text)
     except (ValueError, RecursionError):
         return f"the model's reply is not one JSON object: {text!r:.120}"
-    prompt = found.get("prompt") if isinstance(found, dict) else None
-    relevant = _parse_texts(found.get("relevant", [])) if isinstance(found, dict) else None
+    prompt = content.get("prompt") if isinstance(content, dict) else None
+    relevant = _parse_texts(content.get("relevant", [])) if isinstance(content, dict) else None
     if not isinstance(prompt, str) or relevant is None:
         return f"the model's reply has no prompt and list of names: {text!r:.120}"
     problem = _find_problem(prompt.strip(), names)
     if problem:
         return problem
     return WrittenMessage(
-        prompt.strip(), tuple(dict.fromkeys(_normalise_name(each) for each in relevant))
+        prompt.strip(), tuple(dict.fromkeys(_normalise_name(item) for item in relevant))
     )
 
 
@@ -123,7 +123,7 @@ _ENDS = {Finish.LENGTH: "cut off", Finish.FILTERED: "withheld by its content fil
 
 
 def _parse_texts(found: object) -> list[str] | None:
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+    if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
         return None
     return found
 
@@ -206,10 +206,10 @@ class ModelWriter:
 
     async def _pool_relevant(self, prompt: str, relevant: Sequence[str]) -> list[str]:
         """Every relevant memory: found by its pointer or the writer, and confirmed on its text."""
-        found = set(relevant)
+        results = set(relevant)
         for some in _split_batches(tuple(self._memories.values()), POINTERS):
-            found |= await self._ask_names(build_pointer_prompt(POINTED, prompt, some), some)
-        candidates = tuple(self._memories[name] for name in sorted(found))
+            results |= await self._ask_names(build_pointer_prompt(POINTED, prompt, some), some)
+        candidates = tuple(self._memories[name] for name in sorted(results))
         confirmed: set[str] = set()
         for some in _split_batches(candidates, FULL_TEXTS):
             confirmed |= await self._ask_names(build_text_prompt(CONFIRMED, prompt, some), some)

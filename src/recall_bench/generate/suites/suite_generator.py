@@ -189,11 +189,11 @@ class _SuiteGeneration:
         for attempt in range(1, MAX_DRAWS + 1):
             rng = SampleRandom("select", self.request.seed, sample, attempt)
             if self.request.amount == 0:
-                drawn = _SampleDraw(category=self._draw_category(sample, attempt, rng))
+                draw = _SampleDraw(category=self._draw_category(sample, attempt, rng))
             else:
-                drawn = _SampleDraw(picked=self._draw_memories(sample, rng))
+                draw = _SampleDraw(picked=self._draw_memories(sample, rng))
             try:
-                draft = await self._write_draft(drawn, rng)
+                draft = await self._write_draft(draw, rng)
             except (ModelGone, ModelPending):
                 # They are ModelFaults, but end the batch: another sample would meet them too.
                 raise
@@ -201,7 +201,7 @@ class _SuiteGeneration:
                 self._fail(sample, str(fault))
                 return
             if isinstance(draft, SuiteDraft):
-                self._save_test(sample, drawn, draft)
+                self._save_test(sample, draw, draft)
                 return
             reason = draft.reason
             if attempt < MAX_DRAWS:

@@ -272,13 +272,13 @@ def extract_topics(memory: MemoryFile, casing: WordCasing) -> tuple[MemoryTopic,
 
     A file name of one word that the memory itself uses is allowed if there is nothing else.
     """
-    found = tuple(dict.fromkeys(_iterate_topics(memory, casing)))
-    found = tuple(topic for topic in found if not _PATH.search(topic.text))
+    topics = tuple(dict.fromkeys(_iterate_topics(memory, casing)))
+    topics = tuple(topic for topic in topics if not _PATH.search(topic.text))
     stem = _split_words(PurePosixPath(memory.name).stem)
     discreet = tuple(
-        topic for topic in found if not _contains_words(_split_words(topic.text), stem)
+        topic for topic in topics if not _contains_words(_split_words(topic.text), stem)
     )
-    return discreet or (found if len(stem) == 1 else ())
+    return discreet or (topics if len(stem) == 1 else ())
 
 
 def learn_casing(memories: Iterable[MemoryFile]) -> WordCasing:
@@ -299,28 +299,28 @@ def _iterate_topics(memory: MemoryFile, casing: WordCasing) -> Iterator[MemoryTo
 def _parse_hint(hint: str, casing: WordCasing) -> MemoryTopic | None:
     """The hint as a topic; None if it is not understood."""
     is_users = re.search(r"\b(?:user|they)\b", hint, re.IGNORECASE) is not None
-    found = _match_hint(re.split(r"[:;]| [-–—] ", _PREAMBLE.sub("", hint, count=1))[0])
-    text: str | None = casing.adjust_case(strip_markup(found.text), is_name=False)
+    results = _match_hint(re.split(r"[:;]| [-–—] ", _PREAMBLE.sub("", hint, count=1))[0])
+    text: str | None = casing.adjust_case(strip_markup(results.text), is_name=False)
     if text and is_users:
         text = convert_to_first_person(text)
     if text and len(text.split()) > _LONGEST_HINT:
         text = strip_markup(re.split(r"\s*[,(]|\s+(?:or|and)\s", text, maxsplit=1)[0])
-    least = _FEWEST if found.kind is TopicKind.CASE else 1
+    least = _FEWEST if results.kind is TopicKind.CASE else 1
     return (
-        MemoryTopic(found.kind, text)
+        MemoryTopic(results.kind, text)
         if text and least <= len(text.split()) <= _LONGEST_HINT
         else None
     )
 
 
 def _match_hint(hint: str) -> MemoryTopic:
-    if found := _WANTED.fullmatch(hint):
-        return MemoryTopic(TopicKind.WISH, found[1])
-    if found := _SPOKEN.fullmatch(hint) or _DONE.fullmatch(hint) or _ABOUT.fullmatch(hint):
-        if wish := re.fullmatch(r"(?:how )?to (.+)", found[1]):
+    if results := _WANTED.fullmatch(hint):
+        return MemoryTopic(TopicKind.WISH, results[1])
+    if results := _SPOKEN.fullmatch(hint) or _DONE.fullmatch(hint) or _ABOUT.fullmatch(hint):
+        if wish := re.fullmatch(r"(?:how )?to (.+)", results[1]):
             return MemoryTopic(TopicKind.WISH, wish[1])
         return MemoryTopic(
-            TopicKind.DOING if _GERUND.match(found[1]) else TopicKind.THING, found[1]
+            TopicKind.DOING if _GERUND.match(results[1]) else TopicKind.THING, results[1]
         )
     return MemoryTopic(TopicKind.CASE if _CASE.fullmatch(hint) else TopicKind.THING, hint)
 
@@ -342,8 +342,8 @@ def _select_sentences(body: str) -> list[str]:
     """The first sentences without headings and tables; unclear ones only if there are no others."""
     if not body.strip():
         return []
-    found = read_sentences(Episode(id="memory", day=1, at=_AT, text=body))
-    texts = [strip_markup(sentence.text) for sentence in found]
+    sentences = read_sentences(Episode(id="memory", day=1, at=_AT, text=body))
+    texts = [strip_markup(sentence.text) for sentence in sentences]
     prose = [text for text in texts if "|" not in text]
     telling = [text for text in prose if len(re.findall(r"[^\W\d_]+", text)) >= _FEWEST]
     clear = [text for text in telling if text.split()[0].lower() not in UNCLEAR]

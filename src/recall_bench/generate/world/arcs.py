@@ -42,19 +42,21 @@ class ActiveArc:
 
 def build_arcs(arcs: list[AuthoredArc], world: WorldContext) -> list[ActiveArc]:
     """Every arc, with the values of this seed."""
-    known: dict[str, list[FactValue]] = {}
-    found = []
+    existing: dict[str, list[FactValue]] = {}
+    results = []
     for arc in arcs:
         versions = {}
         for name, slot in arc.facts.items():
             if slot.same is None:
-                versions[name] = known[f"{arc.id}.{name}"] = _draw_versions(arc, name, slot, world)
-        found.append((arc, versions))
-    for arc, versions in found:
+                versions[name] = existing[f"{arc.id}.{name}"] = _draw_versions(
+                    arc, name, slot, world
+                )
+        results.append((arc, versions))
+    for arc, versions in results:
         for name, slot in arc.facts.items():
             if slot.same is not None:
-                versions[name] = _share_versions(arc, name, slot.same, known, world)
-    return [_build_arc(arc, versions, world) for arc, versions in found]
+                versions[name] = _share_versions(arc, name, slot.same, existing, world)
+    return [_build_arc(arc, versions, world) for arc, versions in results]
 
 
 def iterate_directives(active: ActiveArc) -> Iterator[tuple[int, str, AuthoredDirective]]:
@@ -94,14 +96,14 @@ def render_directive(
 
 def _apply_change(active: ActiveArc, slot: str, world: WorldContext) -> None:
     versions = active.versions.get(slot, [])
-    reached = len(active.thread.slot_values.get(slot, []))
-    if reached >= len(versions):
+    position = len(active.thread.slot_values.get(slot, []))
+    if position >= len(versions):
         raise Malformed(
             world.where,
             f"arc {active.arc.id} changes {slot} more often than it lists values under `is`; "
             "add the next value",
         )
-    active.thread.slot_values[slot].append(versions[reached])
+    active.thread.slot_values[slot].append(versions[position])
 
 
 def _build_arc(
@@ -120,7 +122,7 @@ def _build_arc(
             for number, directive in enumerate(arc.directives)
             if directive.when is not None
         },
-        slot_values={name: list(known[:1]) for name, known in versions.items()},
+        slot_values={name: list(version[:1]) for name, version in versions.items()},
         is_authored=True,
     )
     ripples = RandomStream(world.seed, "ripples", arc.id).shuffle(arc.ripples)
@@ -131,15 +133,15 @@ def _draw_versions(
     arc: AuthoredArc, name: str, slot: FactSlot, world: WorldContext
 ) -> list[FactValue]:
     kind = slot.get_kind()
-    given = slot.is_ if isinstance(slot.is_, list) else [slot.is_]
+    values = slot.is_ if isinstance(slot.is_, list) else [slot.is_]
     if slot.is_ is None or kind not in _KINDS:
         raise Malformed(
             world.where, f"fact {name} of arc {arc.id} needs a kind and `is`, its value; add them"
         )
     chance = RandomStream(world.seed, "arc", arc.id, name)
     if kind == "date":
-        return [fact_values.format_date(int(day), world.dates) for day in given if day is not None]
-    written_as = [str(value) for value in given]
+        return [fact_values.format_date(int(day), world.dates) for day in values if day is not None]
+    written_as = [str(value) for value in values]
     if kind == "choice":
         return _draw_choices(written_as, slot.or_, world, chance)
     if kind == "person":
@@ -158,10 +160,10 @@ def _draw_variations(
         return given
     for _ in range(_TRIES):
         factor = Decimal(chance.draw_between(72, 138)) / 100
-        found = [fact_values.scale_value(value, factor, chance) for value in given]
-        texts = {value.text for value in found}
-        if len(texts) == len(found) and not texts & {value.text for value in given}:
-            return found
+        variations = [fact_values.scale_value(value, factor, chance) for value in given]
+        texts = {value.text for value in variations}
+        if len(texts) == len(variations) and not texts & {value.text for value in given}:
+            return variations
     return given
 
 

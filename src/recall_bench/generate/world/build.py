@@ -120,7 +120,7 @@ def write_world(
         simulation.seed,
     )
     writer = QuestionEntryWriter(sources.persona.id, options.distance, simulation.seed)
-    with _open_text(qa / "questions.yaml") as asked, _open_text(qa / LEDGER_FILE) as facts:
+    with _open_text(qa / "questions.yaml") as question, _open_text(qa / LEDGER_FILE) as facts:
         active: dict[str, Thread] = {}
         for simulated in simulation.simulate_days():
             page = simulated.page
@@ -129,9 +129,9 @@ def write_world(
                 active[thread.key] = thread
             for thread in simulated.ended:
                 facts.writelines(format_ledger_lines(active.pop(thread.key, thread)))
-            asked.writelines(map(writer.format_entry, generator.observe_day(simulated)))
+            question.writelines(map(writer.format_entry, generator.observe_day(simulated)))
             progress(page.day)
-        asked.writelines(map(writer.format_entry, generator.finish()))
+        question.writelines(map(writer.format_entry, generator.finish()))
         for thread in active.values():
             facts.writelines(format_ledger_lines(thread))
 

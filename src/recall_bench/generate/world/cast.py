@@ -61,8 +61,8 @@ class Cast:
 
     def list_group(self, *names: str) -> tuple[CastPerson, ...]:
         """All members of the groups, in cast order."""
-        wanted = {person.name for name in names for person in self._groups.get(name, ())}
-        return tuple(person for person in self.people.values() if person.name in wanted)
+        request = {person.name for name in names for person in self._groups.get(name, ())}
+        return tuple(person for person in self.people.values() if person.name in request)
 
     def is_group(self, name: str) -> bool:
         """Whether the group has a member."""
@@ -162,7 +162,7 @@ def _choose_names(
     words: dict[str, str] = {}
     pronouns = {member.name: member.pronoun for member in persona.cast}
     authored = [member.name for member in persona.cast if not member.name.startswith("@")]
-    used = set(taken)
+    in_use = set(taken)
     listed = _load_names()
     for name in dict.fromkeys([*authored, *extra]):
         first, _, last = _TITLE.sub("", name).partition(" ")
@@ -170,9 +170,9 @@ def _choose_names(
         pool = pools.get(pronouns.get(name, ""), listed["female"] + listed["male"])
         for part, names in ((first, pool), (last, listed["last"])):
             if part and part not in words:
-                fresh = [new for new in names if new not in used] or names
+                fresh = [new for new in names if new not in in_use] or names
                 words[part] = chance.choose(fresh)
-                used.add(words[part])
+                in_use.add(words[part])
     for thing, others in persona.alternatives.items():
         words[thing] = chance.choose(others) if others else thing
     return words

@@ -46,8 +46,8 @@ class SentenceFilter:
 
     def is_new(self, traces: list[Trace]) -> bool:
         """Whether none of these sentences was written before."""
-        seen = self._seen
-        return not any(all(seen[byte] & bit for byte, bit in trace) for trace in traces)
+        visited = self._seen
+        return not any(all(visited[byte] & bit for byte, bit in trace) for trace in traces)
 
     def add(self, traces: list[Trace]) -> None:
         """Mark these sentences as written."""
@@ -58,11 +58,11 @@ class SentenceFilter:
 
 def _compute_trace(sentence: str) -> Trace:
     digest = blake2b(sentence.encode(), digest_size=4 * _PROBES).digest()
-    found = []
+    results = []
     for start in range(0, len(digest), 4):
         place = int.from_bytes(digest[start : start + 4], "big") % _BITS
-        found.append((place >> 3, 1 << (place & 7)))
-    return found
+        results.append((place >> 3, 1 << (place & 7)))
+    return results
 
 
 @cache
@@ -178,14 +178,14 @@ class FillContext:
 
     def _draw_incidental(self, name: str) -> str:
         """An incidental detail; no person is drawn twice for one block."""
-        drawn = self.world.draw_incidental(name)
+        incidental = self.world.draw_incidental(name)
         if self.world.cast.is_group(name[1:]):
             for _ in range(_REDRAWS):
-                if drawn not in self.drawn_people:
+                if incidental not in self.drawn_people:
                     break
-                drawn = self.world.draw_incidental(name)
-            self.drawn_people.add(drawn)
-        return drawn
+                incidental = self.world.draw_incidental(name)
+            self.drawn_people.add(incidental)
+        return incidental
 
     def _fill_plain(self, name: str) -> str | None:
         dates = self.world.dates
@@ -201,9 +201,9 @@ class FillContext:
         if name == "began":
             return self.world.dates.format_day(thread.began if thread.events else self.day)
         if name == "canary":
-            found = self.world.make_canary()
-            thread.canaries.append(PlantedCanary(found, self.session, self.day))
-            return found
+            canary = self.world.make_canary()
+            thread.canaries.append(PlantedCanary(canary, self.session, self.day))
+            return canary
         return None
 
     def _fill_value(

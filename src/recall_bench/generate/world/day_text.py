@@ -114,14 +114,14 @@ class BlockText:
 
 def render_variant(context: FillContext, variants: Variants) -> FilledText:
     """A filled variant, redrawn a few times while a sentence of it was written before."""
-    seen, met = context.world.seen_sentences, frozenset(context.met)
+    visited, met = context.world.seen_sentences, frozenset(context.met)
     for _ in range(_DRAWS):
         context.met = set(met)
         filled = _draw_variant(context, variants)
-        traces = seen.compute_traces(filled.text)
-        if seen.is_new(traces):
+        traces = visited.compute_traces(filled.text)
+        if visited.is_new(traces):
             break
-    seen.add(traces)
+    visited.add(traces)
     return filled
 
 

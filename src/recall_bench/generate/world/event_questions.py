@@ -158,11 +158,11 @@ def _draft_order(events: list[_TimedEvent], context: QuestionContext) -> LedgerQ
     phrases = [event.phrase for event in by_date]
     is_pair = len(events) == 2
     reference = phrases[0] if is_pair else "First " + ", then ".join(phrases)
-    asked = [way.format(**names) for way in (_PAIR if is_pair else _TRIPLE)]
+    question = [way.format(**names) for way in (_PAIR if is_pair else _TRIPLE)]
     return LedgerQuestion(
         category=TEMPORAL,
         kind=f"{TEMPORAL}/order{len(events)}",
-        wordings=asked,
+        wordings=question,
         reference=format_sentence(reference),
         evidence=[event.span for event in by_date],
         known_from=by_date[-1].span.day,
@@ -212,13 +212,13 @@ def ask_tallies(
 
 def _collect_first_values(threads: list[Thread], slot: str) -> _SlotFacts:
     """The slot's number in each thread; empty if one thread stated it late or twice."""
-    found: _SlotFacts = []
+    first_values: _SlotFacts = []
     for thread in threads:
         facts = thread.list_facts(slot)
         if len(facts) != 1 or facts[0].learned != thread.began or facts[0].value.amount is None:
             return []
-        found.append((thread, facts[0]))
-    return found
+        first_values.append((thread, facts[0]))
+    return first_values
 
 
 def _get_amount(pair: tuple[Thread, LedgerFact]) -> Decimal:

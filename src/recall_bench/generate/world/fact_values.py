@@ -120,7 +120,7 @@ def find_bounds_fault(kind: str, bounds: Sequence[float | str]) -> str | None:
     try:
         is_time = kind == "time"
         low, high = (
-            Decimal(_parse_minutes(str(each)) if is_time else str(each)) for each in bounds[:2]
+            Decimal(_parse_minutes(str(item)) if is_time else str(item)) for item in bounds[:2]
         )
         step = Decimal(str(bounds[2])) if len(bounds) > 2 else Decimal(1)
         if not (low.is_finite() and high.is_finite() and step.is_finite()):
@@ -168,8 +168,8 @@ def format_date(day: int, dates: Dates) -> FactValue:
 
 def parse_value(kind: str, written: str) -> FactValue:
     """A value as an author wrote it."""
-    found = _NUMBER.search(written) if kind in _NUMERIC else None
-    return FactValue(kind, written, amount=_parse_magnitude(written, found) if found else None)
+    results = _NUMBER.search(written) if kind in _NUMERIC else None
+    return FactValue(kind, written, amount=_parse_magnitude(written, results) if results else None)
 
 
 def draw_variation(value: FactValue, chance: RandomStream) -> FactValue:
@@ -179,13 +179,13 @@ def draw_variation(value: FactValue, chance: RandomStream) -> FactValue:
 
 def scale_value(value: FactValue, factor: Decimal, chance: RandomStream) -> FactValue:
     """The value times a factor, in the same form; times and codes change at random."""
-    if value.kind in _NUMERIC and (found := _NUMBER.search(value.text)):
-        number = Decimal(found[0].replace(",", ""))
-        step = find_precision(found[0])
+    if value.kind in _NUMERIC and (match := _NUMBER.search(value.text)):
+        number = Decimal(match[0].replace(",", ""))
+        step = find_precision(match[0])
         moved = max(step, (number * factor / step).to_integral_value() * step)
         moved = moved.quantize(min(step, Decimal(1)))
-        joined = f"{moved:,}" if "," in found[0] or moved >= 10_000 else str(moved)
-        before, after = value.text[: found.start()], value.text[found.end() :]
+        joined = f"{moved:,}" if "," in match[0] or moved >= 10_000 else str(moved)
+        before, after = value.text[: match.start()], value.text[match.end() :]
         return parse_value(value.kind, before + joined + after)
     if value.kind == "time":
         moved_to = (_parse_minutes(value.text) + 5 * chance.draw_between(-9, 9)) % (24 * 60)
@@ -202,17 +202,17 @@ def list_near_values(
     if value.others:
         pool = [other for other in value.others if other != value.text]
         return tuple(chance.shuffle(pool)[:count])
-    found: dict[str, None] = {}
+    near_values: dict[str, None] = {}
     for _ in range(12):
         if value.day is not None:
             other = dates.format_day(max(1, value.day + chance.draw_between(-12, 12)))
         else:
             other = draw_variation(value, chance).text
         if other != value.text:
-            found[other] = None
-        if len(found) == count:
+            near_values[other] = None
+        if len(near_values) == count:
             break
-    return tuple(found)
+    return tuple(near_values)
 
 
 def list_spellings(value: FactValue, dates: Dates, told_on: int | None = None) -> tuple[str, ...]:
@@ -235,12 +235,12 @@ def sum_values(values: Sequence[FactValue]) -> FactValue:
     """The sum of numbers of one form, in the same form."""
     first = values[0]
     amount = sum((value.amount or Decimal(0) for value in values), Decimal(0))
-    found = _NUMBER.search(first.text)
-    if found is None:
+    match = _NUMBER.search(first.text)
+    if match is None:
         raise ValueError(f"{first.text} is not a number")
     if first.kind == "money":
-        return format_number("money", amount, currency=first.text[: found.start()])
-    unit = first.text[found.end() :].strip()
+        return format_number("money", amount, currency=first.text[: match.start()])
+    unit = first.text[match.end() :].strip()
     return format_number(first.kind, amount, unit=unit)
 
 

@@ -49,7 +49,7 @@ def build_arcs_file(
         entry = {key: raw[key] for key in PUBLIC_ARC_KEYS if raw.get(key) is not None}
         entry["endDay"] = min(raw["endDay"], days)
         thread = active.thread
-        final = {name: list(known) for name, known in active.versions.items()}
+        final = {name: list(version) for name, version in active.versions.items()}
         context = FillContext(simulation.world, raw["startDay"], replace(thread, slot_values=final))
         for key in ("wrongBelief", "correctedBelief", "title", "description"):
             if key in entry:

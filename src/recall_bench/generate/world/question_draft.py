@@ -107,8 +107,8 @@ class QuestionContext:
 
     def is_isolated(self, session: str) -> bool:
         """Whether the session is isolated from all others."""
-        found = self.sessions.get(session)
-        return found is not None and found.isolated
+        results = self.sessions.get(session)
+        return results is not None and results.isolated
 
     def list_outsiders(self, session: str, day: int) -> list[str]:
         """Open sessions with a participant who is not in this one."""
@@ -176,8 +176,8 @@ _SPREAD = 0.5
 
 def measure_overlap(question: str, text: str) -> float:
     """The share of a question's content words that the text contains."""
-    asked = _extract_words(question)
-    return len(asked & _extract_words(text)) / len(asked) if asked else 0.0
+    words = _extract_words(question)
+    return len(words & _extract_words(text)) / len(words) if words else 0.0
 
 
 def choose_wording(draft: LedgerQuestion, distance: float, chance: RandomStream) -> str:

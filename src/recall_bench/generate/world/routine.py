@@ -148,9 +148,9 @@ class SlotSampler:
     def _draw_date(self, bounds: list[int], day: int, chance: RandomStream) -> FactValue:
         """A day within the bounds from today; a future day is a working day."""
         low, high = bounds[:2]
-        drawn = max(1, day + chance.draw_between(low, high))
+        date = max(1, day + chance.draw_between(low, high))
         return fact_values.format_date(
-            self._world.find_workday(drawn) if drawn > day else drawn, self._world.dates
+            self._world.find_workday(date) if date > day else date, self._world.dates
         )
 
     def _draw_person(

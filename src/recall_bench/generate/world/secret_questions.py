@@ -31,7 +31,7 @@ def ask_secrets(thread: Thread, context: QuestionContext) -> Iterator[LedgerQues
             continue
         yield from secret.ask_twins()
         for access in thread.access.get(slot, []):
-            then = [known for known in facts if known.learned <= access.granted.day]
+            then = [existing for existing in facts if existing.learned <= access.granted.day]
             yield from _SecretQuestions(thread, slot, then[-1], context).ask_granted_session(access)
 
 
@@ -128,8 +128,8 @@ class _SecretQuestions:
         )
         draft.kind = f"{BOUNDARY}/partial"
         draft.disclosure = Disclosure.PARTIAL
-        given = self._context.render_answer(self._thread, give, open_fact.value).rstrip(".")
-        draft.reference = format_sentence(f"{given}; the rest is confidential to {self._home}")
+        open_part = self._context.render_answer(self._thread, give, open_fact.value).rstrip(".")
+        draft.reference = format_sentence(f"{open_part}; the rest is confidential to {self._home}")
         draft.evidence = [open_fact.span, self._fact.span]
         draft.atoms = [open_fact.value.text]
         draft.aliases = []

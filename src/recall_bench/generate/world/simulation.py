@@ -302,10 +302,10 @@ class Simulation:
         return names[self._picks.choose_by_weight(weights)] if names else None
 
     def _is_open(self, session: str, day: int) -> bool:
-        found = self.sessions.get(session)
-        if found is None:
+        sessions = self.sessions.get(session)
+        if sessions is None:
             return True
-        return found.first_day <= day and (found.last_day is None or day <= found.last_day)
+        return sessions.first_day <= day and (sessions.last_day is None or day <= sessions.last_day)
 
     def _render_step(self, run: ProcessRun, day: int, draft: "_DayDraft") -> None:
         draft.add(self.routine.render_step(run, day))

@@ -45,21 +45,23 @@ _BUILT_IN = frozenset({"name", "today", "began", "canary", "it"})
 def find_source_problems(sources: WorldSources) -> list[BenchError]:
     """Every problem that shows without simulating."""
     checker = _SourceChecker(sources)
-    found: list[BenchError] = []
+    source_problems: list[BenchError] = []
     for process in sources.routine.processes:
         where = f"{sources.persona.id}/routine.yaml, process {process.id}"
-        found += [Malformed(where, problem) for problem in checker.check_process(process)]
+        source_problems += [Malformed(where, problem) for problem in checker.check_process(process)]
     for arc in sources.story.arcs:
         where = f"{sources.persona.id}/{sources.arcs_name}, arc {arc.id}"
-        found += [Malformed(where, problem) for problem in checker.check_arc(arc)]
+        source_problems += [Malformed(where, problem) for problem in checker.check_arc(arc)]
     where = f"{sources.persona.id}/persona.yaml"
-    found += [
+    source_problems += [
         Malformed(where, problem) for problem in _find_nested_names(sources.persona.alternatives)
     ]
     where = f"{sources.persona.id}/{sources.arcs_name}"
-    found += [Malformed(where, problem) for problem in _find_crowding(sources.story.arcs)]
-    found += [Malformed(where, problem) for problem in _find_unknown_keys(sources.story_file)]
-    return found
+    source_problems += [Malformed(where, problem) for problem in _find_crowding(sources.story.arcs)]
+    source_problems += [
+        Malformed(where, problem) for problem in _find_unknown_keys(sources.story_file)
+    ]
+    return source_problems
 
 
 class _SourceChecker:
@@ -129,8 +131,8 @@ class _SourceChecker:
 
     def _check_people(self, arc: AuthoredArc) -> Iterator[str]:
         for name, fact in arc.facts.items():
-            given = fact.is_ if isinstance(fact.is_, list) else [fact.is_]
-            for person in given if fact.kind == "person" else []:
+            values = fact.is_ if isinstance(fact.is_, list) else [fact.is_]
+            for person in values if fact.kind == "person" else []:
                 if person is not None and person not in self._cast:
                     yield f"{name} is {person}, who is not in the cast by that full name"
 
@@ -147,9 +149,9 @@ class _SourceChecker:
 
     def _check_values(self, arc: AuthoredArc) -> Iterator[str]:
         for name, fact in arc.facts.items():
-            given = fact.is_ if isinstance(fact.is_, list) else [fact.is_]
+            values = fact.is_ if isinstance(fact.is_, list) else [fact.is_]
             shape = _SHAPES.get(fact.kind or "")
-            for value in given if shape else []:
+            for value in values if shape else []:
                 if not re.search(shape or "", str(value)):
                     yield (
                         f"{name} is {value}, which is not a {fact.kind}; quote it if it has a comma"
@@ -213,13 +215,13 @@ class _SourceChecker:
                 yield f"{name} goes with {slot.with_}, which is not there"
             for way in (*slot.ask, *slot.then, *slot.both):
                 for placeholder in get_template(way).placeholders:
-                    known = placeholder.name in slots or placeholder.name in {
+                    existing = placeholder.name in slots or placeholder.name in {
                         "it",
                         "date",
                         "name",
                         "began",
                     }
-                    if not known:
+                    if not existing:
                         yield (
                             f"a question for {name} holds {{{placeholder.name}}}, which nothing "
                             "defines"
@@ -332,7 +334,7 @@ def _is_cue_near(sentence: str, placeholder: Placeholder, cues: list[str]) -> bo
     form = f".{placeholder.form}" if placeholder.form else ""
     lowered = sentence.lower()
     for cue in cues:
-        wanted = cue.lower().replace("_", f"{{{placeholder.name}{form}}}".lower())
-        if wanted in lowered:
+        request = cue.lower().replace("_", f"{{{placeholder.name}{form}}}".lower())
+        if request in lowered:
             return True
     return False
