@@ -11,8 +11,14 @@ from typing import Any
 import pytest
 
 from recall_bench.core.atomic_file import AtomicFile, replace_file, write_shared_file
-from recall_bench.core.process_identity import ProcessIdentity, identify_process, is_running
-from recall_bench.core.temporary_files import TemporaryFolder, name_beside, sweep_folder
+from recall_bench.core.temporary_files import (
+    ProcessIdentity,
+    TemporaryFolder,
+    identify_process,
+    is_running,
+    name_beside,
+    sweep_folder,
+)
 
 DEAD = 2**22 + 1
 """More than the largest number that Linux gives to a process."""

@@ -9,12 +9,13 @@ import yaml
 
 from recall_bench.core.errors import DataError, NotAnAnswer, SystemFault, UsageError
 from recall_bench.core.memory import Asker
-from recall_bench.systems.mcp.reply_patterns import compile_pattern, has_match
 from recall_bench.systems.mcp.server_map import (
     SearchSpec,
     ServerMap,
+    compile_pattern,
     fill_for_each,
     fill_template,
+    has_match,
     read_server_map,
 )
 from recall_bench.systems.mcp.tool_results import (
@@ -245,7 +246,7 @@ def test_prose_is_read_by_a_pattern() -> None:
 def test_a_pattern_that_takes_too_long_on_a_reply_is_refused_with_a_word(
     monkeypatch: pytest.MonkeyPatch, pattern: str, reply: str
 ) -> None:
-    monkeypatch.setattr("recall_bench.systems.mcp.reply_patterns.PATTERN_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("recall_bench.systems.mcp.server_map.PATTERN_TIMEOUT_S", 0.2)
     began = time.thread_time()
 
     with pytest.raises(NotAnAnswer, match=r"search\.pattern of the map takes more than 0\.2 s"):

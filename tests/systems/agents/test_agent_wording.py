@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from recall_bench.core.scenario import Episode, Question, Turn
-from recall_bench.systems.agents.agent_wording import (
+from recall_bench.systems.agents.talk_settings import (
     WORDING_VERSION,
     Telling,
     ask_question,

@@ -16,7 +16,7 @@ from recall_bench.reporting.analyses.tool_loop import analyse_tool_loop
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.trials import read_trials
 from recall_bench.systems.builtin.baselines import build_bm25
-from recall_bench.systems.loop.loop_prompt import (
+from recall_bench.systems.loop.loop_agent import (
     build_day_instruction,
     build_question_instruction,
     build_task_instruction,

@@ -36,7 +36,10 @@ _CONVERSATIONS = re.compile(r"conversations(?:-\d+)?\.json")
 def stream_file(file: HistoryFile, *arrays: str) -> Iterator[tuple[str, bytes, str]]:
     """The elements of a JSON file: key, content, and where it is for messages."""
     try:
-        content = decode_untrusted_json(file.read(), list[msgspec.Raw] | dict[str, msgspec.Raw])
+        content: list[msgspec.Raw] | dict[str, msgspec.Raw] = decode_untrusted_json(
+            file.read(),
+            list[msgspec.Raw] | dict[str, msgspec.Raw],  # type: ignore[arg-type]
+        )
         elements = [("", raw) for raw in content] if isinstance(content, list) else []
         for key, value in content.items() if isinstance(content, dict) else ():
             is_array = key in arrays and bytes(value).lstrip().startswith(b"[")

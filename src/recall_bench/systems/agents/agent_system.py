@@ -20,13 +20,14 @@ from recall_bench.core.memory import Answer, Exchange, Snapshots, SystemCard
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage, UsageMeter
-from recall_bench.systems.agents.agent_wording import (
+from recall_bench.systems.agents.talk_settings import (
     WORDING_VERSION,
+    Talk,
+    TalkSettings,
     Telling,
     ask_question,
     tell_episode,
 )
-from recall_bench.systems.agents.talk_settings import Talk, TalkSettings
 from recall_bench.systems.copied_snapshots import CopiedSnapshots
 
 MAX_TEXT = 2000

@@ -1,7 +1,8 @@
 """The settings of an agent, from `--config`."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -9,8 +10,74 @@ import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.redaction import REDACTED
+from recall_bench.core.scenario import PRINCIPAL, Episode, Question, Turn
 from recall_bench.core.suggestion import suggest_or_list
-from recall_bench.systems.agents.agent_wording import Telling
+
+WORDING_VERSION = 1
+
+USER = "user"
+"""The speaker of a dialogue whose turns begin a message."""
+
+
+class Telling(StrEnum):
+    """How a dialogue is sent. The log of a day is always one message."""
+
+    TURNS = "turns"
+    """Each turn of the user is a message, with what others said after it."""
+    USER_TURNS = "user-turns"
+    """Each turn of the user is a message, and what others said is left out."""
+    DAY = "day"
+    """The whole day is one message."""
+
+
+def tell_episode(episode: Episode, telling: Telling = Telling.TURNS) -> tuple[str, ...]:
+    """The messages that tell an episode, in order."""
+    opening = _open_day(episode.at, episode.session)
+    parts: tuple[str, ...] = ()
+    if telling is not Telling.DAY and any(turn.speaker == USER for turn in episode.turns):
+        parts = tuple(_join_turns(episode.turns, with_others=telling is Telling.TURNS))
+    first, *rest = parts or (episode.text,)
+    return (f"{opening}\n\n{first}", *rest)
+
+
+def ask_question(question: Question) -> str:
+    """The message that asks a question."""
+    words = [f"Today is {_format_date(question.asked_at)}."]
+    if question.session != PRINCIPAL:
+        words.append(f'I ask from the session "{question.session}".')
+    words.append(question.text)
+    if question.choices:
+        words.append("\n".join(("\n\nAnswer with one of these:", *question.choices)))
+    return " ".join(words)
+
+
+def _open_day(at: datetime, session: str | None) -> str:
+    where = "" if session is None else f' This is from the session "{session}".'
+    return (
+        f"Today is {_format_date(at)}.{where} Please remember what follows, I will come back to "
+        "it another day. A short reply is enough."
+    )
+
+
+def _join_turns(turns: tuple[Turn, ...], *, with_others: bool) -> Iterator[str]:
+    """Each turn of the user, and perhaps the turns of others up to the next, as one text."""
+    lines: list[str] = []
+    has_user = False
+    for turn in turns:
+        if turn.speaker == USER:
+            if has_user:
+                yield "\n\n".join(lines)
+                lines = []
+            has_user = True
+            lines.append(turn.text)
+        elif with_others:
+            lines.append(f"{turn.speaker}: {turn.text}")
+    yield "\n\n".join(lines)
+
+
+def _format_date(at: datetime) -> str:
+    return f"{at:%A}, {at:%Y-%m-%d}"
+
 
 SERVER_PLACES = ("memory", "session")
 """What can be filled into a request: the ids of the memory and of the conversation."""

@@ -32,9 +32,13 @@ from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.models.model_target import resolve_model
-from recall_bench.systems.loop.loop_agent import AgentLimits, LoopAgent
+from recall_bench.systems.loop.loop_agent import (
+    PROMPT_VERSION,
+    AgentLimits,
+    LoopAgent,
+    digest_prompts,
+)
 from recall_bench.systems.loop.loop_memory import LoopMemory
-from recall_bench.systems.loop.loop_prompt import PROMPT_VERSION, digest_prompts
 from recall_bench.systems.loop.reference_tools import NoteBook
 
 LOOP_VERSION = "2"

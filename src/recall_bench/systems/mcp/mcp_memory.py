@@ -23,7 +23,6 @@ from recall_bench.systems.mcp.agent_tools import (
     read_result,
 )
 from recall_bench.systems.mcp.mcp_connection import McpConnection
-from recall_bench.systems.mcp.reply_patterns import has_match
 from recall_bench.systems.mcp.server_map import (
     ERASE_PLACES,
     OFFER_KEYS,
@@ -33,6 +32,7 @@ from recall_bench.systems.mcp.server_map import (
     Value,
     fill_arguments,
     fill_for_each,
+    has_match,
 )
 from recall_bench.systems.mcp.tool_results import ToolHit, extract_keywords, parse_hits, rank_hits
 from recall_bench.systems.products.notes import split_notes

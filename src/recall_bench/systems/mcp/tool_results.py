@@ -13,8 +13,7 @@ from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, SystemFault
 from recall_bench.core.untrusted_json import decode_untrusted_json, is_too_deep
 from recall_bench.systems.builtin.word_index import list_stop_words
-from recall_bench.systems.mcp.reply_patterns import find_matches
-from recall_bench.systems.mcp.server_map import ListSpec
+from recall_bench.systems.mcp.server_map import ListSpec, find_matches
 
 if TYPE_CHECKING:
     import regex
