@@ -194,7 +194,10 @@ def _build_episodes(
         day = len(episodes) + 1
         stated = _find_date(batch)
         at = stated if stated is not None and (day == 1 or stated > at) else at
-        turns = [Turn(speaker=each.role, text=_drop_mark(each)) for each in spoken]
+        turns = [
+            Turn(speaker=each.role, text=_MARK.sub("", each.content) or each.content)
+            for each in spoken
+        ]
         episodes.append(build_dialogue(f"batch-{day:03}", day=day, at=at, turns=turns))
         for turn, message in enumerate(spoken):
             if message.id is not None:
@@ -202,10 +205,6 @@ def _build_episodes(
                 places[str(message.id)] = Evidence(day=day, turn=turn, speaker=message.role)
     single = {number: place for number, place in places.items() if numbers[number] == 1}
     return tuple(episodes), single
-
-
-def _drop_mark(message: _BeamMessage) -> str:
-    return _MARK.sub("", message.content) or message.content
 
 
 def _find_date(batch: _BeamBatch) -> StoryTime | None:

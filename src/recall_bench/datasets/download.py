@@ -174,7 +174,18 @@ def _download_dataset(
         elif missing:
             _refuse_without_pin(name, missing, options)
             for file in missing:
-                _fetch(name, file, options, progress, is_reported=len(files) <= _MAX_REPORTED_FILES)
+                is_reported = len(files) <= _MAX_REPORTED_FILES
+                mirror = (
+                    (f"{options.mirror.rstrip('/')}/{name}/{file.name}",) if options.mirror else ()
+                )
+                urls = mirror + find_source(name).list_urls(file)
+                digest = fetch_file(
+                    file, urls, locate_folder(name) / file.name, progress, dataset=name
+                )
+                if is_reported:
+                    _record_arrival(name, file, digest, progress)
+                else:
+                    record_receipt(name, file, digest)
         place = find_download(name)
         if place is None:
             raise DownloadFailed(_describe_missing(name, files))
@@ -229,23 +240,6 @@ def _take_copies(
     for file in missing:
         if file.name not in copies and file.layer is not None:
             progress.note(f"{file.name}: not given, so the layer {file.layer!r} stays absent")
-
-
-def _fetch(
-    name: str,
-    file: SourceFile,
-    options: DownloadOptions,
-    progress: DownloadProgress,
-    *,
-    is_reported: bool,
-) -> None:
-    mirror = (f"{options.mirror.rstrip('/')}/{name}/{file.name}",) if options.mirror else ()
-    urls = mirror + find_source(name).list_urls(file)
-    digest = fetch_file(file, urls, locate_folder(name) / file.name, progress, dataset=name)
-    if is_reported:
-        _record_arrival(name, file, digest, progress)
-    else:
-        record_receipt(name, file, digest)
 
 
 def _record_arrival(name: str, file: SourceFile, digest: str, progress: DownloadProgress) -> None:

@@ -29,7 +29,7 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.scenario import Episode, Item, Scenario, Truth, Turn, compute_story_date
+from recall_bench.core.scenario import Item, Scenario, Truth, Turn, compute_story_date
 from recall_bench.core.untrusted_file import read_regular_file
 from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.datasets.public_dataset import (
@@ -90,7 +90,12 @@ def load(path: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
 
 def _build_scenario(held: _MemoryArenaChain, number: int) -> Scenario:
     before = (*held.opening, *held.subtasks[:number])
-    episodes = tuple(_build_episode(day, step) for day, step in enumerate(before, start=1))
+    episodes = tuple(
+        build_dialogue(
+            f"step-{day:02}", day=day, at=compute_story_date(EPOCH, day), turns=step.turns
+        )
+        for day, step in enumerate(before, start=1)
+    )
     subtask = held.subtasks[number]
     if subtask.solution is None:
         raise AssertionError("every subtask is read with its answer")
@@ -104,12 +109,6 @@ def _build_scenario(held: _MemoryArenaChain, number: int) -> Scenario:
         epoch=EPOCH,
         episodes=episodes,
         items=(Item(id="subtask", text=subtask.task, truth=truth, known_from=episodes[-1].day),),
-    )
-
-
-def _build_episode(day: int, step: _ChainStep) -> Episode:
-    return build_dialogue(
-        f"step-{day:02}", day=day, at=compute_story_date(EPOCH, day), turns=step.turns
     )
 
 

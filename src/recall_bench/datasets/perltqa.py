@@ -111,7 +111,10 @@ def _build_scenario(
     _add_profile(history, sections["profile"])
     _add_relationships(history, sections["social_relationship"])
     for number, event in sections["events"].items():
-        _add_event(history, number, event)
+        when = event.get("Creation Time")
+        text = f"{event.get('content') or event.get('summary') or ''}".strip()
+        stated = f"{text} ({when})" if when and text else text
+        history.add("events", [(number, Turn(speaker="event", text=stated))])
     for number, dialogue in sections["dialogues"].items():
         _add_dialogue(history, number, dialogue)
     if not history.episodes:
@@ -149,13 +152,6 @@ def _add_relationships(history: _LtHistory, relations: Mapping[str, Any]) -> Non
         stated = f"{others} ({held.get('Relationship') or 'related'}): {held.get('Description')}"
         turn = Turn(speaker="relationship", text=stated)
         history.add("social_relationship", [(name, turn)])
-
-
-def _add_event(history: _LtHistory, number: str, event: Mapping[str, Any]) -> None:
-    when = event.get("Creation Time")
-    text = f"{event.get('content') or event.get('summary') or ''}".strip()
-    stated = f"{text} ({when})" if when and text else text
-    history.add("events", [(number, Turn(speaker="event", text=stated))])
 
 
 def _add_dialogue(history: _LtHistory, number: str, dialogue: Mapping[str, Any]) -> None:

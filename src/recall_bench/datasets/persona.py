@@ -201,7 +201,14 @@ class _StorySurvey:
         persona = self._read_persona()
         self.story = self._read_story(persona)
         self._list_days(allow_gaps=allow_gaps)
-        self._list_transcripts(allow_gaps=allow_gaps)
+        if self.form is not None and self.days:
+            self.retold = self.form.collect_files(
+                self.layout,
+                [file.day for file in self.days],
+                allow_gaps=allow_gaps,
+                problems=self.problems,
+                warnings=self.warnings,
+            )
         if is_asked:
             self._read_questions(persona)
 
@@ -276,16 +283,6 @@ class _StorySurvey:
             self.warnings.append(
                 f"{self.layout.name(self.layout.memories)}: the last day is {last}, but "
                 f"{self.layout.arcs} goes on to day {self.story.last_day}"
-            )
-
-    def _list_transcripts(self, *, allow_gaps: bool) -> None:
-        if self.form is not None and self.days:
-            self.retold = self.form.collect_files(
-                self.layout,
-                [file.day for file in self.days],
-                allow_gaps=allow_gaps,
-                problems=self.problems,
-                warnings=self.warnings,
             )
 
     def _check_gaps(self, story: Story) -> None:

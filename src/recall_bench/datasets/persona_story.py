@@ -310,7 +310,14 @@ def _parse_arc(fields: Fields, warnings: list[str]) -> Arc | None:
             "endDay",
         )
     if arc.type == "correction":
-        _check_correction(fields, warnings)
+        for key in ("wrongDay", "correctedDay"):
+            if not fields.has(key):
+                fields.note(f"{fields.subject} is a correction and has no {key}; add the day")
+        warnings.extend(
+            f"{fields.locate()}: {fields.subject} is a correction and has no {key}"
+            for key in ("wrongBelief", "correctedBelief")
+            if not fields.has(key)
+        )
     return arc if fields.is_sound else None
 
 
@@ -320,14 +327,3 @@ def _parse_day(fields: Fields, key: str) -> int:
     if day < 1 and len(fields.problems) == before:
         fields.note(f"{key} of {fields.subject} is {day}; the first story day is 1", key)
     return day
-
-
-def _check_correction(fields: Fields, warnings: list[str]) -> None:
-    for key in ("wrongDay", "correctedDay"):
-        if not fields.has(key):
-            fields.note(f"{fields.subject} is a correction and has no {key}; add the day")
-    warnings.extend(
-        f"{fields.locate()}: {fields.subject} is a correction and has no {key}"
-        for key in ("wrongBelief", "correctedBelief")
-        if not fields.has(key)
-    )

@@ -233,7 +233,16 @@ def _parse_row(place: str, row: Mapping[str, str | None], column: str) -> _Perso
     cells = {name: (row[name] or "").strip() for name in (*_COLUMNS, column)}
     if empty := [name for name, value in cells.items() if not value]:
         raise Malformed(place, f"has no value for {', '.join(empty)}")
-    options = _parse_options(place, cells["all_options"])
+    written = cells["all_options"]
+    found: dict[str, str] = {}
+    for option in _parse_list(place, written):
+        mark = _OPTION.match(option) if isinstance(option, str) else None
+        if mark is None or mark[1].upper() in found or not option[mark.end() :].strip():
+            raise Malformed(place, f"options begin with letters of their own; got {option!r:.60}")
+        found[mark[1].upper()] = option[mark.end() :].strip()
+    if len(found) < 2:
+        raise Malformed(place, "offers fewer than two options")
+    options = found
     right = cells["correct_answer"].strip("() ").upper()
     if right not in options:
         raise Malformed(place, f"the right option {right!r} is not among {', '.join(options)}")
@@ -250,18 +259,6 @@ def _parse_row(place: str, row: Mapping[str, str | None], column: str) -> _Perso
         context=cells["shared_context_id"],
         end=int(end),
     )
-
-
-def _parse_options(place: str, written: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for option in _parse_list(place, written):
-        mark = _OPTION.match(option) if isinstance(option, str) else None
-        if mark is None or mark[1].upper() in found or not option[mark.end() :].strip():
-            raise Malformed(place, f"options begin with letters of their own; got {option!r:.60}")
-        found[mark[1].upper()] = option[mark.end() :].strip()
-    if len(found) < 2:
-        raise Malformed(place, "offers fewer than two options")
-    return found
 
 
 def _parse_list(place: str, written: str) -> list[Any]:

@@ -216,7 +216,10 @@ def _find_places(messages: list[Turn]) -> dict[str, Evidence]:
 def _build_item(
     number: int, row: _PreferenceQuestion, last_day: int, places: Mapping[str, Evidence]
 ) -> Item:
-    options = sorted((row.right, *row.wrong), key=lambda text: _rank_option(row.text, text))
+    options = sorted(
+        (row.right, *row.wrong),
+        key=lambda text: sha256(f"{row.text}\x00{text}".encode()).hexdigest(),
+    )
     letters = ascii_uppercase[: len(options)]
     if len(options) > len(ascii_uppercase):
         raise Malformed(row.place, f"offers {len(options)} options")
@@ -234,7 +237,3 @@ def _build_item(
         known_from=last_day,
         choices=tuple(f"({letter}) {text}" for letter, text in zip(letters, options, strict=True)),
     )
-
-
-def _rank_option(question: str, option: str) -> str:
-    return sha256(f"{question}\0{option}".encode()).hexdigest()

@@ -19,7 +19,7 @@ from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, BinaryIO, TypeVar, overload
+from typing import Annotated, TypeVar, overload
 
 import msgspec
 
@@ -275,7 +275,10 @@ def _map_file(path: Path) -> mmap.mmap:
     try:
         with open_regular_file(path) as file:
             if is_gzip(path):
-                return _unpack(file)
+                with open_unpacked(file) as content, TemporaryFile() as room:
+                    shutil.copyfileobj(content, room, 1 << 20)
+                    room.flush()
+                    return mmap.mmap(room.fileno(), 0, access=mmap.ACCESS_READ)
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         raise UsageError(f"there is no file {path}; name the one you have") from None
@@ -286,10 +289,3 @@ def _map_file(path: Path) -> mmap.mmap:
     except ValueError as error:
         # `mmap` raises it only for an empty file.
         raise Malformed(str(path), "is empty, and so cannot be read as JSON") from error
-
-
-def _unpack(file: BinaryIO) -> mmap.mmap:
-    with open_unpacked(file) as content, TemporaryFile() as room:
-        shutil.copyfileobj(content, room, 1 << 20)
-        room.flush()
-        return mmap.mmap(room.fileno(), 0, access=mmap.ACCESS_READ)

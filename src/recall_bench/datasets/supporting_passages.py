@@ -160,9 +160,14 @@ def _find_passages(item: Item, library: _SentenceLibrary) -> list[Passage]:
     if item.truth.expects is not Expects.ANSWER:
         return []
     if all(evidence.start is not None for evidence in item.truth.evidence):
-        return _quote_spans(
-            item, [library.quote_span(evidence) for evidence in item.truth.evidence]
-        )
+        # Return the spans, or the reference if it must be computed from them.
+        placed = [library.quote_span(evidence) for evidence in item.truth.evidence]
+        whole = " ".join(passage.text for passage in placed).lower()
+        truth = item.truth
+        is_reckoned = truth.requires_synthesis or truth.disclosure is Disclosure.PARTIAL
+        if not is_reckoned and all(atom.lower() in whole for atom in truth.atoms):
+            return placed
+        return [msgspec.structs.replace(placed[-1], text=truth.reference)]
     chosen = _choose_sentences(item, library)
     return list(dict.fromkeys(candidate.passage for candidate in chosen))[:MOST]
 
@@ -202,16 +207,6 @@ def _choose_sentences(item: Item, library: _SentenceLibrary) -> list[_SentenceCa
             if sentences and not any(candidate in sentences for candidate in chosen):
                 chosen.append(max(sentences, key=scale.measure_affinity))
     return chosen
-
-
-def _quote_spans(item: Item, placed: list[Passage]) -> list[Passage]:
-    """Return the spans, or the reference if it must be computed from them."""
-    whole = " ".join(passage.text for passage in placed).lower()
-    truth = item.truth
-    is_reckoned = truth.requires_synthesis or truth.disclosure is Disclosure.PARTIAL
-    if not is_reckoned and all(atom.lower() in whole for atom in truth.atoms):
-        return placed
-    return [msgspec.structs.replace(placed[-1], text=truth.reference)]
 
 
 class _SentenceScorer:

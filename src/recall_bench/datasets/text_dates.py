@@ -69,14 +69,12 @@ def _read_dates(section: tuple[str, str]) -> set[date]:
             (match[1] or match[4], _parse_date(match[2] or match[3]))
             for match in _WITH_WEEKDAY.finditer(line)
         ]
-        named.update(day for weekday, day in pairs if day and _is_weekday(day, weekday))
+        named.update(
+            day for weekday, day in pairs if day and WEEKDAYS[day.weekday()].startswith(weekday[:3])
+        )
         if not pairs and (match := leading.match(line) or _LABELLED.match(line)):
             named.update(day for day in [_parse_date(match[1])] if day)
     return named
-
-
-def _is_weekday(day: date, weekday: str) -> bool:
-    return WEEKDAYS[day.weekday()].startswith(weekday[:3])
 
 
 def _parse_date(phrase: str) -> date | None:

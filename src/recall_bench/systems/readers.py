@@ -353,10 +353,6 @@ def resolve_reader(settings: Settings, card: SystemCard | None) -> Reader | None
         return None
     if target is None or target == EXTRACTIVE:
         return ExtractiveReader()
-    return _resolve_model_reader(target, settings)
-
-
-def _resolve_model_reader(target: str, settings: Settings) -> Reader:
     model = resolve_model(target, "--reader", settings, own_code=True)
     if model is None:
         # The target is not repeated: it may be a key in the wrong place.

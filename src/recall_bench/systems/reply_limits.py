@@ -8,7 +8,6 @@ import msgspec
 from recall_bench.core.errors import NotAnAnswer, SystemFault
 from recall_bench.core.memory import Answer, RetrievalReply, StoredEntry
 from recall_bench.core.untrusted_json import MAX_DEPTH, MAX_REPLY_BYTES, is_too_deep
-from recall_bench.core.usage import Usage
 
 MAX_COUNT = 2**63
 """Larger numbers cannot be added up in a table of 64-bit integers."""
@@ -19,7 +18,13 @@ def check_reply(reply: Answer | RetrievalReply) -> None:
     if is_too_deep(reply.tool_calls):
         raise NotAnAnswer(f"its tool_calls are nested deeper than {MAX_DEPTH} levels")
     if reply.usage is not None:
-        _check_usage(reply.usage)
+        usage = reply.usage
+        for name in usage.__struct_fields__:
+            value = getattr(usage, name)
+            if not (math.isfinite(value) and 0 <= value < MAX_COUNT):
+                raise NotAnAnswer(
+                    f"its usage has {name} = {value:.6g}; usage is never below 0 nor above 64 bits"
+                )
     for passage in reply.passages:
         if passage.day is not None and abs(passage.day) >= MAX_COUNT:
             raise NotAnAnswer("a passage has a day of more than 64 bits")
@@ -46,12 +51,3 @@ def check_entries(entries: Iterable[StoredEntry]) -> tuple[StoredEntry, ...]:
             raise SystemFault(f"it lists entries of more than {MAX_REPLY_BYTES:,} bytes")
         kept.append(entry)
     return tuple(kept)
-
-
-def _check_usage(usage: Usage) -> None:
-    for name in usage.__struct_fields__:
-        value = getattr(usage, name)
-        if not (math.isfinite(value) and 0 <= value < MAX_COUNT):
-            raise NotAnAnswer(
-                f"its usage has {name} = {value:.6g}; usage is never below 0 nor above 64 bits"
-            )

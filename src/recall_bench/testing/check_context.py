@@ -372,7 +372,16 @@ class CheckedMemory:
         reply = await self._context.call(
             f"answering {shown!r}", partial(self.memory.answer, question)
         )
-        return self._read_reply(reply)
+        observed = self._context.observations
+        observed.answers = bool(observed.answers) or isinstance(reply, Answer)
+        if isinstance(reply, Answer):
+            return CheckReply(reply.text, tuple(each.text for each in reply.passages))
+        if not isinstance(reply, RetrievalReply):
+            raise ContractBroken(
+                f"expected an Answer or a Found, but answering gave a {type(reply).__name__}; "
+                "return one of the two"
+            )
+        return CheckReply("", tuple(each.text for each in reply.passages))
 
     async def find_facts(self, facts: Sequence[StoryFact]) -> list[StoryFact]:
         """Ask about each fact, and return those that were found."""
@@ -402,15 +411,3 @@ class CheckedMemory:
         """Release the memory."""
         self._context.release(self)
         await self._context.call("closing a memory", self.memory.close)
-
-    def _read_reply(self, reply: Answer | RetrievalReply) -> CheckReply:
-        observed = self._context.observations
-        observed.answers = bool(observed.answers) or isinstance(reply, Answer)
-        if isinstance(reply, Answer):
-            return CheckReply(reply.text, tuple(each.text for each in reply.passages))
-        if not isinstance(reply, RetrievalReply):
-            raise ContractBroken(
-                f"expected an Answer or a Found, but answering gave a {type(reply).__name__}; "
-                "return one of the two"
-            )
-        return CheckReply("", tuple(each.text for each in reply.passages))

@@ -153,7 +153,13 @@ async def _run_check(check: ContractCheck, context: CheckContext) -> tuple[Outco
             "it finds nothing of what it is fed, so this would prove nothing",
         )
     try:
-        message = await _run_and_close(check, context)
+        # Run a check, and close everything it opened.
+        try:
+            message = await check.run(context)
+        except BaseException:
+            await context.close_quietly()
+            raise
+        await context.close()
     except CheckDoesNotApply as reason:
         return Outcome.NOT_APPLICABLE, str(reason)
     except NotOffered:
@@ -168,17 +174,6 @@ async def _run_check(check: ContractCheck, context: CheckContext) -> tuple[Outco
             "see the system's own log"
         )
     return Outcome.PASSED, message
-
-
-async def _run_and_close(check: ContractCheck, context: CheckContext) -> str:
-    """Run a check, and close everything it opened."""
-    try:
-        message = await check.run(context)
-    except BaseException:
-        await context.close_quietly()
-        raise
-    await context.close()
-    return message
 
 
 async def assert_contract_async(

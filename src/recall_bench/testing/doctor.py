@@ -16,7 +16,7 @@ from recall_bench.core.errors import SystemFault
 from recall_bench.core.event_redaction import redact_card
 from recall_bench.core.folders import measure_folder
 from recall_bench.core.memory import Asker, MemorySystem, Reader, SystemCard
-from recall_bench.core.scenario import BOUNDARY, Episode, Expects, Item, Scenario
+from recall_bench.core.scenario import BOUNDARY, Episode, Expects, Scenario
 from recall_bench.core.schedule import shuffle
 from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.verdict import Judge
@@ -90,7 +90,11 @@ class DoctorSetup:
         story = story or self.scenario
         last = story.last_day
         items = [item for item in story.items if item.is_open(last)]
-        items = [item for item in items if _is_applicable(item, card)]
+        items = [
+            item
+            for item in items
+            if (card.asker is not Asker.UNTOLD or item.truth.category != BOUNDARY)
+        ]
         empty = [item for item in items if item.truth.expects is Expects.ABSTAIN]
         known = [item for item in items if item.truth.expects is not Expects.ABSTAIN]
         self.judge.study(story)
@@ -120,10 +124,6 @@ def spread_items(items: Sequence[T], count: int) -> list[T]:
     return [items[len(items) * number // taken] for number in range(taken)]
 
 
-def _is_applicable(item: Item, card: SystemCard) -> bool:
-    return card.asker is not Asker.UNTOLD or item.truth.category != BOUNDARY
-
-
 async def examine_system(
     system: MemorySystem,
     setup: DoctorSetup,
@@ -151,7 +151,10 @@ async def examine_system(
     on_progress("running a small story")
     story = setup.describe_story()
     try:
-        runs = await _run_story(system, probe, files)
+        empty = await probe.run(system, ())
+        fed, pace, sizes = await _run_growing(system, probe, files)
+        moved = await probe.run(system, _shuffle_days(probe.scenario.episodes))
+        runs = _StoryRuns(empty=empty, fed=fed, moved=moved, pace=pace, sizes=sizes)
         found += runs.check(system.card, controls)
         figures |= runs.list_figures()
         scores = _Scores(runs.fed, controls, "a small story")
@@ -238,13 +241,6 @@ class _StoryRuns:
             "MB on disk": self.sizes[-1] / 1e6,
             "questions": float(len(self.fed.replies)),
         }
-
-
-async def _run_story(system: MemorySystem, probe: StoryProbe, files: Path) -> _StoryRuns:
-    empty = await probe.run(system, ())
-    fed, pace, sizes = await _run_growing(system, probe, files)
-    moved = await probe.run(system, _shuffle_days(probe.scenario.episodes))
-    return _StoryRuns(empty=empty, fed=fed, moved=moved, pace=pace, sizes=sizes)
 
 
 def _build_diagnosis(

@@ -275,21 +275,21 @@ async def check_holdings(context: CheckContext) -> str:
     if before == held == Holdings():
         raise CheckDoesNotApply("it does not say what it holds")
     for each, last_day in ((before, 0), (held, len(facts))):
-        _refuse_days(each, last_day)
+        strange = sorted(set(each.days or ()) - set(range(1, last_day + 1)))
+        if strange:
+            fed = (
+                f"{format_days(range(1, last_day + 1))} and no others"
+                if last_day
+                else "nothing yet"
+            )
+            raise ContractBroken(
+                f"expected it to hold {fed}, but it says that it holds "
+                f"{format_days(strange)}; give the "
+                "numbers that the days came with, of this memory alone"
+            )
         _refuse_bytes(each)
     await _refuse_hidden(memory, facts, held)
     return f"it says that it holds {_format_held_days(held, len(facts))}{_format_size(held)}"
-
-
-def _refuse_days(held: Holdings, last_day: int) -> None:
-    strange = sorted(set(held.days or ()) - set(range(1, last_day + 1)))
-    if strange:
-        fed = f"{format_days(range(1, last_day + 1))} and no others" if last_day else "nothing yet"
-        raise ContractBroken(
-            f"expected it to hold {fed}, but it says that it holds "
-            f"{format_days(strange)}; give the "
-            "numbers that the days came with, of this memory alone"
-        )
 
 
 def _refuse_bytes(held: Holdings) -> None:

@@ -14,7 +14,7 @@ from tests.systems.agents.targets import Journal, run_garden
 
 SERVER = f"""server:
   command: ["{sys.executable}", "-m", tests.faulty.agent_server, --port, "{{port}}"]
-  env: {{PYTHONPATH: "{Path(recall_bench.__file__).parents[1]}"}}
+  env: {{PYTHONPATH: "{Path(recall_bench.__file__).parents[1]}:{Path(__file__).parents[3]}"}}
   health: /notes/v1/models
 """
 

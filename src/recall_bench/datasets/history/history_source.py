@@ -108,7 +108,18 @@ class HistorySource:
         if self.path.is_dir():
             self._names = tuple(self._walk_folder())
         elif self._is_zip():
-            self._open_zip()
+            try:
+                self._raw = open_regular_file(self.path)
+                self._zip = zipfile.ZipFile(self._raw)
+            except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+                if self._raw is not None:
+                    self._raw.close()
+                raise UsageError(
+                    f"{self.path} is a damaged zip file ({error}); fetch the export again"
+                ) from error
+            names = [each.filename for each in self._zip.infolist() if not each.is_dir()]
+            self._names = tuple(sorted(name for name in names if not name.startswith("__MACOSX/")))
+            self._check_count(len(names))
         else:
             self._names = (self.path.name,)
         return self
@@ -150,20 +161,6 @@ class HistorySource:
             raise UsageError(
                 f"{self.path} cannot be read ({error.strerror}); check the path"
             ) from error
-
-    def _open_zip(self) -> None:
-        try:
-            self._raw = open_regular_file(self.path)
-            self._zip = zipfile.ZipFile(self._raw)
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-            if self._raw is not None:
-                self._raw.close()
-            raise UsageError(
-                f"{self.path} is a damaged zip file ({error}); fetch the export again"
-            ) from error
-        names = [each.filename for each in self._zip.infolist() if not each.is_dir()]
-        self._names = tuple(sorted(name for name in names if not name.startswith("__MACOSX/")))
-        self._check_count(len(names))
 
     def _walk_folder(self) -> Iterator[str]:
         count = 0

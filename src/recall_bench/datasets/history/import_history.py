@@ -178,8 +178,23 @@ def _import_into(beside: Path, request: HistoryRequest) -> HistoryReport:
         zone=str(request.zone),
     )
     if names is not None:
-        report = _add_names(report, names, request)
-    _finish_folder(beside, request, report, names)
+        likely = [(name, count) for name, count in names.candidates.most_common(50) if count > 1]
+        report = report.replace(
+            replaced=dict(sorted(names.counts.items())),
+            left=dict(names.left.most_common(50)),
+            candidates=dict(likely),
+            map_file=str(request.map_path),
+        )
+    # Write the record and the map, and give the folder its name.
+    kept = report.replace(folder=request.name, map_file=None, left={}, candidates={})
+    if names is not None:
+        kept = kept.replace(sources=tuple(each.replace(name=None) for each in report.sources))
+        # First the map: a folder without it could not be extended consistently.
+        encoded = msgspec.json.format(msgspec.json.encode(names.make_map()), indent=1)
+        replace_file(request.map_path, encoded + b"\n", is_private=True)
+    encoded = msgspec.json.format(msgspec.json.encode(kept), indent=1)
+    (beside / RECORD).write_bytes(encoded + b"\n")
+    beside.rename(request.folder)
     return report
 
 
@@ -241,33 +256,6 @@ def _read_map(request: HistoryRequest) -> PseudonymMap:
             f"--seed: {path} has another seed; leave --seed out, or name another --map"
         )
     return found
-
-
-def _add_names(
-    report: HistoryReport, names: Pseudonymiser, request: HistoryRequest
-) -> HistoryReport:
-    likely = [(name, count) for name, count in names.candidates.most_common(50) if count > 1]
-    return report.replace(
-        replaced=dict(sorted(names.counts.items())),
-        left=dict(names.left.most_common(50)),
-        candidates=dict(likely),
-        map_file=str(request.map_path),
-    )
-
-
-def _finish_folder(
-    beside: Path, request: HistoryRequest, report: HistoryReport, names: Pseudonymiser | None
-) -> None:
-    """Write the record and the map, and give the folder its name."""
-    kept = report.replace(folder=request.name, map_file=None, left={}, candidates={})
-    if names is not None:
-        kept = kept.replace(sources=tuple(each.replace(name=None) for each in report.sources))
-        # First the map: a folder without it could not be extended consistently.
-        encoded = msgspec.json.format(msgspec.json.encode(names.make_map()), indent=1)
-        replace_file(request.map_path, encoded + b"\n", is_private=True)
-    encoded = msgspec.json.format(msgspec.json.encode(kept), indent=1)
-    (beside / RECORD).write_bytes(encoded + b"\n")
-    beside.rename(request.folder)
 
 
 def render_history_report(report: HistoryReport) -> str:

@@ -45,7 +45,11 @@ _MESSAGE_ID = re.compile(r"<[^<>\s]+>")
 
 def read_mbox(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every message with a date and a text."""
-    files = [each for each in source.files if source.is_file or _is_mbox(each)]
+    files = [
+        each
+        for each in source.files
+        if source.is_file or (each.base.endswith((".mbox", ".mbx")) or each.base == "mbox")
+    ]
     if not files:
         raise UsageError(f"{source.path} holds no mbox file; name the one that is meant")
     for file in files:
@@ -53,10 +57,6 @@ def read_mbox(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage
             found = _read_message(raw, log)
             if found is not None:
                 yield found
-
-
-def _is_mbox(file: HistoryFile) -> bool:
-    return file.base.endswith((".mbox", ".mbx")) or file.base == "mbox"
 
 
 def _split_messages(file: HistoryFile) -> Iterator[bytes]:

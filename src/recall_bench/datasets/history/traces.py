@@ -257,7 +257,11 @@ def _list_langfuse_calls(key: str, value: object) -> Iterator[TracedCall]:
     nested = get_dict(value, "trace")
     trace = {**nested, **value} if nested else value
     own = _make_langfuse_call(trace)
-    if own is not None and (own.asked or own.replied) and _is_request(trace):
+    if (
+        own is not None
+        and (own.asked or own.replied)
+        and (get_text(trace, "type") in ("", "GENERATION"))
+    ):
         yield own
         return
     for each in get_list(trace, "observations"):
@@ -267,11 +271,6 @@ def _list_langfuse_calls(key: str, value: object) -> Iterator[TracedCall]:
                 yield call
     for each in get_list(trace, "traces") if key != "traces" else ():
         yield from _list_langfuse_calls("traces", each)
-
-
-def _is_request(trace: dict[str, Any]) -> bool:
-    """Whether it is a trace, or an observation of a model call."""
-    return get_text(trace, "type") in ("", "GENERATION")
 
 
 def _make_langfuse_call(trace: dict[str, Any]) -> TracedCall | None:

@@ -122,7 +122,11 @@ def _find_order(file: HistoryFile) -> str:
 
 
 def _read_chat(file: HistoryFile, order: str, log: ReadingLog) -> Iterator[HistoryMessage]:
-    label = _name_chat(file)
+    stem = PurePosixPath(file.name).stem
+    if stem.strip("_").lower() == "chat":
+        stem = file.parent or file.source.path.stem
+        stem = file.source.path.stem if file.source.path.suffix == ".zip" else stem
+    label = _CHAT_NAME.sub("", stem, count=1).strip(" -_") or "chat"
     room = Room(f"whatsapp:{label}", label, is_group=None)
     begun: re.Match[str] | None = None
     # iOS begins its notices with a mark that is not shown.
@@ -194,11 +198,3 @@ def _parse_moment(found: re.Match[str], order: str) -> datetime | None:
         )
     except ValueError:
         return None
-
-
-def _name_chat(file: HistoryFile) -> str:
-    stem = PurePosixPath(file.name).stem
-    if stem.strip("_").lower() == "chat":
-        stem = file.parent or file.source.path.stem
-        stem = file.source.path.stem if file.source.path.suffix == ".zip" else stem
-    return _CHAT_NAME.sub("", stem, count=1).strip(" -_") or "chat"

@@ -70,7 +70,11 @@ def write_bench(test: BenchTest) -> str:
     for key, value in test.headers:
         check_header(key, value)
     for key, value in test.prompt_data:
-        _check_data(key, value)
+        line = f"{key}={value}"
+        parts = (key, value)
+        is_plain = not _BREAKS.search(line) and all(part == part.strip() for part in parts)
+        if not key or "=" in key or key[0] in "#[" or not is_plain:
+            raise UsageError(f"a test's {PROMPT_DATA} cannot hold {line!r:.60}; write key=value")
     for place, name in enumerate(test.expected):
         problem = _find_name_problem(name) or _find_repeat(name, test.expected[:place])
         if problem:
@@ -137,7 +141,12 @@ class _BenchParser:
         text = text.removeprefix(_BOM)
         for number, line, after in _iterate_lines(text):
             if line.strip() == PROMPT:
-                self._check_sections(number)
+                if EXPECTED not in self._sections:
+                    raise self._make_error(
+                        number,
+                        f"{PROMPT} comes before any {EXPECTED} line; put {EXPECTED} first, with "
+                        "nothing under it if nothing should be recalled",
+                    )
                 return BenchTest(
                     expected=tuple(self._expected),
                     prompt=_read_prompt(text[after:], is_crlf=line.endswith("\r")),
@@ -153,46 +162,31 @@ class _BenchParser:
             if header and self._section is None:
                 self._headers.append(header)
         elif _SECTION.fullmatch(line):
-            self._open_section(number, line)
+            if line not in {EXPECTED, PROMPT_DATA}:
+                raise self._make_error(
+                    number,
+                    f"there is no section {line:.60}; "
+                    f"the sections are {EXPECTED}, {PROMPT_DATA} and {PROMPT}",
+                )
+            if line in self._sections:
+                raise self._make_error(number, f"{line} begins a second time; join the two")
+            self._sections.add(line)
+            self._section = line
         elif line and self._section == EXPECTED:
-            self._add_expected_name(number, line)
+            problem = _find_name_problem(line) or _find_repeat(line, self._expected)
+            if problem:
+                raise self._make_error(number, f"{line!r:.80} cannot be expected: {problem}")
+            self._expected.append(line)
         elif line and self._section == PROMPT_DATA:
-            self._add_data(number, line)
+            key, equals, value = line.partition("=")
+            if not equals or not key.strip():
+                raise self._make_error(
+                    number, f"{line!r:.60} is not key=value; correct or remove it"
+                )
+            self._data.append((key.strip(), value.strip()))
         elif line:
             raise self._make_error(
                 number, f"{line!r:.60} is before any section; begin a comment with #"
-            )
-
-    def _open_section(self, number: int, section: str) -> None:
-        if section not in {EXPECTED, PROMPT_DATA}:
-            raise self._make_error(
-                number,
-                f"there is no section {section:.60}; "
-                f"the sections are {EXPECTED}, {PROMPT_DATA} and {PROMPT}",
-            )
-        if section in self._sections:
-            raise self._make_error(number, f"{section} begins a second time; join the two")
-        self._sections.add(section)
-        self._section = section
-
-    def _add_expected_name(self, number: int, name: str) -> None:
-        problem = _find_name_problem(name) or _find_repeat(name, self._expected)
-        if problem:
-            raise self._make_error(number, f"{name!r:.80} cannot be expected: {problem}")
-        self._expected.append(name)
-
-    def _add_data(self, number: int, line: str) -> None:
-        key, equals, value = line.partition("=")
-        if not equals or not key.strip():
-            raise self._make_error(number, f"{line!r:.60} is not key=value; correct or remove it")
-        self._data.append((key.strip(), value.strip()))
-
-    def _check_sections(self, number: int) -> None:
-        if EXPECTED not in self._sections:
-            raise self._make_error(
-                number,
-                f"{PROMPT} comes before any {EXPECTED} line; "
-                f"put {EXPECTED} first, with nothing under it if nothing should be recalled",
             )
 
     def _make_error(self, number: int, problem: str) -> Malformed:
@@ -237,11 +231,3 @@ def _find_name_problem(name: str) -> str | None:
 
 def _find_repeat(name: str, before: "tuple[str, ...] | list[str]") -> str | None:
     return "it is listed twice; remove one" if name in before else None
-
-
-def _check_data(key: str, value: str) -> None:
-    line = f"{key}={value}"
-    parts = (key, value)
-    is_plain = not _BREAKS.search(line) and all(part == part.strip() for part in parts)
-    if not key or "=" in key or key[0] in "#[" or not is_plain:
-        raise UsageError(f"a test's {PROMPT_DATA} cannot hold {line!r:.60}; write key=value")

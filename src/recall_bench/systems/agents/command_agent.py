@@ -221,7 +221,17 @@ class CommandChannel:
             came = self._read_file(reply_file) if is_named else ended.out
         finally:
             shutil.rmtree(launch, ignore_errors=True)
-        return self._read_reply(came)
+        if self._settings.output is ReplyFormat.TEXT:
+            return AgentReply(text=came.decode("utf-8", "replace").strip())
+        document = parse_object(came)
+        self._refuse_error(document)
+        found = find_value(document, self._settings.answer)
+        if not isinstance(found, str):
+            raise NotAnAnswer(
+                f"{self._program.name} printed no text at {self._settings.answer!r}; say where "
+                "it stands with --config answer=PATH"
+            )
+        return AgentReply(text=found, usage=_read_program_usage(document))
 
     def _fill_words(
         self, here: Path, conversation: Conversation, text: str
@@ -259,19 +269,6 @@ class CommandChannel:
         if len(came) > MAX_REPLY_BYTES:
             raise NotAnAnswer(f"{self._program.name} wrote more than {MAX_REPLY_BYTES >> 20} MB")
         return came
-
-    def _read_reply(self, came: bytes) -> AgentReply:
-        if self._settings.output is ReplyFormat.TEXT:
-            return AgentReply(text=came.decode("utf-8", "replace").strip())
-        document = parse_object(came)
-        self._refuse_error(document)
-        found = find_value(document, self._settings.answer)
-        if not isinstance(found, str):
-            raise NotAnAnswer(
-                f"{self._program.name} printed no text at {self._settings.answer!r}; say where "
-                "it stands with --config answer=PATH"
-            )
-        return AgentReply(text=found, usage=_read_program_usage(document))
 
     def _refuse_error(self, document: Mapping[str, object]) -> None:
         """Raise the error that stands in the reply: some programs end with 0 all the same."""

@@ -12,7 +12,6 @@ from recall_bench.core.memory import UNDECLARED, SystemCard
 from recall_bench.core.usage import Usage
 from recall_bench.systems.agents.agent_client import (
     AgentClient,
-    AgentResponse,
     list_objects,
     parse_object,
     read_error,
@@ -151,19 +150,32 @@ class OpenaiChannel:
         url = f"{self._client.address.url}{CHAT_PATH}"
         async with self._client.post(url, body, headers) as response:
             if response.is_stream:
-                return await _read_stream(response, self._settings.max_steps)
-            return _read_reply(await response.read_json())
-
-
-def _read_reply(document: dict[str, Any]) -> AgentReply:
-    message = _find_choice(document).get("message")
-    if not isinstance(message, dict):
-        raise NotAnAnswer("its reply has no choices[0].message")
-    return AgentReply(
-        text=_read_content(message.get("content")),
-        usage=read_usage(document.get("usage")),
-        tool_calls=tuple(_read_call(call) for call in list_objects(message.get("tool_calls"))),
-    )
+                max_steps = self._settings.max_steps
+                parts = _StreamParts()
+                async for event in response.list_events():
+                    parts.add(event, max_steps)
+                if not parts.is_finished and not response.is_done:
+                    # Where the end of the connection ends the reply, a crash looks the same.
+                    raise SystemGone(
+                        "the stream broke off: neither a finish_reason nor [DONE] came; see that "
+                        "the agent runs and ends its streams, then run the same command again"
+                    )
+                if not parts.is_choice_seen:
+                    raise NotAnAnswer("the stream ended without a reply")
+                return AgentReply(
+                    text="".join(parts.texts), usage=parts.usage, tool_calls=tuple(parts.calls)
+                )
+            document = await response.read_json()
+            message = _find_choice(document).get("message")
+            if not isinstance(message, dict):
+                raise NotAnAnswer("its reply has no choices[0].message")
+            return AgentReply(
+                text=_read_content(message.get("content")),
+                usage=read_usage(document.get("usage")),
+                tool_calls=tuple(
+                    _read_call(call) for call in list_objects(message.get("tool_calls"))
+                ),
+            )
 
 
 @dataclass(slots=True)
@@ -197,21 +209,6 @@ class _StreamParts:
             raise NotAnAnswer(
                 f"it called {len(self.calls)} tools and did not answer; its limit is max_steps"
             )
-
-
-async def _read_stream(response: AgentResponse, max_steps: int) -> AgentReply:
-    parts = _StreamParts()
-    async for event in response.list_events():
-        parts.add(event, max_steps)
-    if not parts.is_finished and not response.is_done:
-        # Where the end of the connection is the end of the reply, a crash looks the same.
-        raise SystemGone(
-            "the stream broke off: neither a finish_reason nor [DONE] came; see that the agent "
-            "runs and ends its streams, then run the same command again"
-        )
-    if not parts.is_choice_seen:
-        raise NotAnAnswer("the stream ended without a reply")
-    return AgentReply(text="".join(parts.texts), usage=parts.usage, tool_calls=tuple(parts.calls))
 
 
 def _find_choice(document: dict[str, Any], *, is_required: bool = True) -> dict[str, Any]:

@@ -32,7 +32,13 @@ class Telling(StrEnum):
 
 def tell_episode(episode: Episode, telling: Telling = Telling.TURNS) -> tuple[str, ...]:
     """The messages that tell an episode, in order."""
-    opening = _open_day(episode.at, episode.session)
+    at = episode.at
+    session = episode.session
+    where = "" if session is None else f' This is from the session "{session}".'
+    opening = (
+        f"Today is {_format_date(at)}.{where} Please remember what follows, I will come back to "
+        "it another day. A short reply is enough."
+    )
     parts: tuple[str, ...] = ()
     if telling is not Telling.DAY and any(turn.speaker == USER for turn in episode.turns):
         parts = tuple(_join_turns(episode.turns, with_others=telling is Telling.TURNS))
@@ -49,14 +55,6 @@ def ask_question(question: Question) -> str:
     if question.choices:
         words.append("\n".join(("\n\nAnswer with one of these:", *question.choices)))
     return " ".join(words)
-
-
-def _open_day(at: datetime, session: str | None) -> str:
-    where = "" if session is None else f' This is from the session "{session}".'
-    return (
-        f"Today is {_format_date(at)}.{where} Please remember what follows, I will come back to "
-        "it another day. A short reply is enough."
-    )
 
 
 def _join_turns(turns: tuple[Turn, ...], *, with_others: bool) -> Iterator[str]:

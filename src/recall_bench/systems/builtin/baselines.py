@@ -111,7 +111,10 @@ class FullContextAnswerer:
         passages = tuple(self._fill_budget(index, order, shares.tolist()))
         if not 0 < shares[order[0]] >= self.threshold:
             return answer_no_record(passages)
-        read = [_merge_neighbours(index, number) for number in order[: self.quotes]]
+        read = [
+            index.merge_range(index.find_neighbours(number, 1)).to_reading()
+            for number in order[: self.quotes]
+        ]
         return Answer(text=load_writer().write(question, read), passages=passages)
 
     def compute_shares(self, index: PassageIndex, question: Question) -> NDArray[np.float64]:
@@ -135,10 +138,6 @@ class FullContextAnswerer:
             if left < 0:
                 return
             yield found.to_passage(round(shares[number], 6))
-
-
-def _merge_neighbours(index: PassageIndex, number: int) -> Passage:
-    return index.merge_range(index.find_neighbours(number, 1)).to_reading()
 
 
 def cite_passages(

@@ -91,7 +91,12 @@ class Chunker:
                 fresh = len(group) > repeated
                 if fresh and _count_chars([*group, sentence]) > self.window_chars:
                     yield _build_mixed_chunk(group, repeated)
-                    group = _take_overlap(group, self.window_overlap)
+                    # The last sentences of the group that fit; never all, or windows would not end.
+                    most = self.window_overlap
+                    start = len(group)
+                    while start > 1 and _count_chars(group[start - 1 :]) <= most:
+                        start -= 1
+                    group = group[start:]
                     repeated = len(group)
                 group.append(sentence)
             yield _build_mixed_chunk(group, repeated)
@@ -184,14 +189,6 @@ def _choose_separator(text: str) -> str:
 
 def _count_chars(group: list[Sentence]) -> int:
     return sum(len(sentence.text) + 1 for sentence in group)
-
-
-def _take_overlap(group: list[Sentence], most: int) -> list[Sentence]:
-    """The last sentences of the group that fit; never all, or windows would not end."""
-    start = len(group)
-    while start > 1 and _count_chars(group[start - 1 :]) <= most:
-        start -= 1
-    return group[start:]
 
 
 def count_bytes(texts: Iterable[str]) -> int:

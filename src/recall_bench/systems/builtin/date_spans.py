@@ -139,26 +139,23 @@ def _parse_relative(part: dict[str, str | None], today: date) -> DateSpan:
     if near := part["near"]:
         return _make_day_span(today - timedelta(days=near.lower() == "yesterday"))
     if unit := part["unit"]:
-        return _parse_calendar_unit(str(part["which"]).lower(), unit, today)
+        which = str(part["which"]).lower()
+        if which == "past":
+            return DateSpan(today - timedelta(days=_UNIT_DAYS[unit]), today)
+        if unit == "week":
+            first = today - timedelta(days=today.weekday() + 7 * (which == "last"))
+            return DateSpan(first, first + timedelta(days=6))
+        if unit == "year":
+            year = today.year - (which == "last")
+            return DateSpan(date(year, 1, 1), date(year, 12, 31))
+        end = today.replace(day=1) - timedelta(days=1) if which == "last" else today
+        return DateSpan(end.replace(day=1), end)
     amount, unit = str(part["ago"]).lower(), str(part["ago_unit"])
     number = int(amount) if amount.isdigit() else _UP_TO_TEN.get(amount, 1)
     day = today - timedelta(days=number * _UNIT_DAYS[unit])
     # "Three weeks ago" is no more exact than a week.
     slack = timedelta(days=_UNIT_DAYS[unit] // 2)
     return DateSpan(day - slack, day + slack)
-
-
-def _parse_calendar_unit(which: str, unit: str, today: date) -> DateSpan:
-    if which == "past":
-        return DateSpan(today - timedelta(days=_UNIT_DAYS[unit]), today)
-    if unit == "week":
-        first = today - timedelta(days=today.weekday() + 7 * (which == "last"))
-        return DateSpan(first, first + timedelta(days=6))
-    if unit == "year":
-        year = today.year - (which == "last")
-        return DateSpan(date(year, 1, 1), date(year, 12, 31))
-    end = today.replace(day=1) - timedelta(days=1) if which == "last" else today
-    return DateSpan(end.replace(day=1), end)
 
 
 def _make_day_span(day: date) -> DateSpan:

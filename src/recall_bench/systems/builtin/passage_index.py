@@ -365,12 +365,14 @@ def _measure_document(document: IndexedDocument) -> int:
 
 
 def _measure_pending(each: PreparedDocument) -> int:
-    counts = 0 if each.counts is None else _measure_counts(each.counts)
+    counts = (
+        0
+        if each.counts is None
+        else _measure_arrays(
+            (each.counts.terms, each.counts.passages, each.counts.counts, each.counts.lengths)
+        )
+    )
     return counts + (0 if each.vectors is None else each.vectors.nbytes)
-
-
-def _measure_counts(counts: TermCounts) -> int:
-    return _measure_arrays((counts.terms, counts.passages, counts.counts, counts.lengths))
 
 
 def _measure_postings(postings: Postings) -> int:

@@ -122,7 +122,9 @@ class PassageSearch:
             return SearchHits((), (), 0.0)
         words, meaning = self._score_words(index, question), self._score_meaning(index, question)
         scores = self._fuse(words, meaning)
-        if self.temporal_boost and (spans := _find_spans(question)):
+        if self.temporal_boost and (
+            spans := find_date_spans(question.text, question.asked_at.date())
+        ):
             scores = scores + self.temporal_boost * score_dates(index, spans)
         if self.lexical_boost:
             scores = scores + self.lexical_boost * score_exact_words(index, question.text)
@@ -289,10 +291,6 @@ def _clip_range(around: range, middle: int, taken: set[int]) -> range:
     low = max((n for n in around if n < middle and n in taken), default=around.start - 1)
     high = min((n for n in around if n > middle and n in taken), default=around.stop)
     return range(low + 1, high)
-
-
-def _find_spans(question: Question) -> tuple[DateSpan, ...]:
-    return find_date_spans(question.text, question.asked_at.date())
 
 
 def score_dates(index: PassageIndex, spans: Sequence[DateSpan]) -> NDArray[np.float32]:

@@ -1,10 +1,11 @@
 """Word search: BM25 as bm25s computes it, and closeness of single words by their vectors.
 
-bm25s cannot add to an index, and rebuilding one walks over every passage in Python: ten seconds
-for a thousand days, at each of up to 143 checkpoints. So passages are counted when they are
-ingested, new counts are merged into the old as arrays, and the scores of bm25s are computed from
-them in one expression. A test holds them equal to those of bm25s. The package is not imported: it
-imports scipy, half a second and 28 MB in every process.
+bm25s cannot add to an index, and rebuilding one walks over every passage in Python. So passages are
+counted when they are ingested, new counts are merged into the old as arrays, and the scores of
+bm25s are computed from them in one expression. Measured on 20,000 passages of 25 words that grow
+over 40 checkpoints: 0.6 s here, some 16 s with bm25s built anew each time; a question takes 1.8 ms
+here and 1.5 ms there. A test holds the scores equal to those of bm25s. The package is not imported:
+it imports scipy, half a second and 28 MB in every process.
 """
 
 from __future__ import annotations

@@ -139,17 +139,6 @@ class ModelEndpoint:
         require_libraries("the model endpoint", "http", "starlette", "uvicorn")
         from recall_bench.systems.endpoint.endpoint_server import EndpointApplication, ServerThread
 
-        self._try_models()
-        application = EndpointApplication(
-            self._embedder, self._chat, self.meter, reranker=self._reranker, token=self._token
-        )
-        serving = ServerThread(
-            application.app, port=self._port, hang_up=application.cancel_requests
-        )
-        serving.start()
-        self._serving = serving
-
-    def _try_models(self) -> None:
         model = "embedder"
         try:
             self._embedder.embed(["ready"])
@@ -159,6 +148,14 @@ class ModelEndpoint:
         except ModelFault as fault:
             self.stop()
             raise UsageError(f"the {model} cannot be asked: {fault}") from fault
+        application = EndpointApplication(
+            self._embedder, self._chat, self.meter, reranker=self._reranker, token=self._token
+        )
+        serving = ServerThread(
+            application.app, port=self._port, hang_up=application.cancel_requests
+        )
+        serving.start()
+        self._serving = serving
 
     def stop(self) -> None:
         """Stop the endpoint and wait for its end. May be called twice."""

@@ -113,7 +113,15 @@ class SingleConnection:
         self._server_end.other, self._client_end.other = self._client_end, self._server_end
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_connection(lambda: self._server_end, host, port, ssl=tls)
-        _enable_keepalive(transport.get_extra_info("socket"))
+        connected = transport.get_extra_info("socket")
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in {
+            "TCP_KEEPIDLE": _KEEPALIVE_IDLE_S,
+            "TCP_KEEPINTVL": 10,
+            "TCP_KEEPCNT": 3,
+        }.items():
+            if hasattr(socket, name):
+                connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         try:
             self._listener = await loop.create_server(self._accept, "127.0.0.1", 0)
         except BaseException:
@@ -213,18 +221,3 @@ class _RelayEnd(asyncio.Protocol):
 class _RefusingProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport.close()
-
-
-def _enable_keepalive(connected: socket.socket) -> None:
-    """Let TCP notice a server that vanished while no call is under way.
-
-    Servers close connections that send too many HTTP/2 pings, but do not see these probes.
-    """
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in {
-        "TCP_KEEPIDLE": _KEEPALIVE_IDLE_S,
-        "TCP_KEEPINTVL": 10,
-        "TCP_KEEPCNT": 3,
-    }.items():
-        if hasattr(socket, name):
-            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

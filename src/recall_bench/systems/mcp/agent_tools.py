@@ -43,7 +43,15 @@ def list_agent_tools(spec: ServerMap, offered: "tuple[Tool, ...]") -> tuple[Memo
 
 def _list_roles(spec: ServerMap, offered: "tuple[Tool, ...]") -> "Iterator[tuple[Tool, ToolRole]]":
     ours = {call.tool for call in (spec.reset, spec.settle, spec.consolidate) if call is not None}
-    named = _name_roles(spec)
+    # The roles of the tools that the map itself calls.
+    roles = {
+        getattr(spec, key).tool: ToolRole.DELETE
+        for key in ERASE_PLACES
+        if getattr(spec, key) is not None
+    }
+    if spec.stored is not None:
+        roles[spec.stored.tool] = ToolRole.SEARCH
+    named = roles | {spec.search.tool: ToolRole.SEARCH, spec.ingest.tool: ToolRole.SAVE}
     for tool in offered:
         role = spec.roles.get(tool.name) or named.get(tool.name)
         # On a server that several memories share, only the map says how to keep them apart.
@@ -56,18 +64,6 @@ def _list_roles(spec: ServerMap, offered: "tuple[Tool, ...]") -> "Iterator[tuple
         yield tool, ToolRole(role)
 
 
-def _name_roles(spec: ServerMap) -> dict[str, ToolRole]:
-    """The roles of the tools that the map itself calls."""
-    roles = {
-        getattr(spec, key).tool: ToolRole.DELETE
-        for key in ERASE_PLACES
-        if getattr(spec, key) is not None
-    }
-    if spec.stored is not None:
-        roles[spec.stored.tool] = ToolRole.SEARCH
-    return roles | {spec.search.tool: ToolRole.SEARCH, spec.ingest.tool: ToolRole.SAVE}
-
-
 def _find_template(spec: ServerMap, tool: str) -> Mapping[str, object]:
     """The arguments with which the map calls a tool; empty if it does not."""
     for key in ("ingest", "search", "stored", *ERASE_PLACES):
@@ -76,11 +72,6 @@ def _find_template(spec: ServerMap, tool: str) -> Mapping[str, object]:
             arguments: Mapping[str, object] = call.arguments
             return arguments
     return {}
-
-
-def _borrow_template(spec: ServerMap) -> Mapping[str, object]:
-    """The arguments that save and delete, for other tools that have some of the same names."""
-    return {**({} if spec.delete is None else spec.delete.arguments), **spec.ingest.arguments}
 
 
 def _list_own_arguments(spec: ServerMap, tool: str) -> dict[str, object]:
@@ -115,7 +106,10 @@ def read_result(
     shown = _show_reply(reply)
     if tool.role is ToolRole.SEARCH:
         return ToolResult(text=shown, found=_list_found(spec, tool.name, reply, shown))
-    template = _find_template(spec, tool.name) or _borrow_template(spec)
+    template = _find_template(spec, tool.name) or {
+        **({} if spec.delete is None else spec.delete.arguments),
+        **spec.ingest.arguments,
+    }
     texts, ids = (list(_follow_place(template, arguments, name)) for name in ("text", "id"))
     if tool.role is ToolRole.DELETE:
         named = ids or list_texts(arguments) or _list_numbers(arguments)

@@ -148,7 +148,11 @@ class StdioEndpoint:
                     # Reading goes on: a server that cannot write does not end.
                     incoming.close()
                     outgoing.close()
-                    await self._end_server(child)
+                    if child.process.stdin is not None:
+                        await child.process.stdin.aclose()
+                    with anyio.move_on_after(_CLOSE_TIMEOUT_S):
+                        await child.process.wait()
+                    await child.end()
                 pumps.cancel_scope.cancel()
         for stream in (received, sent):
             stream.close()
@@ -196,13 +200,6 @@ class StdioEndpoint:
                 "check its command"
             ) from error
         return self._child
-
-    async def _end_server(self, child: ChildProcess) -> None:
-        if child.process.stdin is not None:
-            await child.process.stdin.aclose()
-        with anyio.move_on_after(_CLOSE_TIMEOUT_S):
-            await child.process.wait()
-        await child.end()
 
     async def _read_messages(
         self, child: ChildProcess, received: "MemoryObjectSendStream[SessionMessage | Exception]"

@@ -136,7 +136,17 @@ class McpSystem:
     async def open(self, scenario: str) -> McpMemory:  # noqa: ARG002
         """An empty memory."""
         if self.spec.server.url is not None and not self.spec.is_named:
-            self._refuse_second()
+            url = self.spec.server.url
+            if self.spec.reset is None and self._opened:
+                raise UsageError(
+                    f"the server at {url} cannot keep a second memory apart from the first; use "
+                    "{memory} in the arguments of ingest and search, or name a tool as reset"
+                )
+            if self._open:
+                raise UsageError(
+                    f"the server at {url} holds one memory at a time, and one is open; use "
+                    "{memory} in the arguments of ingest and search to keep several apart"
+                )
         return await self.begin_memory(self.create_memory(), is_new=True)
 
     @property
@@ -246,19 +256,6 @@ class McpSystem:
             )
         return McpConnection(endpoint, where=where, grace_s=self._grace_s)
 
-    def _refuse_second(self) -> None:
-        url = self.spec.server.url
-        if self.spec.reset is None and self._opened:
-            raise UsageError(
-                f"the server at {url} cannot keep a second memory apart from the first; use "
-                "{memory} in the arguments of ingest and search, or name a tool as reset"
-            )
-        if self._open:
-            raise UsageError(
-                f"the server at {url} holds one memory at a time, and one is open; use {{memory}} "
-                "in the arguments of ingest and search to keep several apart"
-            )
-
     def _release(self, memory: McpMemory) -> None:
         self._open.discard(memory)
         if Offer.REOPEN not in self.offers:
@@ -299,7 +296,14 @@ def build_reference_server(config: Mapping[str, object]) -> MemorySystem:
     UsageError says what is missing for it.
     """
     require_mcp()
-    package = _find_package()
+    folder = Path(os.environ.get(REFERENCE_FOLDER_VARIABLE) or Path(".products", REFERENCE_NAME))
+    package = (folder / _REFERENCE_PACKAGE).resolve()
+    if not (package / "dist" / "index.js").is_file():
+        raise UsageError(
+            f"{REFERENCE_NAME} is not installed in {folder}; make product "
+            f"NAME={REFERENCE_NAME}, or let {REFERENCE_FOLDER_VARIABLE} name "
+            "the folder that npm installed @modelcontextprotocol/server-memory into"
+        )
     node = shutil.which("node")
     if node is None:
         raise UsageError(
@@ -314,18 +318,6 @@ def build_reference_server(config: Mapping[str, object]) -> MemorySystem:
     )
     version = str(json.loads((package / "package.json").read_text(encoding="utf-8"))["version"])
     return McpSystem(spec, path=_REFERENCE_MAP, name=REFERENCE_NAME, version=version)
-
-
-def _find_package() -> Path:
-    folder = Path(os.environ.get(REFERENCE_FOLDER_VARIABLE) or Path(".products", REFERENCE_NAME))
-    package = (folder / _REFERENCE_PACKAGE).resolve()
-    if not (package / "dist" / "index.js").is_file():
-        raise UsageError(
-            f"{REFERENCE_NAME} is not installed in {folder}; make product "
-            f"NAME={REFERENCE_NAME}, or let {REFERENCE_FOLDER_VARIABLE} name "
-            "the folder that npm installed @modelcontextprotocol/server-memory into"
-        )
-    return package
 
 
 def _read_k(config: Mapping[str, object], default: int) -> int:

@@ -50,7 +50,10 @@ class MarkdownFiles(NoteEraser, NoteFinder):
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Write the day's file, a line a note."""
         lines = [
-            _format_heading(metadata),
+            (
+                f"# {metadata.date}"
+                + (f" <!-- {metadata.episode_id} -->" if metadata.episode_id else "")
+            ),
             "",
             *map(_format_note, split_notes(day, content, metadata)),
         ]
@@ -139,13 +142,6 @@ class MarkdownFiles(NoteEraser, NoteFinder):
 
 def _parse_day(path: Path) -> int:
     return int(path.stem.removeprefix("day-"))
-
-
-def _format_heading(metadata: DayMetadata) -> str:
-    """The date; the episode's id follows as a comment."""
-    return f"# {metadata.date}" + (
-        f" <!-- {metadata.episode_id} -->" if metadata.episode_id else ""
-    )
 
 
 def _format_note(note: DayNote) -> str:

@@ -84,7 +84,15 @@ class Graphiti(ProductAdapter):
             self._driver = KuzuDriver(db=str(self.state_dir / "graph.kuzu"))
         # Adding to a group reads the name of the database, which this driver does not set.
         self._driver._database = ""  # noqa: SLF001
-        await self._build_word_indices()
+        # Build the word indices, which Graphiti searches in Kuzu but does not build.
+        from graphiti_core.driver.driver import GraphProvider
+        from graphiti_core.graph_queries import get_fulltext_indices
+
+        rows, _, _ = await self._driver.execute_query("CALL SHOW_INDEXES() RETURN index_name")
+        present = {row["index_name"] for row in rows}
+        for statement in get_fulltext_indices(GraphProvider.KUZU):
+            if not any(f"'{name}'" in statement for name in present):
+                await self._driver.execute_query(statement)
         self._graph = _build_graph(self._driver, self.endpoint)
 
     async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
@@ -144,17 +152,6 @@ class Graphiti(ProductAdapter):
         if not self.honours_sessions:
             return _GROUP
         return f"{_GROUP}-{sha256(label.encode()).hexdigest()[:16]}"
-
-    async def _build_word_indices(self) -> None:
-        """Build the word indices, which Graphiti searches in Kuzu but does not build."""
-        from graphiti_core.driver.driver import GraphProvider
-        from graphiti_core.graph_queries import get_fulltext_indices
-
-        rows, _, _ = await self._driver.execute_query("CALL SHOW_INDEXES() RETURN index_name")
-        present = {row["index_name"] for row in rows}
-        for statement in get_fulltext_indices(GraphProvider.KUZU):
-            if not any(f"'{name}'" in statement for name in present):
-                await self._driver.execute_query(statement)
 
 
 def _build_graph(driver: Any, endpoint: str) -> Any:  # noqa: ANN401  Graphiti's own

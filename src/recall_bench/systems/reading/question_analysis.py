@@ -205,7 +205,9 @@ def split_events(text: str, wanted: AnswerKind) -> tuple[str, ...]:
     if wanted is AnswerKind.ORDER:
         return _split_list(text)
     if wanted is AnswerKind.FIRST:
-        return _split_alternatives(text)
+        start = cues.ALTERNATIVES.search(text)
+        one, _, other = (text[start.end() :] if start else text).rpartition(" or ")
+        return (one.strip(_EDGES), other.strip(_EDGES)) if one.strip(_EDGES) else ()
     if wanted is AnswerKind.GAP and (between := cues.BETWEEN.search(text)):
         return tuple(part.strip() for part in between.groups() if part)
     return ()
@@ -218,9 +220,3 @@ def _split_list(text: str) -> tuple[str, ...]:
     items = listed["items"]
     parts = items.split(";") if ";" in items else re.split(r",(?!\s\d{4})|\band\b", items)
     return tuple(part.strip(_EDGES) for part in parts if part.strip(_EDGES))
-
-
-def _split_alternatives(text: str) -> tuple[str, ...]:
-    start = cues.ALTERNATIVES.search(text)
-    one, _, other = (text[start.end() :] if start else text).rpartition(" or ")
-    return (one.strip(_EDGES), other.strip(_EDGES)) if one.strip(_EDGES) else ()

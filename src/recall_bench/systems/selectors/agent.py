@@ -205,9 +205,14 @@ class RecallChooser:
     ) -> tuple[str, ...]:
         candidates = self._resume_first_pass(prompt, cost)
         if candidates is None:
-            candidates = self._keep_existing(
-                await self._run_first_pass(prompt, offered, cost), cost
-            )
+            # The memories of these names; unknown names are noted and dropped.
+            names = await self._run_first_pass(prompt, offered, cost)
+            cost.notes += [
+                f"the first pass named {name}, which is not on disk: left out"
+                for name in names
+                if name not in self._memories
+            ]
+            candidates = tuple(self._memories[name] for name in names if name in self._memories)
         if not candidates:
             return ()
         try:
@@ -239,15 +244,6 @@ class RecallChooser:
     ) -> tuple[str, ...]:
         asking = build_pointer_prompt(self._agent.settings.first_template, prompt, offered)
         return await self._ask_names(asking, 1, cost)
-
-    def _keep_existing(self, names: Sequence[str], cost: _SelectionCost) -> tuple[MemoryFile, ...]:
-        """The memories of these names; unknown names are noted and dropped."""
-        cost.notes += [
-            f"the first pass named {name}, which is not on disk: left out"
-            for name in names
-            if name not in self._memories
-        ]
-        return tuple(self._memories[name] for name in names if name in self._memories)
 
     async def _run_second_pass(
         self, prompt: str, candidates: Sequence[MemoryFile], cost: _SelectionCost

@@ -200,7 +200,12 @@ class MemoryIndex:
         """The fit of each memory to each sentence of the prompt, one row per sentence."""
         import numpy as np
 
-        sentences = _split_prompt(prompt)
+        # The longer sentences, each once; the whole prompt if there is none.
+        found = dict.fromkeys(
+            each for line in prompt.splitlines() for each in split_sentences(line.strip())
+        )
+        telling = [sentence for sentence in found if len(sentence.split()) > _SAYS_LITTLE]
+        sentences = telling or [prompt]
         if len(sentences) == 1:
             return self._score_texts([prompt])
         whole, *alone = self._score_texts([prompt, *sentences])
@@ -238,12 +243,3 @@ def build_search_text(memory: MemoryFile) -> str:
     """The searchable text: words of the name, hint, keywords and body."""
     stem = PurePosixPath(memory.name).stem.replace("-", " ").replace("_", " ")
     return "\n".join(filter(None, (stem, memory.hint, ", ".join(memory.keywords), memory.body)))
-
-
-def _split_prompt(prompt: str) -> list[str]:
-    """The longer sentences, each once; the whole prompt if there is none."""
-    found = dict.fromkeys(
-        each for line in prompt.splitlines() for each in split_sentences(line.strip())
-    )
-    telling = [sentence for sentence in found if len(sentence.split()) > _SAYS_LITTLE]
-    return telling or [prompt]

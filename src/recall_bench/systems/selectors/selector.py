@@ -135,24 +135,20 @@ class SelectorMemory:
         self._system.refuse_if_spent()
         selection = await self._chooser.select(question.text)
         self._system.add_cost(selection.usage)
-        return _build_found(selection)
+        details: dict[str, object] = {}
+        if selection.presearched is not None:
+            details["presearched"] = list(selection.presearched)
+        if selection.notes:
+            details["notes"] = list(selection.notes)
+        return RetrievalReply(
+            # The file holds the text: a run need not store it again for every prompt.
+            passages=tuple(Passage(id=name, text="") for name in selection.names),
+            tool_calls=(details,) if details else (),
+            usage=selection.usage,
+        )
 
     async def close(self) -> None:
         """Release the chooser."""
         chooser, self._chooser = self._chooser, None
         if chooser is not None:
             await chooser.close()
-
-
-def _build_found(selection: MemorySelection) -> RetrievalReply:
-    details: dict[str, object] = {}
-    if selection.presearched is not None:
-        details["presearched"] = list(selection.presearched)
-    if selection.notes:
-        details["notes"] = list(selection.notes)
-    return RetrievalReply(
-        # The file holds the text: a run need not store it again for every prompt.
-        passages=tuple(Passage(id=name, text="") for name in selection.names),
-        tool_calls=(details,) if details else (),
-        usage=selection.usage,
-    )

@@ -56,17 +56,15 @@ def check_names(given: Iterable[str], known: Collection[str], giver: str) -> tup
     """
     names: dict[str, None] = {}
     for text in given:
-        if text not in known and not _is_name(text):
+        if text not in known and not (
+            _NAME.fullmatch(text) is not None and _SEVERAL.search(text) is None
+        ):
             raise NotAnAnswer(
                 f"{giver} gave {_quote_short(text)}, which is no name of a memory; let it give "
                 "'memory/NAME.md' for each one, and nothing else"
             )
         names[text] = None
     return tuple(names)
-
-
-def _is_name(text: str) -> bool:
-    return _NAME.fullmatch(text) is not None and _SEVERAL.search(text) is None
 
 
 def _quote_short(text: str) -> str:
@@ -136,7 +134,12 @@ class PythonChooser:
 
     async def select(self, prompt: str) -> MemorySelection:
         """Call the function; cancelling ends the call, or leaves its thread behind."""
-        worker = self._get_worker()
+        # A thread for this call: a separate one for plain code, a shared one for coroutines.
+        if self._is_async:
+            ready = next((each for each in self._workers if not each.is_stuck), None)
+        else:
+            ready = self._idle.pop() if self._idle else None
+        worker = ready or self._start_worker()
         try:
             names = unwrap_outcome(await worker.run(partial(self._call, prompt)))
         finally:
@@ -152,14 +155,6 @@ class PythonChooser:
         workers, self._workers, self._idle = self._workers, [], []
         for worker in workers:
             await worker.stop()
-
-    def _get_worker(self) -> WorkerThread:
-        """A thread for this call: a separate one for plain code, a shared one for coroutines."""
-        if self._is_async:
-            ready = next((each for each in self._workers if not each.is_stuck), None)
-        else:
-            ready = self._idle.pop() if self._idle else None
-        return ready or self._start_worker()
 
     def _start_worker(self) -> WorkerThread:
         worker = WorkerThread("selector")

@@ -223,7 +223,14 @@ class EphemeralServer:
         """Whether it is ready; SystemGone if it never will be."""
         is_ready = self._is_healthy() if self._ready is None else self._ready(self.base_url)
         if not self.is_running:
-            self._launch_again()
+            # Start it at another port, if it ended because another program took this one.
+            self._attempts -= 1
+            if self._attempts == 0 or not _is_taken(self.port):
+                raise SystemGone(
+                    f"the server {self._command[0]!r} did not start: {self.describe_end()}"
+                )
+            self._end()
+            self._launch()
             return False
         if is_ready:
             return True
@@ -238,16 +245,6 @@ class EphemeralServer:
                 f"{hint}{self.describe_end()}"
             )
         return False
-
-    def _launch_again(self) -> None:
-        """Start it at another port, if it ended because another program took this one."""
-        self._attempts -= 1
-        if self._attempts == 0 or not _is_taken(self.port):
-            raise SystemGone(
-                f"the server {self._command[0]!r} did not start: {self.describe_end()}"
-            )
-        self._end()
-        self._launch()
 
     def _is_healthy(self) -> bool:
         connection = HTTPConnection(LOOPBACK, self.port, timeout=_PROBE_TIMEOUT_S)

@@ -217,7 +217,15 @@ class OnceMemory:
         for day in self.ids:
             name = f"day-{day:04}.md"
             try:
-                _link_file(self.home / name, folder / name)
+                source = self.home / name
+                target = folder / name
+                try:
+                    os.link(source, target)
+                except FileNotFoundError:
+                    raise
+                except OSError:
+                    # A file system without hard links, or with too many to this file.
+                    shutil.copy2(source, target)
             except FileNotFoundError as error:
                 raise SystemGone(
                     f"{name} was removed from the folder {self._system.program.name} was given; "
@@ -245,13 +253,3 @@ class OnceMemory:
             source=path.as_posix(),
             score=hit.score,
         )
-
-
-def _link_file(source: Path, target: Path) -> None:
-    try:
-        os.link(source, target)
-    except FileNotFoundError:
-        raise
-    except OSError:
-        # A file system without hard links, or with too many to this file.
-        shutil.copy2(source, target)

@@ -455,15 +455,14 @@ def encode_episode(memory: str, episode: Episode) -> wire.IngestRequest:
 
 def decode_answer(reply: wire.AnswerReply) -> Answer | RetrievalReply:
     """A server's reply as the harness records it."""
-    passages = tuple(_decode_passage(each) for each in reply.passages)
+    passages = tuple(
+        Passage(text=each.text, id=each.id, day=each.day, source=each.source, score=each.score)
+        for each in reply.passages
+    )
     usage = None if reply.usage is None else _decode_usage(reply.usage)
     if reply.answer is None:
         return RetrievalReply(passages=passages, tool_calls=reply.tool_calls, usage=usage)
     return Answer(text=reply.answer, passages=passages, tool_calls=reply.tool_calls, usage=usage)
-
-
-def _decode_passage(each: wire.WirePassage) -> Passage:
-    return Passage(text=each.text, id=each.id, day=each.day, source=each.source, score=each.score)
 
 
 def _decode_usage(usage: wire.WireUsage) -> Usage:
