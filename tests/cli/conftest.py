@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from recall_bench.running import assembly
+from recall_bench.running import score_bounds
 from tests.gardener import ADAPTER, write_persona
 
 
@@ -20,7 +20,7 @@ def data(tmp_path: Path) -> Path:
 @pytest.fixture
 def without_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """No floor and no ceiling are computed, which takes longer than to run a persona."""
-    monkeypatch.setattr(assembly, "plan_bounds", lambda *_: None)
+    monkeypatch.setattr(score_bounds, "plan_bounds", lambda *_: None)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from recall_bench.datasets import persona
 from recall_bench.datasets.persona_questions import parse_questions
 from recall_bench.generate import worlds
 from recall_bench.library import load_persona
-from recall_bench.running import assembly
+from recall_bench.running import score_bounds
 from recall_bench.stories.seeds import WorldSeed
 from recall_bench.testing import doctor
 from tests.commands import Invoke
@@ -63,7 +63,7 @@ def test_only_a_system_that_knows_the_released_answers_is_found_out(
 ) -> None:
     """Both systems are compared with the same runs of the control, which are made once."""
     # No bound of a run is part of the comparison, and three stories take a while to read.
-    monkeypatch.setattr(assembly, "plan_bounds", lambda *_: None)
+    monkeypatch.setattr(score_bounds, "plan_bounds", lambda *_: None)
     known = {item.text: item.truth.reference for item in load_persona("bakery-de").items}
     Path("cheat.py").write_text(KNOWS_THE_RELEASE.format(known=known))
 

@@ -32,7 +32,11 @@ _NEXT = {
 @click.option("--install", is_flag=True, help="Write the script where the shell finds it.")
 def completion_command(shell: str, install: bool) -> None:
     """Print the script that makes SHELL complete commands and options, or install it."""
-    script = _render_script(shell)
+    from recall_bench.cli.main import cli
+
+    maker = _KINDS[shell](cli, {}, _PROGRAM, _VARIABLE)
+    # `source()` of bash starts a shell to check its version; the script itself does not need it.
+    script = maker.source_template % maker.source_vars()
     if not install:
         click.echo(script)
         return
@@ -42,11 +46,3 @@ def completion_command(shell: str, install: bool) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(f"{script}\n", encoding="utf-8")
     click.echo(f"{place}: {_NEXT[shell]}")
-
-
-def _render_script(shell: str) -> str:
-    from recall_bench.cli.main import cli
-
-    maker = _KINDS[shell](cli, {}, _PROGRAM, _VARIABLE)
-    # `source()` of bash starts a shell to check its version; the script itself does not need it.
-    return maker.source_template % maker.source_vars()

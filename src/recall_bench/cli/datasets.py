@@ -297,7 +297,7 @@ def _render_counts(counts: "DatasetCounts") -> Iterator[str]:
 def _render_list(title: str, sentences: tuple[str, ...]) -> Iterator[str]:
     if sentences:
         yield f"\n{title}"
-        yield from (_wrap_text(f"* {each}") for each in sentences)
+        yield from (_wrap_text(f"* {sentence}") for sentence in sentences)
 
 
 def _render_notes(title: str, notes: "tuple[DatasetNote, ...]") -> Iterator[str]:

@@ -115,7 +115,7 @@ def _print_conclusion(done: "MatrixResult") -> None:
     for each in done.outcomes:
         if each.exit_code:
             click.echo(f"error: {each.cell.label}: {each.reason}", err=True)
-    if all(each.was_finished for each in done.outcomes):
+    if all(outcome.was_finished for outcome in done.outcomes):
         click.echo(
             "note: all cells were finished already; nothing was run. To run them again, "
             "name another folder with --into",

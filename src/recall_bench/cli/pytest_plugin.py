@@ -287,7 +287,7 @@ def _find_gate(measured: _Measurement, rule: str, of: str | None) -> _Findings:
     report = measured.gate
     if isinstance(report, str):
         return _Findings(broken=(report,))
-    checks = [each for each in report.checks if each.rule == rule and of in (None, each.of)]
+    checks = [check for check in report.checks if check.rule == rule and of in (None, check.of)]
     if not checks:
         return _Findings(skipped=("not measured",))
     return _Findings(broken=tuple(_describe_broken(checks, report.run.folder)))
@@ -296,7 +296,7 @@ def _find_gate(measured: _Measurement, rule: str, of: str | None) -> _Findings:
 def _describe_broken(checks: "list[GateCheck]", folder: str) -> Iterator[str]:
     from recall_bench.reporting.gate.gate_checks import CheckOutcome
 
-    broken = [each for each in checks if each.outcome is not CheckOutcome.PASSED]
+    broken = [check for check in checks if check.outcome is not CheckOutcome.PASSED]
     for each in broken:
         yield f"{each.outcome.value}: {each.of}: {each.said}"
     if broken:

@@ -160,6 +160,6 @@ def _describe_problem(done: "MergedRun", problem: str) -> str:
     elif summary.reviews.open:
         open_work = f"{format_quantity(summary.reviews.open, 'review')} still to be done"
     else:
-        others = sum(each.open for each in summary.other_verdicts)
+        others = sum(verdict.open for verdict in summary.other_verdicts)
         open_work = f"{format_quantity(others, 'verdict')} of other judges missing"
     return f"{open_work}; {onward}"

@@ -130,8 +130,8 @@ class BehaviourStory(Record, frozen=True, kw_only=True):
     lanes: tuple[MemoryLane, ...]
 
     def __post_init__(self) -> None:
-        episodes = {each.id for each in self.scenario.episodes}
-        items = {each.id for each in self.scenario.items}
+        episodes = {episode.id for episode in self.scenario.episodes}
+        items = {item.id for item in self.scenario.items}
         for step in self.list_steps():
             if step.phase not in self.phases:
                 raise ValueError(f"{self.scenario.id}: {step.phase} is not a phase of this story")
@@ -148,7 +148,7 @@ class BehaviourStory(Record, frozen=True, kw_only=True):
 
     def get_episode(self, name: str) -> Episode:
         """Return the episode with this id."""
-        return next(each for each in self.scenario.episodes if each.id == name)
+        return next(episode for episode in self.scenario.episodes if episode.id == name)
 
     @property
     def asked(self) -> dict[str, tuple[str, ...]]:

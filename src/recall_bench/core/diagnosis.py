@@ -102,7 +102,7 @@ def load_diagnosis(card: SystemCard) -> Diagnosis | None:
     except (OSError, msgspec.DecodeError):
         return None
     found = Diagnosis(**_list_fields(saved))
-    worst = _find_worst([found.health, *(each.health for each in found.complaints)])
+    worst = _find_worst([found.health, *(complaint.health for complaint in found.complaints)])
     is_intact = saved.checksum == found.digest and found.system == system
     if is_intact and worst is found.health:
         return found

@@ -126,5 +126,5 @@ def _list_imports(node: ast.AST, path: Path, folder: Path) -> Iterator[tuple[Pat
         if node.module:
             yield start, node.module
         prefix = f"{node.module}." if node.module else ""
-        for each in node.names:
-            yield start, f"{prefix}{each.name}"
+        for name in node.names:
+            yield start, f"{prefix}{name.name}"

@@ -109,7 +109,7 @@ def _write_clock(found: re.Match[str]) -> str:
 @cache
 def _compile_dates(code: str | None) -> re.Pattern[str]:
     languages = list_foreign_languages() if code is None else (get_language(code),)
-    return re.compile("|".join(_build_pattern(each) for each in languages))
+    return re.compile("|".join(_build_pattern(language) for language in languages))
 
 
 def _build_pattern(language: Language) -> str:

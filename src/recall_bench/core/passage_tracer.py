@@ -258,7 +258,14 @@ class _PassageText:
 
     @cached_property
     def shingles(self) -> tuple[str, ...]:
-        return _build_shingles(self.words)
+        # Build the shingles of a text; a short text is one shingle.
+        words = self.words
+        if len(words) < SHINGLE:
+            return (_join_words(words),) if words else ()
+        size = SHINGLE if len(words) >= 3 * SHINGLE else SHORT_SHINGLE
+        count = len(words) - size + 1
+        starts = range(count) if count <= PROBES else (n * count // PROBES for n in range(PROBES))
+        return tuple(_join_words(words[start : start + size]) for start in starts)
 
     @property
     def is_short(self) -> bool:
@@ -269,16 +276,6 @@ class _PassageText:
     def whole_words(self) -> list[str]:
         """Its words; of a long text without the outer ones, which may be cut."""
         return self.words if self.is_short else self.words[1:-1]
-
-
-def _build_shingles(words: list[str]) -> tuple[str, ...]:
-    """Build the shingles of a text; a short text is one shingle."""
-    if len(words) < SHINGLE:
-        return (_join_words(words),) if words else ()
-    size = SHINGLE if len(words) >= 3 * SHINGLE else SHORT_SHINGLE
-    count = len(words) - size + 1
-    starts = range(count) if count <= PROBES else (n * count // PROBES for n in range(PROBES))
-    return tuple(_join_words(words[start : start + size]) for start in starts)
 
 
 def _join_words(words: list[str]) -> str:

@@ -192,9 +192,9 @@ def _list_choices(place: str) -> list[str]:
     return [
         str(word.value)
         for kind in types
-        for each in _list_members(kind)
-        if isinstance(each, type) and issubclass(each, Enum)
-        for word in each
+        for member in _list_members(kind)
+        if isinstance(member, type) and issubclass(member, Enum)
+        for word in member
     ]
 
 

@@ -266,7 +266,12 @@ def _resolve_day(match: re.Match[str], today: date) -> date:
     if match["named"]:
         return today + timedelta(days=_DAY_OFFSETS[" ".join(match["named"].lower().split())])
     if match["weekday"]:
-        return _resolve_weekday(match["weekday"], match["side"], today)
+        name = match["weekday"]
+        side = match["side"]
+        ahead = (WEEKDAYS.index(name.capitalize()) - today.weekday()) % 7
+        if side.lower() in {"last", "this past"}:
+            return today - timedelta(days=(7 - ahead) or 7)
+        return today + timedelta(days=ahead or 7)
     if match["weeks"]:
         days, direction = (
             7 * _parse_count(match["weeks"]) + _parse_count(match["odd"]),
@@ -283,13 +288,6 @@ def _resolve_day(match: re.Match[str], today: date) -> date:
 
 
 _DAYS_IN = {"day": 1, "week": 7}
-
-
-def _resolve_weekday(name: str, side: str, today: date) -> date:
-    ahead = (WEEKDAYS.index(name.capitalize()) - today.weekday()) % 7
-    if side.lower() in {"last", "this past"}:
-        return today - timedelta(days=(7 - ahead) or 7)
-    return today + timedelta(days=ahead or 7)
 
 
 def _parse_count(words: str | None) -> int:

@@ -99,13 +99,13 @@ def plan_checkpoints(
 
 def _leave_out(plans: Sequence[CheckpointPlan], bad: frozenset[int]) -> Iterator[CheckpointPlan]:
     seen: set[int] = set()
-    for each in plans:
-        asked = tuple(i for i in each.asked if i not in bad)
-        eligible = tuple(i for i in each.eligible if i not in bad)
+    for plan in plans:
+        asked = tuple(i for i in plan.asked if i not in bad)
+        eligible = tuple(i for i in plan.eligible if i not in bad)
         new = sum(i not in seen for i in asked)
-        older = each.older - sum(i in bad and i in seen for i in each.eligible)
-        seen.update(each.asked)
-        yield replace(each, asked=asked, eligible=eligible, new=new, older=older)
+        older = plan.older - sum(i in bad and i in seen for i in plan.eligible)
+        seen.update(plan.asked)
+        yield replace(plan, asked=asked, eligible=eligible, new=new, older=older)
 
 
 def is_in_plan(category: str, plan: Plan) -> bool:
@@ -160,7 +160,10 @@ def _plan_each(
         older = [i for i in gated if i in seen]
         sampled = older
         if imported is None and plan.sample is not None and len(older) > plan.sample:
-            parts = _share_seats(older, categories, plan.sample)
+            size = plan.sample
+            buckets = group_by(older, categories.__getitem__)
+            seats = compute_quotas([len(bucket) for bucket in buckets.values()], size)
+            parts = tuple(zip(buckets.values(), seats, strict=True))
             if plan.sampling is SampleMode.CORE:
                 core = extend_core(core, parts, items, plan.seed)
             sampled = draw_stratified_sample(parts, plan.seed, core)
@@ -214,13 +217,6 @@ def extend_core(
 
 def _rank(item: Item, seed: int) -> bytes:
     return sha256(f"{seed}\0{item.id}".encode()).digest()
-
-
-def _share_seats(older: Sequence[int], categories: Sequence[str], size: int) -> _SampleParts:
-    """List the older questions of each category, and how many of them a sample of `size` holds."""
-    buckets = group_by(older, categories.__getitem__)
-    seats = compute_quotas([len(bucket) for bucket in buckets.values()], size)
-    return tuple(zip(buckets.values(), seats, strict=True))
 
 
 def compute_quotas(sizes: Sequence[int], seats: int) -> list[int]:

@@ -479,7 +479,7 @@ class Settings:
     def learn_secrets(self) -> None:
         """Keep the secrets of these settings out of everything that this process writes."""
         values = (getattr(self, each.name) for each in fields(self))
-        learn_secrets(*(each for each in values if isinstance(each, str | dict)))
+        learn_secrets(*(value for value in values if isinstance(value, str | dict)))
 
     @property
     def unused_worker_settings(self) -> tuple[str, ...]:
@@ -542,7 +542,7 @@ def describe_settings() -> dict[str, SettingInfo]:
 def _find_kind(annotation: Any) -> type:  # noqa: ANN401 - a type expression
     """The type without `| None`, and `tuple` for `tuple[str, ...]`."""
     if isinstance(annotation, UnionType):
-        annotation = next(each for each in get_args(annotation) if each is not NoneType)
+        annotation = next(arg for arg in get_args(annotation) if arg is not NoneType)
     kind: type = get_origin(annotation) or annotation
     return kind
 

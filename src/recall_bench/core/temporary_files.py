@@ -178,18 +178,14 @@ def sweep_folder(folder: Path) -> None:
         # In a folder that is shared, others can use our names for what is theirs.
         with suppress(OSError):
             if _is_ours(entry.stat(follow_symlinks=False)):
-                _remove(entry)
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    Path(entry.path).unlink(missing_ok=True)
 
 
 def _is_ours(found: os.stat_result) -> bool:
     return sys.platform == "win32" or found.st_uid == os.geteuid()
-
-
-def _remove(entry: "os.DirEntry[str]") -> None:
-    if entry.is_dir(follow_symlinks=False):
-        shutil.rmtree(entry.path, ignore_errors=True)
-    else:
-        Path(entry.path).unlink(missing_ok=True)
 
 
 def _is_left(name: str) -> bool:

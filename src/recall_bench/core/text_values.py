@@ -129,7 +129,7 @@ _OPENING = re.compile(r"(?:^|[.!?:;]\s*|[\n(]\s*(?:[-*]\s*)?)[\"'(]*$")
 _NOT_NAMES = (
     CALENDAR_WORDS
     | frozenset("am pm inc ltd llc corp co mr mrs ms dr".split())
-    | frozenset(word.lower() for each in list_foreign_languages() for word in each.yes)
+    | frozenset(word.lower() for language in list_foreign_languages() for word in language.yes)
 )
 _DISTINCT_CODE = 4
 

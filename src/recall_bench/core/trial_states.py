@@ -189,7 +189,7 @@ class ScenarioStates:
     @property
     def owed_count(self) -> int:
         """The number of owed trials."""
-        return self.repeats * sum(len(each.asked) for each in self.checkpoint_plans)
+        return self.repeats * sum(len(plan.asked) for plan in self.checkpoint_plans)
 
     @property
     def done_count(self) -> int:

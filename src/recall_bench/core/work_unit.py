@@ -60,13 +60,8 @@ def list_work_units(
         WorkUnit(scenario=scenario, checkpoint=each.checkpoint.label, repeat=repeat, copy=copy)
         for each in asking
         for repeat in range(plan.repeats)
-        for copy in _list_copies(len(each.asked), plan)
+        for copy in ([None] if plan.copies == 1 else range(min(plan.copies, len(each.asked))))
     )
-
-
-def _list_copies(asked: int, plan: Plan) -> Iterable[int | None]:
-    """List the copies that have a question to answer."""
-    return [None] if plan.copies == 1 else range(min(plan.copies, asked))
 
 
 def select_part(copy: int, copies: int) -> slice:

@@ -209,7 +209,7 @@ def _build_episodes(
 
 def _find_date(batch: _BeamBatch) -> StoryTime | None:
     anchors = (batch.anchor, *(message.time_anchor for message in batch.messages))
-    return next((found for each in anchors if each and (found := _parse_anchor(each))), None)
+    return next((found for anchor in anchors if anchor and (found := _parse_anchor(anchor))), None)
 
 
 def _parse_anchor(written: str) -> StoryTime | None:

@@ -100,7 +100,7 @@ class QuestionFilter:
             if self.methodology.includes(item)
             and (not self.categories or item.truth.category in self.categories)
         )
-        named = (each.replace(id=f"{scenario.id}-{each.id}") for each in scenario.episodes)
+        named = (episode.replace(id=f"{scenario.id}-{episode.id}") for episode in scenario.episodes)
         return scenario.replace(items=items, episodes=tuple(named))
 
 
@@ -252,7 +252,7 @@ def _describe_files(
 def _list_files(data: Path, ours: Sequence[Path]) -> Iterator[Path]:
     """The files in a folder, but for our own: with those no two runs would have one plan."""
     folder = data.resolve()
-    apart = [each for each in ours if folder in each.parents]
+    apart = [our for our in ours if folder in our.parents]
     for path in data.rglob("*"):
         inside = path.resolve()
         if path.is_file() and not any(inside.is_relative_to(each) for each in apart):

@@ -159,7 +159,7 @@ def _read_sessions(asked: _LongMemEvalQuestion) -> Iterator[_LongMemEvalSession]
 
 
 def _build_episode(day: int, session: _LongMemEvalSession) -> Episode:
-    turns = tuple(Turn(speaker=each.role, text=each.content) for each in session.messages)
+    turns = tuple(Turn(speaker=message.role, text=message.content) for message in session.messages)
     return build_dialogue(f"session-{day:03}", day=day, at=session.at, turns=turns)
 
 

@@ -196,7 +196,7 @@ def _build_items(row: _MabRow, task: _Task, last_day: int) -> Iterator[Item]:
                 category=f"{task.ability}/{_drop_size(row.metadata.source)}",
                 expects=Expects.ABSTAIN if is_unanswerable else Expects.ANSWER,
                 aliases=tuple(accepted[1:]),
-                facts=tuple((each,) for each in nuggets if each.strip()),
+                facts=tuple((nugget,) for nugget in nuggets if nugget.strip()),
                 grading=task.grading,
                 source=f"{row.metadata.source}/{number + 1}",
             ),

@@ -44,7 +44,7 @@ def _name_cited(
         for each in item.truth.evidence
         if counts(each)
     )
-    return frozenset(each for each in units if each is not None)
+    return frozenset(unit for unit in units if unit is not None)
 
 
 def _match_answerable(level: Level, scenario: str, item: Item) -> frozenset[str]:
@@ -204,7 +204,7 @@ def list_methodologies(family: str) -> tuple[Methodology, ...]:
 
 def find_methodology(family: str, name: str) -> Methodology:
     """The family's methodology of this name, with or without the family before it."""
-    known = {each.name: each for each in list_methodologies(family)}
+    known = {methodology.name: methodology for methodology in list_methodologies(family)}
     wanted = name.removeprefix(f"{family}/")
     if wanted not in known:
         raise UsageError(

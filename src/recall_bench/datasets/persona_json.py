@@ -116,8 +116,10 @@ class _PersonaJsonReader:
         """Build the persona's story and questions."""
         held = self._persona
         self._check_text("persona_id", held.persona_id)
-        self._check_distinct("sessions", "session_id", [each.session_id for each in held.sessions])
-        self._check_distinct("questions", "id", [each.id for each in held.questions])
+        self._check_distinct(
+            "sessions", "session_id", [session.session_id for session in held.sessions]
+        )
+        self._check_distinct("questions", "id", [question.id for question in held.questions])
         if not held.sessions:
             raise self._make_error("sessions", "there are none")
         dated = [self._parse_date(number) for number in range(len(held.sessions))]
@@ -193,7 +195,7 @@ class _PersonaJsonReader:
         flat = [each for each in aliases if isinstance(each, str)]
         if flat and len(flat) < len(aliases):
             raise self._make_error(place, "mixes wordings and lists of them")
-        listed = [tuple(flat)] if flat else [tuple(each) for each in aliases]
+        listed = [tuple(flat)] if flat else [tuple(aliase) for aliase in aliases]
         if not listed or not all(listed):
             raise self._make_error(
                 place, "is empty; leave it out, and the answer is its only wording"

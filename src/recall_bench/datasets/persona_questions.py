@@ -221,7 +221,7 @@ def _list_names(part: object) -> list[str]:
         return []
     # An event names its thread and its step, and then describes it in words.
     pairs = part[:_PAIR] if all(isinstance(each, str) for each in part) else part
-    return [name for each in pairs for name in _list_names(each)]
+    return [name for pair in pairs for name in _list_names(pair)]
 
 
 def _check_days(fields: Fields, relevant: tuple[int, ...], days: frozenset[int] | None) -> None:

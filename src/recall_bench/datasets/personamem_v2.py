@@ -117,7 +117,7 @@ def _parse_row(place: str, row: Mapping[str, str | None], link: str) -> _Prefere
     cells = {name: (row[name] or "").strip() for name in (*_COLUMNS, link)}
     if empty := [name for name, value in cells.items() if not value]:
         raise ValueError(f"no value for {', '.join(empty)}")
-    wrong = [each.strip() for each in _parse_texts(cells["incorrect_answers"])]
+    wrong = [text.strip() for text in _parse_texts(cells["incorrect_answers"])]
     if not wrong or not all(wrong) or cells["correct_answer"] in wrong:
         raise ValueError("incorrect_answers are not a list of other answers")
     return _PreferenceQuestion(

@@ -138,7 +138,7 @@ class _SentenceLibrary:
         if day not in self._read:
             episode = self._episodes[day]
             self._read[day] = tuple(
-                _make_candidate(each, episode) for each in read_sentences(episode)
+                _make_candidate(sentence, episode) for sentence in read_sentences(episode)
             )
         return self._read[day]
 
@@ -175,9 +175,9 @@ def _find_passages(item: Item, library: _SentenceLibrary) -> list[Passage]:
 def _find_blocks(item: Item, library: _SentenceLibrary) -> list[Passage]:
     if all(evidence.start is not None for evidence in item.truth.evidence):
         chosen = [
-            each
+            sentence
             for evidence in item.truth.evidence
-            for each in library.find_span_sentences(evidence)
+            for sentence in library.find_span_sentences(evidence)
         ]
     else:
         chosen = _choose_sentences(item, library)
@@ -230,9 +230,9 @@ class _SentenceScorer:
         self._total = sum(self._wanted.values())
         self._asked_total = sum(self._rarity[word] for word in sorted(self._asked)) or 1.0
         self._telling = {
-            each: 1 + self.measure_affinity(each)
-            for each in candidates
-            if not wanted.isdisjoint(each.words)
+            candidate: 1 + self.measure_affinity(candidate)
+            for candidate in candidates
+            if not wanted.isdisjoint(candidate.words)
         }
 
     def choose_covering(self) -> list[_SentenceCandidate]:

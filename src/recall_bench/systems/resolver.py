@@ -67,7 +67,7 @@ def _resolve_memory(settings: Settings) -> MemorySystem:
 
 def _refuse_unused_models(name: str) -> None:
     """Refuse an embedder or reranker, before it is loaded, for a system of ours that uses none."""
-    if name not in {each.name for each in user_code.list_plugins("systems")}:
+    if name not in {plugin.name for plugin in user_code.list_plugins("systems")}:
         return
     factory = user_code.load_plugin("systems", name)
     if factory.__module__.startswith("recall_bench.") and not _takes_endpoint(factory):

@@ -204,7 +204,7 @@ class CheckReply:
         """Find the facts whose markers occur in it, in order of occurrence."""
         whole = self.full_text
         places = {each: whole.find(normalise_text(each.marker)) for each in facts}
-        return sorted((each for each in facts if places[each] >= 0), key=places.__getitem__)
+        return sorted((fact for fact in facts if places[fact] >= 0), key=places.__getitem__)
 
 
 def normalise_text(text: str) -> str:
@@ -381,11 +381,11 @@ class CheckedMemory:
                 f"expected an Answer or a Found, but answering gave a {type(reply).__name__}; "
                 "return one of the two"
             )
-        return CheckReply("", tuple(each.text for each in reply.passages))
+        return CheckReply("", tuple(passage.text for passage in reply.passages))
 
     async def find_facts(self, facts: Sequence[StoryFact]) -> list[StoryFact]:
         """Ask about each fact, and return those that were found."""
-        return [each for each in facts if (await self.ask(each.question)).contains(each.marker)]
+        return [fact for fact in facts if (await self.ask(fact.question)).contains(fact.marker)]
 
     async def require_fact(self, known: StoryFact, when: str) -> None:
         """Raise ContractBroken unless the fact is found: the rest of a check depends on it."""

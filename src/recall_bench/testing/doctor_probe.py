@@ -44,17 +44,23 @@ class ProbeResult:
     @property
     def mean(self) -> float:
         """Points of six; a question the system failed at has none."""
-        return sum(each.composite for each in self.verdicts if each) / max(1, len(self.verdicts))
+        return sum(verdict.composite for verdict in self.verdicts if verdict) / max(
+            1, len(self.verdicts)
+        )
 
     @property
     def known(self) -> int:
         """The number of answers that are right in substance."""
-        return sum(each is not None and each.marks["correctness"] >= 2 for each in self.verdicts)
+        return sum(
+            verdict is not None and verdict.marks["correctness"] >= 2 for verdict in self.verdicts
+        )
 
     @property
     def invented(self) -> int:
         """The number of ungrounded answers."""
-        return sum(each is not None and each.marks["grounded"] == 0 for each in self.verdicts)
+        return sum(
+            verdict is not None and verdict.marks["grounded"] == 0 for verdict in self.verdicts
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

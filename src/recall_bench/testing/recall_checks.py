@@ -156,7 +156,7 @@ async def check_scripts(context: CheckContext) -> str:
     memory = await context.open()
     await memory.feed_all(
         *(
-            make_episode(day, write_day(day, *(each.sentence for each in facts[day - 1 :: 4])))
+            make_episode(day, write_day(day, *(fact.sentence for fact in facts[day - 1 :: 4])))
             for day in range(1, 5)
         )
     )

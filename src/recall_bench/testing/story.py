@@ -126,7 +126,7 @@ def write_large_day(size: int, facts: tuple[StoryFact, StoryFact, StoryFact]) ->
     entries = [f"Entry {n}. {_write_filler(n, 4)}" for n in range(1, size // 200)]
     while sum(map(len, entries)) < size:
         entries.append(f"Entry {len(entries) + 1}. {_write_filler(len(entries), 4)}")
-    start, middle, end = (each.sentence for each in facts)
+    start, middle, end = (fact.sentence for fact in facts)
     half = len(entries) // 2
     body = "\n\n".join([start, *entries[:half], middle, *entries[half:], end])
     return f"---\ntype: daily\n---\n\n# session: {PRINCIPAL}\n\n### A long day\n{body}\n"

@@ -56,7 +56,7 @@ def stream_file(file: HistoryFile, *arrays: str) -> Iterator[tuple[str, bytes, s
 def find_conversations(source: HistorySource, what: str) -> list[HistoryFile]:
     """The files with conversations; a file that was named itself may have any name."""
     files = source.files
-    found = [each for each in files if source.is_file or _CONVERSATIONS.fullmatch(each.base)]
+    found = [file for file in files if source.is_file or _CONVERSATIONS.fullmatch(file.base)]
     if not found:
         raise UsageError(f"{source.path} holds no conversations.json; name the export of {what}")
     return found

@@ -118,7 +118,7 @@ def find_format(source: HistorySource, name: str | None) -> HistoryFormat:
 
 def _choose_files(source: HistorySource) -> list[HistoryFile]:
     files = source.files
-    conversations = [each for each in files if _CONVERSATIONS.fullmatch(each.base)]
+    conversations = [file for file in files if _CONVERSATIONS.fullmatch(file.base)]
     if conversations:
         return conversations[:1]
     kinds = (".json", ".jsonl", ".ndjson", ".txt", ".mbox")

@@ -84,7 +84,7 @@ class ReadOptions:
 
     def is_user(self, person: Participant) -> bool:
         """Whether the participant is the user."""
-        named = {each.casefold() for each in self.users}
+        named = {user.casefold() for user in self.users}
         held = {person.name, *person.addresses, *person.handles, *person.phones}
         return any(each.casefold() in named for each in held if each)
 

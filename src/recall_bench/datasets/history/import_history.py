@@ -188,7 +188,7 @@ def _import_into(beside: Path, request: HistoryRequest) -> HistoryReport:
     # Write the record and the map, and give the folder its name.
     kept = report.replace(folder=request.name, map_file=None, left={}, candidates={})
     if names is not None:
-        kept = kept.replace(sources=tuple(each.replace(name=None) for each in report.sources))
+        kept = kept.replace(sources=tuple(source.replace(name=None) for source in report.sources))
         # First the map: a folder without it could not be extended consistently.
         encoded = msgspec.json.format(msgspec.json.encode(names.make_map()), indent=1)
         replace_file(request.map_path, encoded + b"\n", is_private=True)
@@ -237,7 +237,7 @@ def _describe_user(request: HistoryRequest) -> list[Participant]:
         Participant(
             "--user",
             "" if "@" in name else name,
-            addresses={each for each in request.users if "@" in each.lstrip("@")},
+            addresses={user for user in request.users if "@" in user.lstrip("@")},
             handles={each for each in more if "@" not in each.lstrip("@")},
         )
     ]
@@ -261,8 +261,8 @@ def _read_map(request: HistoryRequest) -> PseudonymMap:
 def render_history_report(report: HistoryReport) -> str:
     """The report as text."""
     facts = [
-        ("Read", f"{each.name} ({each.format}): {format_quantity(each.messages, 'message')}")
-        for each in report.sources
+        ("Read", f"{source.name} ({source.format}): {format_quantity(source.messages, 'message')}")
+        for source in report.sources
     ]
     skipped: Counter[str] = Counter(report.skipped)
     left = [f"{count:,} {reason}" for reason, count in skipped.most_common() if count]

@@ -173,7 +173,7 @@ class Pseudonymiser:
     def learn_people(self, people: Iterable[Participant], also: Collection[str] = ()) -> None:
         """Learn the names, addresses, handles and numbers of the participants, and more names."""
         humans = [each for each in people if not each.is_agent and not _is_automatic(each)]
-        texts = [*also, *(each.name for each in humans), *(h for e in humans for h in e.handles)]
+        texts = [*also, *(human.name for human in humans), *(h for e in humans for h in e.handles)]
         words = {fold_word(word) for text in texts for word in _list_name_words(text)}
         # An invention must not be the name of another person.
         self._taken = {*words, *self.names, *map(fold_word, self.names.values())}

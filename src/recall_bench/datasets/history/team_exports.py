@@ -67,8 +67,8 @@ class _SlackNames:
         self.channels[name] = title
         if kind in ("dms.json", "mpims.json"):
             members = [each for each in get_list(channel, "members") if isinstance(each, str)]
-            people = [self.log.people[each] for each in members if each in self.log.people]
-            others = [each.label for each in people if not each.is_user] or [folder]
+            people = [self.log.people[member] for member in members if member in self.log.people]
+            others = [person.label for person in people if not person.is_user] or [folder]
             label = ", ".join(others)
             self.rooms[folder] = Room(f"slack:{name}", label, is_group=kind == "mpims.json")
         else:

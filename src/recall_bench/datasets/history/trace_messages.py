@@ -176,7 +176,7 @@ def _read_container(
 
 
 def _flatten(values: list[object]) -> list[object]:
-    return [inner for each in values for inner in (each if isinstance(each, list) else [each])]
+    return [inner for value in values for inner in (value if isinstance(value, list) else [value])]
 
 
 def _read_message(value: dict[str, object], role: str) -> ChatTurn | None:

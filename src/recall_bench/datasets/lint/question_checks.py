@@ -125,7 +125,9 @@ def _rest_on_other_facts(one: LintQuestion, other: LintQuestion) -> bool:
 def _list_facts(question: LintQuestion) -> set[str]:
     derive = question.extra.get("derive")
     states = derive.get("states") if isinstance(derive, dict) else None
-    return {str(each).rpartition(".")[0] for each in states} if isinstance(states, list) else set()
+    return (
+        {str(state).rpartition(".")[0] for state in states} if isinstance(states, list) else set()
+    )
 
 
 @WORDING_LINTS.add_question_check(

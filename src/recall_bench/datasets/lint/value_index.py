@@ -368,7 +368,7 @@ def find_lost_questions(scenario: Scenario) -> tuple[Item, ...]:
     wanted = [value for each in questions for value in each.exact]
     cited = {day for each in questions if each.exact for day in each.days}
     logged = ValueIndex(
-        _make_day_logs(each for each in scenario.episodes if each.day in cited), wanted
+        _make_day_logs(episode for episode in scenario.episodes if episode.day in cited), wanted
     )
     fed = ValueIndex(_make_day_logs(iter(scenario.retold)), wanted)
     dates = {each.day: f"{each.at:%m-%d}" for each in scenario.retold}
@@ -381,7 +381,9 @@ def find_lost_questions(scenario: Scenario) -> tuple[Item, ...]:
         return all(day > days[-1] for day in fed.find_loose_days(value))
 
     return tuple(
-        each.item for each in questions if any(is_lost(value, each.days) for value in each.exact)
+        question.item
+        for question in questions
+        if any(is_lost(value, question.days) for value in question.exact)
     )
 
 
@@ -392,4 +394,4 @@ def _is_answerable(item: Item) -> bool:
 
 
 def _make_day_logs(episodes: Iterator[Episode]) -> Iterator[DayLog]:
-    return (DayLog(each.day, each.id, each.text) for each in episodes)
+    return (DayLog(episode.day, episode.id, episode.text) for episode in episodes)

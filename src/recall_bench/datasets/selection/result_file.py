@@ -127,7 +127,7 @@ def compute_percentages(counts: Sequence[int]) -> list[str]:
     by_loss = sorted(range(len(counts)), key=lambda place: -(counts[place] * 1000 % whole))
     for place in by_loss[: 1000 - sum(tenths)]:
         tenths[place] += 1
-    return [f"{each // 10}.{each % 10}" for each in tenths]
+    return [f"{tenth // 10}.{tenth % 10}" for tenth in tenths]
 
 
 def _format_head(result: SuiteResult, form: ResultForm) -> Iterator[str]:

@@ -278,7 +278,7 @@ class CommandChannel:
         if not stated and not is_error_kind:
             return
         texts = (stated, find_value(document, self._settings.answer), kind)
-        said = next((each for each in texts if isinstance(each, str) and each.strip()), None)
+        said = next((text for text in texts if isinstance(text, str) and text.strip()), None)
         shown = said or msgspec.json.encode(stated).decode()
         raise make_fault(f"{self._program.name} replies with an error: {shown[:500]}")
 

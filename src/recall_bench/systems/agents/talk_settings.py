@@ -225,7 +225,7 @@ def _read_value(name: str, value: object, wanted: Any) -> object:  # noqa: ANN40
 
 
 def _describe_type(wanted: Any) -> str:  # noqa: ANN401 - a type expression
-    kind = next(each for each in (*get_args(wanted), wanted) if each is not type(None))
+    kind = next(arg for arg in (*get_args(wanted), wanted) if arg is not type(None))
     if get_origin(wanted) is dict:
         if get_args(wanted)[1] is str:
             return "a mapping whose values are texts, such as {name: text}"

@@ -86,7 +86,10 @@ class GrpcTransport:
 
         method = load_methods(SERVICE_V2)["IngestMany"]
         await channel.stream(
-            method, [encode_message(each) for each in requests], acknowledge, describe_progress
+            method,
+            [encode_message(request) for request in requests],
+            acknowledge,
+            describe_progress,
         )
         if taken < len(requests):
             raise self._reject_acknowledgement(f"no more days where day {requests[taken].day}")

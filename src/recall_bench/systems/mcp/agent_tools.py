@@ -166,7 +166,7 @@ def _follow_place(template: object, value: object, place: str) -> Iterator[str]:
 
 def _list_numbers(arguments: Mapping[str, object]) -> list[str]:
     """Every whole number among arguments: the id of a note may be one."""
-    return [str(each) for each in arguments.values() if type(each) is int]
+    return [str(argument) for argument in arguments.values() if type(argument) is int]
 
 
 def list_texts(value: object) -> list[str]:

@@ -496,7 +496,7 @@ def _explain_session_end(fault: BaseException) -> str | None:
 
 def _iterate_leaves(fault: BaseException) -> Iterator[BaseException]:
     if isinstance(fault, BaseExceptionGroup):
-        for each in fault.exceptions:
-            yield from _iterate_leaves(each)
+        for exception in fault.exceptions:
+            yield from _iterate_leaves(exception)
     else:
         yield fault

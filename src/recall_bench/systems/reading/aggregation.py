@@ -68,13 +68,13 @@ def count_days(first: date, last: date, unit: str) -> str:
 
 def select_group(asked: AskedQuestion, sentences: Sequence[ReadSentence]) -> list[ReadSentence]:
     """The sentences of the days that the question names, or all if it names none."""
-    inside = [each for each in sentences if is_on_day(asked, each)]
+    inside = [sentence for sentence in sentences if is_on_day(asked, sentence)]
     return inside if asked.spans else list(sentences)
 
 
 def name_subject(sentences: Sequence[ReadSentence], passage: int) -> str:
     """What a passage is about: the code that it names most, or its heading, or its first name."""
-    own = [each for each in sentences if each.passage == passage]
+    own = [sentence for sentence in sentences if sentence.passage == passage]
     if not own:
         return ""
     texts = (own[0].heading, *(each.text for each in own))

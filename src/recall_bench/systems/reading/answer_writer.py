@@ -99,7 +99,9 @@ class AnswerWriter:
     def _write_anew(self, question: Question, passages: Sequence[Passage]) -> str:
         sentences = read_passages(passages)
         closed = [each for each in sentences if is_closed(each, question.session)]
-        open_ones = [each for each in sentences if not is_closed(each, question.session)]
+        open_ones = [
+            sentence for sentence in sentences if not is_closed(sentence, question.session)
+        ]
         today = question.asked_at.date()
         answers: list[str] = []
         for asked in analyse_question(question.text, today):
@@ -118,7 +120,7 @@ def digest_reading(question: Question, passages: Sequence[Passage]) -> bytes:
     """A digest of all that an answer depends on; of today, only the days that it makes of words."""
     days = find_named_days(question.text, question.asked_at.date())
     named = ";".join(",".join(f"{span.first}/{span.last}" for span in spans) for spans in days)
-    parts = (question.text, question.session, named, *(each.text for each in passages))
+    parts = (question.text, question.session, named, *(passage.text for passage in passages))
     sizes = ",".join(str(len(part)) for part in parts)
     whole = "".join((sizes, *parts)).encode(errors="surrogatepass")
     return blake2b(whole, digest_size=16).digest()
@@ -193,10 +195,10 @@ class _Reading:
         contexts = list({each.passage: each.context for each in self.sentences}.values())
         anchors = collect_stems(" ".join(self.asked.anchors))
         if not all(anchors.isdisjoint(each) for each in contexts) or any(
-            is_on_day(self.asked, each) for each in self.sentences
+            is_on_day(self.asked, sentence) for sentence in self.sentences
         ):
             return True
-        held = sum(any(word in each for each in contexts) for word in words)
+        held = sum(any(word in context for context in contexts) for word in words)
         return held >= (COVERED if self.asked.anchors else SHARED) * len(words)
 
     def _is_foreign(self) -> bool:
@@ -267,7 +269,7 @@ class _Reading:
         """The sentences of passages that hold a name of the question; all of a few passages."""
         anchors = collect_stems(" ".join(self.asked.anchors))
         about = [each for each in self.sentences if not anchors.isdisjoint(each.context)]
-        is_trusted = len({each.passage for each in self.sentences}) < SEARCHED
+        is_trusted = len({sentence.passage for sentence in self.sentences}) < SEARCHED
         return about or (list(self.sentences) if is_trusted else [])
 
     def _count(self) -> str:
@@ -390,7 +392,7 @@ def split_superseded(
 ) -> tuple[list[ReadSentence], list[ReadSentence]]:
     """The sentences that still hold, and those of which a later one gives another value."""
     past = [each for each in sentences if any(supersedes(later, each) for later in sentences)]
-    return [each for each in sentences if each not in past], past
+    return [sentence for sentence in sentences if sentence not in past], past
 
 
 def supersedes(later: ReadSentence, earlier: ReadSentence) -> bool:

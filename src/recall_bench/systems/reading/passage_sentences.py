@@ -84,7 +84,7 @@ def _find_stems(text: str) -> frozenset[str]:
 
 def read_passages(passages: Sequence[Passage]) -> list[ReadSentence]:
     """The sentences of all passages, each text once, in the order given."""
-    texts = dict.fromkeys(each.text.strip() for each in passages)
+    texts = dict.fromkeys(passage.text.strip() for passage in passages)
     found: list[ReadSentence] = []
     for number, text in enumerate(filter(None, texts)):
         found += (replace(each, passage=number) for each in _read_passage(text))

@@ -86,11 +86,11 @@ class SentenceRanker:
 
         passages = dict.fromkeys(each.source for each in sentences)
         known = {source: self._measured.get((asked, source)) for source in passages}
-        fresh = [each for each in sentences if known[each.source] is None]
+        fresh = [sentence for sentence in sentences if known[sentence.source] is None]
         if fresh:
             known |= self._measure_new(asked, fresh)
         rows = [known[source] for source in passages]
-        return np.concatenate([each for each in rows if each is not None])
+        return np.concatenate([row for row in rows if row is not None])
 
     def measure_closeness(self, asked: AskedQuestion, sentence: ReadSentence) -> float:
         """How close the words of a sentence are to those of the question, from 0 to 1."""
@@ -103,7 +103,9 @@ class SentenceRanker:
         import numpy as np
 
         known = frozenset(word for anchor in asked.anchors for word in anchor.split())
-        plain = np.array([_measure_plain(asked, each, known) for each in sentences], np.float32)
+        plain = np.array(
+            [_measure_plain(asked, sentence, known) for sentence in sentences], np.float32
+        )
         closeness = self._measure_closeness(asked, sentences)
         rows = np.concatenate([plain, closeness[:, None]], axis=1)
         places: dict[str, list[int]] = {}
@@ -122,7 +124,7 @@ class SentenceRanker:
         import numpy as np
 
         topic = list_content_words(strip_anchors(asked))
-        words = [list_content_words(each.text) for each in sentences]
+        words = [list_content_words(sentence.text) for sentence in sentences]
         found = np.zeros(len(sentences), np.float32)
         places = [place for place, each in enumerate(words) if each]
         if not topic or not places:

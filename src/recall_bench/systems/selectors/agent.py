@@ -149,7 +149,9 @@ def _build_card(settings: AgentSettings, first: "Model", second: "Model") -> Sys
         config={
             "scheme": str(settings.scheme),
             "models": [first.name, *([second.name] if is_double else [])],
-            "prompts": [{"name": each.name, "sha256": each.digest} for each in templates],
+            "prompts": [
+                {"name": template.name, "sha256": template.digest} for template in templates
+            ],
             "frame": sha256((FRAME + REMINDER).encode()).hexdigest(),
             "presearch": settings.presearch,
             "presearch_content": settings.presearch_content,

@@ -103,7 +103,7 @@ def build_pointer_prompt(
     template: RecallTemplate, prompt: str, memories: Iterable[MemoryFile]
 ) -> Prompt:
     """Ask to choose from one line about each memory."""
-    lines = (f"{_join_lines(each.name)}: {each.pointer}" for each in memories)
+    lines = (f"{_join_lines(memory.name)}: {memory.pointer}" for memory in memories)
     return _build_prompt(template, prompt, {"memories": "\n".join(lines)})
 
 
@@ -111,7 +111,9 @@ def build_text_prompt(
     template: RecallTemplate, prompt: str, memories: Iterable[MemoryFile]
 ) -> Prompt:
     """Ask to choose from the full text of the memories."""
-    return _build_prompt(template, prompt, {_join_lines(each.name): each.text for each in memories})
+    return _build_prompt(
+        template, prompt, {_join_lines(memory.name): memory.text for memory in memories}
+    )
 
 
 def _build_prompt(template: RecallTemplate, prompt: str, memories: Mapping[str, str]) -> Prompt:

@@ -290,9 +290,13 @@ def encode_answer(reply: Answer | RetrievalReply) -> wire.AnswerReply:
         answer=reply.text if isinstance(reply, Answer) else None,
         passages=tuple(
             wire.WirePassage(
-                text=each.text, id=each.id, day=each.day, source=each.source, score=each.score
+                text=passage.text,
+                id=passage.id,
+                day=passage.day,
+                source=passage.source,
+                score=passage.score,
             )
-            for each in reply.passages
+            for passage in reply.passages
         ),
         tool_calls=reply.tool_calls,
         usage=usage,

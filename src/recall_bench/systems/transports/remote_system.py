@@ -456,8 +456,14 @@ def encode_episode(memory: str, episode: Episode) -> wire.IngestRequest:
 def decode_answer(reply: wire.AnswerReply) -> Answer | RetrievalReply:
     """A server's reply as the harness records it."""
     passages = tuple(
-        Passage(text=each.text, id=each.id, day=each.day, source=each.source, score=each.score)
-        for each in reply.passages
+        Passage(
+            text=passage.text,
+            id=passage.id,
+            day=passage.day,
+            source=passage.source,
+            score=passage.score,
+        )
+        for passage in reply.passages
     )
     usage = None if reply.usage is None else _decode_usage(reply.usage)
     if reply.answer is None:
