@@ -30,7 +30,7 @@ from recall_bench.judging.offline.offline_judge import OfflineJudge
 from recall_bench.stories.shipped import load_catalogue
 from recall_bench.stories.story_folders import load_story
 from recall_bench.systems.builtin.baselines import build_gold_passages
-from recall_bench.systems.builtin.passage_index import NO_RECORD
+from recall_bench.systems.builtin.no_memory import NO_RECORD
 from recall_bench.systems.readers import (
     NO_RECORD_BELOW,
     WORD_WEIGHT,

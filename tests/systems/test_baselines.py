@@ -21,8 +21,8 @@ from recall_bench.core.memory import Answer, EvidenceControl, Memory, MemorySyst
 from recall_bench.core.settings import describe_settings
 from recall_bench.core.user_code import list_plugins
 from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin.no_memory import NO_RECORD
 from recall_bench.systems.builtin.options import BUILT_IN_OPTIONS
-from recall_bench.systems.builtin.passage_index import NO_RECORD
 from tests.faulty.fakes import ScriptedMemory
 from tests.hash_seeds import list_other_hash_seeds
 from tests.loops import loop_over_rows

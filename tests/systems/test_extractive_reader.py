@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.core.memory import Passage
 from recall_bench.systems import readers
-from recall_bench.systems.builtin.passage_index import NO_RECORD
+from recall_bench.systems.builtin.no_memory import NO_RECORD
 from recall_bench.systems.readers import (
     NO_RECORD_BELOW,
     QUOTES,

@@ -18,7 +18,7 @@ from recall_bench.core.memory import Answer, DatedPassage, Passage
 from recall_bench.core.scenario import Question
 from recall_bench.models.model_spec import parse_spec
 from recall_bench.models.provider_model import open_model
-from recall_bench.systems.builtin.passage_index import NO_RECORD
+from recall_bench.systems.builtin.no_memory import NO_RECORD
 from recall_bench.systems.readers import (
     CLOSING,
     ModelReader,

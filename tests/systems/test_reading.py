@@ -12,7 +12,7 @@ from recall_bench.core.memory import (
     RetrievalReply,
 )
 from recall_bench.systems.builtin import baselines
-from recall_bench.systems.builtin.passage_index import NO_RECORD
+from recall_bench.systems.builtin.no_memory import NO_RECORD
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, question
 

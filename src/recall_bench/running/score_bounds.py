@@ -43,7 +43,7 @@ class BoundsComputer:
         """Grade silence, and the reader's answer from the evidence, for every asked question."""
         from recall_bench.datasets.supporting_passages import find_evidence_passages
         from recall_bench.judging.exhibits import select_excerpts
-        from recall_bench.systems.builtin.passage_index import NO_RECORD
+        from recall_bench.systems.builtin.no_memory import NO_RECORD
 
         self.judge.study(scenario)
         asked = list(_list_first_asked(states))
@@ -91,7 +91,7 @@ class BoundsComputer:
     async def _grade_reading(
         self, exhibit: Exhibit, gold: Sequence[Passage], fed: Mapping[int, tuple[str, date]]
     ) -> MarkTriple:
-        from recall_bench.systems.builtin.baselines import cite_passages
+        from recall_bench.systems.builtin.retrieval_systems import cite_passages
         from recall_bench.systems.reply import cut_to_budget
 
         question = exhibit.item.ask(exhibit.scenario, exhibit.asked_at, self.plan.top_k)

@@ -33,7 +33,7 @@ from recall_bench.core.settings import Settings
 from recall_bench.models.model import Finish, Model, Prompt, Reply, fence_blocks
 from recall_bench.models.model_target import resolve_model
 from recall_bench.models.static_embedding import compute_similarity, embed
-from recall_bench.systems.builtin.passage_index import NO_RECORD
+from recall_bench.systems.builtin.no_memory import NO_RECORD
 from recall_bench.systems.builtin.word_index import Vocabulary
 from recall_bench.systems.reading.answer_writer import describe_rules, load_writer
 

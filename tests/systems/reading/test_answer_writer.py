@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from recall_bench.core.memory import Passage
-from recall_bench.systems.builtin.passage_index import NO_RECORD
+from recall_bench.systems.builtin.no_memory import NO_RECORD
 from recall_bench.systems.reading import answer_writer, sentence_ranker
 from recall_bench.systems.reading.answer_writer import NO, AnswerWriter, load_writer
 from recall_bench.systems.reading.passage_sentences import ReadSentence, read_passages

@@ -19,12 +19,12 @@ from recall_bench.core.memory import (
     EraseScope,
     Holdings,
     Memory,
-    Offer,
     RetrievalReply,
     StoredEntry,
     SystemCard,
 )
 from recall_bench.core.scenario import Episode, Question
+from recall_bench.systems.builtin.no_memory import ERASING
 from recall_bench.systems.builtin.passage_index import (
     Indexer,
     PassageIndex,
@@ -311,10 +311,6 @@ class IndexSnapshots:
         if token not in self._kept:
             raise SystemFault(f"no state is saved as {token!r}; it was dropped or never saved")
         return self._kept[token]
-
-
-ERASING = frozenset({*(scope.offer for scope in EraseScope), Offer.STORED})
-"""What the memories of built-ins offer."""
 
 
 class IndexSystem:

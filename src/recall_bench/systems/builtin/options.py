@@ -6,7 +6,9 @@ from typing import Annotated, Literal, Self, TypeVar
 import msgspec
 from msgspec import Meta
 
+from recall_bench.core.distribution import get_part_version, get_version
 from recall_bench.core.errors import UsageError
+from recall_bench.core.memory import Asker, Clock, SystemCard
 from recall_bench.core.record import Record
 from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.systems.builtin.chunks import Chunking
@@ -223,3 +225,19 @@ def _suggest_setting(key: str, known: list[str]) -> str:
     if not known:
         return "it has none, so leave it out"
     return suggest_or_list(key, known, f"there are {', '.join(known)}")
+
+
+def build_card(name: str, options: Record, parts: tuple[str, ...]) -> SystemCard:
+    """The card of a built-in: its settings, and the versions of the libraries it is made of."""
+    settings: dict[str, object] = msgspec.to_builtins(options)
+    if parts:
+        settings["parts"] = {part: get_part_version(part) for part in sorted(set(parts))}
+    return SystemCard(
+        name=name,
+        version=get_version(),
+        config=settings,
+        max_concurrency=64,
+        computes=True,
+        clock=Clock.NATIVE,
+        asker=Asker.HONOURED if settings.get("respect_sessions") else Asker.TOLD,
+    )

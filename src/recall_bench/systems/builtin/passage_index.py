@@ -24,6 +24,7 @@ from recall_bench.systems.builtin.consolidation import (
     add_day,
     summarise_day,
 )
+from recall_bench.systems.builtin.no_memory import NO_RECORD
 
 if TYPE_CHECKING:
     import numpy as np
@@ -319,9 +320,6 @@ def _append_turns(
 def format_quote(text: str, on: date, session: str | None) -> str:
     """A text with its date and session, as every answer gives them."""
     return f"On {on} ({session}): {text}" if session else f"On {on}: {text}"
-
-
-NO_RECORD = "There is no record of that."
 
 
 def answer_no_record(passages: tuple[Passage, ...] = ()) -> Answer:

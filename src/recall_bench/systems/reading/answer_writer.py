@@ -11,7 +11,7 @@ from math import exp
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import PRINCIPAL, Question
-from recall_bench.systems.builtin.passage_index import NO_RECORD
+from recall_bench.systems.builtin.no_memory import NO_RECORD
 from recall_bench.systems.reading.aggregation import (
     Ranked,
     choose_extreme,
