@@ -121,8 +121,6 @@ OWN_JSON = {
     "systems/products/llama_index.py": "a product in an environment of its own",
     "systems/endpoint/endpoint_client.py": "the endpoint of this run",
     "systems/python/system.py": "encoded the line before",
-    "testing/agent_program.py": "written by the program itself",
-    "testing/behaviour_reference.py": "written by the memory itself",
     "systems/selectors/isolated_selector.py": "sent by the process that starts it",
 }
 """Modules that decode JSON without limits, and why they may."""

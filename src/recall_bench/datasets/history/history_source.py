@@ -14,7 +14,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.untrusted_file import UNPACKED_ALWAYS, UNPACKED_RATIO, open_regular_file
 
 _MAX_FILES = 200_000
-_MAX_SMALL_BYTES = 4 * 1024 * 1024 * 1024
+_MAX_BYTES = 4 * 1024 * 1024 * 1024
 """The largest file that is read at once."""
 PEEK_BYTES = 1 << 20
 
@@ -62,11 +62,13 @@ class HistoryFile:
 
     def read(self) -> bytes:
         """Its content; UsageError if it is too large to be read at once."""
+        content = bytearray()
         with self.open() as file:
-            content = file.read(_MAX_SMALL_BYTES + 1)
-        if len(content) > _MAX_SMALL_BYTES:
-            raise UsageError(f"{self.shown} has more than {_MAX_SMALL_BYTES:,} bytes")
-        return content
+            while piece := file.read(PEEK_BYTES):
+                content += piece
+                if len(content) > _MAX_BYTES:
+                    raise UsageError(f"{self.shown} has more than {_MAX_BYTES:,} bytes")
+        return bytes(content)
 
     def peek(self) -> bytes:
         """The beginning of its content."""
