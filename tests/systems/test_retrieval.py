@@ -9,8 +9,8 @@ import pytest
 from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import Episode
 from recall_bench.models.static_embedding import compute_similarity, embed
+from recall_bench.systems.builtin.no_memory import NO_RECORD
 from recall_bench.systems.builtin.passage_index import (
-    NO_RECORD,
     Indexer,
     PassageIndex,
     TextEmbedder,

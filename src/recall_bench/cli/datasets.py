@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         DatasetNote,
         FilePresence,
     )
-    from recall_bench.datasets.transfer import DownloadProgress
+    from recall_bench.datasets.download import DownloadProgress
 
 _WIDTH = 100
 

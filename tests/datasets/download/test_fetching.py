@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from recall_bench.core.errors import DownloadFailed, UsageError
-from recall_bench.datasets import transfer
+from recall_bench.datasets import download
 from recall_bench.datasets.catalogue import SourceFile
-from recall_bench.datasets.transfer import fetch_file
+from recall_bench.datasets.download import fetch_file
 from tests.datasets.download.conftest import BODY, Listener, pinned
 from tests.datasets.download.server import Served, Server
 
@@ -235,7 +235,7 @@ def test_a_redirection_that_gives_up_encryption_is_refused(
         url = "http://plain.example/a"
 
     opener = SimpleNamespace(open=lambda *_, **__: Answer(BODY))
-    monkeypatch.setattr(transfer, "_build_opener", lambda: opener)
+    monkeypatch.setattr(download, "_build_opener", lambda: opener)
 
     with pytest.raises(DownloadFailed, match=r"leads to plain\.example without encryption"):
         fetch_file(FILE, ["https://safe.example/a"], target, Listener(), dataset="talks")
@@ -265,7 +265,7 @@ def test_a_silent_server_is_not_waited_for_for_ever(
 ) -> None:
     gate = Event()
     server.files["/a"] = Served(BODY, gate=gate)
-    monkeypatch.setattr(transfer, "_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(download, "_TIMEOUT_S", 0.1)
 
     with pytest.raises(DownloadFailed, match="did not answer within"):
         fetch_file(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
@@ -276,7 +276,7 @@ def test_a_rejected_certificate_is_reported_with_a_remedy() -> None:
     error = ssl.SSLCertVerificationError(1, "failed")
     error.verify_message = "self-signed certificate"
 
-    words = transfer._describe_unreachable(error)
+    words = download._describe_unreachable(error)
 
     assert "not accepted (self-signed certificate)" in words
     assert "SSL_CERT_FILE" in words

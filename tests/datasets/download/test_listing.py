@@ -89,7 +89,7 @@ def test_a_list_that_cannot_be_had_is_stated(
     publish: Publish,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("recall_bench.datasets.transfer._PAGES", 3)
+    monkeypatch.setattr("recall_bench.datasets.download._PAGES", 3)
     publish(tree=tree)
     server.files["/tree"] = served
 

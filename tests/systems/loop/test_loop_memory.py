@@ -13,7 +13,7 @@ from recall_bench.core.tool_call import CallProblem, MemoryTool, ToolResult
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.models.model import Prompt
 from recall_bench.systems.loop.loop_agent import AgentLimits, LoopAgent
-from recall_bench.systems.loop.loop_memory import LoopMemory
+from recall_bench.systems.loop.loop_system import LoopMemory
 from tests.systems.loop.scripted import (
     NoteMemory,
     ScriptedModel,

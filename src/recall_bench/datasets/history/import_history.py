@@ -25,8 +25,7 @@ from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.datasets.history.history_formats import find_format
 from recall_bench.datasets.history.history_message import Participant, ReadingLog, ReadOptions
 from recall_bench.datasets.history.history_source import HistorySource
-from recall_bench.datasets.history.message_spool import MessageSpool
-from recall_bench.datasets.history.persona_folder import HistoryWriter
+from recall_bench.datasets.history.persona_folder import HistoryWriter, MessageSpool
 from recall_bench.datasets.history.pseudonyms import Pseudonymiser, PseudonymMap
 
 RECORD = "history.json"
