@@ -42,8 +42,8 @@ from recall_bench.systems.selectors.retrieval_selector import (
 )
 
 _PROFILE = """A YAML file; every section is optional and flags win over it. `--set KEY=VALUE` sets
-a key of `run` on the command line, and `recall-bench help settings` explains all. Relative paths in it are
-relative to it. `run` uses `persona`, `env`, `harness`, `run` and, of `models`, `judge`,
+a key of `run` on the command line, and `recall-bench help settings` explains all. Relative paths
+in it are relative to it. `run` uses `persona`, `env`, `harness`, `run` and, of `models`, `judge`,
 `judgeBaseUrl`, `appellateJudge` and `appellateBaseUrl`. `rejudge` takes from the same file what
 concerns judging: those four, and of `run` `data`, `parallelism`, `review`, `maxCost`, `heatmapPng`
 and what begins with `judge`. [The commands that generate](../how-to/generate.md) take `persona`,

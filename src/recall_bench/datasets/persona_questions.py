@@ -115,7 +115,19 @@ def _parse_item(fields: Fields, days: frozenset[int] | None) -> Item:
         or infer_template(fields.get("category"), fields.get("derive")),
         kind=_parse_kind(fields),
     )
-    _check_days(fields, relevant, days)
+    early = sorted({day for day in relevant if day < 1})
+    if early:
+        fields.note(
+            f"relevant_days of {fields.subject} holds {early[0]}; the first story day is 1",
+            "relevant_days",
+        )
+    absent = sorted({day for day in relevant if day >= 1} - days) if days is not None else []
+    if absent:
+        fields.note(
+            f"{fields.subject} needs {format_days(absent)}, which the history does not have; "
+            f"restore {name_day_file(absent[0])} or correct relevant_days",
+            "relevant_days",
+        )
     if relevant and known_until is not None and known_until < item.known_from:
         fields.note(
             f"{fields.subject} is irrelevant after day {known_until}, before its last relevant "
@@ -222,22 +234,6 @@ def _list_names(part: object) -> list[str]:
     # An event names its thread and its step, and then describes it in words.
     pairs = part[:_PAIR] if all(isinstance(each, str) for each in part) else part
     return [name for pair in pairs for name in _list_names(pair)]
-
-
-def _check_days(fields: Fields, relevant: tuple[int, ...], days: frozenset[int] | None) -> None:
-    early = sorted({day for day in relevant if day < 1})
-    if early:
-        fields.note(
-            f"relevant_days of {fields.subject} holds {early[0]}; the first story day is 1",
-            "relevant_days",
-        )
-    absent = sorted({day for day in relevant if day >= 1} - days) if days is not None else []
-    if absent:
-        fields.note(
-            f"{fields.subject} needs {format_days(absent)}, which the history does not have; "
-            f"restore {name_day_file(absent[0])} or correct relevant_days",
-            "relevant_days",
-        )
 
 
 def _find_unknown_keys(fields: Fields) -> Iterator[str]:
