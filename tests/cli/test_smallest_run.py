@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MOST_FILES, MOST_LINES = 130, 27_000
+MOST_FILES, MOST_LINES = 128, 25_800
 """Without empty files, and without the stories' own loader in `generate`."""
 
 COUNT = """
