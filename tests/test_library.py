@@ -74,6 +74,7 @@ def test_the_public_names() -> None:
         "judge",
         "list_personas",
         "load_persona",
+        "load_story",
         "merge",
         "open_run",
         "parse_range",

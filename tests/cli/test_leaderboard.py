@@ -14,7 +14,8 @@ from recall_bench.runs.journal import encode_events, read_events
 from tests.commands import Invoke
 from tests.gardener import ADAPTER
 
-RUN = ("-p", "bakery-de", "-r", "10d", "--no-heatmap-png", "--world-seed", f"0x{1 << 127:x}")
+STORY = ("-p", "er-physician", "--arcs", "arcs-21d.yaml", "--world-seed", f"0x{1 << 127:x}")
+RUN = (*STORY, "-r", "10d", "--no-heatmap-png")
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_bundles_become_a_site_and_a_replay_earns_its_badge(
     assert replayed.code == 0
     assert "confirmed" in replayed.out
     assert shown.code == 0, shown.err
-    assert "1. Words" in shown.out
+    assert "1. recency, Words" in shown.out
     assert read_badges(Path("site")) == {
         "Words": ["verified", "fresh seed", "replayed"],
         "recency": ["verified", "fresh seed", "self-reported"],

@@ -12,9 +12,9 @@ from recall_bench.core.scenario import Item, Scenario
 from recall_bench.datasets import persona
 from recall_bench.datasets.persona_questions import parse_questions
 from recall_bench.generate import worlds
-from recall_bench.library import load_persona
 from recall_bench.running import score_bounds
 from recall_bench.stories.seeds import WorldSeed
+from recall_bench.stories.story_folders import load_story
 from recall_bench.testing import doctor
 from tests.commands import Invoke
 from tests.thoroughness import choose_number
@@ -40,12 +40,22 @@ class KnowsTheRelease:
     def teardown(self):
         pass
 '''
-WORDS = ("--memorisation", "-p", "bakery-de", "--fresh-seeds", 2, "--seed", 20, "-o", "kept")
+WORDS = (
+    "--memorisation",
+    "-p",
+    "executive-assistant",
+    "--fresh-seeds",
+    2,
+    "--seed",
+    20,
+    "-o",
+    "kept",
+)
 
 
 @pytest.fixture
 def few_questions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let each run ask every third of the 134 questions, the same of each story."""
+    """Let each run ask every third of the questions, the same of each story."""
     step = choose_number(3, 1)
 
     def parse_fewer(*words: Any, **given: Any) -> tuple[Item, ...]:
@@ -64,7 +74,9 @@ def test_only_a_system_that_knows_the_released_answers_is_found_out(
     """Both systems are compared with the same runs of the control, which are made once."""
     # No bound of a run is part of the comparison, and three stories take a while to read.
     monkeypatch.setattr(score_bounds, "plan_bounds", lambda *_: None)
-    known = {item.text: item.truth.reference for item in load_persona("bakery-de").items}
+    known = {
+        item.text: item.truth.reference for item in load_story("er-physician", edition=1).items
+    }
     Path("cheat.py").write_text(KNOWS_THE_RELEASE.format(known=known))
 
     shown = invoke("doctor", "cheat.py", *WORDS)

@@ -20,6 +20,8 @@ from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.memory import UNDECLARED
 from recall_bench.core.settings import Settings
+from recall_bench.datasets.persona_files import DEFAULT_ARCS
+from recall_bench.stories.drawn import SIMULATED_EDITION, choose_drawn_stories
 
 if TYPE_CHECKING:
     from recall_bench.core.diagnosis import Diagnosis
@@ -94,9 +96,13 @@ def doctor_command(
         settings = replace(
             settings,
             personas=personas,
-            ranges=("full",),
+            # Seeds draw what the simulator tells, so its own edition is what they compare with.
+            arcs=DEFAULT_ARCS,
+            edition=SIMULATED_EDITION,
+            ranges=("6mo",),
             timeout_ms=round(1000 * timeout_s),
         )
+        choose_drawn_stories(settings)  # Before anything runs: these have to be stories of seeds.
         kept = _list_kept_seeds(into)
         seeds = [*kept, *_choose_seeds(story_seed, max(0, fresh_seeds - len(kept)))]
         return _test_memorisation(settings, seeds, into, as_json=as_json)

@@ -154,7 +154,7 @@ class Malformed(DataError):
 
 
 class CorpusMismatch(DataError):
-    """A shipped persona as simulated here differs from the released one."""
+    """A shipped persona differs from the released one."""
 
 
 class Problems(DataError):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from recall_bench.core.cache_folder import find_cache_folder, make_cache_folder
-from recall_bench.core.errors import CorpusMismatch, UsageError
+from recall_bench.core.errors import DISK_FULL, CorpusMismatch, JournalLost, UsageError
 from recall_bench.core.file_digest import digest_file
 from recall_bench.core.record import Record
 from recall_bench.core.suggestion import suggest_or_list
@@ -133,9 +133,10 @@ def _unpack(pack: Path, folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
     except (OSError, EOFError, tarfile.TarError) as error:
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
+            raise JournalLost(f"{folder}: {JournalLost.FULL_DISK}") from error
         raise CorpusMismatch(
-            f"{pack.name} cannot be unpacked to {folder} ({error}); make room on the disk, or "
-            "reinstall the package"
+            f"{pack.name} cannot be unpacked to {folder} ({error}); reinstall the package"
         ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -40,7 +40,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], P
         into = place / f"{system}-{'fresh' if world else 'released'}"
         recall_bench.run(
             adapter=system,
-            personas=("bakery-de",),
+            personas=("er-physician",),
             ranges=("20d",),
             world_seed=world,
             into=into,
@@ -82,7 +82,7 @@ def test_the_headline_is_measured_on_fresh_seeds(board: Board) -> None:
 
     assert fresh.is_fresh
     assert not released.is_fresh
-    assert fresh.title == "bakery-de, 60 days, fresh seeds"
+    assert fresh.title == "er-physician, 180 days, fresh seeds"
     assert {entry.system for entry in fresh.entries} == {"bm25", "recency", "none"}
     assert [entry.system for entry in released.entries] == ["bm25"]
 
@@ -119,8 +119,8 @@ def test_the_command_names_stories_seed_and_checkpoints(board: Board) -> None:
     entry = next(e for e in board.suites[0].entries if e.system == "bm25")
 
     assert entry.command == (
-        f"recall-bench run --adapter bm25 --personas bakery-de --arcs arcs-60d.yaml "
-        f"--edition 2 --world-seed {entry.seed} --ranges 20d"
+        f"recall-bench run --adapter bm25 --personas er-physician --arcs arcs-180d.yaml "
+        f"--edition 1 --world-seed {entry.seed} --ranges 20d"
     )
 
 
@@ -132,7 +132,7 @@ def test_runs_of_several_judges_show_their_range(tmp_path: Path) -> None:
         into = tmp_path / system
         recall_bench.run(
             adapter=system,
-            personas=("bakery-de",),
+            personas=("er-physician",),
             ranges=("20d",),
             judges="offline,offline@strict",
             into=into,
