@@ -26,8 +26,8 @@ from recall_bench.core.errors import BenchError, Problems, UsageError
 from recall_bench.datasets.persona import inspect_persona
 from recall_bench.datasets.persona_files import list_stories
 from recall_bench.datasets.persona_story import read_persona
+from recall_bench.stories import shipped
 from recall_bench.stories.shipped import (
-    CATALOGUE,
     ShippedPersona,
     ShippedStory,
     digest_folder,
@@ -101,7 +101,7 @@ def write_catalogue(folder: Path, story: ShippedStory) -> None:
         stories=tuple(sorted([*kept, story], key=lambda one: (-one.edition, one.arcs))),
     )
     content = msgspec.json.encode(list(catalogue.values()))
-    CATALOGUE.write_bytes(msgspec.json.format(content, indent=1) + b"\n")
+    shipped.CATALOGUE.write_bytes(msgspec.json.format(content, indent=1) + b"\n")
     load_catalogue.cache_clear()
 
 

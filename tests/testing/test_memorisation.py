@@ -19,6 +19,7 @@ from recall_bench.testing import doctor
 from tests.commands import Invoke
 from tests.thoroughness import choose_number
 
+PERSONA = "executive-assistant"
 KNOWS_THE_RELEASE = '''
 KNOWN = {known!r}
 
@@ -67,6 +68,7 @@ def few_questions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     persona._parse_question_file.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_questions")
 def test_only_a_system_that_knows_the_released_answers_is_found_out(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
@@ -74,9 +76,10 @@ def test_only_a_system_that_knows_the_released_answers_is_found_out(
     """Both systems are compared with the same runs of the control, which are made once."""
     # No bound of a run is part of the comparison, and three stories take a while to read.
     monkeypatch.setattr(score_bounds, "plan_bounds", lambda *_: None)
-    known = {
-        item.text: item.truth.reference for item in load_story("er-physician", edition=1).items
-    }
+    # The one short story of the first edition, drawn at its length.
+    monkeypatch.setattr("recall_bench.cli.doctor.DEFAULT_ARCS", "arcs-180d.yaml")
+    story = load_story(PERSONA, "arcs-180d.yaml", edition=1)
+    known = {item.text: item.truth.reference for item in story.items}
     Path("cheat.py").write_text(KNOWS_THE_RELEASE.format(known=known))
 
     shown = invoke("doctor", "cheat.py", *WORDS)
