@@ -134,7 +134,6 @@ HANDLED = {
     "generate/creation/persona_reply.py": "repeated keys are refused",
     "generate/model_reply.py": "replies of models, which may be anything",
     "generate/suites/model_writer.py": "replies of models",
-    "generate/verification/lexicon.py": "its error names the line",
     "judging/lab/labelled_verdicts.py": "its error names the line",
     "judging/verdicts.py": "repeated keys are refused",
     "models/batch_delivery.py": "a torn line is fetched again",

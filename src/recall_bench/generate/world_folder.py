@@ -156,11 +156,10 @@ def _check_public(layout: Layout, world: WorldFolder) -> None:
 
 def find_changed_key(path: Path, ours: Mapping[str, object]) -> str | None:
     """The first of our keys whose value differs in the file; additional keys are ignored."""
-    changed_key = Document(path.name, dump_yaml(ours)).content
-    yaml = load_yaml(path)
-    if not isinstance(changed_key, dict) or not isinstance(yaml, dict):
+    expected, actual = Document(path.name, dump_yaml(ours)).content, load_yaml(path)
+    if not isinstance(expected, dict) or not isinstance(actual, dict):
         return "content"
-    return next((key for key, part in changed_key.items() if yaml.get(key) != part), None)
+    return next((key for key, part in expected.items() if actual.get(key) != part), None)
 
 
 def _explain_missing_story(layout: Layout, own: Path) -> str:
