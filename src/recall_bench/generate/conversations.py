@@ -209,18 +209,18 @@ def build_dialogue(day: StoryDay) -> tuple[Turn, ...]:
     groups = _group_topics(day.topics)
     turns: list[Turn] = []
     for number, group in enumerate(groups):
-        question = (
+        opening = (
             _OPENINGS[day.number % len(_OPENINGS)]
             if number == 0
             else _NEXT[(day.number + number) % len(_NEXT)].format(about=_name_group(group))
         )
         turns += [
-            Turn(speaker="user", text=question),
+            Turn(speaker="user", text=opening),
             Turn(speaker="assistant", text=_render_group(group)),
         ]
     if len(turns) < _MIN_TURNS:
-        question, answered = _CLOSINGS[day.number % len(_CLOSINGS)]
-        turns += [Turn(speaker="user", text=question), Turn(speaker="assistant", text=answered)]
+        opening, answered = _CLOSINGS[day.number % len(_CLOSINGS)]
+        turns += [Turn(speaker="user", text=opening), Turn(speaker="assistant", text=answered)]
     return tuple(turns)
 
 

@@ -78,8 +78,8 @@ class ModelCaller:
             return existing, False
         async with self._limit:
             await self._wait_for_budget()
-            question = replace(self._add_variant(prompt, attempt), about=unit)
-            reply = await self._ask_once(question)
+            variant = replace(self._add_variant(prompt, attempt), about=unit)
+            reply = await self._ask_once(variant)
             self._log.record_call(
                 ModelCall(
                     at=datetime.now(UTC),

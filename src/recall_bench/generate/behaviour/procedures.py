@@ -69,8 +69,8 @@ def _write_story(request: StoryRequest, source: TaskFile, variant: str) -> Behav
     steps: list[Step] = [WriteStep(phase=WEEKS, episode=entry.id) for entry in episodes]
     if episodes:
         steps.append(SettleStep(phase=WEEKS))
-    question = tuple(item.id for item in items)
-    steps.append(AskStep(phase=TASKS, items=question, is_kept=True))
+    item_ids = tuple(item.id for item in items)
+    steps.append(AskStep(phase=TASKS, items=item_ids, is_kept=True))
     opaque = sha256(f"{request.seed}\0{name}".encode()).hexdigest()[:12]
     return BehaviourStory(
         scenario=Scenario(id=name, epoch=history.scenario.epoch, episodes=episodes, items=items),

@@ -101,10 +101,10 @@ def check_answer_kind(corpus: LintCorpus, asked: LintQuestion) -> Iterator[Quest
             )
         return
     kind = _detect_kind(asked.item.text)
-    request = None if kind is None else _describe_mismatch(kind, answer)
-    if request is not None:
+    mismatch = None if kind is None else _describe_mismatch(kind, answer)
+    if mismatch is not None:
         yield _make_kind_problem(
-            f"the answer “{asked.reference:.60}” is {request}; correct the question or the answer"
+            f"the answer “{asked.reference:.60}” is {mismatch}; correct the question or the answer"
         )
 
 

@@ -119,14 +119,14 @@ def rewrite_questions(name: str, source: str, repairs: Mapping[int, QuestionRepa
     text = source
     for start, end, new in sorted(cuts, reverse=True):
         text = text[:start] + new + text[end:]
-    request = [
+    atoms = [
         apply_changes(row, repairs[place].changes)
         if place in repairs and isinstance(row, dict)
         else row
         for place, row in enumerate(rows)
         if place not in repairs or not repairs[place].removes
     ]
-    if not _is_content(name, text, request):
+    if not _is_content(name, text, atoms):
         raise Malformed(
             name, "uses anchors or other ties between its entries; write them out to have it mended"
         )

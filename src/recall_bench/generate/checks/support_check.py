@@ -169,9 +169,9 @@ def _check_spans(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionPr
     if not spans or outside or len(spans) < len(asked.item.truth.evidence):
         return
     days = [DayLog(n, "", _extract_span(corpus, span)) for n, span in enumerate(spans)]
-    request = [atom for atom in asked.exact if not _is_inferable(asked, atom)]
-    index = ValueIndex(days, request)
-    if absent := [atom.shown for atom in request if not index.find_loose_days(atom)]:
+    claims = [atom for atom in asked.exact if not _is_inferable(asked, atom)]
+    index = ValueIndex(days, claims)
+    if absent := [atom.shown for atom in claims if not index.find_loose_days(atom)]:
         yield _make_problem(
             f"its evidence does not hold {', '.join(absent[:3])}; point to the sentence that does",
             is_severe=True,

@@ -130,13 +130,13 @@ def create_offline(request: CreateRequest, on_progress: Callable[[str], None]) -
     """
     request.check_folder()
     layout = request.story
-    target = (
+    plan = (
         _plan_another_story(request)
         if request.arcs_only
         else _plan_first_story(request, on_progress)
     )
-    world = prepare_world(compose_sources(target), target.recipe)
-    sources = dump_sources(world.sources, target.recipe)
+    world = prepare_world(compose_sources(plan), plan.recipe)
+    sources = dump_sources(world.sources, plan.recipe)
     files = {layout.arcs_file: dump_yaml(world.public_arcs).encode()}
     if request.arcs_only:
         _check_same_persona(layout, world, sources)

@@ -142,10 +142,10 @@ def _check_quiet_periods(story: Story, spans: list[tuple[int, int]], days: int) 
         for first, last in spans
         if SHORTEST_QUIET <= last - first + 1 <= LONGEST_QUIET and first > 1 and last < days
     ]
-    request = f"leave {SHORTEST_QUIET}–{LONGEST_QUIET} days in a row without any arc"
+    advice = f"leave {SHORTEST_QUIET}–{LONGEST_QUIET} days in a row without any arc"
     if not quiet:
         suggestion = _suggest_quiet_period(story, days)
-        yield f"there is no quiet period: {request}, once or twice{suggestion}"
+        yield f"there is no quiet period: {advice}, once or twice{suggestion}"
     elif len(quiet) > count_most_quiet_periods(days):
         places = ", ".join(f"{first}–{last}" for first, last in quiet)
         yield (

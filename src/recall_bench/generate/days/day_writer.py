@@ -164,13 +164,14 @@ class _ModelDaysPass:
             return self._make_result(len(there), None, None)
         for note in self.plan.notes:
             self.on_progress(f"[generator] {note}")
-        question = open_model(self.request) if model is None else model
+        used_model = open_model(self.request) if model is None else model
         self.log.begin_round(overwrite=self.request.overwrite)
-        caller = ModelCaller.from_request(self.request, question, self.log)
+        caller = ModelCaller.from_request(self.request, used_model, self.log)
         self._report_estimate(owed)
 
         stopped = run_pass(
-            lambda: self._write_days(caller, there), owned_model=question if model is None else None
+            lambda: self._write_days(caller, there),
+            owned_model=used_model if model is None else None,
         )
         if self.request.overwrite and stopped is None and not self.missing:
             self.log.end_round()

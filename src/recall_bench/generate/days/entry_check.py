@@ -133,9 +133,9 @@ def check_entry(reply: str, requirements: EntryRequirements) -> str | RejectedRe
 
 
 def _check_length(entry: str, requirements: EntryRequirements) -> Iterator[str]:
-    count, question = len(entry.split()), requirements.length
-    if not question.fewest // _LENIENCY <= count <= question.most * _LENIENCY:
-        yield f"it has {count} words; write {question.fewest} to {question.most}"
+    count, length = len(entry.split()), requirements.length
+    if not length.fewest // _LENIENCY <= count <= length.most * _LENIENCY:
+        yield f"it has {count} words; write {length.fewest} to {length.most}"
 
 
 def _check_vocabulary(entry: str, requirements: EntryRequirements) -> Iterator[str]:
@@ -145,11 +145,11 @@ def _check_vocabulary(entry: str, requirements: EntryRequirements) -> Iterator[s
 
 
 def _check_due_values(day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
-    request = (
+    advice = (
         *requirements.due,
         *(atom for mention in requirements.stated for atom in mention.atoms),
     )
-    index = ValueIndex([day], request)
+    index = ValueIndex([day], advice)
     for atom in requirements.due:
         if not index.find_loose_days(atom):
             yield f"{atom.shown} is missing, which belongs to what happens today; state it so"

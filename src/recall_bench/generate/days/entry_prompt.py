@@ -118,24 +118,24 @@ def _describe_task(planned: PlannedDay, session_plan: SessionPlan, blocks: dict[
     elif session_plan.arcs:
         count = "one topic or two for each thread"
     first = f"Write the entry of the conversation below for {format_date(planned.at)}."
-    text = [f"{first} It is {mood}: {count}, {length.fewest} to {length.most} words."]
+    lines = [f"{first} It is {mood}: {count}, {length.fewest} to {length.most} words."]
     has_threads = any(name.startswith(_THREAD) for name in blocks)
     has_hearsay = any(name.startswith(_HEARD) for name in blocks)
     if has_threads:
-        text.append("The threads belong to this conversation.")
-        text += _describe_news(planned, session_plan, blocks)
+        lines.append("The threads belong to this conversation.")
+        lines += _describe_news(planned, session_plan, blocks)
     if has_hearsay:
-        text.append("What is only heard of gets a sentence or two.")
+        lines.append("What is only heard of gets a sentence or two.")
     if planned.kind is DayKind.GAP or not (has_threads or has_hearsay):
-        text.append("Nothing of note happens: small steps, routine, loose ends.")
+        lines.append("Nothing of note happens: small steps, routine, loose ends.")
     if session_plan.session.isolated:
-        text.append("What is said in this conversation stays in it.")
+        lines.append("What is said in this conversation stays in it.")
     if _SINCE in blocks:
-        text.append(
+        lines.append(
             "Of the days just before this one you see no entries, only what happened, under “since "
             "then”."
         )
-    return " ".join(text)
+    return " ".join(lines)
 
 
 def _describe_news(

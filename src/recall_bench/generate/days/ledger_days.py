@@ -155,10 +155,10 @@ def build_ledger_prompt(
         "session": notes.session,
         "with": () if session is None else session.participants,
     }
-    target = dict.fromkeys(
+    statements = dict.fromkeys(
         (*notes.names, *(f"{fact.value} ({fact.about})" for fact in notes.facts))
     )
-    facts = "\n".join(f"- {item}" for item in target) or "- (nothing in particular)"
+    facts = "\n".join(f"- {item}" for item in statements) or "- (nothing in particular)"
     blocks = fence_blocks(
         {
             "agent": json.dumps(who, ensure_ascii=False, indent=1),

@@ -195,12 +195,12 @@ def _distribute(
         is_denied = draft.category == NEGATIVE and draft.reference.startswith("No")
         buckets.setdefault((draft.category, is_denied), []).append(group)
     ranked = sorted(buckets, key=lambda key: (CATEGORIES.index(key[0]), key[1]))
-    values = 0
+    count = 0
     for row in zip_longest(*(buckets[key] for key in ranked)):
         for group in row:
             if group is None:
                 continue
-            if values >= amount:
+            if count >= amount:
                 return
-            values += len(group)
+            count += len(group)
             yield group

@@ -333,7 +333,7 @@ class _QuestionPass:
         from recall_bench.generate.model_caller import describe_estimate
         from recall_bench.models.model_target import describe_sending
 
-        question = [
+        call_counts = [
             len(writer.build_prompts(window, self.count_questions(window))) for window in self.owed
         ]
         # Days get longer in the course of a story: the middle window stands for all.
@@ -343,7 +343,7 @@ class _QuestionPass:
         for sample in writer.build_prompts(middle, self.count_questions(middle))[:1]:
             self.on_progress(describe_sending(self.request.model, what))
             self.on_progress(
-                describe_estimate(self.request.model, sum(question), sample, writer.usual_tokens)
+                describe_estimate(self.request.model, sum(call_counts), sample, writer.usual_tokens)
             )
 
     def _open_checker(self, make_checker: "CheckerFactory | None") -> "QuestionChecker":

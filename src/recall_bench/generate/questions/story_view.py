@@ -91,13 +91,13 @@ def build_excerpts(
 
     Earlier days get a quarter of the tokens, and what the others leave.
     """
-    visited = {day.number: _select_visible(day, is_visible) for day in (*earlier, *days)}
+    visible_days = {day.number: _select_visible(day, is_visible) for day in (*earlier, *days)}
     space = tokens * CHARACTERS_A_TOKEN
-    main = {day.number: visited[day.number] for day in days if visited[day.number]}
+    main = {day.number: visible_days[day.number] for day in days if visible_days[day.number]}
     excerpts = _fit_days(main, space - (space // 4 if earlier else 0))
     rest = space - sum(len(part) for blocks in excerpts.values() for part in blocks)
     excerpts |= _fit_days(
-        {day.number: visited[day.number] for day in earlier if visited[day.number]}, rest
+        {day.number: visible_days[day.number] for day in earlier if visible_days[day.number]}, rest
     )
     return {
         format_block_name(day): "\n\n".join(excerpts[day.number])
@@ -139,12 +139,12 @@ def _render_part(part: DayPart) -> str:
 
 def divide_room(sizes: Sequence[int], space: int) -> list[int]:
     """The room for each size: the size itself, or an even share of what is left."""
-    values = [0] * len(sizes)
+    shares = [0] * len(sizes)
     rest = space
     for rank, place in enumerate(sorted(range(len(sizes)), key=lambda each: sizes[each])):
-        values[place] = min(sizes[place], max(0, rest) // (len(sizes) - rank))
-        rest -= values[place]
-    return values
+        shares[place] = min(sizes[place], max(0, rest) // (len(sizes) - rank))
+        rest -= shares[place]
+    return shares
 
 
 def _cut_blocks(blocks: Sequence[str], space: int) -> list[str]:

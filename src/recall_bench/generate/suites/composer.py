@@ -293,10 +293,10 @@ class PromptComposer:
 
 def _group_memories(picked: Sequence[MemoryFile]) -> list[tuple[MemoryFile, ...]]:
     """At most three groups of at most two, larger groups first; the rest is left out."""
-    question = list(picked)[: 2 * SENTENCES]
-    doubled = max(0, len(question) - SENTENCES)
-    pairs = [tuple(question[2 * n : 2 * n + 2]) for n in range(doubled)]
-    return pairs + [(memory,) for memory in question[2 * doubled :]]
+    memories = list(picked)[: 2 * SENTENCES]
+    doubled = max(0, len(memories) - SENTENCES)
+    pairs = [tuple(memories[2 * n : 2 * n + 2]) for n in range(doubled)]
+    return pairs + [(memory,) for memory in memories[2 * doubled :]]
 
 
 def _add_frame(sentences: list[str], rng: SampleRandom) -> list[str]:

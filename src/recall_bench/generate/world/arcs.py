@@ -96,14 +96,14 @@ def render_directive(
 
 def _apply_change(active: ActiveArc, slot: str, world: WorldContext) -> None:
     versions = active.versions.get(slot, [])
-    position = len(active.thread.slot_values.get(slot, []))
-    if position >= len(versions):
+    count = len(active.thread.slot_values.get(slot, []))
+    if count >= len(versions):
         raise Malformed(
             world.where,
             f"arc {active.arc.id} changes {slot} more often than it lists values under `is`; "
             "add the next value",
         )
-    active.thread.slot_values[slot].append(versions[position])
+    active.thread.slot_values[slot].append(versions[count])
 
 
 def _build_arc(

@@ -61,8 +61,8 @@ class Cast:
 
     def list_group(self, *names: str) -> tuple[CastPerson, ...]:
         """All members of the groups, in cast order."""
-        request = {person.name for name in names for person in self._groups.get(name, ())}
-        return tuple(person for person in self.people.values() if person.name in request)
+        members = {person.name for name in names for person in self._groups.get(name, ())}
+        return tuple(person for person in self.people.values() if person.name in members)
 
     def is_group(self, name: str) -> bool:
         """Whether the group has a member."""

@@ -46,8 +46,8 @@ class SentenceFilter:
 
     def is_new(self, traces: list[Trace]) -> bool:
         """Whether none of these sentences was written before."""
-        visited = self._seen
-        return not any(all(visited[byte] & bit for byte, bit in trace) for trace in traces)
+        fillings = self._seen
+        return not any(all(fillings[byte] & bit for byte, bit in trace) for trace in traces)
 
     def add(self, traces: list[Trace]) -> None:
         """Mark these sentences as written."""

@@ -158,11 +158,11 @@ def _draft_order(events: list[_TimedEvent], context: QuestionContext) -> LedgerQ
     phrases = [event.phrase for event in by_date]
     is_pair = len(events) == 2
     reference = phrases[0] if is_pair else "First " + ", then ".join(phrases)
-    question = [way.format(**names) for way in (_PAIR if is_pair else _TRIPLE)]
+    wordings = [way.format(**names) for way in (_PAIR if is_pair else _TRIPLE)]
     return LedgerQuestion(
         category=TEMPORAL,
         kind=f"{TEMPORAL}/order{len(events)}",
-        wordings=question,
+        wordings=wordings,
         reference=format_sentence(reference),
         evidence=[event.span for event in by_date],
         known_from=by_date[-1].span.day,

@@ -334,7 +334,7 @@ def _is_cue_near(sentence: str, placeholder: Placeholder, cues: list[str]) -> bo
     form = f".{placeholder.form}" if placeholder.form else ""
     lowered = sentence.lower()
     for cue in cues:
-        request = cue.lower().replace("_", f"{{{placeholder.name}{form}}}".lower())
-        if request in lowered:
+        pattern = cue.lower().replace("_", f"{{{placeholder.name}{form}}}".lower())
+        if pattern in lowered:
             return True
     return False
