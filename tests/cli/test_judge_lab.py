@@ -217,7 +217,7 @@ def test_money_runs_out_cleanly(tmp_path: Path, judge: Path, invoke: Invoke) -> 
     ("words", "code", "problem"),
     [
         (("--judged", "nowhere.jsonl"), 2, "nowhere.jsonl: cannot be read"),
-        (("--judged", "bad.jsonl"), 3, "bad.jsonl, line 2: correctness is 7"),
+        (("--judged", "bad.jsonl"), 3, "bad.jsonl, line 2: Expected `int` <= 3"),
         (("--judged", "good.jsonl", "--corpus", "nowhere"), 2, "is not a folder"),
         (("--judged", "good.jsonl", "--judge", "nobody"), 2, "nobody"),
         (("--judged", "good.jsonl", "--chart", "a.gif"), 2, "a picture ends in"),

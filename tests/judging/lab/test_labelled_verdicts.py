@@ -49,30 +49,26 @@ def test_a_byte_order_mark_and_missing_days_do_no_harm(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        pytest.param("{not json", "is not JSON", id="not JSON"),
-        pytest.param("[1, 2]", "is not a JSON object", id="a list"),
-        pytest.param("[" * 100_000, "nested too deeply", id="a bottomless list"),
-        pytest.param(RECORD | {"correctness": 4}, "correctness is 4; write", id="off the scale"),
-        pytest.param(RECORD | {"correctness": 2.0}, "correctness is 2.0; write", id="a fraction"),
-        pytest.param(RECORD | {"completeness": True}, "completeness is true", id="a yes"),
-        pytest.param(RECORD | {"hallucination": "1"}, 'hallucination is "1"', id="a word"),
-        pytest.param(RECORD | {"grounded": 0}, "its other name, 1", id="two names, two marks"),
-        pytest.param(RECORD | {"reference": None}, "has no reference", id="null"),
-        pytest.param(RECORD | {"question": "  "}, "question is blank", id="blank"),
-        pytest.param(RECORD | {"answer": 7}, "answer is 7, not text", id="a number for text"),
-        pytest.param(RECORD | {"relevant_days": 3}, "relevant_days is 3", id="one day"),
-        pytest.param(RECORD | {"relevant_days": [0]}, "relevant_days holds 0", id="day nought"),
-        pytest.param(
-            RECORD | {"relevant_days": [10**30]}, "relevant_days holds 1000", id="day of no story"
-        ),
-        pytest.param(
-            RECORD | {"checkpoint_days": 99_999_999}, "checkpoint_days is 99999999", id="no date"
-        ),
-        pytest.param(RECORD | {"answer": "\ud83d."}, "answer holds half", id="half an answer"),
-        pytest.param(RECORD | {"category": "\ude00"}, "category holds half", id="half a name"),
-        pytest.param(RECORD | {"question_id": "\ude00"}, "question_id holds half", id="half an id"),
-        pytest.param(RECORD | {"checkpoint_days": "6d"}, 'checkpoint_days is "6d"', id="6d"),
-        pytest.param(RECORD | {"question_id": 5}, "question_id is 5", id="a numbered question"),
+        pytest.param("{not json", "malformed", id="not JSON"),
+        pytest.param("[1, 2]", "Expected `object`", id="a list"),
+        pytest.param("[" * 100_000, "Expected `object`", id="a bottomless list"),
+        pytest.param(RECORD | {"correctness": 4}, "correctness", id="off the scale"),
+        pytest.param(RECORD | {"correctness": 2.0}, "correctness", id="a fraction"),
+        pytest.param(RECORD | {"completeness": True}, "completeness", id="a yes"),
+        pytest.param(RECORD | {"hallucination": "1"}, "hallucination", id="a word"),
+        pytest.param(RECORD | {"grounded": 0}, "two different values", id="two names, two marks"),
+        pytest.param(RECORD | {"reference": None}, "reference", id="null"),
+        pytest.param(RECORD | {"question": "  "}, "question", id="blank"),
+        pytest.param(RECORD | {"answer": 7}, "answer", id="a number for text"),
+        pytest.param(RECORD | {"relevant_days": 3}, "relevant_days", id="one day"),
+        pytest.param(RECORD | {"relevant_days": [0]}, "relevant_days", id="day nought"),
+        pytest.param(RECORD | {"relevant_days": [10**30]}, "relevant_days", id="day of no story"),
+        pytest.param(RECORD | {"checkpoint_days": 99_999_999}, "checkpoint_days", id="no date"),
+        pytest.param(RECORD | {"answer": "\ud83d."}, "malformed", id="half an answer"),
+        pytest.param(RECORD | {"category": "\ude00"}, "surrogate", id="half a name"),
+        pytest.param(RECORD | {"question_id": "\ude00"}, "surrogate", id="half an id"),
+        pytest.param(RECORD | {"checkpoint_days": "6d"}, "checkpoint_days", id="6d"),
+        pytest.param(RECORD | {"question_id": 5}, "question_id", id="a numbered question"),
     ],
 )
 def test_a_line_that_is_none_is_named_with_what_is_wrong(
@@ -92,7 +88,7 @@ def test_bytes_that_are_no_text_are_named_too(tmp_path: Path) -> None:
     path = tmp_path / "judged.jsonl"
     path.write_bytes(b'{"question": "\xff"}')
 
-    with pytest.raises(Malformed, match="line 1: is not UTF-8"):
+    with pytest.raises(Malformed, match="line 1: it is not UTF-8"):
         load_labels(path)
 
 

@@ -137,12 +137,12 @@ def read_label_file(path: Path) -> tuple[LabelLine, ...]:
 
 def find_human_labels(path: Path) -> tuple[LabelLine, ...]:
     """The labels that hold if people gave those of a file; else none."""
-    first = next(read_json_lines(path, _LabelKeys), None)
+    first = next(read_json_lines(path, LabelKeys), None)
     is_given = first is not None and None not in (first.trial, first.by, first.label)
     return read_label_file(path) if is_given else ()
 
 
-class _LabelKeys(msgspec.Struct):
+class LabelKeys(msgspec.Struct):
     """As much of a line as says whether a person gave the label."""
 
     trial: str | None = None

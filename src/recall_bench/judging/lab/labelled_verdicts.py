@@ -9,34 +9,40 @@ counts, and those without marks are left out. Files of the original harness call
 The history is a folder of day files, with or without a persona around them.
 """
 
-import json
 import re
+from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from hashlib import sha256
 from pathlib import Path
 from statistics import median_low
-from typing import cast
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta
 
 from recall_bench.core.errors import BenchError, Malformed, Problems, UsageError
 from recall_bench.core.grouping import group_by
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.verdict import SCALES
 from recall_bench.datasets.persona_files import Layout, choose_story, list_days, list_stories
 from recall_bench.datasets.persona_questions import infer_expectation
 from recall_bench.datasets.persona_story import EPOCH, read_story
 from recall_bench.datasets.text_dates import audit_calendar, find_text_date
-from recall_bench.judging.lab.human_labels import HumanLabel
+from recall_bench.judging.answer_rows import Text
+from recall_bench.judging.lab.human_labels import HumanLabel, LabelKeys
 
-_OTHER_NAMES = {"grounded": "hallucination"}
 _WITHOUT_MARKS = (HumanLabel.BAD_QUESTION, HumanLabel.WITHDRAWN)
 """Labels of people that say nothing about the answer."""
 _LAST_DAY = 1_000_000
 """No story is longer; later days are beyond the calendar."""
+_Day = Annotated[int, Meta(ge=1, le=_LAST_DAY)]
+LineT = TypeVar("LineT")
 
 
 class LabelledVerdict(Record, frozen=True, kw_only=True):
@@ -80,23 +86,80 @@ class LabelledVerdict(Record, frozen=True, kw_only=True):
         )
 
 
+class _LabelledLine(msgspec.Struct, kw_only=True):
+    """A line as it is written; other keys are ignored."""
+
+    question: Text
+    reference: Text
+    answer: str
+    category: Text
+    correctness: Annotated[int, Meta(ge=0, le=SCALES["correctness"])]
+    completeness: Annotated[int, Meta(ge=0, le=SCALES["completeness"])]
+    grounded: Annotated[int, Meta(ge=0, le=SCALES["grounded"])] | None = None
+    hallucination: Annotated[int, Meta(ge=0, le=SCALES["grounded"])] | None = None
+    """The other name of the mark `grounded`."""
+    relevant_days: tuple[_Day, ...] | None = None
+    checkpoint_days: _Day | None = None
+    question_id: Text | None = None
+    trial: str | None = None
+    by: str | None = None
+    label: str | None = None
+
+    def convert(self) -> LabelledVerdict:
+        """What the line says; ValueError if its names of one mark contradict each other."""
+        marks = {self.grounded, self.hallucination} - {None}
+        if len(marks) != 1:
+            problem = "two different values" if marks else "no value"
+            raise ValueError(f"grounded, also called hallucination, has {problem}; give it one")
+        labels = (self.correctness, self.completeness, *marks)
+        return LabelledVerdict(
+            question=self.question,
+            reference=self.reference,
+            answer=self.answer,
+            category=self.category,
+            labels={m: int(label or 0) for m, label in zip(SCALES, labels, strict=True)},
+            relevant_days=self.relevant_days or (),
+            checkpoint_days=self.checkpoint_days,
+            question_id=self.question_id,
+            trial=None if self.by is None or self.label is None else self.trial,
+        )
+
+
 def load_labels(path: Path) -> tuple[LabelledVerdict, ...]:
     """Every record of the file in order; Malformed names the first bad line."""
     try:
-        raw = read_regular_file(path)
+        raw = read_regular_file(path).removeprefix(BOM_UTF8)
     except OSError as error:
         raise UsageError(
             f"{path}: cannot be read ({error.strerror}); name a file of labelled verdicts"
         ) from error
-    lines = [
-        _parse_line(line, f"{path}, line {number}")
-        for number, line in enumerate(raw.split(b"\n"), start=1)
-        if line.strip()
-    ]
-    found = tuple(line.parse() for line in _select_lines(lines))
-    if not found:
+    held: dict[object, tuple[int, bytes, str | None]] = {}
+    for number, line in enumerate(raw.split(b"\n"), start=1):
+        if line.strip():
+            keys = _decode_line(line, LabelKeys, f"{path}, line {number}")
+            is_given = None not in (keys.trial, keys.by, keys.label)
+            key = (keys.trial, keys.by) if is_given else number
+            # Of one person's labels for a trial the last one holds.
+            held.pop(key, None)
+            held[key] = number, line, keys.label if is_given else None
+    records = []
+    for number, line, label in held.values():
+        if label not in _WITHOUT_MARKS:
+            where = f"{path}, line {number}"
+            try:
+                records.append(_decode_line(line, _LabelledLine, where).convert())
+            except ValueError as error:
+                raise Malformed(where, str(error)) from error
+    if not records:
         raise Malformed(str(path), "holds no labelled verdict; write one JSON object a line")
-    return found
+    return tuple(records)
+
+
+def _decode_line(line: bytes, kind: type[LineT], where: str) -> LineT:
+    try:
+        return decode_untrusted_json(line, kind)
+    except msgspec.DecodeError as error:
+        raise Malformed(where, str(error)) from error
 
 
 def merge_repeats(records: Iterable[LabelledVerdict]) -> tuple[LabelledVerdict, ...]:
@@ -121,137 +184,6 @@ def _find_majority(labels: Iterable[int]) -> int:
     counts = Counter(labels)
     most = max(counts.values())
     return median_low([label for label, count in counts.items() if count == most])
-
-
-def _select_lines(lines: "Iterable[_LabelledLine]") -> "Iterator[_LabelledLine]":
-    """The lines that hold: of one person's labels for a trial the last, unless it has no marks."""
-    held: dict[object, _LabelledLine] = {}
-    for number, line in enumerate(lines):
-        key = line.person_key
-        held.pop(key, None)
-        held[number if key is None else key] = line
-    return (line for line in held.values() if not line.is_without_marks)
-
-
-def _parse_line(line: bytes, where: str) -> "_LabelledLine":
-    try:
-        content = json.loads(line)
-    except UnicodeDecodeError as error:
-        raise Malformed(where, f"is not UTF-8 text ({error.reason}); save it as UTF-8") from error
-    except ValueError as error:
-        raise Malformed(where, f"is not JSON ({error}); write one object a line") from error
-    except RecursionError as error:
-        raise Malformed(where, "is nested too deeply; write one plain object a line") from error
-    if not isinstance(content, dict):
-        raise Malformed(where, "is not a JSON object; write one object a line")
-    return _LabelledLine(content, where)
-
-
-class _LabelledLine:
-    """Parses the object of one line, key by key."""
-
-    def __init__(self, content: Mapping[str, object], where: str) -> None:
-        self._content = content
-        self._where = where
-
-    @property
-    def person_key(self) -> tuple[str, str] | None:
-        """The trial and the person of a label that a person gave."""
-        trial, person = self._content.get("trial"), self._content.get("by")
-        is_given = isinstance(trial, str) and isinstance(person, str) and "label" in self._content
-        return (str(trial), str(person)) if is_given else None
-
-    @property
-    def is_without_marks(self) -> bool:
-        """Whether a person gave a label that says nothing about the answer."""
-        return self.person_key is not None and self._content.get("label") in _WITHOUT_MARKS
-
-    def parse(self) -> LabelledVerdict:
-        return LabelledVerdict(
-            question=self._get_text("question"),
-            reference=self._get_text("reference"),
-            answer=self._get_text("answer", may_be_blank=True),
-            category=self._get_text("category"),
-            labels={mark: self._get_label(mark, top) for mark, top in SCALES.items()},
-            relevant_days=tuple(self._get_days()),
-            checkpoint_days=self._get_checkpoint(),
-            question_id=self._get_question_id(),
-            trial=None if self.person_key is None else self.person_key[0],
-        )
-
-    def _get_text(self, key: str, *, may_be_blank: bool = False) -> str:
-        value = self._require(key)
-        if not isinstance(value, str):
-            raise self._make_error(f"{key} is {_quote_json(value)}, not text; put it in quotes")
-        if any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise self._make_error(f"{key} holds half of a surrogate pair; complete or remove it")
-        if not (may_be_blank or value.strip()):
-            raise self._make_error(f"{key} is blank; fill it in or remove the line")
-        return value
-
-    def _get_label(self, mark: str, top: int) -> int:
-        other = _OTHER_NAMES.get(mark, mark)
-        if mark in self._content and other in self._content:
-            here, there = self._content[mark], self._content[other]
-            if here != there:
-                raise self._make_error(
-                    f"{mark} is {_quote_json(here)} and {other}, its other name, "
-                    f"{_quote_json(there)}; remove one of the two"
-                )
-        key = mark if mark in self._content else other
-        value = self._require(key)
-        if type(value) is not int or not 0 <= value <= top:
-            raise self._make_error(
-                f"{key} is {_quote_json(value)}; write a whole number from 0 to {top}"
-            )
-        return value
-
-    def _get_days(self) -> Iterator[int]:
-        value = self._content.get("relevant_days")
-        if value is None:
-            return
-        if not isinstance(value, list):
-            raise self._make_error(
-                f"relevant_days is {_quote_json(value)}; write a list of story days"
-            )
-        for day in cast("list[object]", value):
-            if type(day) is not int or not 1 <= day <= _LAST_DAY:
-                raise self._make_error(
-                    f"relevant_days holds {_quote_json(day)}; "
-                    f"write whole numbers from 1 to {_LAST_DAY}"
-                )
-            yield day
-
-    def _get_checkpoint(self) -> int | None:
-        value = self._content.get("checkpoint_days")
-        if value is None or (type(value) is int and 1 <= value <= _LAST_DAY):
-            return value
-        raise self._make_error(
-            f"checkpoint_days is {_quote_json(value)}; write the last story day the system knew"
-        )
-
-    def _get_question_id(self) -> str | None:
-        value = self._content.get("question_id")
-        if value is None:
-            return None
-        if isinstance(value, str) and value.strip():
-            return self._get_text("question_id")
-        raise self._make_error(
-            f"question_id is {_quote_json(value)}; write a name in quotes or remove it"
-        )
-
-    def _require(self, key: str) -> object:
-        if self._content.get(key) is None:
-            raise self._make_error(f"has no {key}; every labelled verdict needs one")
-        return self._content[key]
-
-    def _make_error(self, problem: str) -> Malformed:
-        return Malformed(self._where, problem)
-
-
-def _quote_json(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 NO_CORPUS = Scenario(id="no-corpus", epoch=EPOCH, episodes=(), items=())
