@@ -13,7 +13,6 @@ from recall_bench.metrics.survival import (
     Survival,
     build_cohort,
     estimate_survival,
-    estimate_survival_by,
 )
 from tests.loops import loop_over_rows
 from tests.metrics.simulated import decaying
@@ -271,18 +270,6 @@ def test_a_loss_seen_late_is_not_taken_to_have_happened_late() -> None:
 
     assert found.half_life.value == pytest.approx(25, abs=0.1)
     assert found.curve[0].share == pytest.approx(1, abs=0.01)
-
-
-def test_groups_are_distinguished() -> None:
-    facts = [
-        FactLifetime(persona="p", question=f"{name}{number}", known_for=0, lost_by=age)
-        for name, age in (("a", 10), ("b", 40))
-        for number in range(5)
-    ]
-
-    found = estimate_survival_by(facts, lambda each: each.question[0], seed=1)
-
-    assert {name: each.half_life.value for name, each in found.items()} == {"a": 5, "b": 20}
 
 
 def test_repeats_of_one_question_add_no_certainty() -> None:

@@ -9,7 +9,7 @@ cannot show losses that no question has shown. Where all questions agree, and wh
 followed was lost, the band also allows for the share of others that could have been lost unnoticed.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Final
@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.grouping import group_by
 from recall_bench.core.record import ComputedRecord
 from recall_bench.metrics.bootstrap import (
     LEVEL,
@@ -251,23 +250,6 @@ def _compute_curves(
             break
         mass = -np.diff(shares, axis=1, prepend=1.0)
     return shares, risks
-
-
-def estimate_survival_by(
-    lifetimes: Sequence[FactLifetime],
-    group: Callable[[FactLifetime], str],
-    *,
-    seed: int,
-    templates: TemplateNames | None = None,
-    resamples: int = RESAMPLES,
-) -> dict[str, Survival]:
-    """Estimate the survival of each group of facts that has one."""
-    parts = group_by(lifetimes, group)
-    curves = {
-        name: estimate_survival(parts[name], seed=seed, templates=templates, resamples=resamples)
-        for name in sorted(parts)
-    }
-    return {name: curve for name, curve in curves.items() if curve is not None}
 
 
 def _count_templates(

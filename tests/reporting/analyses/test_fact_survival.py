@@ -1,7 +1,6 @@
 """Facts are what can be lost; groups are compared where they are large enough."""
 
 import pytest
-from numpy.random import default_rng
 
 from recall_bench.core.scenario import Expects, Item
 from recall_bench.core.trial_states import TrialState, TrialStatus
@@ -20,7 +19,7 @@ from recall_bench.reporting.analyses.fact_survival import (
 )
 from recall_bench.runs.trials import TrialRow
 from tests.loops import loop_over_rows
-from tests.reporting.analyses.decay_tables import RIGHT, WRONG, facts, table_of
+from tests.reporting.analyses.decay_tables import RIGHT, WRONG, table_of
 from tests.written_runs import question, trial
 
 DAYS = range(10, 201, 10)
@@ -83,50 +82,6 @@ def test_categories_are_distinguished_in_the_order_of_every_table() -> None:
     assert halves["factual-recall"] == pytest.approx(35, abs=10)
     assert halves["synthesis"] == pytest.approx(105, abs=10)
     assert any("temporal-reasoning (6)" in note for note in found.notes)
-
-
-def test_revisions_are_the_superseded_values_the_truth_lists() -> None:
-    def revised(item: Item, times: int) -> Item:
-        stale = tuple(f"value {n}" for n in range(times))
-        return item.replace(id=f"{item.id}-{times}", truth=item.truth.replace(stale=stale))
-
-    items = (
-        *(revised(each, 0) for each in lasting_facts(110, 25)),
-        *(revised(each, 1) for each in lasting_facts(40, 25)),
-        *(revised(each, 4) for each in lasting_facts(20, 25)),
-    )
-
-    found = measure_degradation(table_of({"ada": items}, DAYS, fading), seed=1, resamples=50)
-
-    halves = survivals(found, SurvivalGroup.REVISIONS)
-    assert list(halves) == ["0", "1", "3 or more"]
-    for half, planted in zip(halves.values(), (110, 40, 20), strict=True):
-        assert half == pytest.approx(planted, abs=10)
-
-
-def test_a_dataset_that_lists_no_superseded_values_is_not_distinguished_by_them() -> None:
-    found = measure_degradation(
-        table_of({"ada": lasting_facts(40, 30)}, DAYS, fading), seed=1, resamples=50
-    )
-
-    assert survivals(found, SurvivalGroup.REVISIONS) == {}
-    assert any("revisions" in note and "stale" in note for note in found.notes)
-
-
-def test_ages_are_those_at_the_first_ask_in_three_groups_as_large_as_can_be() -> None:
-    items = facts(90, until=11, chance=default_rng(1))
-    found = measure_degradation(
-        table_of({"ada": items}, DAYS, lambda *_: RIGHT), seed=1, resamples=50
-    )
-
-    ages = [10 - item.known_from for item in items]
-    names = list(survivals(found, SurvivalGroup.AGE))
-    spans = [tuple(map(int, name.removesuffix(" days").split("–"))) for name in names]
-    assert spans[0][0] == min(ages)
-    assert spans[-1][1] == max(ages)
-    counts = [sum(first <= age <= last for age in ages) for first, last in spans]
-    assert sum(counts) == 90
-    assert min(counts) >= 20
 
 
 def test_what_is_passed_by_denying_is_no_fact() -> None:

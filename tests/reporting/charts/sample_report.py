@@ -359,12 +359,6 @@ def _survivals() -> tuple[GroupSurvival, ...]:
     groups += [
         (SurvivalGroup.CATEGORY, name, 420.0 + 160 * n) for n, name in enumerate(CATEGORIES[:8])
     ]
-    ages = ["up to 30 days", "31 to 90 days", "91 to 365 days", "over 365 days"]
-    groups += [(SurvivalGroup.AGE, name, 1500.0 - 330 * n) for n, name in enumerate(ages)]
-    revisions = ["never revised", "revised once", "revised twice or more"]
-    groups += [
-        (SurvivalGroup.REVISIONS, name, 1400.0 - 450 * n) for n, name in enumerate(revisions)
-    ]
     return tuple(
         GroupSurvival(
             by=by,

@@ -62,8 +62,6 @@ def test_a_report_has_every_chart_once() -> None:
         "mixed-and-fixed-cohort",
         "survival",
         "survival-by-category",
-        "survival-by-age",
-        "survival-by-revisions",
         "failures-by-category",
         "costs-over-size",
         "score-against-query-seconds-p95",

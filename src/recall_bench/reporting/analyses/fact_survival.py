@@ -5,8 +5,7 @@ the number of days fed since the story first supported it.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -14,7 +13,7 @@ from typing import Final
 
 from recall_bench.core.grouping import group_by
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import CATEGORIES, Expects, Item
+from recall_bench.core.scenario import Expects, Item, order_categories
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import Verdict
 from recall_bench.metrics.estimate import FEW_QUESTIONS
@@ -25,7 +24,6 @@ from recall_bench.metrics.survival import (
     Survival,
     build_cohort,
     estimate_survival,
-    estimate_survival_by,
 )
 from recall_bench.runs.trials import TrialRow
 
@@ -35,10 +33,6 @@ class SurvivalGroup(StrEnum):
 
     ALL = "all"
     CATEGORY = "category"
-    AGE = "age"
-    """How old the fact was when it was first asked about."""
-    REVISIONS = "revisions"
-    """How often the value was revised: superseded values of the truth."""
 
 
 class GroupSurvival(Record, frozen=True, kw_only=True):
@@ -110,9 +104,6 @@ def _drop_beyond(age: float | None, last: float) -> float | None:
 
 FactKey = tuple[str, str]
 
-MANY_REVISIONS = 3
-"""From this number on, revisions are one group."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowedFacts:
@@ -123,8 +114,6 @@ class FollowedFacts:
     unfollowed: int
     never_known: int
     items: Mapping[FactKey, Item]
-    ages: Mapping[FactKey, int]
-    """How old each was when it was first asked about."""
 
     @property
     def templates(self) -> dict[FactKey, str]:
@@ -156,7 +145,6 @@ def follow_facts(rows: Iterable[TrialRow], *, failures: int) -> FollowedFacts:
     """
     asks: dict[tuple[FactKey, int], list[tuple[float, bool]]] = {}
     items: dict[FactKey, Item] = {}
-    ages: dict[FactKey, int] = {}
     for row in rows:
         known = is_known(row)
         if row.item.truth.expects is not Expects.ANSWER or known is None:
@@ -164,7 +152,6 @@ def follow_facts(rows: Iterable[TrialRow], *, failures: int) -> FollowedFacts:
         question = row.trial.scenario, row.trial.item
         age = row.cutoff - row.item.known_from
         items[question] = row.item
-        ages.setdefault(question, age)
         asks.setdefault((question, row.trial.repeat), []).append((age, known))
     found = build_cohort(
         (
@@ -183,7 +170,6 @@ def follow_facts(rows: Iterable[TrialRow], *, failures: int) -> FollowedFacts:
         unfollowed=len(found.lifetimes) - len(followed),
         never_known=found.never_known,
         items=items,
-        ages=ages,
     )
 
 
@@ -197,30 +183,32 @@ def estimate_survivals(
         return [], []
     if (known := cut_at_horizon(whole)) is None:
         return [], [_TOO_FEW_NOTE]
-    found, notes = (
-        [GroupSurvival(by=SurvivalGroup.ALL, name="all", survival=known)],
-        _note_counts(whole),
+    curves = [GroupSurvival(by=SurvivalGroup.ALL, name="all", survival=known)]
+    notes = _note_counts(whole)
+    by_category = group_by(
+        facts.lifetimes, lambda each: facts.items[each.persona, each.question].truth.category
     )
-    for by, names in _group_facts(facts):
-        if len(set(names.values())) < 2:
-            notes.append(f"survival is not split by {by.value}: {_SINGLE_GROUP[by]}")
+    if len(by_category) < 2:
+        notes.append("survival is not split by category: all facts followed are of one")
+        return curves, notes
+    small = {}
+    for name in order_categories(by_category):
+        questions = len({(each.persona, each.question) for each in by_category[name]})
+        if questions < FEW_QUESTIONS:
+            small[name] = questions
             continue
-        large, small = _split_by_size(facts, names)
-        parts = estimate_survival_by(
-            large, _make_namer(names), seed=seed, templates=templates, resamples=resamples
+        part = estimate_survival(
+            by_category[name], seed=seed, templates=templates, resamples=resamples
         )
-        found += [
-            GroupSurvival(by=by, name=name, survival=each)
-            for name in dict.fromkeys(names.values())
-            if name in parts and (each := cut_at_horizon(parts[name])) is not None
-        ]
-        if small:
-            named = ", ".join(f"{name} ({count})" for name, count in small.items())
-            notes.append(
-                f"survival by {by.value} leaves out {named}: with fewer than "
-                f"{FEW_QUESTIONS} questions followed a curve says little"
-            )
-    return found, notes
+        if part is not None and (cut := cut_at_horizon(part)) is not None:
+            curves.append(GroupSurvival(by=SurvivalGroup.CATEGORY, name=name, survival=cut))
+    if small:
+        named = ", ".join(f"{name} ({count})" for name, count in small.items())
+        notes.append(
+            f"survival by category leaves out {named}: with fewer than "
+            f"{FEW_QUESTIONS} questions followed a curve says little"
+        )
+    return curves, notes
 
 
 def _note_counts(whole: Survival) -> list[str]:
@@ -244,81 +232,7 @@ _TOO_FEW_NOTE = (
     "the loss of one would take more than a tenth of the curve"
 )
 
-_SINGLE_GROUP = {
-    SurvivalGroup.CATEGORY: "all facts followed are of one",
-    SurvivalGroup.AGE: "all were as old when first asked about",
-    SurvivalGroup.REVISIONS: (
-        "no question followed, or every one, lists superseded values (stale) alike"
-    ),
-}
-
 
 @cache
 def _is_failure(status: TrialStatus) -> bool:
     return Verdict.of(status.correctness, status.completeness, status.grounded).is_failure
-
-
-def _group_facts(facts: FollowedFacts) -> Iterable[tuple[SurvivalGroup, Mapping[FactKey, str]]]:
-    """For each grouping, the group of each question followed, in order."""
-    followed = sorted({(each.persona, each.question) for each in facts.lifetimes})
-    items, ages = facts.items, facts.ages
-    rank = {name: place for place, name in enumerate(CATEGORIES)}
-    yield (
-        SurvivalGroup.CATEGORY,
-        _name_groups(
-            followed,
-            lambda each: items[each].truth.category,
-            lambda each: rank.get(items[each].truth.category, len(rank)),
-        ),
-    )
-    thirds = _split_ages([ages[each] for each in followed])
-    yield (
-        SurvivalGroup.AGE,
-        _name_groups(followed, lambda each: thirds[ages[each]], lambda each: ages[each]),
-    )
-    yield (
-        SurvivalGroup.REVISIONS,
-        _name_groups(
-            followed,
-            lambda each: _name_revisions(items[each]),
-            lambda each: len(items[each].truth.stale),
-        ),
-    )
-
-
-def _name_groups(
-    questions: Sequence[FactKey], name: Callable[[FactKey], str], rank: Callable[[FactKey], int]
-) -> dict[FactKey, str]:
-    return {each: name(each) for each in sorted(questions, key=lambda each: (rank(each), each))}
-
-
-def _name_revisions(item: Item) -> str:
-    count = len(item.truth.stale)
-    return f"{count}" if count < MANY_REVISIONS else f"{MANY_REVISIONS} or more"
-
-
-def _split_ages(ages: Sequence[int]) -> dict[int, str]:
-    """For each age the name of its third of the questions, as equal as ties allow."""
-    ranked = sorted(ages)
-    cuts = ranked[len(ranked) // 3], ranked[2 * len(ranked) // 3]
-    parts = group_by(ranked, lambda age: sum(age >= cut for cut in cuts)).values()
-    names = {(part[0], part[-1]): part for part in parts}
-    return {
-        age: f"{first} days" if first == last else f"{first}–{last} days"
-        for (first, last), part in names.items()
-        for age in part
-    }
-
-
-def _split_by_size(
-    facts: FollowedFacts, names: Mapping[FactKey, str]
-) -> tuple[list[FactLifetime], dict[str, int]]:
-    """The lifetimes of large groups, and the sizes of the small ones."""
-    counts = Counter(names.values())
-    small = {name: count for name, count in counts.items() if count < FEW_QUESTIONS}
-    namer = _make_namer(names)
-    return [each for each in facts.lifetimes if namer(each) not in small], small
-
-
-def _make_namer(names: Mapping[FactKey, str]) -> Callable[[FactLifetime], str]:
-    return lambda each: names[each.persona, each.question]

@@ -33,8 +33,6 @@ _PIECES = 6
 _GROUP_TITLES = {
     SurvivalGroup.ALL: "How long facts stay known",
     SurvivalGroup.CATEGORY: "How long facts stay known, by category",
-    SurvivalGroup.AGE: "How long facts stay known, by age at the first question",
-    SurvivalGroup.REVISIONS: "How long facts stay known, by revisions",
 }
 
 _CurveSpot = tuple[float, float, float | None, float | None]
@@ -201,15 +199,7 @@ def _build_line_rows(spots: Sequence[_CurveSpot]) -> list[dict[str, object]]:
 
 
 def _name_group(each: GroupSurvival) -> str:
-    match each.by:
-        case SurvivalGroup.ALL:
-            return "All facts"
-        case SurvivalGroup.REVISIONS:
-            return f"Revisions: {chart_text.trim_name(each.name)}"
-        case SurvivalGroup.AGE:
-            return f"First asked at {chart_text.trim_name(each.name)}"
-        case SurvivalGroup.CATEGORY:
-            return chart_text.format_slug(each.name)
+    return "All facts" if each.by is SurvivalGroup.ALL else chart_text.format_slug(each.name)
 
 
 def _describe_half_life(half: HalfLife) -> str:
