@@ -1,8 +1,7 @@
 """The command `ablate`: the contribution of each part of a system."""
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +14,6 @@ from recall_bench.cli.options import (
     read_flags,
     setting_options,
 )
-
-if TYPE_CHECKING:
-    from recall_bench.reporting.ablation_report import AblationReport
 
 
 @click.command("ablate", cls=MultiValueCommand)
@@ -62,7 +58,11 @@ def ablate_command(
     """
     from recall_bench.cli.console import show_activity, show_build
     from recall_bench.core.errors import UsageError
-    from recall_bench.reporting.ablation_report import compare_variants
+    from recall_bench.reporting.ablation_report import (
+        compare_variants,
+        render_markdown,
+        render_text,
+    )
     from recall_bench.running.ablation import plan_ablation, read_grid, run_ablation
 
     if as_json and as_markdown:
@@ -85,19 +85,7 @@ def ablate_command(
         )
     for warning in done.warnings:
         click.echo(f"note: {warning}", err=True)
-    _print_comparison(comparison, "json" if as_json else "markdown" if as_markdown else "table")
-
-
-def _print_comparison(comparison: "AblationReport", shape: str) -> None:
-    from recall_bench.reporting.ablation_report import render_markdown, render_table, render_text
-
-    if shape == "json":
+    if as_json:
         click.echo(format_json(comparison))
-    elif shape == "markdown":
-        click.echo(render_markdown(comparison))
-    elif sys.stdout.isatty():
-        from rich.console import Console
-
-        Console().print(render_table(comparison))
     else:
-        click.echo(render_text(comparison))
+        click.echo((render_markdown if as_markdown else render_text)(comparison))

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from recall_bench.core import tables
-from recall_bench.core.event import Answered, TrialResult
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import Expects
@@ -42,9 +41,6 @@ from recall_bench.runs.judge_sensitivity import open_judge_views
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import RunStatus, summarise
 from recall_bench.runs.trials import read_trials
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 
 class AblationDifference(ComputedRecord, frozen=True, kw_only=True):
@@ -232,38 +228,25 @@ def _compare_with_base(
 def _measure_run(folder: RunFolder) -> _VariantMeasures:
     views = zip(folder.plan.judge_names, open_judge_views(folder), strict=True)
     tables = {name: read_trials(view) for name, view in views}
-    found = _VariantMeasures(
+    measures = _VariantMeasures(
         judged={name: table.points for name, table in tables.items()},
         templates=tables[folder.plan.judge_names[0]].templates,
     )
-    for result in _iterate_results(folder):
-        if result.answered is not None:
-            found.seconds.append(result.answered.seconds)
-            found.tokens.append(_count_tokens(result.answered))
-        if (hit := _is_hit(result)) is not None:
-            found.hits.append(hit)
-    return found
-
-
-def _iterate_results(folder: RunFolder) -> Iterator[TrialResult]:
-    for scenario in folder.scenarios:
-        yield from folder.results(scenario)
-
-
-def _count_tokens(answered: Answered) -> int:
-    if answered.delivery is not None:
-        return answered.delivery.tokens
-    return sum(estimate_tokens(passage.text) for passage in answered.answer.passages)
-
-
-def _is_hit(result: TrialResult) -> bool | None:
-    """Whether a day that supports the answer was delivered; None if no day is known to."""
-    truth = result.item.truth
-    if not truth.evidence or truth.expects is not Expects.ANSWER:
-        return None
-    delivered = result.answered.answer.passages if result.answered is not None else ()
-    days = {passage.day for passage in delivered}
-    return any(cited.day in days for cited in truth.evidence)
+    for result in (result for scenario in folder.scenarios for result in folder.results(scenario)):
+        answered, truth = result.answered, result.item.truth
+        passages = () if answered is None else answered.answer.passages
+        if answered is not None:
+            measures.seconds.append(answered.seconds)
+            measures.tokens.append(
+                sum(estimate_tokens(passage.text) for passage in passages)
+                if answered.delivery is None
+                else answered.delivery.tokens
+            )
+        # Of other questions no day is known to support the answer.
+        if truth.evidence and truth.expects is Expects.ANSWER:
+            days = {passage.day for passage in passages}
+            measures.hits.append(any(cited.day in days for cited in truth.evidence))
+    return measures
 
 
 def _compute_mean(values: Sequence[float]) -> float | None:
@@ -372,20 +355,3 @@ def render_markdown(comparison: AblationReport) -> str:
 def _build_table(comparison: AblationReport) -> tables.Table:
     rows = [format_cells(row, list_heads(comparison)) for row in comparison.rows]
     return make_table(list_heads(comparison), rows, text=(4,))
-
-
-def render_table(comparison: AblationReport) -> "Table":
-    """A table for a terminal."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=format_title(comparison), title_justify="left", caption_justify="left")
-    for n, head in enumerate(list_heads(comparison)):
-        table.add_column(head, justify="left" if n in (0, 4) else "right")
-    for row in comparison.rows:
-        words = [Text(word) for word in format_cells(row, list_heads(comparison))]
-        if describe_change(row):
-            words[4].stylize("green" if describe_change(row).startswith("better") else "red")
-        table.add_row(*words)
-    table.caption = Text("\n".join(list_notes(comparison)))
-    return table
