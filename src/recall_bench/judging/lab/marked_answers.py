@@ -72,7 +72,7 @@ async def measure_on_answers(
         name: {
             value: compute_answer_figures(part)
             for value, part in sorted(
-                group_by(judged, lambda entry, name=name: str(getattr(entry[0], name))).items(),
+                _group_by_field(judged, name).items(),
                 key=lambda pair: (-len(pair[1]), pair[0]),
             )
         }
@@ -87,6 +87,10 @@ async def measure_on_answers(
         overall=compute_answer_figures(judged),
         groups=groups,
     )
+
+
+def _group_by_field(judged: Sequence[MarkedVerdict], name: str) -> dict[str, list[MarkedVerdict]]:
+    return group_by(judged, lambda entry: str(getattr(entry[0], name)))
 
 
 def compute_answer_figures(judged: Sequence[MarkedVerdict]) -> AnswerFigures:
