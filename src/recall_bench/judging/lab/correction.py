@@ -274,13 +274,13 @@ def _list_cautions(
 
 def load_agreement(path: Path) -> JudgeErrors:
     """The error rates in the output of `judge-lab agreement --json`."""
-    found: Agreement = _load_json(path, Agreement, "agreement")
+    agreement: Agreement = _load_json(path, Agreement, "agreement")
     return JudgeErrors.from_agreement(
-        found.judge,
+        agreement.judge,
         "agreement",
-        found.marks,
-        found.categories,
-        memory_window=found.memory_window,
+        agreement.marks,
+        agreement.categories,
+        memory_window=agreement.memory_window,
     )
 
 
@@ -289,10 +289,10 @@ def load_audit(path: Path, judge: JudgeCard) -> JudgeErrors:
 
     If the judge is not in it, those of the first one; `correct_run` refuses them.
     """
-    found: AuditReport | list[AuditReport] = _load_json(
+    content: AuditReport | list[AuditReport] = _load_json(
         path, AuditReport | list[AuditReport], "audit"
     )
-    reports = found if isinstance(found, list) else [found]
+    reports = content if isinstance(content, list) else [content]
     if not reports:
         raise Malformed(str(path), "holds no audit; print it anew with `judge-lab audit --json`")
     report = next((part for part in reports if part.judge == judge), reports[0])

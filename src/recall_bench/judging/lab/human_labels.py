@@ -163,10 +163,10 @@ def combine_labels(labels: Iterable[HumanLabel]) -> HumanLabel:
 
 def make_verdict(labels: Sequence[LabelLine]) -> Verdict:
     """The verdict that follows from the labels of one answer; none of them is `bad-question`."""
-    label = combine_labels(each.label for each in labels)
+    label = combine_labels(label.label for label in labels)
     reason = "; ".join(
-        f"{each.by}: {each.label.value}" + (f" ({each.comment})" if each.comment else "")
-        for each in labels
+        f"{label.by}: {label.label.value}" + (f" ({label.comment})" if label.comment else "")
+        for label in labels
     )
     return Verdict(
         marks=dict(zip(SCALES, _MARKS[label], strict=True)),
@@ -178,9 +178,9 @@ def make_verdict(labels: Sequence[LabelLine]) -> Verdict:
 def find_bad_questions(labels: Iterable[LabelLine]) -> tuple[str, ...]:
     """The questions that more than half of the people who labelled their answers call bad."""
     people: dict[str, dict[str, bool]] = {}
-    for each in labels:
-        said = people.setdefault(each.question_id, {})
-        said[each.by] = said.get(each.by, False) or each.label is HumanLabel.BAD_QUESTION
+    for label in labels:
+        said = people.setdefault(label.question_id, {})
+        said[label.by] = said.get(label.by, False) or label.label is HumanLabel.BAD_QUESTION
     return tuple(
         sorted(name for name, said in people.items() if 2 * sum(said.values()) > len(said))
     )
@@ -189,9 +189,9 @@ def find_bad_questions(labels: Iterable[LabelLine]) -> tuple[str, ...]:
 def compare_people(labels: Iterable[LabelLine]) -> tuple[AnnotatorAgreement, ...]:
     """The agreement of every two people who labelled the same answers."""
     people: dict[str, dict[str, LabelLine]] = {}
-    for each in labels:
-        if each.label is not HumanLabel.BAD_QUESTION:
-            people.setdefault(each.by, {})[each.trial] = each
+    for label in labels:
+        if label.label is not HumanLabel.BAD_QUESTION:
+            people.setdefault(label.by, {})[label.trial] = label
     return tuple(
         _compare_two(first, second, people[first], people[second])
         for first, second in combinations(people, 2)
@@ -208,7 +208,7 @@ def _compare_two(
         for labels in (ours, theirs)
     )
     question = number_names([ours[trial].question_id for trial in both])
-    found = measure_agreement(
+    agreement = measure_agreement(
         MarkPairs(given=given, label=label, question=question, top=1, level=1)
     )
     splits = tuple(
@@ -221,7 +221,7 @@ def _compare_two(
         second=second,
         answers=len(both),
         same=len(both) - len(splits),
-        kappa=found.kappa,
-        interval=found.intervals["kappa"],
+        kappa=agreement.kappa,
+        interval=agreement.intervals["kappa"],
         splits=splits,
     )

@@ -128,12 +128,12 @@ def _correct_judge(
     if errors is None:
         return CorrectedJudge(name=name, right=None, reason="its errors were not measured"), ()
     try:
-        found = correct_run(read_judged_run(view), errors)
+        correction = correct_run(read_judged_run(view), errors)
     except UsageError as error:
         return CorrectedJudge(name=name, right=None, reason=str(error)), ()
-    part = found.marks[HEADLINE_MARK]
+    part = correction.marks[HEADLINE_MARK]
     judge = CorrectedJudge(name=name, right=part.corrected, reason=part.reason)
-    return judge, found.cautions
+    return judge, correction.cautions
 
 
 def _combine_labels(labels: Sequence[LabelLine]) -> dict[str, tuple[LabelLine, Verdict]]:

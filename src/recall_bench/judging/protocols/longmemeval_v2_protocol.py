@@ -103,10 +103,10 @@ def _list_separators(written: str) -> list[str]:
     if not (written.startswith("[") and written.endswith("]")):
         return [each for each in written if not each.isspace()]
     try:
-        found = decode_untrusted_json(written, list[str])
+        texts = decode_untrusted_json(written, list[str])
     except msgspec.DecodeError as error:
         raise Malformed(f"separators={written}", f"is not a list of texts ({error})") from error
-    return [each for each in found if each]
+    return [text for text in texts if text]
 
 
 def _match_phrases(answer: str, gold: str, options: Mapping[str, str]) -> bool:
@@ -120,10 +120,10 @@ def _match_in_order(answer: str, gold: str, options: Mapping[str, str]) -> bool:
     said, phrases = _normalise(answer, options), _split_gold(gold, options)
     start = 0
     for phrase in phrases:
-        found = re.compile(rf"\b{re.escape(phrase)}\b").search(said, start)
-        if found is None:
+        match = re.compile(rf"\b{re.escape(phrase)}\b").search(said, start)
+        if match is None:
             return False
-        start = found.end()
+        start = match.end()
     return bool(said and phrases)
 
 

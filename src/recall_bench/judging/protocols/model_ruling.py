@@ -64,9 +64,9 @@ async def ask_for_word(
     for attempt in range(1, RULING_ATTEMPTS + 1):
         reply = await ask_model(model, prompt)
         bill(reply.usage)
-        found = ruling.fullmatch(reply.text)
-        if found and reply.finish is Finish.STOP:
-            return ModelRuling(found[1].lower(), attempt)
+        match = ruling.fullmatch(reply.text)
+        if match and reply.finish is Finish.STOP:
+            return ModelRuling(match[1].lower(), attempt)
         last_reply = f"{reply.text[:120]!r} ({reply.finish})"
         # The same prompt would get the same reply from a cache or a model at temperature 0.
         prompt = replace(prompt, user=prompt.user + make_reminder(words))

@@ -121,16 +121,16 @@ def read_choice(answer: str, options: Mapping[str, str]) -> str | None:
 def grade_strictly(submission: Submission) -> ProtocolScore:
     """1 for an answer that names the right option and no other."""
     right = _get_right_letter(STRICT, submission)
-    read = read_choice(submission.answer, submission.options)
+    choice = read_choice(submission.answer, submission.options)
     chance = 1 / len(submission.options)
-    if read is None:
+    if choice is None:
         reason = "no single option can be read from the answer"
         return ProtocolScore(protocol=STRICT, value=0.0, reason=reason, details={"chance": chance})
     return ProtocolScore(
         protocol=STRICT,
-        value=float(read == right),
-        reason=f"chose {read}; {right} is right",
-        details={"chance": chance, "read": read},
+        value=float(choice == right),
+        reason=f"chose {choice}; {right} is right",
+        details={"chance": chance, "read": choice},
     )
 
 
@@ -187,7 +187,7 @@ def _trim_text(text: str) -> str:
 def _find_announcements(text: str, options: _ChoiceOptions) -> Iterator[str]:
     announcements = list(_ANNOUNCEMENT.finditer(text))
     # An announcement reaches to the next one at most.
-    starts = [*(each.start() for each in announcements), len(text)]
+    starts = [*(announcement.start() for announcement in announcements), len(text)]
     for announcement, limit in zip(announcements, starts[1:], strict=True):
         start = announcement.end()
         if letter := _NAMED_LETTER.match(text, start):

@@ -99,8 +99,8 @@ def grade_plain(submission: Submission) -> ProtocolScore:
 
 def _find_stated(answer: str) -> str:
     """What an answer gives after `label:` or `Answer:`; else its first line."""
-    found = _STATED.search(answer)
-    return found[1] if found else answer.strip().partition("\n")[0]
+    match = _STATED.search(answer)
+    return match[1] if match else answer.strip().partition("\n")[0]
 
 
 def grade_words(submission: Submission) -> ProtocolScore:

@@ -83,7 +83,7 @@ class EpisodePage:
         text = self.episode.text
         whole = _remove_blanks(text)
         first, last = len(_remove_blanks(text[:start])), len(_remove_blanks(text[:end]))
-        found: list[int] = []
+        sentences: list[int] = []
         after = 0
         for index, sentence in enumerate(self.sentences):
             bare = _remove_blanks(sentence.text)
@@ -92,8 +92,8 @@ class EpisodePage:
                 continue
             after = place + len(bare)
             if place < last and after > first:
-                found.append(index)
-        return found
+                sentences.append(index)
+        return sentences
 
     def render(self, chosen: Collection[int]) -> str:
         """The chosen sentences in order under the day's banner, every cut marked."""
@@ -241,15 +241,15 @@ def render_evidence(exhibit: Exhibit, options: RubricOptions) -> str:
 def _select_passages(exhibit: Exhibit, days: Iterable[Episode], room: int) -> str:
     item = exhibit.item
     truth = item.truth
-    wanted = extract_terms("\n".join((item.text, truth.reference, *truth.aliases, *truth.stale)))
+    terms = extract_terms("\n".join((item.text, truth.reference, *truth.aliases, *truth.stale)))
     claimed = extract_terms(exhibit.answer.text[:ANSWER_CHARACTERS])
     pages = [read_page(day) for day in days]
-    selection = _PassageSelection(_EvidencePool(pages, truth.evidence, wanted | claimed), room)
+    selection = _PassageSelection(_EvidencePool(pages, truth.evidence, terms | claimed), room)
     selection.take_cited_sentences()
     selection.take_cited_turns()
-    selection.take(wanted, keep_free=selection.room // 2)
-    selection.take(claimed - wanted)
-    selection.take(wanted | claimed)
+    selection.take(terms, keep_free=selection.room // 2)
+    selection.take(claimed - terms)
+    selection.take(terms | claimed)
     return selection.text or CUT
 
 
@@ -338,7 +338,11 @@ class _PassageSelection:
         case = self._candidates.case
         turns = {(number, cited.turn) for number, cited in self._candidates.cited}
         for number, turn in sorted((n, turn) for n, turn in turns if turn is not None):
-            parts = [each for each in self._candidates.pages[number].passages if each.block == turn]
+            parts = [
+                passage
+                for passage in self._candidates.pages[number].passages
+                if passage.block == turn
+            ]
             if len(parts) == 1:
                 self._add(number, parts[0].sentences, case.intersection(parts[0].terms))
         long = [each for each in self._candidates.all if (each.page, each.block) in turns]
