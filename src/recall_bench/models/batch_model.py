@@ -197,7 +197,7 @@ class BatchModel:
     def _refuse_hopeless(self, key: str) -> None:
         """Raise ModelFault for a request that failed too often."""
         failures = self._files.failures[key]
-        real = [each for each in failures if each.code not in _NOT_RUN]
+        real = [failure for failure in failures if failure.code not in _NOT_RUN]
         for failure in real:
             if failure.status in _REFUSALS:
                 # The next request leaves out the setting that is refused, if it was a default.

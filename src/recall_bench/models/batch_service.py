@@ -173,8 +173,8 @@ class ServiceClient:
 
     def _make_fault(self, response: "httpx.Response") -> ModelFault:
         status = response.status_code
-        said = truncate_line(self._redact(_read_message(response.content)))
-        message = f"{self._name}: the batch service answers {status}: {said}"
+        line = truncate_line(self._redact(_read_message(response.content)))
+        message = f"{self._name}: the batch service answers {status}: {line}"
         # A call is about a whole batch: a refusal (400, 422) is not the fault of one request.
         if classify_status(status) is ModelBusy:
             return ModelBusy(message, parse_retry_after(response.headers.get("Retry-After")))
@@ -272,7 +272,7 @@ class MessageBatches(ServiceClient):
         for _ in range(_MAX_PAGES):
             page = await self.call("GET", _MESSAGES, params={"limit": str(_PAGE), **after})
             batches = _list_objects(page.get("data"))
-            new = [each for each in batches if _was_made_since(each, sent.begun - _CLOCK_SKEW)]
+            new = [batch for batch in batches if _was_made_since(batch, sent.begun - _CLOCK_SKEW)]
             fitting += [
                 _require_id(each, self._name)
                 for each in new

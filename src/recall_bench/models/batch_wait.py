@@ -72,7 +72,7 @@ class _DeliveryRound:
 
     async def run(self) -> None:
         """Return when every batch has its results on disk."""
-        until = anyio.current_time() + min(each.wait_limit_s for each in self._senders)
+        until = anyio.current_time() + min(sender.wait_limit_s for sender in self._senders)
         pause_s = FIRST_PAUSE_S
         while True:
             self._retry_after_s, busy = 0.0, None

@@ -49,9 +49,9 @@ class CompatibleClient:
             reply = self._open_client().post(self._server.build_url(path), json=body)
             self._breaker.note_connection()
             if reply.is_success:
-                found = decode_plain_json(reply.content)
-                if isinstance(found, dict):
-                    return found
+                content = decode_plain_json(reply.content)
+                if isinstance(content, dict):
+                    return content
                 failure = ModelFault(f"{name}: replied with something that is no JSON object")
             else:
                 failure = self._translate_refusal(path, reply)

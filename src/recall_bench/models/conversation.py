@@ -123,8 +123,8 @@ class TextConversation:
 
     def _build_prompt(self, said: Sequence[str], tools: Sequence[MemoryTool]) -> Prompt:
         offered = "\n".join(
-            _encode({"tool": each.name, "does": each.description, "arguments": each.schema})
-            for each in tools
+            _encode({"tool": tool.name, "does": tool.description, "arguments": tool.schema})
+            for tool in tools
         )
         rules = f"{TEXT_RULES}\n\nTools, one a line:\n{offered}" if tools else TEXT_RULES
         parts = [self.user]
@@ -157,12 +157,12 @@ def parse_turn(reply: str) -> ModelTurn:
         text = reply.strip()
         return ModelTurn(text=text, unreadable=None if text else "the reply is empty")
     try:
-        found = decode_untrusted_json(reply[start : end + 1], object)
+        content = decode_untrusted_json(reply[start : end + 1], object)
     except msgspec.DecodeError as error:
         return ModelTurn(unreadable=f"the reply is no JSON object ({error})")
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         return ModelTurn(unreadable="the reply is no JSON object")
-    return _read_object(found)
+    return _read_object(content)
 
 
 def _read_object(found: Mapping[str, object]) -> ModelTurn:

@@ -169,10 +169,10 @@ class CachedEmbedder(_EmbedderWrapper[IdentifiedEmbedder], LazyDimensions):
         if not texts:
             return {}, Usage()
         embedded = self._embedder.embed(texts)
-        made = _split_vectors(texts, embedded)
-        for text, cached in made.items():
+        vectors = _split_vectors(texts, embedded)
+        for text, cached in vectors.items():
             self._cache.keep(keys[text], cached)
-        return made, embedded.usage
+        return vectors, embedded.usage
 
 
 class MemoryCachedEmbedder(_EmbedderWrapper[Embedder]):

@@ -77,8 +77,8 @@ def estimate_cost(
     one = Counted(
         input_tokens=math.ceil(input_tokens / calls), output_tokens=math.ceil(output_tokens / calls)
     )
-    each = _look_up_price(spec, spec.model or "", one)
-    return None if each is None else each * calls
+    price = _look_up_price(spec, spec.model or "", one)
+    return None if price is None else price * calls
 
 
 def _compute_cost(spec: ModelSpec, counted: "RequestUsage", names: list[str]) -> float | None:
@@ -102,9 +102,9 @@ def _look_up_price(spec: ModelSpec, model: str, counted: object) -> float | None
     provider = _LISTED_AS.get(spec.provider, spec.provider)
     try:
         if spec.base_url is not None and provider != "azure":
-            found = calc_price(counted, model, provider_api_url=spec.base_url)
+            price = calc_price(counted, model, provider_api_url=spec.base_url)
         else:
-            found = calc_price(counted, model, provider_id=provider)
+            price = calc_price(counted, model, provider_id=provider)
     except (LookupError, ValueError):
         return None
-    return float(found.total_price) * (BATCH_SHARE if spec.batch else 1)
+    return float(price.total_price) * (BATCH_SHARE if spec.batch else 1)

@@ -56,8 +56,8 @@ def _list_forms_of_one(
         counted = _COUNTS_ONE.match(text)
         if counted is None:
             continue
-        asked = _ASKED_NOUN.search(question)
-        noun = counted["noun"] or (asked["noun"] if asked else None)
+        match = _ASKED_NOUN.search(question)
+        noun = counted["noun"] or (match["noun"] if match else None)
         if noun is None:
             continue
         stem = re.escape(noun.lower().removesuffix("s"))

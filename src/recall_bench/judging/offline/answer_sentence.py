@@ -74,7 +74,7 @@ def weigh_sentences(
     account: AnswerContents, question: frozenset[str], truth: frozenset[str]
 ) -> list[AnswerSentence]:
     """The sentences of an answer; `question` and `truth` are stems."""
-    found = []
+    sentences = []
     dates = [line.dated for line in account.lines for _ in line.sentences]
     for place, (text, contents) in enumerate(zip(account.sentences, account.passages, strict=True)):
         strange = contents.stems - question - truth - FRAME
@@ -83,7 +83,7 @@ def weigh_sentences(
         shared = len(contents.stems & question)
         is_direct = marked is not None or len(foreign) <= max(FOREIGN_ALLOWED, shared)
         body = text[marked.end() :] if marked else text
-        found.append(
+        sentences.append(
             AnswerSentence(
                 text=body,
                 levelled=_level_claims(body),
@@ -97,7 +97,7 @@ def weigh_sentences(
                 place=place,
             )
         )
-    return found
+    return sentences
 
 
 @lru_cache(maxsize=4096)

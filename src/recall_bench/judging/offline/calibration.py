@@ -157,8 +157,10 @@ def load_calibration() -> Calibration:
 @cache
 def load_model(*, with_evidence: bool) -> AdditiveModel:
     """The shipped model for answers with, or without, evidence."""
-    found = load_calibration()
-    return AdditiveModel(found.with_evidence if with_evidence else found.without_evidence)
+    calibration = load_calibration()
+    return AdditiveModel(
+        calibration.with_evidence if with_evidence else calibration.without_evidence
+    )
 
 
 def encode_calibration(calibration: Calibration) -> bytes:

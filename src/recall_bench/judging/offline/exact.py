@@ -184,11 +184,11 @@ class ExactTruth:
             return self._check_decision(relation, account)
         if self.is_order:
             return self._check_decision(self._compare_order(account), account)
-        found = self._compare_parts(account, sentences)
-        if not found.share:
-            return found
+        parts = self._compare_parts(account, sentences)
+        if not parts.share:
+            return parts
         conflict = self._find_conflict(account, sentences)
-        return found if conflict is None else replace(found, conflict=conflict)
+        return parts if conflict is None else replace(parts, conflict=conflict)
 
     def _check_decision(self, found: ExactCoverage, account: AnswerContents) -> ExactCoverage:
         is_open = found.share and self._is_list_of_candidates(account)
@@ -280,7 +280,7 @@ class ExactTruth:
         if is_comparison_reversed(question, part, text, reader):
             return "the opposite of what is asked for"
         rivals = (find_main_rival(part, each, reader) for each in split_normalised(text))
-        rival = next((each for each in rivals if each), None)
+        rival = next((rival for rival in rivals if rival), None)
         if rival is not None:
             return rival
         is_exchanged = is_origin_exchanged(reference, part, text, reader)
@@ -319,7 +319,7 @@ class ExactTruth:
             return successor
         speaker = find_other_speaker(question, part, account.text, reader)
         if speaker is not None or any(
-            each.is_direct and part.is_in(each, reader) for each in sentences
+            sentence.is_direct and part.is_in(sentence, reader) for sentence in sentences
         ):
             return speaker
         return find_other_actor(question, part, account, reader)
@@ -577,7 +577,7 @@ class ExactTruth:
 
         Synonyms alone, of some of the things to be ordered, may be about anything.
         """
-        own = {word[:_STEM] for each in self.texts for word in _LONG_WORD.findall(each.lower())}
+        own = {word[:_STEM] for text in self.texts for word in _LONG_WORD.findall(text.lower())}
         return any(word[:_STEM] in own for word in _LONG_WORD.findall(text.lower()))
 
     def _remove_asked_firsts(self, text: str) -> str:

@@ -100,7 +100,7 @@ def _find_distinct_words(
     places = [find_mentions(thing, reference, reader) for thing in things]
     if len(things) < 2 or not all(places):
         return ()
-    segments = cut_segments(reference, [each[0] for each in places])
+    segments = cut_segments(reference, [place[0] for place in places])
     own = [set(reader.read_phrase(reference[start:end]).content) for start, end in segments]
     names = [
         content
@@ -149,9 +149,9 @@ def make_exact_truth(
         for atom in atoms
     )
     distractors = tuple(
-        make_required_part(normalise(each), (), (), reader, asked)
-        for each in truth.distractors
-        if each not in truth.stale and each.lower() not in SIDES
+        make_required_part(normalise(distractor), (), (), reader, asked)
+        for distractor in truth.distractors
+        if distractor not in truth.stale and distractor.lower() not in SIDES
     )
     is_order = _asks_order(asked, things)
     if len(things) == 2 and _FIRST_OF_TWO.search(asked):

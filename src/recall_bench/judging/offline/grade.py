@@ -259,9 +259,9 @@ def _is_gist_stated(case: GradingCase, account: AnswerContents) -> bool | None:
     """Whether an answer states a short reference; None where the reference is longer."""
     question, reference = normalise(case.item.text), normalise(case.item.truth.reference)
     if case.relation is not None:
-        found = read_time_relation(question, account.text, case.reader)
-        if found is not None:
-            return found == case.relation
+        time_relation = read_time_relation(question, account.text, case.reader)
+        if time_relation is not None:
+            return time_relation == case.relation
     if case.gist is None or case.gist.phrase is None:
         return None
     if find_opposite(reference, question, account.text, case.reader):

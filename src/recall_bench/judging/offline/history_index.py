@@ -130,7 +130,7 @@ class _Mentions:
         if atom.is_bare:
             return self._values.is_known((f"core {atom.kind}", atom.core), days)
         spellings = (atom.value, atom.core, atom.measure)
-        return any(self._values.is_known((atom.kind, each), days) for each in spellings)
+        return any(self._values.is_known((atom.kind, spelling), days) for spelling in spellings)
 
 
 def _read_values(line: str) -> Iterator[tuple[str, str]]:
@@ -364,10 +364,10 @@ class HistoryAsOf:
 
     def find_quoted_sessions(self, date: str, sentences: tuple[str, ...]) -> frozenset[str] | None:
         """The sessions that some sentences are quoted from; None if one is not of that date."""
-        found = self._history.find_quoted_sessions(date, sentences, self._days)
-        if found is None:
+        quoted_sessions = self._history.find_quoted_sessions(date, sentences, self._days)
+        if quoted_sessions is None:
             self._open.append((self._history.find_quoted_sessions, (date, sentences), None))
-        return found
+        return quoted_sessions
 
     def find_value_sessions(self, atom: ValueAtom) -> set[str]:
         """The sessions that had mentioned the value."""
@@ -493,11 +493,11 @@ class EvidenceWindow:
         scores: dict[int, float] = {}
         get_score = scores.get
         for token in sorted(claim):
-            found = get_places(token, ())
-            if len(found) <= COMMON:
-                weight = weights[len(found)]
+            places = get_places(token, ())
+            if len(places) <= COMMON:
+                weight = weights[len(places)]
                 total += weight
-                for number in found:
+                for number in places:
                     scores[number] = get_score(number, 0.0) + weight
         return max(scores.values()) / total if scores and total > 0 else 0.0
 

@@ -61,14 +61,14 @@ def find_mentions(part: RequiredPart, text: str, reader: ContentReader) -> list[
     if places or part.phrase is None:
         return places
     located = reader.locate_tokens(text)
-    found: list[Span] = []
+    mentions: list[Span] = []
     for start, end in split_clauses(text):
         inside = [row for row in located if start <= row[1] < end]
         tokens = {token for token, _, _ in inside}
         if part.phrase.content and part.phrase.content <= tokens:
             own = [row for row in inside if row[0] in part.phrase.content]
-            found.append((own[0][1], own[-1][2]))
-    return found
+            mentions.append((own[0][1], own[-1][2]))
+    return mentions
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,9 @@ class PartLabels:
         places = [find_mentions(part, reference, reader) for part in parts]
         if not all(places):
             return None
-        segments = cut_segments(reference, [each[0] for each in places])
+        segments = cut_segments(reference, [place[0] for place in places])
         located = reader.locate_tokens(reference)
-        spans = [span for each in places for span in each]
+        spans = [span for place in places for span in place]
         tokens: list[set[str]] = [
             {
                 token
@@ -277,9 +277,9 @@ def find_roles(text: str, parts: Sequence[RequiredPart], reader: ContentReader) 
         before = [number for (_, end), number in mentions if end <= verb.start()]
         after = [number for (start, _), number in mentions if start >= verb.end()]
         if not before and len(set(after)) == 2:
-            found = _find_roles_after(text, verb, mentions)
-            if found is not None:
-                return found
+            roles_after = _find_roles_after(text, verb, mentions)
+            if roles_after is not None:
+                return roles_after
         if not before or not after or before[-1] == after[0]:
             continue
         is_passive = _PASSIVE.search(text, 0, verb.start()) and _BY.match(text[verb.end() :])
@@ -405,12 +405,12 @@ def find_opposite(reference: str, question: str, text: str, reader: ContentReade
     """A word of a text that is the opposite of one of the reference's, which it does not have."""
     if _NEGATED.search(text) or _NEGATED.search(reference):
         return None
-    wanted = reader.read_phrase(reference)
+    phrase = reader.read_phrase(reference)
     stated = reader.read_phrase(text)
     asked = reader.read_phrase(question).tokens
     news = stated.tokens - asked
     lexicon = load_lexicon()
-    for word in sorted(wanted.tokens - asked):
+    for word in sorted(phrase.tokens - asked):
         if word.startswith("=") or (word in STOPWORDS and word not in _DIRECTIONS):
             continue
         opposites = lexicon.find_opposites(word) & news
@@ -419,10 +419,10 @@ def find_opposite(reference: str, question: str, text: str, reader: ContentReade
         if not lexicon.find_alike(word).isdisjoint(stated.tokens):
             continue
         found = {
-            each
-            for each in opposites
-            if (each not in STOPWORDS or each in _DIRECTIONS)
-            and lexicon.find_alike(each).isdisjoint(wanted.tokens)
+            opposite
+            for opposite in opposites
+            if (opposite not in STOPWORDS or opposite in _DIRECTIONS)
+            and lexicon.find_alike(opposite).isdisjoint(phrase.tokens)
         }
         if found:
             return f"{min(found)} for {word}"

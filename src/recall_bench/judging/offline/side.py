@@ -101,8 +101,8 @@ def _find_told_side(case: GradingCase, account: AnswerContents) -> Polarity | No
         return Polarity.NO
     opening = account.sentences[0]
     if _TOOK_PLACE.match(opening) and not _CLAUSE_NEGATION.search(opening):
-        asked = case.reader.read_phrase(normalise(case.item.text))
-        return Polarity.NO if asked.tokens & _FAILING else Polarity.YES
+        phrase = case.reader.read_phrase(normalise(case.item.text))
+        return Polarity.NO if phrase.tokens & _FAILING else Polarity.YES
     if not is_affirmed and _is_question_affirmed(case, account):
         return Polarity.YES
     if _is_statement_repeat(case, account) or _is_about_statement(case, account):
@@ -229,9 +229,9 @@ def _is_clause_repeat(case: GradingCase, account: AnswerContents) -> bool:
         for start, end in split_clauses(text, _SUBORDINATE)
     ]
     return any(
-        not wanted.find_missing(clause, _LINKING, IDLE) and wanted.is_denied == clause.is_denied
+        not phrase.find_missing(clause, _LINKING, IDLE) and phrase.is_denied == clause.is_denied
         for start, end in split_clauses(statement, _SUBORDINATE)
-        if len((wanted := case.reader.read_phrase(statement[start:end])).content - _LINKING)
+        if len((phrase := case.reader.read_phrase(statement[start:end])).content - _LINKING)
         >= least
         for clause in clauses
     )
@@ -258,18 +258,18 @@ def _is_question_affirmed(case: GradingCase, account: AnswerContents) -> bool:
     is_subject = bool(subjects[0]) and subjects[0] == subjects[1]
     if is_subject and (ellipsis := _NAME_DID.match(opening)):
         return ellipsis["no"] is None
-    asked = case.reader.read_phrase(question)
-    news = case.statement.content - asked.tokens if case.statement else frozenset[str]()
+    phrase = case.reader.read_phrase(question)
+    news = case.statement.content - phrase.tokens if case.statement else frozenset[str]()
     for start, end in split_clauses(opening, _SUBORDINATE):
         clause = opening[start:end]
         if _CLAUSE_NEGATION.search(clause) or _INSTEAD_OF.search(clause):
             continue
         target = case.reader.read_phrase(clause)
-        hits = len(asked.content) - len(asked.find_missing(target))
+        hits = len(phrase.content) - len(phrase.find_missing(target))
         is_pronoun = _PRONOUN_SUBJECT.match(clause) is not None
-        if hits + is_pronoun >= len(asked.content) > 1 and target.tokens.isdisjoint(news):
+        if hits + is_pronoun >= len(phrase.content) > 1 and target.tokens.isdisjoint(news):
             return True
-        if is_subject and hits >= QUESTION_SHARE * len(asked.content):
+        if is_subject and hits >= QUESTION_SHARE * len(phrase.content):
             return True
     return False
 
@@ -314,14 +314,14 @@ def names_other_substitute(case: GradingCase, account: AnswerContents) -> bool:
     stated = [atom for atom in find_values(text) if not case.question.holds(atom)]
     if len(values) == 1 and any(values[0].is_rival_of(atom) for atom in stated):
         return not any(values[0].matches(atom) for atom in stated)
-    wanted = _find_substitute(case)
-    if not wanted or wanted & {word.lower() for word in _TITLED.findall(text)}:
+    substitute = _find_substitute(case)
+    if not substitute or substitute & {word.lower() for word in _TITLED.findall(text)}:
         return False
     named = [found["it"] or found["who"] for found in _SUBSTITUTE.finditer(text)]
     opening = _INSTEAD.match(text) if _is_name_first(text) else None
     statement = case.reader.read_phrase(remove_opener(reference))
     news = statement.content - case.reader.read_phrase(question).tokens
-    if opening is not None and len(news) <= len(wanted) + 1:
+    if opening is not None and len(news) <= len(substitute) + 1:
         named.append(opening["name"])
     asked = case.question.words | STOPWORDS
     return any(asked.isdisjoint(name.lower().split()) for name in named)
@@ -350,12 +350,12 @@ def _names_substitute(case: GradingCase, account: AnswerContents) -> bool:
     """Whether an answer names the one of the reference instead of the one of the question."""
     question = normalise(case.item.text)
     asked = set(find_names(f"so {question[:1].lower()}{question[1:]}"))
-    wanted = _find_substitute(case)
-    if case.right is RightResponse.AFFIRMS or not wanted or not asked:
+    substitute = _find_substitute(case)
+    if case.right is RightResponse.AFFIRMS or not substitute or not asked:
         return False
     text = remove_denied_names(" ".join(account.sentences[:2]))
     titled = {word.lower() for word in _TITLED.findall(text)}
-    return bool(titled & wanted) and not titled & asked
+    return bool(titled & substitute) and not titled & asked
 
 
 _CLEFT = re.compile(r"(?:Was|Is|Were)\sit\s(?P<name>[A-Z][\w-]*(?:\s[A-Z][\w-]*)?)\s(?:who|that)\b")
@@ -370,10 +370,10 @@ def _is_about_statement(case: GradingCase, account: AnswerContents) -> bool:
     """Whether an opening has nothing but words of the question and of the reference's statement."""
     if case.statement is None or case.exact is None:
         return False
-    asked = case.reader.read_phrase(normalise(case.item.text))
+    phrase = case.reader.read_phrase(normalise(case.item.text))
     opening = case.reader.read_phrase(account.sentences[0])
-    news = case.statement.content - asked.tokens
-    own = opening.content - asked.tokens
+    news = case.statement.content - phrase.tokens
+    own = opening.content - phrase.tokens
     stated = news - case.statement.find_missing(opening)
     is_about = bool(stated) and len(opening.content) > 1 and own <= news
     return is_about and case.statement.is_denied == opening.is_denied
@@ -468,7 +468,7 @@ def _find_clause_side(case: GradingCase, account: AnswerContents) -> Polarity | 
     A clause is negative by a negation, by the opposite of a word of the question, or by a verb of
     failing; two of them cancel out.
     """
-    asked = case.reader.read_phrase(_NAME_OR_FIGURE.sub(" ", normalise(case.item.text)))
+    phrase = case.reader.read_phrase(_NAME_OR_FIGURE.sub(" ", normalise(case.item.text)))
     best: tuple[int, Polarity] | None = None
     for start, end in split_clauses(account.text, _SUBORDINATE):
         clause = account.text[start:end].strip()
@@ -479,7 +479,7 @@ def _find_clause_side(case: GradingCase, account: AnswerContents) -> Polarity | 
         if _NOT_ONE.search(clause):
             fails = case.reader.read_phrase(clause).tokens & _FAILING
             return Polarity.YES if fails else Polarity.NO
-        found = _weigh_clause(case, clause, asked)
+        found = _weigh_clause(case, clause, phrase)
         if found is not None and (best is None or found[0] >= best[0]):
             best = found
     return best[1] if best else None
@@ -498,8 +498,10 @@ def _weigh_clause(case: GradingCase, clause: str, asked: Phrase) -> tuple[int, P
     opposed += _is_time_opposed(asked, target)
     hits = len(asked.content - asked.figures) - len(missing)
     fails = _tells_failure(case, asked, target)
-    left = _NOTHING_LEFT.search(clause)
-    is_left_asked = left is not None and case.reader.read_phrase(left["what"]).tokens & asked.tokens
+    match = _NOTHING_LEFT.search(clause)
+    is_left_asked = (
+        match is not None and case.reader.read_phrase(match["what"]).tokens & asked.tokens
+    )
     rest = clause if is_left_asked else _NOTHING_LEFT.sub(" ", clause)
     negations = len(_CLAUSE_NEGATION.findall(rest))
     instead = _INSTEAD_OF.search(clause)

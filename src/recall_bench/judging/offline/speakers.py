@@ -163,10 +163,10 @@ def is_object_exchanged(
 
     "Whom did I tell Ida to ask?" is not answered by "You told Ben to ask Ida".
     """
-    asked = _OBJECT.search(question)
-    if asked is None:
+    match = _OBJECT.search(question)
+    if match is None:
         return False
-    verb, given = _reduce(asked["verb"]), asked["object"]
+    verb, given = _reduce(match["verb"]), match["object"]
     if part.value is not None or given.lower() in part.text.lower():
         return False
     spans = find_mentions(part, text, reader)

@@ -66,8 +66,8 @@ def is_order_exchanged(
         wanted = _order_mentions(parts, reference, reader)
     if wanted is None:
         return False
-    found = read_time_order(parts, answer, reader)
-    return found == wanted[::-1]
+    time_order = read_time_order(parts, answer, reader)
+    return time_order == wanted[::-1]
 
 
 def read_time_order(parts: Sequence[RequiredPart], text: str, reader: ContentReader) -> Span | None:
@@ -76,7 +76,7 @@ def read_time_order(parts: Sequence[RequiredPart], text: str, reader: ContentRea
     if order is None:
         return None
     spans = [find_mentions(part, text, reader) for part in parts]
-    if any(len(each) > 1 for each in spans):
+    if any(len(span) > 1 for span in spans):
         return None
     one, other = (spans[number][0] for number in order)
     between = text[one[1] : other[0]]

@@ -56,8 +56,8 @@ def find_other_period(texts: Sequence[str], part: RequiredPart, answer: str) -> 
         return None
     between = answer[place[1] : match.start()]
     is_next = len(between.split()) <= _NEXT_WORDS and not re.search(r"[.,;:()\d]", between)
-    given = _name_period(match)
-    return f"a {given}" if is_next and given not in wanted else None
+    period = _name_period(match)
+    return f"a {period}" if is_next and period not in wanted else None
 
 
 def _name_period(match: re.Match[str]) -> str:
@@ -122,13 +122,13 @@ def find_turned_word(
     compared: who lost also follows from who won.
     """
     lexicon = load_lexicon()
-    asked = reader.read_phrase(question)
+    phrase = reader.read_phrase(question)
     is_stance = any(part.value is None for part in parts)
     turned = {
         word: others
-        for word in asked.tokens - (STOPWORDS - _DIRECTIONS)
+        for word in phrase.tokens - (STOPWORDS - _DIRECTIONS)
         if (others := lexicon.find_contrary(word, of_stances=is_stance))
-        and others.isdisjoint(asked.tokens)
+        and others.isdisjoint(phrase.tokens)
     }
     if not turned:
         return None
@@ -136,14 +136,14 @@ def find_turned_word(
     for start, end in split_clauses(text):
         clause = text[start:end]
         if _NEGATED.search(clause) or not any(
-            find_mentions(each, clause, reader) for each in parts
+            find_mentions(part, clause, reader) for part in parts
         ):
             continue
         if " or " in question and " than " in clause:
             continue  # of two things, the one may be said to be more, or the other less
         tokens = reader.read_phrase(_NO_RANK.sub(" ", clause)).tokens
         for word, others in sorted(turned.items()):
-            found = others & tokens - asked.tokens
+            found = others & tokens - phrase.tokens
             if found and word not in words and lexicon.find_alike(word).isdisjoint(words):
                 return f"{min(found)} for {word}"
     return None
