@@ -77,11 +77,11 @@ def build_cohort(series: Iterable[AskSeries], *, failures: int = 1) -> FactCohor
         raise UsageError(f"a fact cannot be lost after {failures} failures; it takes 1 or more")
     lifetimes, never = [], 0
     for each in series:
-        found = _measure_lifetime(each, failures)
-        if found is None:
+        lifetime = _measure_lifetime(each, failures)
+        if lifetime is None:
             never += 1
         else:
-            lifetimes.append(found)
+            lifetimes.append(lifetime)
     return FactCohort(lifetimes=tuple(lifetimes), never_known=never)
 
 
@@ -165,13 +165,15 @@ def estimate_survival(
     resamples: int = RESAMPLES,
 ) -> Survival | None:
     """Estimate the survival of facts; None if none was asked again after it was known."""
-    facts = [each for each in lifetimes if each.known_for > 0 or each.lost_by is not None]
+    facts = [
+        lifetime for lifetime in lifetimes if lifetime.known_for > 0 or lifetime.lost_by is not None
+    ]
     if not facts:
         return None
     groups = group_trials(
-        [each.question for each in facts], [each.persona for each in facts], templates
+        [fact.question for fact in facts], [each.persona for each in facts], templates
     )
-    spans = [(each.known_for, each.lost_by) for each in facts]
+    spans = [(fact.known_for, fact.lost_by) for fact in facts]
     ages = np.array([0.0, *sorted({age for span in spans for age in span if age})])
     # Facts with the same span are of one kind; only how many there are differs between draws.
     number = {span: place for place, span in enumerate(dict.fromkeys(spans))}
@@ -211,7 +213,7 @@ def estimate_survival(
         level=LEVEL,
         drawn=groups.unit,
         facts=len(facts),
-        lost=sum(each.lost_by is not None for each in facts),
+        lost=sum(fact.lost_by is not None for fact in facts),
         questions=groups.questions,
         personas=groups.personas,
     )
@@ -256,9 +258,9 @@ def _count_templates(
     facts: Sequence[FactLifetime], groups: TrialGroups, edges: Floats
 ) -> tuple[Ints, Ints]:
     """Count the templates still known at each age, and those whose state is known then."""
-    known = np.array([each.known_for for each in facts])[:, np.newaxis] >= edges[1:]
+    known = np.array([fact.known_for for fact in facts])[:, np.newaxis] >= edges[1:]
     lost = np.array(
-        [np.inf if each.lost_by is None else each.lost_by for each in facts], np.float64
+        [np.inf if fact.lost_by is None else fact.lost_by for fact in facts], np.float64
     )
     observed = known | (lost[:, np.newaxis] <= edges[1:])
     found = []
@@ -279,14 +281,14 @@ def _build_band(
 
     Neither end rises with age, as no survival curve does.
     """
-    found: list[Interval | None] = []
+    band: list[Interval | None] = []
     low, high = 1.0, 1.0
     before = np.concatenate([[1.0], shares[:-1]])
     for place, (share, ends) in enumerate(zip(shares.tolist(), drawn, strict=True)):
         if ends is None:
-            found.append(None)
+            band.append(None)
             continue
-        known, observed = (bound_unseen_share(int(each[place])) for each in templates)
+        known, observed = (bound_unseen_share(int(template[place])) for template in templates)
         lows, highs = [low, ends[0]], [ends[1]]
         if agreed[place]:
             lows.append(share * (1 - observed))
@@ -294,8 +296,8 @@ def _build_band(
         if before[place] - share < _CLOSE:
             lows.append(share * (1 - known))
         low, high = min(lows), min(high, max(highs))
-        found.append((low, high))
-    return found
+        band.append((low, high))
+    return band
 
 
 def _find_half(ages: Floats, shares: Sequence[float | None]) -> float | None:

@@ -77,8 +77,8 @@ def estimate_cost(
     one = Counted(
         input_tokens=math.ceil(input_tokens / calls), output_tokens=math.ceil(output_tokens / calls)
     )
-    price = _look_up_price(spec, spec.model or "", one)
-    return None if price is None else price * calls
+    cost = _look_up_price(spec, spec.model or "", one)
+    return None if cost is None else cost * calls
 
 
 def _compute_cost(spec: ModelSpec, counted: "RequestUsage", names: list[str]) -> float | None:

@@ -146,13 +146,13 @@ def compare_variants(
 ) -> AblationReport:
     """Compare each variant with the first, which is the base, trial by trial."""
     base = folders[variants[0].name]
-    measures = {each.name: _measure_run(folders[each.name]) for each in variants}
+    measures = {variant.name: _measure_run(folders[variant.name]) for variant in variants}
     compared = _compare_with_base(measures, variants[0].name)
     rows = [
-        _build_row(each, folders[each.name], measures[each.name], compared.get(each.name)).replace(
-            judges=list_judge_means(measures[each.name].judged)
-        )
-        for each in variants
+        _build_row(
+            variant, folders[variant.name], measures[variant.name], compared.get(variant.name)
+        ).replace(judges=list_judge_means(measures[variant.name].judged))
+        for variant in variants
     ]
     return AblationReport(
         adapter=adapter,
@@ -325,7 +325,7 @@ def list_notes(comparison: AblationReport) -> Iterator[str]:
             f"{len(comparison.codes)} versions of the harness made these runs; "
             "for one version, start again in another folder."
         )
-    if names := [each.judge for each in comparison.rows[0].judges]:
+    if names := [judge.judge for judge in comparison.rows[0].judges]:
         yield describe_judge_column(names)
     yield from comparison.orders
     for row in comparison.rows:

@@ -109,7 +109,7 @@ def _describe_run(run: RunCard) -> str:
 def _render_ranking(report: ComparisonReport) -> Iterator[str]:
     trials = report.ranking[0].mean.trials
     systems = {run.letter: run.system for run in report.runs}
-    comparisons = {each.letter: each.overall.comparison for each in report.contrasts}
+    comparisons = {contrast.letter: contrast.overall.comparison for contrast in report.contrasts}
     yield f"By the mean over the {trials:,} trials that all runs have a mark for"
     rows = []
     for place, rank in enumerate(report.ranking, start=1):
@@ -244,8 +244,8 @@ def _describe_effect(contrast: Contrast) -> str:
     words = f"{format_delta(found.difference.value * OF_100, 1)} points of 100"
     words += f" · {found.wins} questions went better, {found.losses} worse, {found.ties} alike"
     if found.detectable is not None:
-        seen = format_score(found.detectable, 1)
-        words += f" · a difference of {seen} points is seen four times in five"
+        score = format_score(found.detectable, 1)
+        words += f" · a difference of {score} points is seen four times in five"
     return words
 
 
@@ -317,7 +317,9 @@ def _describe_test(are_mcnemar: Sequence[bool]) -> str:
 
 
 def _render_notes(report: ComparisonReport) -> Iterator[str]:
-    parts = [part for each in report.contrasts for part in (each.overall, *each.categories)]
+    parts = [
+        part for contrast in report.contrasts for part in (contrast.overall, *contrast.categories)
+    ]
     yield from wrap_text(
         "n: different questions; each is one piece of evidence, however often it was asked. +/=/−: "
         "questions whose figure went up, stayed and went down. seen: the smallest true difference "
@@ -334,5 +336,5 @@ def _render_notes(report: ComparisonReport) -> Iterator[str]:
         yield from wrap_text(
             f"!: fewer than {FEW_QUESTIONS} questions; the interval is unreliable."
         )
-    personas = min(each.overall.comparison.difference.personas for each in report.contrasts)
+    personas = min(contrast.overall.comparison.difference.personas for contrast in report.contrasts)
     yield from wrap_text(describe_population(personas, report.unit))

@@ -61,7 +61,7 @@ def format_judge_range(means: Sequence[JudgeMean]) -> str | None:
     """The lowest and the highest score of 100; None without several judges."""
     if not means:
         return None
-    values = [each.mean for each in means]
+    values = [mean.mean for mean in means]
     return f"{format_score(min(values), 1)}–{format_score(max(values), 1)}"
 
 

@@ -121,7 +121,7 @@ def _render_splits(found: Agreement) -> Iterator[str]:
     count = format_quantity(len(found.splits), "answer")
     yield ""
     yield f"Correctness passes by label alone or by judge alone: {count}; all of them with --json"
-    for each in [each for each in found.splits if each.trial is not None][:_MOST_SPLITS]:
+    for each in [split for split in found.splits if split.trial is not None][:_MOST_SPLITS]:
         words = f"label {each.label}, judge {each.judge}: {each.reason}"
         yield clean_text(f"  {each.trial}  {_shorten_text(words, _SPLIT_REASON)}")
 
@@ -490,7 +490,7 @@ def _render_remark(report: AuditReport) -> str:
 
 def _render_rate_columns(reports: Sequence[AuditReport], cell: int) -> Iterator[str]:
     for mark, name in product(SCALES, ("sensitivity", "specificity")):
-        shares: list[AuditShare | None] = [getattr(each.marks[mark], name) for each in reports]
+        shares: list[AuditShare | None] = [getattr(report.marks[mark], name) for report in reports]
         if any(share is not None for share in shares):
             shown = (
                 NO_VALUE if share is None else _format_audit_percent(share.rate) for share in shares

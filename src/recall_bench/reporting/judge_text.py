@@ -81,8 +81,8 @@ def describe_correction(found: CorrectedHeadline) -> str | None:
 
 def add_correction(folder: RunFolder, result: str) -> str:
     """The result of a run, after the share of right answers that its labels correct, if any do."""
-    found = correct_headline(folder)
-    right = None if found is None else describe_correction(found)
+    headline = correct_headline(folder)
+    right = None if headline is None else describe_correction(headline)
     return result if right is None else f"{right} · {result}"
 
 

@@ -113,7 +113,7 @@ def _build_setting(
 
     The ceiling is the row above all systems, and silence the row below, if they have the same.
     """
-    systems = {each.system: each for each in setting.systems}
+    systems = {system.system: system for system in setting.systems}
     ranked = [systems[rank.system] for rank in setting.ranking]
     bounds = _find_common_bounds(setting)
     names = [clean_text(each.system) for each in ranked]
@@ -206,17 +206,17 @@ def _build_way_cell(name: str, bounds: ScoreRange | None) -> GridCell:
 
 
 def _list_bounds(setting: SettingReport) -> list[ScoreRange]:
-    return [each.bounds for each in setting.systems if each.bounds is not None]
+    return [system.bounds for system in setting.systems if system.bounds is not None]
 
 
 def _find_common_bounds(setting: SettingReport) -> dict[str, ScoreRange] | None:
     """Silence and ceiling, overall and by category, if all systems have the same."""
-    found = _list_bounds(setting)
-    pairs = {(each.floor, each.ceiling) for each in found}
-    if len(found) != len(setting.systems) or len(pairs) != 1:
+    bounds = _list_bounds(setting)
+    pairs = {(bound.floor, bound.ceiling) for bound in bounds}
+    if len(bounds) != len(setting.systems) or len(pairs) != 1:
         return None
     places = setting.systems[0].categories
-    return {_SCORE: found[0]} | {
+    return {_SCORE: bounds[0]} | {
         place.name: place.bounds for place in places if place.bounds is not None
     }
 

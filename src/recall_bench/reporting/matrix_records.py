@@ -79,7 +79,7 @@ class SystemFigures(ComputedRecord, frozen=True, kw_only=True):
     @property
     def spread(self) -> float | None:
         """Between the best and the worst seed, in points of six; None for one seed."""
-        values = [each.score.value for each in self.seeds]
+        values = [seed.score.value for seed in self.seeds]
         return max(values) - min(values) if len(values) > 1 else None
 
 

@@ -125,7 +125,7 @@ def build_matrix_report(
         else tuple(card.id for card in some.plan.scenarios),
         judge=None if some is None else describe_judge(some.plan),
         missing=tuple(missing),
-        settings=tuple(compared.report_setting(each) for each in settings),
+        settings=tuple(compared.report_setting(setting) for setting in settings),
         between=compared.compare_settings(settings),
         comparisons=compared.count,
         suites=tuple(
@@ -295,9 +295,9 @@ class _MatrixComparison:
             for judge, table in row.judged.items():
                 if judge in base.judged and len(row.judged) > 1:
                     first = base.judged[judge]
-                    found = pair_trials(first, table)
-                    marks = found.select_marks(first.points), found.select_marks(table.points)
-                    pair = JudgedPair(*marks, found.templates)
+                    trials = pair_trials(first, table)
+                    marks = trials.select_marks(first.points), trials.select_marks(table.points)
+                    pair = JudgedPair(*marks, trials.templates)
                     pairs.setdefault(judge, {})[setting, system] = pair
         return compare_by_judge(pairs, resamples=self._resamples)
 
@@ -331,19 +331,20 @@ class _MatrixComparison:
 
     def _rank(self, setting: str, figures: Sequence[SystemFigures]) -> tuple[RankedSystem, ...]:
         """By score, with the systems that each does not differ from significantly."""
-        names = [each.system for each in figures]
+        names = [figure.system for figure in figures]
         ranked = (
             RankedSystem(
-                system=each.system,
-                score=each.score,
-                bounds=each.bounds,
+                system=figure.system,
+                score=figure.score,
+                bounds=figure.bounds,
                 alike=tuple(
                     name
                     for name in names
-                    if name != each.system and not self._is_different(setting, each.system, name)
+                    if name != figure.system
+                    and not self._is_different(setting, figure.system, name)
                 ),
             )
-            for each in figures
+            for figure in figures
         )
         return tuple(sorted(ranked, key=lambda each: -each.score.value))
 
@@ -357,8 +358,8 @@ def _explain_refusal(first: SystemRuns, second: SystemRuns) -> str | None:
         one, two = first.runs[seed], second.runs[seed]
         if one.table.scale != two.table.scale:
             return f"{first.system} and {second.system} are not scored by the same figure"
-        if found := find_differences(one.plan, two.plan):
-            words = " and ".join(map(str, found))
+        if differences := find_differences(one.plan, two.plan):
+            words = " and ".join(map(str, differences))
             return (
                 f"{one.folder.path} and {two.folder.path} differ in {words}; run both alike, or "
                 "compare what they have in common with `compare --intersect`"
@@ -373,7 +374,7 @@ def _summarise_system(row: SystemRuns, resamples: int) -> SystemFigures:
     missing = tally.missing if table.scale is None else table.missing
     score = estimate(table.points, limits=POINTS, missing=missing)
     assert score is not None  # noqa: S101 - a run without a mark is not valid
-    checkpoints = [each.label for each in table.plan.checkpoints]
+    checkpoints = [checkpoint.label for checkpoint in table.plan.checkpoints]
     seconds = list_seconds(table.rows)
     some = next(iter(runs.values())).summary
     return SystemFigures(

@@ -87,11 +87,11 @@ def _read_judged(
     if not is_judged or any(run.plan.judge_names != names for run in runs.values()):
         # Retrieval and the like depend on no judge.
         names = names[:1]
-    found = {names[0]: table}
+    judged = {names[0]: table}
     for place, name in enumerate(names[1:], start=1):
         views = {seed: _read_view(run, place) for seed, run in runs.items()}
-        found[name] = merge_seeds(views, seeds)
-    return found
+        judged[name] = merge_seeds(views, seeds)
+    return judged
 
 
 def _read_view(run: CellRun, place: int) -> CellRun:

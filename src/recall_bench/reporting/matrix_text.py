@@ -95,13 +95,13 @@ def build_sections(report: MatrixReport) -> Iterator[MatrixSection]:
 
 def format_headline(report: MatrixReport) -> str:
     """What was compared on what."""
-    systems = {each.system for setting in report.settings for each in setting.systems}
+    systems = {system.system for setting in report.settings for system in setting.systems}
     systems |= {name for scores in report.suites for name in scores.card.systems}
     words = [
         format_quantity(len(systems), "system"),
         format_quantity(
             len(report.settings),
-            "dataset" if any(each.dataset for each in report.settings) else "setting",
+            "dataset" if any(setting.dataset for setting in report.settings) else "setting",
         ),
         f"seeds {', '.join(map(str, report.seeds))}"
         if len(report.seeds) > 1
@@ -118,13 +118,13 @@ def list_doubts(report: MatrixReport) -> Iterator[str]:
     """The systems that are no better than silence, a sentence for each setting."""
     for setting in report.settings:
         where = f" (setting {setting.name})" if len(report.settings) > 1 else ""
-        for doubt in describe_doubts((each.system, each.bounds) for each in setting.systems):
+        for doubt in describe_doubts((system.system, system.bounds) for system in setting.systems):
             yield f"{doubt}{where}."
 
 
 def list_notes(report: MatrixReport) -> Iterator[str]:
     """What a reader of the tables must know."""
-    systems = [each for setting in report.settings for each in setting.systems]
+    systems = [system for setting in report.settings for system in setting.systems]
     if not systems:
         return
     for setting in report.settings:
@@ -137,10 +137,10 @@ def list_notes(report: MatrixReport) -> Iterator[str]:
         "withhold, of those that could. errors: trials not answered or not judged, of all that "
         "are owed."
     )
-    if judged := next((each.judges for each in systems if each.judges), None):
+    if judged := next((system.judges for system in systems if system.judges), None):
         yield describe_judge_column([each.judge for each in judged])
     if any(setting.dataset is None for setting in report.settings):
-        yield from (f"{note}." for note in list_bound_notes([each.bounds for each in systems]))
+        yield from (f"{note}." for note in list_bound_notes([system.bounds for system in systems]))
     yield (
         "Differences are paired by trial, as in `compare`; the bootstrap resamples questions with "
         "all their trials. p adj.: Holm-adjusted over "
@@ -148,22 +148,22 @@ def list_notes(report: MatrixReport) -> Iterator[str]:
         "*: at most 0.05. The ranking uses these; other pairs of systems are tested too, and "
         "adjusted over all such pairs."
     )
-    estimates = [each.score for each in systems]
-    if any(each.is_small for each in estimates):
+    estimates = [system.score for system in systems]
+    if any(estimate.is_small for estimate in estimates):
         yield f"!: fewer than {FEW_QUESTIONS} questions; the interval is unreliable."
     is_public = any(setting.dataset is not None for setting in report.settings)
     unit = CONVERSATION if is_public else PERSONA
-    yield describe_population(min(each.personas for each in estimates), unit)
+    yield describe_population(min(estimate.personas for estimate in estimates), unit)
 
 
 def _build_datasets(report: MatrixReport) -> MatrixSection:
     """Every dataset a row, every system a column."""
     names = list(
-        dict.fromkeys(each.system for setting in report.settings for each in setting.systems)
+        dict.fromkeys(system.system for setting in report.settings for system in setting.systems)
     )
     rows = []
     for setting in report.settings:
-        found = {each.system: each for each in setting.systems}
+        found = {system.system: system for system in setting.systems}
         scores = (
             f"{format_points(found[name].score)}{SMALL_MARK if found[name].score.is_small else ''}"
             if name in found
@@ -171,7 +171,7 @@ def _build_datasets(report: MatrixReport) -> MatrixSection:
             for name in names
         )
         label = "points" if setting.score is None else setting.score.label
-        questions = next((format_count(each.score) for each in setting.systems), NO_DATA)
+        questions = next((format_count(system.score) for system in setting.systems), NO_DATA)
         rows.append((setting.name, label, questions, *scores))
     return MatrixSection(
         title="Datasets",
@@ -211,12 +211,12 @@ def _build_setting(report: MatrixReport, setting: SettingReport) -> Iterator[Mat
 
 
 def _build_scores(setting: SettingReport) -> Table:
-    has_judges = any(each.judges for each in setting.systems)
+    has_judges = any(system.judges for system in setting.systems)
     heads = (
         *("system", "score", "95 %", *([JUDGES_HEAD] if has_judges else [])),
         *("silence", "ceiling", "of the way", "invented", "leaked", "questions"),
     )
-    rows = [_make_score_row(each, has_judges=has_judges) for each in setting.systems]
+    rows = [_make_score_row(system, has_judges=has_judges) for system in setting.systems]
     return _build_table(heads, rows)
 
 
@@ -239,9 +239,9 @@ def _make_score_row(each: SystemFigures, *, has_judges: bool) -> tuple[str, ...]
 def _compare_ceilings(setting: SettingReport) -> Iterator[str]:
     """Say where systems have another silence or ceiling, so that they are read by their own."""
     pairs = {
-        (each.bounds.floor, each.bounds.ceiling)
-        for each in setting.systems
-        if each.bounds is not None
+        (system.bounds.floor, system.bounds.ceiling)
+        for system in setting.systems
+        if system.bounds is not None
     }
     if len(pairs) > 1:
         yield (
@@ -252,7 +252,7 @@ def _compare_ceilings(setting: SettingReport) -> Iterator[str]:
 
 def _build_costs(setting: SettingReport) -> Table:
     heads = ("system", "p50", "p95", "ingest", "cost", "errors")
-    return _build_table(heads, [_make_cost_row(each) for each in setting.systems])
+    return _build_table(heads, [_make_cost_row(system) for system in setting.systems])
 
 
 def _make_cost_row(each: SystemFigures) -> tuple[str, ...]:
@@ -391,7 +391,7 @@ def _make_between_row(each: SettingContrast, footnotes: list[str]) -> tuple[str,
 
 def _build_seeds(report: MatrixReport) -> Iterator[MatrixSection]:
     for setting in report.settings:
-        rows = tuple(_make_seed_row(each, report.seeds) for each in setting.systems)
+        rows = tuple(_make_seed_row(system, report.seeds) for system in setting.systems)
         if rows:
             heads = ("system", *(f"seed {seed}" for seed in report.seeds), "spread", "± interval")
             yield MatrixSection(

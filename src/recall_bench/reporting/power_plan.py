@@ -107,8 +107,8 @@ def measure_pilot(
     groups = group_trials([t.item for t in values], [t.scenario for t in values], templates)
     found = [value * OF_100 for value in values.values()]
     spread = measure_spread(found, [f"{trial.scenario}\0{trial.item}" for trial in values])
-    known = _measure_error(found, groups)
-    if spread is None or known is None or known[0] == 0:
+    errors = _measure_error(found, groups)
+    if spread is None or errors is None or errors[0] == 0:
         raise UsageError(
             f"--runs: nothing varies between questions in {source}, so nothing can be planned from "
             "it; use another pilot, or give --sd"
@@ -117,13 +117,13 @@ def measure_pilot(
     if asks is not None:
         # Questions of one template vary together, however often each is asked.
         alone = compute_standard_error(found, groups)
-        widened = 1.0 if alone is None or alone[0] == 0 else known[0] / alone[0]
+        widened = 1.0 if alone is None or alone[0] == 0 else errors[0] / alone[0]
         basis = _build_basis(spread, asks, source)
         return basis.replace(question_deviation=widened * basis.question_deviation)
     return PowerBasis(
         spread=spread,
         asks=len(found) / groups.questions,
-        question_deviation=factor * known[0] * math.sqrt(groups.questions),
+        question_deviation=factor * errors[0] * math.sqrt(groups.questions),
         source=source,
     )
 
@@ -153,9 +153,9 @@ def plan_power(
     spread = DifferenceSpread(deviation=ground.question_deviation, correlation=1.0)
 
     def count_questions(wanted: float) -> QuestionsNeeded:
-        found = find_sample_size(wanted, spread, alpha=alpha, power=power)
+        sample_size = find_sample_size(wanted, spread, alpha=alpha, power=power)
         return QuestionsNeeded(
-            difference=wanted, questions=max(found, find_fewest_questions(alpha))
+            difference=wanted, questions=max(sample_size, find_fewest_questions(alpha))
         )
 
     def find_difference(count: int) -> DetectableDifference:
@@ -244,16 +244,17 @@ def _describe_detectable(shown: DetectableDifference, alpha: float) -> str:
 def _render_tables(found: PowerReport) -> Iterator[str]:
     """Both tables side by side."""
     needed = [
-        (format_number(each.difference, 0), f"{each.questions:,}") for each in found.differences
+        (format_number(difference.difference, 0), f"{difference.questions:,}")
+        for difference in found.differences
     ]
     shown = [
         (
-            f"{each.questions:,}",
-            NO_DATA if each.difference is None else format_number(each.difference, 1),
+            f"{size.questions:,}",
+            NO_DATA if size.difference is None else format_number(size.difference, 1),
         )
-        for each in found.sizes
+        for size in found.sizes
     ]
-    left = Table((Column("difference", 10), Column("takes questions", 19)), needed, gap="")
+    table = Table((Column("difference", 10), Column("takes questions", 19)), needed, gap="")
     right = Table((Column("questions", 9), Column("show", 11)), shown, gap="")
-    for one, other in zip_longest(render_text(left), render_text(right), fillvalue=""):
+    for one, other in zip_longest(render_text(table), render_text(right), fillvalue=""):
         yield f"{one:37}{other}".rstrip()

@@ -79,7 +79,7 @@ def _measure_change(judged: Sequence[_JudgedTwice]) -> MarkChange:
 def _average_marks(verdicts: Sequence[TrialStatus]) -> dict[str, float]:
     if not verdicts:
         return {}
-    return {mark: fmean(getattr(each, mark) for each in verdicts) for mark in SCALES}
+    return {mark: fmean(getattr(verdict, mark) for verdict in verdicts) for mark in SCALES}
 
 
 def _iterate_pairs(before: RunFolder, after: RunFolder) -> Iterator[_JudgedTwice]:

@@ -124,7 +124,8 @@ def compare_pair(
         difference_share=overall.comparison.difference.value / FULL_MARKS,
         categories=points.compare_categories(lambda trial: category[trial.scenario, trial.item]),
         checkpoints=points.view_groups(
-            [each.label for each in first.plan.checkpoints], lambda trial: trial.checkpoint
+            [checkpoint.label for checkpoint in first.plan.checkpoints],
+            lambda trial: trial.checkpoint,
         ),
         personas=points.view_groups(
             [card.id for card in first.plan.scenarios], lambda trial: trial.scenario

@@ -170,8 +170,8 @@ def _format_words(words: _Words, others: _Words) -> str:
 
 def _list_checkpoints(plan: Plan) -> _Words:
     return tuple(
-        each.label if _is_plain(each) else f"{each.label} = {each.days}d"
-        for each in list_visits(plan)
+        visit.label if _is_plain(visit) else f"{visit.label} = {visit.days}d"
+        for visit in list_visits(plan)
     )
 
 
@@ -305,7 +305,7 @@ def _find_objections(own: TrialTable, other: TrialTable) -> dict[Trial, str | No
     """For each trial, the first reason that the other run does not have it, if any."""
     alike = _match_questions(own, other)
     places, trials = {_locate_row(row) for row in other.rows}, {row.trial for row in other.rows}
-    found: dict[Trial, str | None] = {}
+    objections: dict[Trial, str | None] = {}
     for row in own.rows:
         trial = row.trial
         if trial.scenario not in other.items:
@@ -320,8 +320,8 @@ def _find_objections(own: TrialTable, other: TrialTable) -> dict[Trial, str | No
             reason = NO_REPEAT
         else:
             reason = None if trial in trials else NOT_ASKED
-        found[trial] = reason
-    return found
+        objections[trial] = reason
+    return objections
 
 
 def _match_questions(own: TrialTable, other: TrialTable) -> dict[str, dict[str, bool]]:

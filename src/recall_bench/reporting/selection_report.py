@@ -109,24 +109,24 @@ def _score_answer(result: TrialResult, answered: Answered, suite: Suite) -> Scor
     answer, expected = answered.answer, result.item.truth.cited
     names = (passage.id for passage in answer.passages)
     recalled = tuple(dict.fromkeys(name for name in names if name is not None))
-    found: SelectionComparison = compare_selection(expected, recalled)
+    selection: SelectionComparison = compare_selection(expected, recalled)
     details = {key: value for call in answer.tool_calls for key, value in call.items()}
     return ScoredTest(
         test=result.item.id,
         repeat=result.trial.repeat,
         category=result.item.truth.category,
         prompt=result.item.text,
-        outcome=found.outcome,
+        outcome=selection.outcome,
         expected=expected,
         recalled=recalled,
-        missing=found.missing,
-        extra=found.extra,
+        missing=selection.missing,
+        extra=selection.extra,
         unknown=tuple(name for name in recalled if name not in suite.names),
         presearched=_parse_names(details.get("presearched")),
-        precision=found.precision,
-        recall=found.recall,
-        f1=found.f1,
-        jaccard=found.jaccard,
+        precision=selection.precision,
+        recall=selection.recall,
+        f1=selection.f1,
+        jaccard=selection.jaccard,
         seconds=answered.seconds,
         usage=answer.usage,
         notes=_parse_names(details.get("notes")) or (),
@@ -288,8 +288,8 @@ def _compute_mean(
         return None
     values = [number for _, number in counted]
     tests = [row.test for row, _ in counted]
-    found = estimate_mean(values, tests, ["suite"] * len(values))
-    interval = None if found is None else found.interval
+    mean = estimate_mean(values, tests, ["suite"] * len(values))
+    interval = None if mean is None else mean.interval
     return SelectionMean(value=fmean(values), of=len(values), interval=interval)
 
 

@@ -170,7 +170,7 @@ def assemble_cells(
         except OtherPlan as other:
             others.setdefault(str(other).removeprefix(f"{cell.folder} "), []).append(cell)
         except Problems as several:
-            problems |= {_describe_problem(cell, each): each for each in several.problems}
+            problems |= {_describe_problem(cell, problem): problem for problem in several.problems}
         except BenchError as problem:
             problems[_describe_problem(cell, problem)] = problem
     problems |= {words: UsageError(words) for words in _describe_other_plans(others)}

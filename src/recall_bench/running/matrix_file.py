@@ -204,16 +204,16 @@ class _MatrixReader:
             return None
         name = self._read_name(entry.get("name", _name_system(adapter)), *at, "name")
         sections = {key: entry[key] for key in ("run", "models") if key in entry}
-        given = self._read_settings(sections, {}, *at)
-        given["adapter"] = resolve_code_path(adapter, self._base) or adapter
+        settings = self._read_settings(sections, {}, *at)
+        settings["adapter"] = resolve_code_path(adapter, self._base) or adapter
         if isinstance(factory := entry.get("factory"), str):
-            given["factory"] = factory
+            settings["factory"] = factory
         config = entry.get("config", {})
         if not isinstance(config, dict) or not all(isinstance(key, str) for key in config):
             self._add_problem("must be a mapping of the system's settings", *at, "config")
             config = {}
-        given["config"] = config
-        return MatrixEntry(name=name, given=given)
+        settings["config"] = config
+        return MatrixEntry(name=name, given=settings)
 
     def _read_setting(self, entry: object, at: tuple[Key, ...]) -> MatrixEntry | None:
         if not isinstance(entry, dict) or "name" not in entry:
@@ -224,8 +224,8 @@ class _MatrixReader:
         name = self._read_name(entry["name"], *at, "name")
         run = {key: value for key, value in entry.items() if key not in ("name", "models")}
         sections = {"run": run} | ({"models": entry["models"]} if "models" in entry else {})
-        given = self._read_settings(sections, {}, *at, is_flat=True)
-        return MatrixEntry(name=name, given=given)
+        settings = self._read_settings(sections, {}, *at, is_flat=True)
+        return MatrixEntry(name=name, given=settings)
 
     def _read_dataset(self, entry: object, at: tuple[Key, ...]) -> MatrixEntry | None:
         if isinstance(entry, str):
@@ -290,7 +290,7 @@ class _MatrixReader:
 
     def _read_seeds(self, raw: Mapping[str, Any]) -> tuple[int, ...]:
         seeds = raw.get("seeds", [DEFAULT_SEED])
-        if not isinstance(seeds, list) or not seeds or not all(type(each) is int for each in seeds):
+        if not isinstance(seeds, list) or not seeds or not all(type(seed) is int for seed in seeds):
             self._add_problem(
                 f"{seeds!r} is not a list of whole numbers, for example [42, 43]", "seeds"
             )
@@ -340,7 +340,7 @@ class _MatrixReader:
                 self._add_problem(f"{suite.name} stands twice; name each once", "suites", number)
             elif suite is not None:
                 found[suite.name] = suite
-        taken = [each.name for each in systems if each.name.partition("+")[2] in found]
+        taken = [system.name for system in systems if system.name.partition("+")[2] in found]
         for name in taken:
             self._add_problem(f"{name!r} is the folder of a suite; give it another name", "systems")
         return tuple(found.values())

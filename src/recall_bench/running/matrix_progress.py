@@ -86,7 +86,7 @@ class MatrixBoard:
         line.stage, line.reason = outcome.stage, outcome.reason
 
     def _start_line(self, line: CellLine, states: TrialStates) -> None:
-        line.owed = sum(each.owed_count for each in states.scenarios.values())
+        line.owed = sum(scenario.owed_count for scenario in states.scenarios.values())
         for scenario, trials in states.scenarios.items():
             line.count(scenario, trials)
 

@@ -38,13 +38,13 @@ class MatrixResult:
     files: tuple[Path, ...]
 
     def __repr__(self) -> str:
-        done = sum(each.exit_code == 0 for each in self.outcomes)
+        done = sum(outcome.exit_code == 0 for outcome in self.outcomes)
         return f"<MatrixResult: {done} of {len(self.outcomes)} cells done, {self.files!r}>"
 
     @property
     def exit_code(self) -> int:
         """The largest exit code of the cells; that of a signal is larger than any other."""
-        return max((each.exit_code for each in self.outcomes), default=0)
+        return max((outcome.exit_code for outcome in self.outcomes), default=0)
 
 
 def open_matrix(
@@ -109,8 +109,8 @@ def report_matrix(
     from recall_bench.reporting.matrix_report import ReportCell, build_matrix_report
 
     reasons = {
-        each.cell.label: None if each.reason is None else redact_message(each.reason)
-        for each in outcomes
+        outcome.cell.label: None if outcome.reason is None else redact_message(outcome.reason)
+        for outcome in outcomes
     }
     found = [
         ReportCell(

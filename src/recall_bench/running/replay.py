@@ -146,8 +146,8 @@ def replay_run(
     drawn = {name: sample for name, sample in samples.items() if sample is not None}
     if not drawn:
         raise UsageError(f"{folder.path}: holds no verdict of a judge, so nothing can be replayed")
-    found = find_stories(plan, settings.data, building)
-    outcomes = run_to_end(_ask_again, settings, plan, drawn, found)
+    stories = find_stories(plan, settings.data, building)
+    outcomes = run_to_end(_ask_again, settings, plan, drawn, stories)
     return _compare(
         folder, [result for each in drawn.values() for result in each.results], outcomes
     )
@@ -355,7 +355,7 @@ def locate_replay(place: Path) -> Path:
 def read_replay(place: Path, link: str | None) -> Replay | None:
     """The replay of a bundle or run; None if there is none, or it is of another run."""
     try:
-        found = decode_untrusted_json(read_regular_file(locate_replay(place)), Replay)
+        replay = decode_untrusted_json(read_regular_file(locate_replay(place)), Replay)
     except (OSError, msgspec.DecodeError):
         return None
-    return found if link is not None and found.link == link else None
+    return replay if link is not None and replay.link == link else None

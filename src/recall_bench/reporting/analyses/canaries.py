@@ -125,20 +125,20 @@ def find_canaries(tables: Sequence[TrialTable]) -> tuple[CanaryQuestion, ...]:
 def collect_histories(tables: Sequence[TrialTable]) -> dict[QuestionKey, QuestionHistory]:
     """Every question with a judged answer, with its counts."""
     _check_same_questions(tables)
-    found: dict[QuestionKey, QuestionHistory] = {}
+    histories: dict[QuestionKey, QuestionHistory] = {}
     for number, table in enumerate(tables):
         for row in table.rows:
             if row.is_invention is None:
                 continue
             key = row.trial.scenario, row.trial.item
-            asked = found.get(key)
+            asked = histories.get(key)
             if asked is None:
-                asked = found[key] = QuestionHistory(row.item)
+                asked = histories[key] = QuestionHistory(row.item)
             asked.asked += 1
             asked.hallucinated += row.is_invention
             asked.places.add((number, row.cutoff))
             asked.repeats.add(row.trial.repeat)
-    return found
+    return histories
 
 
 def select_reliable(answers: Mapping[QuestionKey, QuestionHistory]) -> tuple[CanaryQuestion, ...]:

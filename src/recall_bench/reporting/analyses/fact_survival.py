@@ -56,19 +56,21 @@ def round_to_grid(
     The grid points are quantiles of the ages asked, so it is finest where most is asked. With few
     different ages nothing changes.
     """
-    ends = sorted(age for each in lifetimes for age in (each.known_for, each.lost_by) if age)
+    ends = sorted(
+        age for lifetime in lifetimes for age in (lifetime.known_for, lifetime.lost_by) if age
+    )
     if len(set(ends)) <= steps:
         return tuple(lifetimes)
     grid = sorted({ends[(len(ends) - 1) * step // steps] for step in range(1, steps + 1)})
     before = [0.0, *grid]
     return tuple(
         FactLifetime(
-            persona=each.persona,
-            question=each.question,
-            known_for=before[bisect_right(grid, each.known_for)],
-            lost_by=None if each.lost_by is None else grid[bisect_left(grid, each.lost_by)],
+            persona=lifetime.persona,
+            question=lifetime.question,
+            known_for=before[bisect_right(grid, lifetime.known_for)],
+            lost_by=None if lifetime.lost_by is None else grid[bisect_left(grid, lifetime.lost_by)],
         )
-        for each in lifetimes
+        for lifetime in lifetimes
     )
 
 
@@ -153,7 +155,7 @@ def follow_facts(rows: Iterable[TrialRow], *, failures: int) -> FollowedFacts:
         age = row.cutoff - row.item.known_from
         items[question] = row.item
         asks.setdefault((question, row.trial.repeat), []).append((age, known))
-    found = build_cohort(
+    cohort = build_cohort(
         (
             AskSeries(persona=persona, question=name, asks=answers)
             for ((persona, name), _), answers in asks.items()
@@ -162,13 +164,13 @@ def follow_facts(rows: Iterable[TrialRow], *, failures: int) -> FollowedFacts:
     )
     followed = tuple(
         each
-        for each in round_to_grid(found.lifetimes)
+        for each in round_to_grid(cohort.lifetimes)
         if each.known_for > 0 or each.lost_by is not None
     )
     return FollowedFacts(
         lifetimes=followed,
-        unfollowed=len(found.lifetimes) - len(followed),
-        never_known=found.never_known,
+        unfollowed=len(cohort.lifetimes) - len(followed),
+        never_known=cohort.never_known,
         items=items,
     )
 

@@ -89,7 +89,7 @@ def export_runs(
     """
     if target.url is not None and shape not in _WITH_URL:
         raise UsageError(f"--url: {shape.value} is written to files; leave it out")
-    if suite := next((each for each in folders if each.plan.behaviour is not None), None):
+    if suite := next((folder for folder in folders if folder.plan.behaviour is not None), None):
         raise UsageError(
             f"{suite.path} is a run of a behaviour suite, which has no trials; `report --json` "
             "prints its figures"

@@ -53,10 +53,10 @@ def escape_latex(text: str) -> str:
 
 
 def _require_mean(run: ExportedRun) -> Estimate:
-    found = run.means.estimate_overall()
-    if found is None:
+    overall = run.means.estimate_overall()
+    if overall is None:
         raise UsageError(f"{run.folder.path}: none of its trials has a score; leave it out")
-    return found
+    return overall
 
 
 def _render_table(runs: Sequence[ExportedRun]) -> Iterator[str]:

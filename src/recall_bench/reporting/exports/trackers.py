@@ -86,8 +86,8 @@ def log_to_mlflow(
         client.log_batch(
             logged.info.run_id,
             metrics=[
-                Metric(_clean_name(each.name), each.value, now, each.days or 0)
-                for each in list_metrics(run)
+                Metric(_clean_name(metric.name), metric.value, now, metric.days or 0)
+                for metric in list_metrics(run)
             ],
             params=[
                 Param(name, value[:500])
@@ -127,11 +127,11 @@ def log_to_wandb(runs: Sequence[ExportedRun], into: Path, *, project: str) -> li
         logged.define_metric("days")
         logged.define_metric("*", step_metric="days")
         timed: dict[int, dict[str, float]] = {}
-        for each in list_metrics(run):
-            if each.days is None:
-                logged.summary[each.name] = each.value
+        for metric in list_metrics(run):
+            if metric.days is None:
+                logged.summary[metric.name] = metric.value
             else:
-                timed.setdefault(each.days, {})[each.name] = each.value
+                timed.setdefault(metric.days, {})[metric.name] = metric.value
         for days, values in sorted(timed.items()):
             logged.log({"days": days, **values})
         rows = list(run.list_rows("cells"))

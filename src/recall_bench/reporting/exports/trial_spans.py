@@ -192,14 +192,14 @@ def _make_id(run: ExportedRun, trial: Trial, digits: int) -> str:
 
 
 def _list_attributes(values: Mapping[str, object]) -> list[dict[str, Any]]:
-    found = []
+    attributes = []
     for name, value in values.items():
         if isinstance(value, bool):
-            found.append({"key": name, "value": {"boolValue": value}})
+            attributes.append({"key": name, "value": {"boolValue": value}})
         elif isinstance(value, int):
-            found.append({"key": name, "value": {"intValue": str(value)}})
+            attributes.append({"key": name, "value": {"intValue": str(value)}})
         elif isinstance(value, float):
-            found.append({"key": name, "value": {"doubleValue": value}})
+            attributes.append({"key": name, "value": {"doubleValue": value}})
         elif value is not None:
-            found.append({"key": name, "value": {"stringValue": str(value)}})
-    return found
+            attributes.append({"key": name, "value": {"stringValue": str(value)}})
+    return attributes

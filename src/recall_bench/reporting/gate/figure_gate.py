@@ -77,7 +77,7 @@ def _check_figures(
     for rule, name, limit in limits:
         figure = report.get_figure(name)
         if figure is None:
-            known = [each.name for each in report.figures]
+            known = [figure.name for figure in report.figures]
             hint = suggest_or_list(name, known, f"it has {', '.join(known)}")
             raise UsageError(f"--{rule}: {report.suite} has no figure {name[:60]!r}; {hint}")
         check = _check_figure(rule, figure, limit, rules)

@@ -138,7 +138,7 @@ NOT_SIGNIFICANT: Final = "not significant"
 
 def count_outcomes(checks: Sequence[GateCheck]) -> str:
     """The number of checks with each outcome: `8 passed, 6 not significant, 0 failed`."""
-    outcomes = [each.outcome for each in checks]
+    outcomes = [check.outcome for check in checks]
     doubtful = sum(map(is_insignificant, checks))
     words = [
         f"{outcomes.count(CheckOutcome.PASSED) - doubtful} passed",
@@ -166,7 +166,7 @@ def describe_verdict(checks: tuple[GateCheck, ...]) -> str:
         if any(map(is_insignificant, checks)):
             return f"none of {len(checks)} checks failed"
         return f"all {len(checks)} checks passed"
-    named = [f"{each.rule} ({each.subject})" for each in checks if each.outcome is verdict]
+    named = [f"{check.rule} ({check.subject})" for check in checks if check.outcome is verdict]
     shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
     word = "failed" if verdict is CheckOutcome.FAILED else "could not be decided"
     return f"{len(named)} of {len(checks)} checks {word}: {shown}"

@@ -242,7 +242,7 @@ def measure_loss(
     if not trials:
         return None
     questions = _sum_questions(baseline, run, trials, templates)
-    found = GateLoss(
+    gate_loss = GateLoss(
         margin=margin,
         difference=estimate_difference(
             baseline,
@@ -257,13 +257,13 @@ def measure_loss(
         power=None,
     )
     if is_to_be_ruled_out:
-        found = found.replace(less_p=_compute_one_sided_p(questions.append_lost(margin)))
+        gate_loss = gate_loss.replace(less_p=_compute_one_sided_p(questions.append_lost(margin)))
     if notice is None or questions.is_unchanged:
-        return found
+        return gate_loss
     if is_to_be_ruled_out:
-        return found.replace(**simulate_proof_power(questions, margin=margin)._asdict())
+        return gate_loss.replace(**simulate_proof_power(questions, margin=margin)._asdict())
     power = simulate_loss_power(questions, margin=margin, notice=notice, looks=looks)
-    return found.replace(**power._asdict())
+    return gate_loss.replace(**power._asdict())
 
 
 def measure_losses(

@@ -157,7 +157,7 @@ def _list_figures(check: GateCheck) -> tuple[str, ...]:
 
 def _explain_failures(gate: GateReport) -> Iterator[str]:
     """Every check that did not pass, in a sentence."""
-    not_passed = [each for each in gate.checks if each.outcome is not CheckOutcome.PASSED]
+    not_passed = [check for check in gate.checks if check.outcome is not CheckOutcome.PASSED]
     if not_passed:
         yield ""
     for check in not_passed:
@@ -188,8 +188,8 @@ def render_markdown(gate: GateReport) -> str:
 
     Names are shown as code, where Markdown, HTML, links and mentions mean nothing.
     """
-    rules = [each for each in gate.checks if each.rule != CATEGORY_RULE]
-    categories = [each for each in gate.checks if each.rule == CATEGORY_RULE]
+    rules = [check for check in gate.checks if check.rule != CATEGORY_RULE]
+    categories = [check for check in gate.checks if check.rule == CATEGORY_RULE]
     parts = [
         f"### Recall Bench gate: {gate.verdict.value}",
         f"{count_outcomes(gate.checks)}.",
@@ -200,9 +200,9 @@ def render_markdown(gate: GateReport) -> str:
         parts += ["#### By category, in points of 100", _render_categories(categories)]
     parts.append(
         "\n".join(
-            f"- {_format_code(f'{each.rule} ({each.of})')}: {_format_code(each.said)}"
-            for each in gate.checks
-            if each.outcome is not CheckOutcome.PASSED
+            f"- {_format_code(f'{check.rule} ({check.of})')}: {_format_code(check.said)}"
+            for check in gate.checks
+            if check.outcome is not CheckOutcome.PASSED
         )
     )
     if gate.strength is not None:
@@ -335,7 +335,7 @@ def _add_case(suite: ElementTree.Element, check: GateCheck) -> None:
     case = ElementTree.SubElement(suite, "testcase", name=name, classname=_JUNIT_CLASS, time="0")
     kind = {CheckOutcome.FAILED: "failure", CheckOutcome.UNDECIDED: "error"}.get(check.outcome)
     if kind is not None:
-        found = ElementTree.SubElement(
+        problem = ElementTree.SubElement(
             case, kind, message=clip_text(check.said), type=check.outcome.value
         )
-        found.text = clip_text(check.said)
+        problem.text = clip_text(check.said)

@@ -114,10 +114,10 @@ def read_rules(content: object, where: str, named: FieldNamer) -> dict[str, obje
         if key not in fields:
             hint = suggest(key, fields, f"known keys: {', '.join(fields)}")
             raise UsageError(f"{where}: unknown key {str(key)[:60]!r}; {hint}")
-    given = {fields[key]: value for key, value in content.items() if value is not None}
-    for field, value in given.items():
+    rules = {fields[key]: value for key, value in content.items() if value is not None}
+    for field, value in rules.items():
         check_rules({field: value}, named)
-    return given
+    return rules
 
 
 def read_rules_file(path: Path, flag: str) -> dict[str, object]:

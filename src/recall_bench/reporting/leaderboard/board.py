@@ -180,7 +180,11 @@ class BoardSuite(ComputedRecord, frozen=True, kw_only=True):
         if not self.judge_groups:
             return None
         usual = _list_members(self.groups)
-        unlike = [each for each in self.judge_groups if _list_members(each.groups) != usual]
+        unlike = [
+            judge_group
+            for judge_group in self.judge_groups
+            if _list_members(judge_group.groups) != usual
+        ]
         if not unlike:
             return f"All {len(self.judge_groups) + 1} judges give the same groups."
         return " ".join(

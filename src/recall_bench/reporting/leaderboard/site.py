@@ -152,7 +152,7 @@ def _make_pair(
 
 
 def _find_category(entry: Entry, name: str) -> CategoryScore | None:
-    return next((each for each in entry.categories if each.name == name), None)
+    return next((category for category in entry.categories if category.name == name), None)
 
 
 def _render_table(
@@ -321,7 +321,9 @@ def _format_cost(entry: Entry) -> str:
 
 def _render_categories(suite: BoardSuite) -> Markup:
     """A row for each system, a column for each category, which links to its page."""
-    names = list(dict.fromkeys(each.name for entry in suite.entries for each in entry.categories))
+    names = list(
+        dict.fromkeys(category.name for entry in suite.entries for category in entry.categories)
+    )
     links = (make_element("a", format_slug(n), href=f"category/{n}.html") for n in names)
     rows = []
     for entry in suite.entries:
@@ -427,7 +429,7 @@ def _render_entry(entry: Entry, *, is_newest: bool) -> Iterator[Markup]:
         "Ingestion": format_duration(entry.ingest_s),
     }
     if entry.judges:
-        names = ", ".join(each.judge for each in entry.judges)
+        names = ", ".join(judge.judge for judge in entry.judges)
         facts["Judges"] = f"{_format_judges(entry.judges)} ({names})"
     if entry.seed is not None:
         facts["Seed"] = entry.seed
