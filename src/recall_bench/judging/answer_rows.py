@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime, time
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 
@@ -118,12 +119,11 @@ def read_answer_rows(path: Path) -> tuple[AnswerRow, ...]:
         raise DataError(f"{name}: cannot be read ({error.strerror})") from error
     if path.suffix == ".xz":
         try:
-            decompressor = lzma.LZMADecompressor()
-            content = decompressor.decompress(content, max_length=UNPACKED_ALWAYS)
-        except lzma.LZMAError as error:
+            content = lzma.LZMAFile(BytesIO(content)).read(UNPACKED_ALWAYS + 1)
+        except (lzma.LZMAError, EOFError) as error:
             raise Malformed(name, f"is not a whole xz file ({error}); copy it again") from error
-        if not decompressor.eof:
-            raise Malformed(name, f"is cut off, or unpacks to more than {UNPACKED_ALWAYS:,} bytes")
+        if len(content) > UNPACKED_ALWAYS:
+            raise Malformed(name, f"unpacks to more than {UNPACKED_ALWAYS:,} bytes; split it")
     rows = []
     decoder = msgspec.json.Decoder(AnswerRow)
     for number, line in enumerate(content.split(b"\n"), start=1):
