@@ -119,7 +119,8 @@ def read_answer_rows(path: Path) -> tuple[AnswerRow, ...]:
         raise DataError(f"{name}: cannot be read ({error.strerror})") from error
     if path.suffix == ".xz":
         try:
-            content = lzma.LZMAFile(BytesIO(content)).read(UNPACKED_ALWAYS + 1)
+            with lzma.open(BytesIO(content)) as file:
+                content = file.read(UNPACKED_ALWAYS + 1)
         except (lzma.LZMAError, EOFError) as error:
             raise Malformed(name, f"is not a whole xz file ({error}); copy it again") from error
         if len(content) > UNPACKED_ALWAYS:

@@ -19,7 +19,13 @@ from recall_bench.core.errors import (
 )
 from recall_bench.core.plain_text import escape_surrogates
 from recall_bench.core.scenario import Scenario
-from recall_bench.core.user_code import describe_error, digest_source, import_target, split_target
+from recall_bench.core.user_code import (
+    describe_error,
+    digest_source,
+    import_target,
+    is_async_call,
+    split_target,
+)
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
 from recall_bench.judging.verdicts import parse_marks
 from recall_bench.models.python_model import run_in_daemon_thread
@@ -95,19 +101,17 @@ class PythonJudge:
         """Call the judge, in a thread if it is not async, and parse what it returns."""
         with _translate_errors(JudgeFault, f"judge {self.card.name} failed"):
             try:
-                returned = await self._call(exhibit)
+                if is_async_call(self._function):
+                    returned = self._function(exhibit)
+                else:
+                    returned = await run_in_daemon_thread(partial(self._function, exhibit))
+                if isinstance(returned, Awaitable):
+                    returned = await returned
             except (ConnectionError, TimeoutError) as error:
                 raise JudgeBusy(
                     f"judge {self.card.name} could not reach what it needs: {describe_error(error)}"
                 ) from error
         return _parse_result(returned)
-
-    async def _call(self, exhibit: Exhibit) -> object:
-        if _is_async(self._function):
-            returned = self._function(exhibit)
-        else:
-            returned = await run_in_daemon_thread(partial(self._function, exhibit))
-        return await returned if isinstance(returned, Awaitable) else returned
 
 
 @contextmanager
@@ -177,9 +181,3 @@ def _make_card(
         raise UsageError(f"judge {target}: its card is {type(own).__name__}, not a JudgeCard")
     settings = f" {sorted(config.items())!r}" if config else ""
     return JudgeCard(name=target, version=(digest_source(module) or "undeclared") + settings)
-
-
-def _is_async(function: JudgeFunction) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004
-    )
