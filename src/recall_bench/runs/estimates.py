@@ -432,7 +432,7 @@ def _list_row_heads(table: RowTable) -> list[EstimateFields]:
             **({} if row.note is None else {"note": row.note, "absent": row.absent}),
         }
         for row in table.rows
-        if row.kind != RowKind.CATEGORY
+        if row.kind != RowKind.CATEGORY and not row.is_in_files_only
     ]
 
 

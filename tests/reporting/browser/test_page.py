@@ -46,9 +46,9 @@ def test_it_renders_every_section_and_chart_and_says_nothing(page: Path, visit: 
     assert seen.text("h1") == "scripted 1"
     assert seen.text(".headline .figure") == "60 of 100"
     assert seen.page.locator("main > section").count() == 7
+    # None is scrolled to: a printed page has all of them.
     for chart in seen.page.locator("[data-chart]").all():
-        chart.scroll_into_view_if_needed()
-        chart.locator("svg").wait_for()
+        chart.locator("svg").wait_for(state="attached")
     assert seen.page.locator("[data-chart]").count() > 3
 
     details = seen.page.locator("details[data-table]").first

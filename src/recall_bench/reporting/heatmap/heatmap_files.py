@@ -364,7 +364,7 @@ def _read_estimates(stored: _StoredEstimates, table: RowTable) -> RowTable:
             msgspec.convert(fields.get(head.key), _StoredEstimate | None) for fields in checkpoints
         ]
         is_total = head.key == "overall"
-        if head.name == UNGROUNDED or not (is_total or any(cells)):
+        if not (is_total or any(cells)):
             continue
         rows.append(
             Row(
