@@ -21,7 +21,7 @@ leaks rise is said beside it.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple, TypeVar
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,7 @@ from recall_bench.metrics.trend import (
     estimate_grouped_trend,
 )
 from recall_bench.reporting.formats import format_number, format_rise, format_slope
+from recall_bench.runs.counted_marks import RATE
 from recall_bench.runs.heatmap_rows import CELL_RESAMPLES
 from recall_bench.runs.trials import TrialRow, TrialTable
 
@@ -269,19 +270,15 @@ def analyse_hallucination(
     )
 
 
-def count_recall(row: TrialRow) -> int | None:
-    """The points for correctness and completeness; None where there is no verdict."""
+def measure_recall(row: TrialRow) -> float | None:
+    """The share of the points for correctness and completeness; None without a verdict."""
     status = row.status
     if status.state is TrialState.JUDGED:
-        return status.correctness + status.completeness
-    return 0 if status.state is TrialState.NOT_ANSWERED else None
+        return (status.correctness + status.completeness) / _RECALL_POINTS
+    return 0.0 if status.state is TrialState.NOT_ANSWERED else None
 
 
 _Figure = Literal["recall", "made_up", "invented", "leaked"]
-
-_MAX_VALUES: Final[Mapping[_Figure, int]] = {"recall": _RECALL_POINTS}
-"""The best value of a figure that is given in points, because whole numbers are quicker to resample
-than shares. The others are 0 or 1."""
 
 
 class _NamedColumn(NamedTuple):
@@ -336,7 +333,7 @@ def _sample_trials(rows: Sequence[TrialRow]) -> _TrialSamples:
         # A checkpoint may stand for more days than the story has.
         days=np.array([row.cutoff for row in rows], np.int64),
         figures={
-            "recall": _fill_column(count_recall(row) for row in rows),
+            "recall": _fill_column(measure_recall(row) for row in rows),
             "made_up": _fill_column(made_up),
             "invented": _fill_column(row.is_invention for row in rows),
             "leaked": _fill_column(row.leaked for row in rows),
@@ -454,23 +451,21 @@ class _ViewBuilder:
         ]
         means = iter(estimate_tallies(tallies, self._numbers, seed=self._seed))
         for _ in range(len(tallies) // len(figures)):
-            yield tuple(_scale_mean(next(means), _MAX_VALUES.get(figure, 1)) for figure in figures)
+            yield tuple(next(means) for _ in figures)
 
     def _fit_line(self, samples: _TrialSamples, figure: _Figure) -> Trend | None:
         values = samples.figures[figure]
         is_known = ~np.isnan(values)
         days = samples.days[is_known]
-        most = _MAX_VALUES.get(figure, 1)
-        found = estimate_grouped_trend(
+        return estimate_grouped_trend(
             values[is_known],
             days,
             self._numbers.group(samples.question[is_known]),
             seed=self._seed,
-            limits=(0.0, float(most)),
+            limits=RATE,
             at=(*_list_band_days(days.tolist()), *FAR_DAYS),
             resamples=self._resamples,
         )
-        return None if found is None else _scale_trend(found, most)
 
 
 def _tally_figure(samples: _TrialSamples, figure: _Figure, resamples: int) -> MarkTally:
@@ -478,39 +473,7 @@ def _tally_figure(samples: _TrialSamples, figure: _Figure, resamples: int) -> Ma
     values = samples.figures[figure]
     is_known = ~np.isnan(values)
     missing = 0 if figure == "leaked" else int(np.count_nonzero(samples.is_missing))
-    limits = (0.0, float(_MAX_VALUES.get(figure, 1)))
-    return MarkTally(samples.question[is_known], values[is_known], limits, resamples, missing)
-
-
-def _scale_mean(found: Estimate | None, most: int) -> Estimate | None:
-    """Divide a mean in points by the most of them."""
-    return found if found is None or most == 1 else _scale_ends(found, most)
-
-
-def _scale_trend(found: Trend, most: int) -> Trend:
-    """Divide a trend in points by the most of them."""
-    if most == 1:
-        return found
-    return found.replace(
-        intercept=_scale_ends(found.intercept, most),
-        slope=_scale_ends(found.slope, most),
-        predictions=tuple(_scale_ends(each, most) for each in found.predictions),
-    )
-
-
-_Scaled = TypeVar("_Scaled", Estimate, Coefficient, Prediction)
-
-
-def _scale_ends(found: _Scaled, most: int) -> _Scaled:
-    return found.replace(
-        value=found.value / most,
-        low=_divide(found.low, most),
-        high=_divide(found.high, most),
-    )
-
-
-def _divide(end: float | None, most: int) -> float | None:
-    return None if end is None else end / most
+    return MarkTally(samples.question[is_known], values[is_known], RATE, resamples, missing)
 
 
 def _list_band_days(days: Sequence[float]) -> tuple[float, ...]:
