@@ -10,12 +10,8 @@ from recall_bench.core.grouping import group_by
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.plan import SampleMode
 from recall_bench.core.record import Record
-from recall_bench.metrics.bootstrap import (
-    RESAMPLES,
-    QuestionNumbers,
-    TemplateNames,
-)
-from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, MarkTally, estimate_tallies
+from recall_bench.metrics.bootstrap import RESAMPLES, TemplateNames
+from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, estimate_mean
 from recall_bench.metrics.survival import RESAMPLES as SURVIVAL_RESAMPLES
 from recall_bench.metrics.trend import Trend, estimate_trend
 from recall_bench.reporting.analyses.fact_survival import (
@@ -136,39 +132,23 @@ def average_checkpoints(
     rows: Iterable[TrialRow], sizes: Mapping[str, int], *, seed: int, resamples: int
 ) -> tuple[CurvePoint, ...]:
     """The mean of each checkpoint; None where no trial has points yet."""
-    draws = min(resamples, CELL_RESAMPLES)
     parts = group_by(rows, lambda row: row.trial.checkpoint)
-    asked = [parts.get(label, []) for label in sizes]
-    templates = {
-        (row.trial.scenario, row.trial.item): row.item.template for part in asked for row in part
-    }
-    numbers = QuestionNumbers.build_by_name(templates)
-    place = {question: number for number, question in enumerate(templates)}
-    means = estimate_tallies(
-        (_tally_points(part, place, draws) for part in asked), numbers, seed=seed
-    )
-    return tuple(
-        CurvePoint(checkpoint=label, days=days, mean=mean)
-        for (label, days), mean in zip(sizes.items(), means, strict=True)
-    )
-
-
-def _tally_points(
-    rows: Sequence[TrialRow], place: Mapping[_SpanQuestion, int], resamples: int
-) -> MarkTally:
-    """Tally the points of trials, given the number of each question."""
-    marks = [
-        (place[row.trial.scenario, row.trial.item], float(points))
-        for row in rows
-        if (points := row.points) is not None
-    ]
-    return MarkTally(
-        np.array([question for question, _ in marks], np.int64),
-        np.array([points for _, points in marks], np.float64),
-        POINTS,
-        resamples,
-        len(rows) - len(marks),
-    )
+    points = []
+    for label, days in sizes.items():
+        asked = parts.get(label, [])
+        counted = [(row, float(number)) for row in asked if (number := row.points) is not None]
+        mean = estimate_mean(
+            [number for _, number in counted],
+            [row.trial.item for row, _ in counted],
+            [row.trial.scenario for row, _ in counted],
+            seed=seed,
+            missing=len(asked) - len(counted),
+            limits=POINTS,
+            templates=_map_templates(asked),
+            resamples=min(resamples, CELL_RESAMPLES),
+        )
+        points.append(CurvePoint(checkpoint=label, days=days, mean=mean))
+    return tuple(points)
 
 
 def fit_trend(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend | None:

@@ -1,11 +1,6 @@
-"""How long facts stay known: survival curves with bands and half-lives.
-
-Between two observed ages, facts are assumed to be lost at a constant rate, for the half-life and
-for the curve.
-"""
+"""How long facts stay known: survival curves with bands and half-lives."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from recall_bench.core.grouping import group_by
 from recall_bench.metrics.survival import HalfLife, Survival
@@ -27,8 +22,6 @@ from recall_bench.reporting.formats import format_half_life, format_number
 
 _PANEL_COLUMNS = 3
 _PANEL_WIDTH, _PANEL_HEIGHT, _VIEW_HEIGHT = 214.0, 120.0, 280.0
-_PIECES = 6
-"""Pieces in which the curve between two ages is drawn."""
 
 _GROUP_TITLES = {
     SurvivalGroup.ALL: "How long facts stay known",
@@ -117,7 +110,7 @@ def _build_panels(groups: Sequence[GroupSurvival], behind: Survival | None) -> d
         grey = (
             []
             if behind is None
-            else _build_line_rows([s for s in _interpolate_curve(behind) if s[0] <= last])
+            else _build_line_rows([s for s in _list_spots(behind) if s[0] <= last])
         )
         layers = [
             *plane.draw_marks("line", "context", grey),
@@ -136,7 +129,7 @@ def _build_panels(groups: Sequence[GroupSurvival], behind: Survival | None) -> d
 
 
 def _draw_curve(plane: ChartPlane, survival: Survival, last: float) -> list[ChartLayer]:
-    spots = _interpolate_curve(survival)
+    spots = _list_spots(survival)
     band = [{"x": age, "y": low, "y2": high} for age, _, low, high in spots if low is not None]
     seen = [
         {
@@ -171,27 +164,9 @@ def _draw_curve(plane: ChartPlane, survival: Survival, last: float) -> list[Char
     ]
 
 
-def _interpolate_curve(survival: Survival) -> list[_CurveSpot]:
-    """The curve from age 0, with points between the observed ages."""
-    known: list[_CurveSpot] = [(0.0, 1.0, 1.0, 1.0)]
-    known += [(each.age, each.share, each.low, each.high) for each in survival.curve]
-    spots = known[:1]
-    for (start, *before), (end, *after) in pairwise(known):
-        for piece in range(1, _PIECES + 1):
-            part = piece / _PIECES
-            share, low, high = (
-                None if a is None or b is None else _interpolate_share(a, b, part)
-                for a, b in zip(before, after, strict=True)
-            )
-            spots.append((start + part * (end - start), share or 0.0, low, high))
-    return spots
-
-
-def _interpolate_share(before: float, after: float, part: float) -> float:
-    """Interpolate at a constant rate; linearly if nothing is left at the end."""
-    if before <= 0 or after <= 0.001:
-        return before + part * (after - before)
-    return float(before * (after / before) ** part)
+def _list_spots(survival: Survival) -> list[_CurveSpot]:
+    """The curve from age 0."""
+    return [(0.0, 1.0, 1.0, 1.0), *((p.age, p.share, p.low, p.high) for p in survival.curve)]
 
 
 def _build_line_rows(spots: Sequence[_CurveSpot]) -> list[dict[str, object]]:
