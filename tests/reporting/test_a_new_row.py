@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.metrics.scale import SECONDS, SHARE
+from recall_bench.reporting.explorer.run_catalogue import RunCatalogue
 from recall_bench.reporting.exports.run_tables import ExportedRun, write_csv
 from recall_bench.reporting.exports.trackers import list_metrics
 from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
@@ -29,11 +30,13 @@ from tests.written_runs import ada_story, trial
 
 def build_silent(trials: RowTrials) -> Iterator[Row]:
     """Build the share of empty answers."""
+    cells, total = trials.estimate_values(lambda row: float(row.is_silent), limits=(0.0, 1.0))
     yield Row(
         name="silent",
         key="silentRate",
         scale=SHARE,
-        cells=trials.estimate_values(lambda row: float(row.is_silent), limits=(0.0, 1.0)),
+        cells=cells,
+        total=total,
         eligible=trials.eligible,
         note="silent: the answer has no words",
     )
@@ -41,8 +44,8 @@ def build_silent(trials: RowTrials) -> Iterator[Row]:
 
 def build_waits(trials: RowTrials) -> Iterator[Row]:
     """Build the time that an answer takes."""
-    cells = trials.estimate_values(lambda row: row.seconds)
-    yield Row(name="answer time", key="answerTime", scale=SECONDS, cells=cells)
+    cells, total = trials.estimate_values(lambda row: row.seconds)
+    yield Row(name="answer time", key="answerTime", scale=SECONDS, cells=cells, total=total)
 
 
 @pytest.fixture
@@ -82,7 +85,13 @@ def test_it_stands_in_every_output(folder: RunFolder, tmp_path: Path) -> None:
         assert "silent" in text.lower(), name
         assert "answer time" in text.lower(), name
     assert {"silent", "answer time"} <= figures
-    assert {"silent_at", "answer_time_at"} <= {metric.name for metric in list_metrics(export)}
+    tracked = {metric.name for metric in list_metrics(export)}
+    assert {"silent", "answer_time", "silent_at", "answer_time_at"} <= tracked
+    catalogue = RunCatalogue(folder.path)
+    (run,) = catalogue.list_rows(wait=True)
+    catalogue.close()
+    assert run.figures is not None
+    assert {"silent", "answer time"} <= {cell.name for cell in run.figures.cells}
 
 
 def test_a_result_file_says_what_its_rows_are(folder: RunFolder, tmp_path: Path) -> None:

@@ -242,8 +242,9 @@ class RunEstimates:
                 for number, name in enumerate(self._categories)
             },
             same=self._select_same(names, shown),
-            total=self.estimate_overall(persona),
             bounds=self.estimate_range(persona),
+            whole=whole,
+            total_resamples=self._choose_resamples(persona),
             numbers=self._marks.numbers,
             read_table=self._read_table,
         )

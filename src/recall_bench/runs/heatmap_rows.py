@@ -6,7 +6,6 @@ entry point of the group `recall_bench.rows`. All outputs show it.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from recall_bench.core.plan import Checkpoint
@@ -44,6 +43,10 @@ UNGROUNDED: Final = "invented or leaked"
 """Both together, where a file does not tell them apart."""
 
 
+RowMeans = tuple[tuple[Estimate | None, ...], Estimate | None]
+"""The cells of a row, and all checkpoints together."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RowTrials:
     """The trials of one persona, or of all of them, as a row function sees them."""
@@ -57,18 +60,24 @@ class RowTrials:
     categories: Mapping[str, "CategoryTrials"]
     same: Sequence[CountedTrials | None]
     """The same questions in each column; None outside their span, empty where there are none."""
-    total: Estimate | None
-    """The score over all checkpoints, also those that are not among the columns."""
     bounds: ScoreRange | None
+    """Silence and ceiling over all checkpoints."""
+    whole: CountedTrials
+    """Those of all checkpoints, also of those that are not among the columns."""
+    total_resamples: int
     numbers: QuestionNumbers
     read_table: Callable[[], TrialTable]
     """Reads each trial with all that the journal knows of it: slow for a large run."""
 
-    def estimate(
-        self, tally: Callable[[CountedTrials, int], MarkTally]
-    ) -> tuple[Estimate | None, ...]:
-        """Estimate the mean of a mark in each column."""
-        return self.estimate_tallies(tally(trials, CELL_RESAMPLES) for trials in self.trials)
+    def estimate(self, tally: Callable[[CountedTrials, int], MarkTally]) -> RowMeans:
+        """Estimate the mean of a mark in each column, and over all checkpoints."""
+        *cells, total = self.estimate_tallies(
+            (
+                *(tally(trials, CELL_RESAMPLES) for trials in self.trials),
+                tally(self.whole, self.total_resamples),
+            )
+        )
+        return tuple(cells), total
 
     def estimate_tallies(self, tallies: Iterable[MarkTally]) -> tuple[Estimate | None, ...]:
         """Estimate several means; many at once take a fraction of the time."""
@@ -76,35 +85,32 @@ class RowTrials:
 
     def estimate_values(
         self, value: Callable[[TrialRow], float | None], limits: Limits | None = None
-    ) -> tuple[Estimate | None, ...]:
-        """Estimate the mean of any value of the trials in each column.
+    ) -> RowMeans:
+        """Estimate the mean of any value of the trials in each column, and over all checkpoints.
 
         The value is None where a figure does not apply to a trial. `limits` are the lowest and
         highest possible value, if there are any.
         """
-        table = self._table
-        values: dict[str, list[tuple[TrialRow, float]]] = {each.label: [] for each in self.columns}
+        table = self.read_table()
+        columns: dict[str, list[tuple[TrialRow, float]]] = {each.label: [] for each in self.columns}
+        whole = []
         for row in table.rows:
-            column = values.get(row.trial.checkpoint)
-            if column is not None and row.trial.scenario in self.personas:
-                number = value(row)
-                if number is not None:
-                    column.append((row, number))
-        return tuple(
+            number = value(row) if row.trial.scenario in self.personas else None
+            if number is not None:
+                whole.append((row, number))
+                columns.get(row.trial.checkpoint, []).append((row, number))
+        *cells, total = (
             estimate_mean(
-                [number for _, number in column],
-                [row.trial.item for row, _ in column],
-                [row.trial.scenario for row, _ in column],
+                [number for _, number in part],
+                [row.trial.item for row, _ in part],
+                [row.trial.scenario for row, _ in part],
                 limits=limits,
                 templates=table.templates,
                 resamples=CELL_RESAMPLES,
             )
-            for column in values.values()
+            for part in (*columns.values(), whole)
         )
-
-    @cached_property
-    def _table(self) -> TrialTable:
-        return self.read_table()
+        return tuple(cells), total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,13 +154,14 @@ def build_categories(trials: RowTrials) -> Iterator[Row]:
 
 def build_overall(trials: RowTrials) -> Iterator[Row]:
     """Build the score of all questions."""
+    cells, total = trials.estimate(CountedTrials.tally_points)
     yield Row(
         name=OVERALL,
         kind=RowKind.TOTAL,
         key="overall",
         scale=POINTS,
-        cells=trials.estimate(CountedTrials.tally_points),
-        total=trials.total,
+        cells=cells,
+        total=total,
         eligible=trials.eligible,
         bounds=trials.bounds,
     )
@@ -183,11 +190,13 @@ def build_same(trials: RowTrials) -> Iterator[Row]:
 
 def build_ungrounded(trials: RowTrials) -> Iterator[Row]:
     """Build the share of answers that are not grounded: the public format has it."""
+    cells, total = trials.estimate(CountedTrials.tally_ungrounded)
     yield Row(
         name=UNGROUNDED,
         key="hallucinationRate",
         scale=SHARE,
-        cells=trials.estimate(CountedTrials.tally_ungrounded),
+        cells=cells,
+        total=total,
         eligible=trials.eligible,
         is_in_files_only=True,
     )
@@ -195,11 +204,13 @@ def build_ungrounded(trials: RowTrials) -> Iterator[Row]:
 
 def build_invented(trials: RowTrials) -> Iterator[Row]:
     """Build the share of answers that are invented."""
+    cells, total = trials.estimate(CountedTrials.tally_invented)
     yield Row(
         name=INVENTED,
         key="inventionRate",
         scale=SHARE,
-        cells=trials.estimate(CountedTrials.tally_invented),
+        cells=cells,
+        total=total,
         eligible=trials.eligible,
         opens=(("invented", "yes"),),
     )
@@ -207,11 +218,13 @@ def build_invented(trials: RowTrials) -> Iterator[Row]:
 
 def build_leaked(trials: RowTrials) -> Iterator[Row]:
     """Build the share of answers that leak, of those in which a leak could be noticed."""
+    cells, total = trials.estimate(CountedTrials.tally_leaked)
     yield Row(
         name=LEAKED,
         key="leakRate",
         scale=SHARE,
-        cells=trials.estimate(CountedTrials.tally_leaked),
+        cells=cells,
+        total=total,
         eligible=trials.eligible,
         opens=(("leaked", "yes"),),
     )

@@ -23,10 +23,8 @@ from recall_bench.reporting.behaviour.suite_report import build_behaviour_report
 from recall_bench.reporting.formats import (
     OF_100,
     format_card,
-    format_points,
     format_round_duration,
     format_score,
-    format_share,
 )
 from recall_bench.reporting.groups import describe_judge
 from recall_bench.reporting.headlines import describe_doubt, format_ceiling
@@ -34,6 +32,7 @@ from recall_bench.reporting.run_facts import format_price
 from recall_bench.reporting.run_pairs import list_settings
 from recall_bench.reporting.trial_scores import estimate_run
 from recall_bench.runs.journal import JOURNAL, find_run_folders, is_busy, read_events
+from recall_bench.runs.rows import Row, RowKind
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.summary import summarise
 
@@ -49,25 +48,30 @@ _SHOWN_ELSEWHERE = frozenset({"judge", "personas"})
 """Settings that have a column of their own."""
 
 
+class RunCell(ComputedRecord, frozen=True, kw_only=True):
+    """One figure of a run in the table."""
+
+    name: str
+    text: str
+    value: float | None = None
+    """What the table is sorted by, and where a score stands on its line; in shown numbers."""
+    low: float | None = None
+    high: float | None = None
+
+
 class RunFigures(ComputedRecord, frozen=True, kw_only=True):
     """What the table says of the scores of a run."""
 
     state: str
     reason: str | None
-    score: float | None
-    """Of 100; None where nothing was measured."""
-    low: float | None
-    high: float | None
-    score_text: str
+    score: RunCell | None = None
     score_name: str | None = None
     """What the score is, where a dataset's protocol gives it; None for marks."""
-    silence: str
-    ceiling: str
-    doubt: str | None
-    invented: str
-    invented_share: float | None
-    leaked: str
-    leaked_share: float | None
+    doubt: str | None = None
+    bounds: tuple[RunCell, ...] = ()
+    """Silence and ceiling, as far as they are known."""
+    cells: tuple[RunCell, ...] = ()
+    """The other rows of the heatmap, over all checkpoints."""
     cost: str
     trials: int
     errors: int
@@ -334,29 +338,42 @@ def _compute_figures(folder: RunFolder) -> RunFigures:
     if folder.plan.behaviour is not None:
         return _compute_suite_figures(folder)
     summary, (scale, means) = summarise(folder), estimate_run(folder)
-    score, bounds = means.estimate_overall(), means.estimate_range()
-    invented, leaked = means.estimate_invented(), means.estimate_leaked()
-    cost = folder.usage
-    is_quoted = score is not None and not summary.is_stub
+    table, cost = means.build_heatmap(places=()), folder.usage
+    score, bounds = table.total, table.total.bounds
+    ends: list[tuple[str, str, float | None]] = []
+    if bounds is not None:
+        ends.append(("silence", format_score(bounds.floor), bounds.floor))
+        ends.append(("ceiling", format_ceiling(bounds), bounds.ceiling))
     return RunFigures(
         state=summary.validity.status.value,
         reason="the stub judge graded nothing" if summary.is_stub else summary.validity.reason,
-        score=score.value * OF_100 if is_quoted and score is not None else None,
-        low=_scale_end(score, "low"),
-        high=_scale_end(score, "high"),
-        score_text=format_points(score, 0) if is_quoted else NO_DATA,
+        score=None if score.total is None or summary.is_stub else _make_cell(score, score.total),
         score_name=None if scale is None else scale.label,
-        silence=NO_DATA if bounds is None else format_score(bounds.floor),
-        ceiling=NO_DATA if bounds is None else format_ceiling(bounds),
         doubt=describe_doubt(bounds),
-        invented=format_share(invented),
-        invented_share=None if invented is None else invented.value,
-        leaked=format_share(leaked),
-        leaked_share=None if leaked is None else leaked.value,
+        bounds=tuple(
+            RunCell(name=name, text=text, value=marks * OF_100)
+            for name, text, marks in ends
+            if marks is not None
+        ),
+        cells=tuple(
+            _make_cell(row, row.total)
+            for row in table.rows
+            if row.kind is RowKind.FIGURE and row.total is not None and not row.is_in_files_only
+        ),
         cost=NO_DATA if cost == Usage() else format_price(cost),
         trials=summary.overall.owed,
         errors=summary.overall.failed,
     )
+
+
+def _make_cell(row: Row, mean: Estimate) -> RunCell:
+    value, low, high = (
+        None if number is None else number * row.scale.factor
+        for number in (mean.value, mean.low, mean.high)
+    )
+    is_score = row.kind is RowKind.TOTAL
+    text = row.scale.format(mean, 0 if is_score else None).replace(" of 100", "")
+    return RunCell(name=row.name, text=text, value=value, low=low, high=high)
 
 
 def _compute_suite_figures(folder: RunFolder) -> RunFigures:
@@ -365,17 +382,6 @@ def _compute_suite_figures(folder: RunFolder) -> RunFigures:
     return RunFigures(
         state=validity.status.value,
         reason=validity.reason,
-        score=None,
-        low=None,
-        high=None,
-        score_text=NO_DATA,
-        silence=NO_DATA,
-        ceiling=NO_DATA,
-        doubt=None,
-        invented=NO_DATA,
-        invented_share=None,
-        leaked=NO_DATA,
-        leaked_share=None,
         cost=NO_DATA if cost == Usage() else format_price(cost),
         trials=report.trials,
         errors=report.not_answered,
@@ -383,8 +389,3 @@ def _compute_suite_figures(folder: RunFolder) -> RunFigures:
             (each.label, format_figure(each)) for each in report.figures if each.is_headline
         ),
     )
-
-
-def _scale_end(score: Estimate | None, end: str) -> float | None:
-    value = None if score is None else getattr(score, end)
-    return None if value is None else value * OF_100

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from recall_bench.core.user_code import require_libraries
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.exports.run_tables import ExportedRun, describe_plan
-from recall_bench.reporting.formats import OF_100
 from recall_bench.reporting.trial_scores import measure_figures
 from recall_bench.runs.rows import RowKind
 
@@ -28,24 +27,22 @@ class TrackedMetric(NamedTuple):
 
 def list_metrics(run: ExportedRun) -> Iterator[TrackedMetric]:
     """Scores of 100 with intervals: of the whole run, its categories, checkpoints and costs."""
-    means = run.means
-    yield from _list_estimate("score", means.estimate_overall(), OF_100)
-    yield from _list_estimate("invented", means.estimate_invented(), 100.0)
-    yield from _list_estimate("leaked", means.estimate_leaked(), 100.0)
-    heatmap = means.build_heatmap()
-    for row in heatmap.categories:
-        yield from _list_estimate(f"category/{row.name}", row.total, OF_100)
-    for figure in measure_figures(run.folder, run.table):
-        yield from _list_estimate(f"figure/{figure.name}", figure.mean, 1.0)
-    if run.folder.plan.dataset is None:
-        for row in heatmap.shown:
-            if row.kind is RowKind.CATEGORY:
-                continue
-            name = "score" if row.kind is RowKind.TOTAL else row.name.replace(" ", "_")
+    heatmap = run.means.build_heatmap()
+    for row in heatmap.rows:
+        if row.is_in_files_only:
+            continue
+        name = "score" if row.kind is RowKind.TOTAL else row.name.replace(" ", "_")
+        is_category = row.kind is RowKind.CATEGORY
+        yield from _list_estimate(
+            f"category/{row.name}" if is_category else name, row.total, row.scale.factor
+        )
+        if not is_category and run.folder.plan.dataset is None:
             for checkpoint, mean in zip(heatmap.columns, row.cells, strict=True):
                 if mean is not None:
                     number = mean.value * row.scale.factor
                     yield TrackedMetric(f"{name}_at", number, checkpoint.days)
+    for figure in measure_figures(run.folder, run.table):
+        yield from _list_estimate(f"figure/{figure.name}", figure.mean, 1.0)
     for costs in run.list_rows("costs"):
         for name in ("ingest_s_a_day", "query_p50_s", "query_p95_s", "query_cost_usd"):
             value, days = costs[name], costs["days"]

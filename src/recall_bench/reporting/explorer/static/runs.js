@@ -45,21 +45,22 @@ const runs = (() => {
 })();
 
 const runsTable = (() => {
-  const COLUMNS = [
+  // The figures that some run has, between what is known of every run.
+  const figureNames = () => [...new Set(runs.known.flatMap((run) => [...(run.figures?.bounds ?? []), ...(run.figures?.cells ?? [])].map((cell) => cell.name)))];
+  const cellOf = (run, name) => [...(run.figures?.bounds ?? []), ...(run.figures?.cells ?? [])].find((cell) => cell.name === name);
+  const columns = () => [
     ["name", "Run", (run) => run.system + run.name],
     ["dataset", "Dataset", (run) => run.dataset],
     ["judge", "Judge", (run) => run.judge],
-    ["score", "Score", (run) => run.figures?.score],
-    ["silence", "Silence", (run) => Number.parseFloat(run.figures?.silence)],
-    ["ceiling", "Ceiling", (run) => Number.parseFloat(run.figures?.ceiling)],
-    ["invented", "Invented", (run) => run.figures?.invented_share],
-    ["leaked", "Leaked", (run) => run.figures?.leaked_share],
+    ["score", "Score", (run) => run.figures?.score?.value],
+    ...figureNames().map((name) => [name, name[0].toUpperCase() + name.slice(1), (run) => cellOf(run, name)?.value]),
     ["cost", "Cost", (run) => run.figures?.cost],
     ["state", "State", (run) => run.state],
   ];
   const OFTEN = 3000;
   const SELDOM = 15000;
   let root;
+  let heads;
   let body;
   let action;
   let drawn = "";
@@ -75,23 +76,21 @@ const runsTable = (() => {
     address.go({ runs: next.join(",") });
   };
 
-  const bar = (figures) => {
-    if (figures.score === null) return null;
+  const bar = ({ score, bounds }) => {
+    if (!score) return null;
     const line = make("div", { class: "interval", "aria-hidden": "true" });
-    if (figures.low !== null) {
+    if (score.low !== null) {
       const band = make("i");
-      band.style.left = `${figures.low}%`;
-      band.style.width = `${figures.high - figures.low}%`;
+      band.style.left = `${score.low}%`;
+      band.style.width = `${score.high - score.low}%`;
       line.append(band);
     }
     const mark = make("b");
-    mark.style.left = `${figures.score}%`;
+    mark.style.left = `${score.value}%`;
     line.append(mark);
-    for (const name of ["silence", "ceiling"]) {
-      const at = Number.parseFloat(figures[name]);
-      if (Number.isNaN(at)) continue;
+    for (const { value } of bounds) {
       const tick = make("u");
-      tick.style.left = `${at}%`;
+      tick.style.left = `${value}%`;
       line.append(tick);
     }
     return line;
@@ -143,25 +142,22 @@ const runsTable = (() => {
       name: nameCell(run),
       dataset: plain(run.dataset),
       judge: plain(run.judge),
-      score: figures?.headlines.length ? figures.headlines.map(([words, text]) => make("small", { class: "suite-figure" }, make("b", {}, text), ` ${words}`)) : figures ? [make("span", {}, tidy(figures.score_text)), bar(figures), figures.score_name && make("small", { class: "quiet" }, figures.score_name), figures.doubt && make("small", { class: "quiet" }, figures.doubt)] : ["–"],
-      silence: [tidy(figures?.silence)],
-      ceiling: [tidy(figures?.ceiling)],
-      invented: [tidy(figures?.invented)],
-      leaked: [tidy(figures?.leaked)],
+      score: figures?.headlines.length ? figures.headlines.map(([words, text]) => make("small", { class: "suite-figure" }, make("b", {}, text), ` ${words}`)) : figures ? [make("span", {}, figures.score?.text ?? "–"), bar(figures), figures.score_name && make("small", { class: "quiet" }, figures.score_name), figures.doubt && make("small", { class: "quiet" }, figures.doubt)] : ["–"],
+      ...Object.fromEntries(figureNames().map((name) => [name, [cellOf(run, name)?.text ?? "–"]])),
       cost: [tidy(figures?.cost)],
       state: stateCell(run),
     };
     const node = make(
       "tr",
       { "data-run": run.id, tabindex: "-1", class: chosen().includes(run.id) ? "is-chosen" : run.state === "unreadable" ? "is-unreadable" : null },
-      ...COLUMNS.map(([key, label]) => make("td", { class: key, "data-label": label }, ...cells[key].filter(Boolean))),
+      ...columns().map(([key, label]) => make("td", { class: key, "data-label": label }, ...cells[key].filter(Boolean))),
     );
     return node;
   };
 
   const sorted = (all) => {
     const [key, direction] = (address.state.sort ?? "").split(".");
-    const value = COLUMNS.find(([name]) => name === key)?.[2];
+    const value = columns().find(([name]) => name === key)?.[2];
     if (!value) return all;
     const sign = direction === "down" ? -1 : 1;
     const isNone = (each) => each === null || each === undefined || Number.isNaN(each);
@@ -182,8 +178,11 @@ const runsTable = (() => {
     const all = sorted(runs.known);
     const focused = document.activeElement?.closest?.("tr")?.dataset.run;
     const isBox = document.activeElement?.type === "checkbox";
+    heads.replaceChildren(...columns().map(([key, label]) =>
+      make("th", { scope: "col", class: key, "data-sort": key }, make("button", { type: "button", onclick: () => sortBy(key) }, label)),
+    ));
     body.replaceChildren(...all.map(row));
-    if (!all.length) body.append(make("tr", {}, make("td", { colspan: String(COLUMNS.length), class: "missing" }, "No run is here yet.")));
+    if (!all.length) body.append(make("tr", {}, make("td", { colspan: String(columns().length), class: "missing" }, "No run is here yet.")));
     const again = focused && body.querySelector(`tr[data-run="${focused}"]`);
     if (again) (isBox ? again.querySelector("input") : again).focus();
     for (const head of root.querySelectorAll("th")) {
@@ -230,12 +229,10 @@ const runsTable = (() => {
     root = given;
     body = make("tbody");
     action = make("button", { type: "button", class: "action", hidden: true, onclick: compare }, "Compare");
-    const heads = COLUMNS.map(([key, label]) =>
-      make("th", { scope: "col", class: key, "data-sort": key }, make("button", { type: "button", onclick: () => sortBy(key) }, label)),
-    );
+    heads = make("tr");
     root.replaceChildren(
       make("div", { class: "heading" }, make("h2", {}, "Runs"), action),
-      make("div", { class: "scrolls" }, make("table", { class: "plain runs" }, make("thead", {}, make("tr", {}, ...heads)), body)),
+      make("div", { class: "scrolls" }, make("table", { class: "plain runs" }, make("thead", {}, heads), body)),
       make("p", { class: "quiet keys" }, "Scores are of 100, with 95 % intervals. Keys: ↑ ↓ move, Enter opens the report, x chooses a run, c compares those chosen."),
     );
     await poll();

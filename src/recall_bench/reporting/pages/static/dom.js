@@ -24,8 +24,6 @@ const fixed = (number, digits) => {
   return (number < 0 && rounded ? "-" : "") + rounded.toFixed(digits);
 };
 
-const percent = (share, digits = 1) => `${fixed(share * 100, digits)} %`;
-
 const spelled = (name) => name.replaceAll("-", " ");
 
 const seconds = (value) => (value >= 1 ? `${fixed(value, 1)} s` : `${Number((value * 1000).toPrecision(3))} ms`);
