@@ -44,7 +44,7 @@ def test_every_section_is_printed_and_every_figure_is_in_the_json(
     told = json.loads(Path("r/report/report.json").read_text())
     assert told["header"]["overall"]["value"] == summarise(RunFolder.open(Path("r"))).overall.mean
     assert told["header"]["status"] == "valid"
-    assert {row["category"] for row in told["heatmaps"][0]["rows"]} >= {"factual-recall"}
+    assert {row["name"] for row in told["heatmaps"][0]["rows"]} >= {"factual-recall"}
     assert sorted(path.name for path in Path("r/report").iterdir()) == [
         "report.html",
         "report.json",

@@ -9,7 +9,7 @@ from math import copysign, floor, isfinite
 from typing import TYPE_CHECKING, Final, Protocol
 
 from recall_bench.core.plain_text import NO_DATA
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord
 from recall_bench.core.usage import format_round_dollars
 from recall_bench.core.verdict import FULL_MARKS
 
@@ -75,7 +75,7 @@ class ColourRamp(StrEnum):
     """From pale to deep; small values differ more than large ones."""
 
 
-class Scale(Record, frozen=True, kw_only=True):
+class Scale(ComputedRecord, frozen=True, kw_only=True):
     """What the numbers of a row are, and how they are shown."""
 
     name: str
