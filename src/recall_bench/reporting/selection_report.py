@@ -141,22 +141,15 @@ _MAX_NEAR_MISSES = 10
 """Most near misses listed."""
 
 
-class SelectionShare(ComputedRecord, frozen=True, kw_only=True):
-    """A share of the tests, with its interval."""
+class SelectionFigure(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
+    """A share of the tests, or a mean over those it applies to, as the report's file has it."""
 
-    count: int
+    count: int | None = None
+    """How many tests a share is of; None for a mean."""
     of: int
     value: float
     interval: tuple[float, float] | None
     """At 95 %; None for a single test."""
-
-
-class SelectionMean(ComputedRecord, frozen=True, kw_only=True):
-    """A mean over the tests it applies to, with its interval."""
-
-    value: float
-    of: int
-    interval: tuple[float, float] | None
 
 
 class MemoryGroup(Record, frozen=True, kw_only=True):
@@ -181,17 +174,17 @@ class SelectionSummary(ComputedRecord, frozen=True, kw_only=True, omit_defaults=
     skip: int
     open: int
     """Trials not asked yet."""
-    perfect_of_put: SelectionShare | None
+    perfect_of_put: SelectionFigure | None
     """PERFECT of all trials asked; a failed selection counts as not perfect."""
-    perfect_share: SelectionShare | None
+    perfect_share: SelectionFigure | None
     """Of the trials with a class; None if there is none."""
-    overrecall_share: SelectionShare | None
-    underrecall_share: SelectionShare | None
-    precision: SelectionMean | None
-    recall: SelectionMean | None
-    f1: SelectionMean | None
-    jaccard: SelectionMean | None
-    false_positives: SelectionShare | None
+    overrecall_share: SelectionFigure | None
+    underrecall_share: SelectionFigure | None
+    precision: SelectionFigure | None
+    recall: SelectionFigure | None
+    f1: SelectionFigure | None
+    jaccard: SelectionFigure | None
+    false_positives: SelectionFigure | None
     """Tests that should recall nothing and recalled something."""
     memories_overrecalled: int
     memories_underrecalled: int
@@ -201,7 +194,7 @@ class SelectionSummary(ComputedRecord, frozen=True, kw_only=True, omit_defaults=
     extra_together: tuple[MemoryGroup, ...]
     """Pairs that are over-recalled together: one topic, or two similar memories."""
     often_missing: tuple[MemoryGroup, ...]
-    steady: SelectionShare | None
+    steady: SelectionFigure | None
     """Tests with the same class in every repeat; None without repeats."""
     p50_s: float | None
     p95_s: float | None
@@ -270,19 +263,19 @@ def _sum_usage(scored: Sequence[ScoredTest], wasted: Usage | None) -> Usage | No
 
 def _compute_share(
     rows: Sequence[ScoredTest], has: Callable[[ScoredTest], bool]
-) -> SelectionShare | None:
+) -> SelectionFigure | None:
     """A share with its interval; the repeats of a test count as one observation."""
     if not rows:
         return None
     count = sum(map(has, rows))
     tests, value = len({row.test for row in rows}), count / len(rows)
     interval = compute_wilson(value * tests, tests)
-    return SelectionShare(count=count, of=len(rows), value=value, interval=interval)
+    return SelectionFigure(count=count, of=len(rows), value=value, interval=interval)
 
 
 def _compute_mean(
     rows: Sequence[ScoredTest], value: Callable[[ScoredTest], float | None]
-) -> SelectionMean | None:
+) -> SelectionFigure | None:
     counted = [(row, number) for row in rows if (number := value(row)) is not None]
     if not counted:
         return None
@@ -290,7 +283,7 @@ def _compute_mean(
     tests = [row.test for row, _ in counted]
     mean = estimate_mean(values, tests, ["suite"] * len(values))
     interval = None if mean is None else mean.interval
-    return SelectionMean(value=fmean(values), of=len(values), interval=interval)
+    return SelectionFigure(value=fmean(values), of=len(values), interval=interval)
 
 
 def _count_often(groups: Iterable[tuple[str, ...]]) -> tuple[MemoryGroup, ...]:
@@ -304,12 +297,12 @@ def _count_often(groups: Iterable[tuple[str, ...]]) -> tuple[MemoryGroup, ...]:
     )
 
 
-def _compute_steady(rows: Sequence[ScoredTest]) -> SelectionShare | None:
+def _compute_steady(rows: Sequence[ScoredTest]) -> SelectionFigure | None:
     repeated = [each for each in group_by(rows, lambda row: row.test).values() if len(each) > 1]
     if not repeated:
         return None
     same = sum(len({row.outcome for row in each}) == 1 for each in repeated)
-    return SelectionShare(
+    return SelectionFigure(
         count=same,
         of=len(repeated),
         value=same / len(repeated),
@@ -448,25 +441,27 @@ def _render_near_misses(found: SelectionSummary) -> Iterator[str]:
         yield from (f"  {count:>3} × {name}" for name, count in list(found.unknown.items())[:5])
 
 
-def _format_share(share: SelectionShare | None) -> str:
+def format_share(share: SelectionFigure | None) -> str:
+    """A share with what it is of, and its interval."""
     if share is None:
         return "–"
-    ends = _format_interval(share.interval, percent=True)
+    ends = (
+        ""
+        if share.interval is None
+        else f"  ({' to '.join(f'{format_number(100 * end, 1)}%' for end in share.interval)})"
+    )
     return f"{format_number(100 * share.value, 1):>5}% of {share.of}{ends}"
 
 
-def _format_mean(mean: SelectionMean | None) -> str:
+def _format_mean(mean: SelectionFigure | None) -> str:
     if mean is None:
         return "–"
-    return f"{format_number(mean.value, 3)}{_format_interval(mean.interval, percent=False)}"
-
-
-def _format_interval(interval: tuple[float, float] | None, *, percent: bool) -> str:
-    if interval is None:
-        return ""
-    if percent:
-        return f"  ({' to '.join(f'{format_number(100 * end, 1)}%' for end in interval)})"
-    return f"  ({' to '.join(format_number(end, 3) for end in interval)})"
+    ends = (
+        ""
+        if mean.interval is None
+        else f"  ({' to '.join(format_number(end, 3) for end in mean.interval)})"
+    )
+    return f"{format_number(mean.value, 3)}{ends}"
 
 
 ENDING = ".result"

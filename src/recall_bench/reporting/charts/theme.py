@@ -204,6 +204,5 @@ def _build_series_styles(name: str, colour: str) -> dict[str, object]:
         f"{name}-interval": {"color": colour, "strokeWidth": 1.4},
         f"{name}-point": {"color": colour, "filled": True, "opacity": 1},
         f"{name}-bar": {"color": colour, "fillOpacity": 1},
-        f"{name}-pale-bar": {"color": colour, "fillOpacity": 0.45},
         f"{name}-label": {**words, "color": colour},
     }
