@@ -51,7 +51,9 @@ def test_the_document_stays_small_and_both_ends_are_reached(page: Path, visit: V
     seen.press("End")
     seen.page.wait_for_selector(f"#trial-{TRIALS - 1}.is-active")
     assert int(str(seen.value("document.querySelectorAll('.trial').length"))) < 60
-    assert int(str(seen.value("document.querySelectorAll('*').length"))) < 5000
+    # Charts are as large as they are for any run.
+    elements = seen.value("document.querySelectorAll('*:not([data-chart] *)').length")
+    assert int(str(elements)) < 5000
 
     seen.press("Home")
     seen.page.wait_for_selector("#trial-0.is-active")
