@@ -368,3 +368,23 @@ def test_the_published_progress_file_can_be_drawn(tmp_path: Path) -> None:
     assert percents(data)[2] == pytest.approx(100 * 2 / 24)
     assert not data.is_stub
     assert (tmp_path / "heatmap.png").stat().st_size > 10_000
+
+
+def test_a_result_from_before_rows_were_named_has_the_same_heatmap(finished: Story) -> None:
+    _, named, _ = all_three(finished)
+    path = finished.folder / "result.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document["estimates"]["rows"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+    old = load_heatmap(path)
+
+    assert [row.name for row in old.table.shown] == [row.name for row in named.table.shown]
+    assert [row.cells for row in old.table.shown] == [row.cells for row in named.table.shown]
+    # Still older ones do not tell inventions and leaks apart.
+    for name in ("inventionRate", "leakRate"):
+        del document["estimates"][name]
+        for checkpoint in document["estimates"]["checkpoints"]:
+            del checkpoint[name]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert load_heatmap(path).table.rows[-1].name == "invented or leaked"
