@@ -386,9 +386,9 @@ def _render_lines(report: SelectionReport) -> Iterator[str]:
         ("OVERRECALL", found.overrecall, found.overrecall_share),
         ("UNDERRECALL", found.underrecall, found.underrecall_share),
     ):
-        yield f"  {name:<12}{count:>5}  {_format_share(share)}"
+        yield f"  {name:<12}{count:>5}  {format_share(share)}"
     failed = (
-        f"; PERFECT of all asked:  {_format_share(found.perfect_of_put).strip()}"
+        f"; PERFECT of all asked:  {format_share(found.perfect_of_put).strip()}"
         if found.error
         else ""
     )
@@ -404,9 +404,9 @@ def _render_lines(report: SelectionReport) -> Iterator[str]:
         ("Jaccard", found.jaccard),
     ):
         yield f"  {name:<24}{_format_mean(mean)}"
-    yield f"  {'no-recall, yet recalled':<24}{_format_share(found.false_positives)}"
+    yield f"  {'no-recall, yet recalled':<24}{format_share(found.false_positives)}"
     if found.steady is not None:
-        yield f"  {'same class every time':<24}{_format_share(found.steady)}"
+        yield f"  {'same class every time':<24}{format_share(found.steady)}"
     yield from _render_costs(found)
     yield from _render_near_misses(found)
     for fault, count in found.faults.items():
