@@ -10,7 +10,8 @@ from recall_bench.core.event import NotAnswered, NotJudged
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.running.worker_pool import Lane, RunningTask, WorkerPool
+from recall_bench.running.worker_messages import UnitKind
+from recall_bench.running.worker_pool import RunningUnit, WorkerPool
 from tests.ada_trials import NEW, NOW, OLD, answered, judged
 from tests.cli.test_run_display import job_of
 
@@ -84,7 +85,7 @@ def test_the_rate_forgets_what_is_more_than_a_minute_ago(
     assert progress.rate is None
 
 
-def make_pool(*doing: RunningTask) -> WorkerPool:
+def make_pool(*doing: RunningUnit) -> WorkerPool:
     async def start(number: int) -> Any:
         raise AssertionError(number)
 
@@ -95,9 +96,9 @@ def make_pool(*doing: RunningTask) -> WorkerPool:
 
 def test_workers_are_counted_by_what_they_do() -> None:
     pool = make_pool(
-        RunningTask(what="ada@2d#0", lane=Lane.ASK, worker=1, since=0.0),
-        RunningTask(what="ada@3d#0", lane=Lane.ASK, worker=2, since=0.0),
-        RunningTask(what="ada, judging", lane=Lane.GRADE, worker=2, since=0.0),
+        RunningUnit(what="ada@2d#0", kind=UnitKind.ASK, worker=1, since=0.0),
+        RunningUnit(what="ada@3d#0", kind=UnitKind.ASK, worker=2, since=0.0),
+        RunningUnit(what="ada, judging", kind=UnitKind.GRADE, worker=2, since=0.0),
     )
     pool.lost = 1
 
@@ -109,10 +110,11 @@ def test_workers_are_counted_by_what_they_do() -> None:
 def test_what_takes_far_longer_than_usual_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recall_bench.running.worker_pool.time.monotonic", lambda: 100.0)
     late = [
-        RunningTask(what=f"ada@{n}d#0", lane=Lane.ASK, worker=n, since=float(n)) for n in range(5)
+        RunningUnit(what=f"ada@{n}d#0", kind=UnitKind.ASK, worker=n, since=float(n))
+        for n in range(5)
     ]
-    pool = make_pool(*late, RunningTask(what="ada@9d#0", lane=Lane.ASK, worker=9, since=99.0))
-    pool.took[Lane.ASK].extend([2.0, 2.0, 2.0])
+    pool = make_pool(*late, RunningUnit(what="ada@9d#0", kind=UnitKind.ASK, worker=9, since=99.0))
+    pool.took[UnitKind.ASK].extend([2.0, 2.0, 2.0])
 
     lines = render_pool_lines(pool, 100.0)
 
@@ -187,3 +189,7 @@ def wait_until() -> Callable[[Callable[[], bool]], None]:
             time.sleep(0.005)
 
     return wait
+
+
+def test_every_kind_of_unit_has_a_word() -> None:
+    assert set(run_display._KIND_WORDS) == set(UnitKind)

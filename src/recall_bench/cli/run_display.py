@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -390,12 +390,9 @@ class RunProgress:
 
 def render_pool_lines(pool: "WorkerPool", now: float) -> list[str]:
     """The workers, what they do, and tasks that take far longer than usual."""
-    from recall_bench.running.worker_pool import Lane
-
-    lane_words = {Lane.FEED: "feeding", Lane.ASK: "asking", Lane.GRADE: "judging"}
-    busy = {lane: sum(task.lane is lane for task in list(pool.doing.values())) for lane in Lane}
+    kinds = Counter(unit.kind for unit in list(pool.doing.values()))
     words = [f"{pool.present} of {pool.size} workers"]
-    words += [f"{count} {lane_words[lane]}" for lane, count in busy.items() if count]
+    words += [f"{kinds[kind]} {word}" for kind, word in _KIND_WORDS.items() if kinds[kind]]
     if pool.lost:
         words.append(f"{pool.lost} lost and replaced")
     lines = [" · ".join(words)]
@@ -407,6 +404,10 @@ def render_pool_lines(pool: "WorkerPool", now: float) -> list[str]:
     if len(late) > _MAX_NAMED:
         lines.append(f"slow: {len(late) - _MAX_NAMED} more")
     return lines
+
+
+_KIND_WORDS = {"feed": "feeding", "ask": "asking", "grade": "judging"}
+"""By the kind of a unit of work."""
 
 
 @contextmanager

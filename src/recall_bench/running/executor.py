@@ -3,7 +3,6 @@
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +15,8 @@ from recall_bench.running.backlog import WITHOUT_VERDICT, Backlog
 from recall_bench.running.components import ComponentFactory, RunContext
 from recall_bench.running.job import Job, PlanRunner
 from recall_bench.running.local_engine import run_plan
-
 if TYPE_CHECKING:
-    from recall_bench.running.worker_pool import CallLimits, WorkerPool
+    from recall_bench.running.worker_pool import WorkerPool
 
 _EXCHANGE = ".exchange"
 _VARIABLE_PREFIX = "RECALL_BENCH_"
@@ -47,31 +45,23 @@ def choose_runner(job: Job, on_pool: OnPool = lambda _: None) -> PlanRunner:
 
     async def run_on_pool(plan: Plan, states: TrialStates, context: RunContext) -> None:
         most = _count_useful_workers(plan, states, context)
-        async with open_pool(settings, most) as shared:
-            on_pool(shared.pool)
-            await shared.make_runner(job)(plan, states, context)
+        async with open_pool(settings, most) as pool:
+            on_pool(pool)
+            await make_pool_runner(pool, job)(plan, states, context)
 
     return run_on_pool
 
 
-@dataclass(frozen=True, slots=True)
-class SharedPool:
-    """A pool and its call limits, for one run or several."""
+def make_pool_runner(pool: "WorkerPool", job: Job) -> PlanRunner:
+    """Make the runner of one job on a pool that several may share."""
+    from recall_bench.running.pool_engine import PoolRunner
 
-    pool: "WorkerPool"
-    calls: "CallLimits"
-
-    def make_runner(self, job: Job) -> PlanRunner:
-        """Make the runner of one job."""
-        from recall_bench.running.pool_engine import PoolRunner
-
-        return PoolRunner(
-            pool=self.pool,
-            calls=self.calls,
-            factory=_require_factory(job),
-            run=str(job.folder),
-            exchange=_find_exchange(job),
-        )
+    return PoolRunner(
+        pool=pool,
+        factory=_require_factory(job),
+        run=str(job.folder),
+        exchange=_find_exchange(job),
+    )
 
 
 def refuse_impossible(job: Job) -> None:
@@ -111,32 +101,24 @@ def _find_exchange(job: Job) -> Path:
 
 
 @asynccontextmanager
-async def open_pool(settings: Settings, most: int | None = None) -> AsyncIterator[SharedPool]:
+async def open_pool(settings: Settings, most: int | None = None) -> AsyncIterator["WorkerPool"]:
     """Open a pool of workers for runs with these settings, of at most `most` workers."""
-    from recall_bench.running.worker_pool import CallLimits, WorkerPool
+    from recall_bench.running.worker_pool import WorkerPool
 
-    calls = CallLimits(settings.max_calls)
     if settings.executor is Executor.PROCESSES:
         from recall_bench.running.process_worker import open_template
 
         size = _limit_workers(settings.workers or count_cores(), most)
-        async with open_template() as start, WorkerPool(start, size) as pool:
-            yield SharedPool(pool, calls)
-    else:
-        async with _open_ray_pool(settings, most) as pool:
-            yield SharedPool(pool, calls)
-
-
-@asynccontextmanager
-async def _open_ray_pool(settings: Settings, most: int | None) -> "AsyncIterator[WorkerPool]":
+        async with open_template() as start, WorkerPool(start, size, settings.max_calls) as pool:
+            yield pool
+        return
     from recall_bench.running.ray_worker import connect_cluster, make_starter
-    from recall_bench.running.worker_pool import WorkerPool
 
     with connect_cluster(settings.ray_address) as cpus:
-        workers = _limit_workers(settings.workers or cpus, most)
-        share = min(1.0, cpus / workers) if settings.worker_cpus is None else settings.worker_cpus
+        size = _limit_workers(settings.workers or cpus, most)
+        share = min(1.0, cpus / size) if settings.worker_cpus is None else settings.worker_cpus
         start = make_starter(cpus=share, environ=collect_environment(settings))
-        async with WorkerPool(start, workers) as pool:
+        async with WorkerPool(start, size, settings.max_calls) as pool:
             yield pool
 
 

@@ -23,7 +23,7 @@ from recall_bench.core.signals import cancel_on_signals
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.running.execution import build_result, catch_stop, lacks_views, write_views
-from recall_bench.running.executor import OnPool, choose_runner, open_pool
+from recall_bench.running.executor import OnPool, choose_runner, make_pool_runner, open_pool
 from recall_bench.running.job import Job, Observer, PlanRunner
 from recall_bench.runs.journal import JOURNAL, read_events
 from recall_bench.runs.run_folder import RunFolder
@@ -224,9 +224,11 @@ class Experiment:
             if self.pool is None:
                 await self._run_waiting(waiting, partial(choose_runner, on_pool=self.on_pool))
             else:
-                async with open_pool(self.pool) as shared, anyio.create_task_group() as group:
-                    for _ in range(shared.pool.size):
-                        group.start_soon(self._run_waiting, waiting, shared.make_runner)
+                async with open_pool(self.pool) as pool, anyio.create_task_group() as group:
+                    for _ in range(pool.size):
+                        group.start_soon(
+                            self._run_waiting, waiting, partial(make_pool_runner, pool)
+                        )
         if received:
             self._end = Interrupted(received[0])
         for cell in self.cells:

@@ -30,7 +30,7 @@ from recall_bench.running.fed_memory import (
     release,
 )
 from recall_bench.running.scenario_run import ScenarioRun
-from recall_bench.running.worker_messages import FeedTask, NotShared
+from recall_bench.running.worker_messages import NotShared, Unit
 
 _HANGING = frozenset({SystemTimeout.__name__, SystemStuck.__name__})
 
@@ -244,21 +244,21 @@ _UNFINISHED = ".part"
 async def feed_and_pack(
     run: ScenarioRun,
     due: Sequence[CheckpointPlan],
-    task: FeedTask,
+    unit: Unit,
     on_saved: Callable[[str, Path], None],
 ) -> None:
     """Feed a memory from checkpoint to checkpoint, and pack a snapshot for other workers at each.
 
     If the system cannot be fed, that is recorded and no further snapshot is packed.
     """
-    place = Path(task.place)
+    place = Path(unit.place)
     snapshots, portable = _require_portable(run, place)
     try:
         fed = await open_fed_memory(run, due[0])
         try:
             for point in due:
                 await fed.feed_until(point)
-                await _wait_for_room(place, task.ahead)
+                await _wait_for_room(place, unit.ahead)
                 save = partial(snapshots.save, fed.memory)
                 token = await call_in_time("snapshot", save, run=run, point=point)
                 # A feeder that died may have left snapshots of other checkpoints there.

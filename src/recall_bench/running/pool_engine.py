@@ -5,7 +5,7 @@ that dies costs only what it had under way, and any other executor can continue 
 """
 
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,53 +16,49 @@ from typing import TypeVar
 
 import anyio
 
-from recall_bench.core.budget import name_provider
-from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone
+from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone, SystemGone
 from recall_bench.core.event import (
+    AgentEnded,
     Answered,
     Event,
     FeedFailed,
     Judged,
     NotJudged,
     OtherVerdict,
+    Paid,
+    decode_event,
 )
 from recall_bench.core.folders import remove_folder
 from recall_bench.core.memory import PortableSnapshots, get_worker_limit
 from recall_bench.core.plan import Lifecycle, Plan, Trial
 from recall_bench.core.trial_states import TrialState, TrialStates
-from recall_bench.core.verdict import Verdict
+from recall_bench.core.usage import Usage
 from recall_bench.core.work_unit import WorkUnit, is_divisible, list_work_units, weigh_unit
 from recall_bench.running.components import ComponentFactory, RunContext
-from recall_bench.running.pool_driver import (
-    Driver,
-)
 from recall_bench.running.scenario_run import AnswerQueue
 from recall_bench.running.scheduler import Scheduler
 from recall_bench.running.worker_messages import (
-    AskTask,
-    FeedTask,
-    GradeTask,
-    JudgingTask,
     NotShared,
-    OtherVerdictsTask,
-    ReviewTask,
     RunSpec,
     SnapshotReady,
     TrialBatch,
+    Unit,
+    UnitEvents,
+    UnitFailure,
+    UnitKind,
+    UnitLimits,
     WorkerLost,
 )
-from recall_bench.running.worker_pool import CallLimits, WorkerPool
-from recall_bench.systems.reply import is_paid
+from recall_bench.running.worker_pool import WorkerPool
 
 T = TypeVar("T")
 
-
+MAX_WORKER_LOSSES = 3
+"""After this many workers died on the same work without any progress, it is given up."""
 _DISCARD_TIMEOUT_S = 10.0
 """How long the system may take to discard a snapshot."""
 _BATCH = 32
-"""Answers judged in one task: each task costs a message."""
-_LINGER_S = 0.1
-"""How long to wait for a batch to fill if the judge only computes."""
+"""Answers judged in one unit: each unit costs a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +66,6 @@ class PoolRunner:
     """Runs a plan with a pool that several runs may share."""
 
     pool: WorkerPool
-    calls: CallLimits
     factory: ComponentFactory
     run: str
     """Names the run among those of the pool."""
@@ -81,13 +76,12 @@ class PoolRunner:
         """Ask, judge and review everything that is still owed."""
         scheduler = Scheduler(plan, states, context)
         spec = RunSpec(run=self.run, plan=plan, factory=self.factory)
-        driver = Driver(scheduler, self.pool, self.calls, spec)
-        engine = PoolEngine(driver, AskDispatcher(driver, self.exchange), JudgeDispatcher(driver))
+        engine = PoolEngine(scheduler, self.pool, spec, self.exchange)
         # A driver that was killed may have left snapshots there; a link would lead elsewhere.
         remove_folder(self.exchange)
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(driver.broadcast_stop)
+                group.start_soon(engine.broadcast_stop)
                 await scheduler.run(engine)
                 group.cancel_scope.cancel()
         finally:
@@ -96,198 +90,262 @@ class PoolRunner:
 
 
 class PoolEngine:
-    """Has scenarios fed, asked and judged by the workers of a pool."""
+    """Has units done by the workers of a pool, and records what comes back."""
 
     sees_costs_late = True
 
-    def __init__(self, driver: "Driver", asker: "AskDispatcher", judge: "JudgeDispatcher") -> None:
+    def __init__(
+        self, scheduler: Scheduler, pool: WorkerPool, spec: RunSpec, exchange: Path
+    ) -> None:
+        context, plan = scheduler.context, scheduler.plan
+        self.scheduler = scheduler
+        self.pool = pool
         # Never 1, which would mean scenario after scenario.
-        self.scenarios_at_once = 2 * driver.pool.size
-        self._asker = asker
-        self._judge = judge
+        self.scenarios_at_once = 2 * pool.size
+        self.is_judge_free = context.judges.judge.card.computes
+        self._spec = spec
+        self._places = {
+            card.id: exchange / f"{number:06}" for number, card in enumerate(plan.scenarios)
+        }
+        most = get_worker_limit(context.system)
+        name = f"system {plan.system.name}"
+        self._slots = [] if most is None else [pool.limit_units(name, most)]
+        # Feeding pauses until its snapshots are asked, so that a worker is kept for asking.
+        feeders = min(pool.size, most or pool.size) - 1
+        self._feed_slots = [
+            pool.limit_units("feeding", max(1, pool.size - 1)),
+            pool.limit_units(f"feeding {name}", max(1, feeders)),
+            *self._slots,
+        ]
+        # A worker's one meter cannot tell spending on asking from spending on feeding.
+        is_portable = context.meter is None and isinstance(
+            context.system.snapshots, PortableSnapshots
+        )
+        self.is_divisible = is_divisible(plan, portable=is_portable and feeders > 0)
 
     def open(self, scenario: str, queue: AnswerQueue) -> "PoolScenario":
-        """Prepare nothing: a worker loads the scenario when it gets a task of it."""
-        return PoolScenario(scenario, queue, self._asker, self._judge)
+        """Prepare nothing: a worker loads the scenario when it gets a unit of it."""
+        return PoolScenario(self, scenario, queue, self._places[scenario])
+
+    @property
+    def may_judge(self) -> bool:
+        """Whether verdicts may still be paid for, or cost nothing."""
+        return self.is_judge_free or self.scheduler.budget.stop_reason is None
+
+    @asynccontextmanager
+    async def hold_slot(self, *, feeds: bool = False) -> AsyncIterator[None]:
+        """Hold one of the units that the system can work on at a time."""
+        async with AsyncExitStack() as stack:
+            for limiter in self._feed_slots if feeds else self._slots:
+                await stack.enter_async_context(limiter)
+            yield
+
+    async def perform(
+        self,
+        unit: Unit,
+        on_event: Callable[[Event], None] = lambda _: None,
+        on_snapshot: Callable[[SnapshotReady], None] = lambda _: None,
+    ) -> None:
+        """Have a unit done; every event is recorded before `on_event` is called.
+
+        If such a unit may not begin any more when its turn comes, the reason is raised.
+        """
+
+        def handle_events(events: UnitEvents) -> None:
+            if events.snapshot is not None:
+                on_snapshot(events.snapshot)
+            for line in events.lines.splitlines():
+                event = decode_event(line)
+                self._record(event)
+                on_event(event)
+
+        await self.pool.perform(self._spec, unit, partial(self._make_limits, unit), handle_events)
+
+    def _make_limits(self, unit: Unit) -> UnitLimits:
+        """Return the limits of this moment, when a worker is free; raise if it may not begin."""
+        scheduler, context = self.scheduler, self.scheduler.context
+        reason: BenchError | None = scheduler.budget.stop_reason
+        if unit.kind is not UnitKind.GRADE:
+            reason = scheduler.failure or reason
+        elif unit.answers and self.is_judge_free:
+            reason = None
+        if reason is not None:
+            raise reason
+        calls = self.pool.calls_each
+        return UnitLimits(
+            at_once=context.parallelism if calls is None else min(context.parallelism, calls),
+            max_calls=calls,
+            spent=scheduler.budget.total,
+            allowed_usd=context.max_cost_usd,
+            allowed_tokens=context.max_tokens,
+        )
+
+    def give_up(self, deaths: int, where: str, lost: WorkerLost) -> bool:
+        """Whether too many workers died on some work; the run goes on without it."""
+        if deaths < MAX_WORKER_LOSSES:
+            return False
+        self.scheduler.given_up = self.scheduler.given_up or SystemGone(
+            f"{deaths} workers died {where} ({lost}): the system may end the process it is in, or "
+            "use up its memory; run the same command again to retry"
+        )
+        return True
+
+    async def broadcast_stop(self) -> None:
+        """Tell every worker once nothing new may be begun; runs beside everything else."""
+        await self.scheduler.stopped.wait()
+        reason = self.scheduler.budget.stop_reason
+        if reason is not None:
+            await self.pool.stop(self._spec.run, UnitFailure.from_error(reason))
+
+    def _record(self, event: Event) -> None:
+        scheduler, whose = self.scheduler, "the judge's"
+        scheduler.context.record(event)
+        usage: Usage | None = None
+        match event:
+            case Judged() | NotJudged() | OtherVerdict() | Paid():
+                usage = event.usage
+            case Answered():
+                usage, whose = event.reading_usage, "the reader's"
+            case AgentEnded():
+                usage, whose = event.usage, "the agent's"
+            case _:
+                pass
+        if usage is None:
+            return
+        scheduler.budget.record_usage(usage, whose)
+        try:
+            scheduler.budget.refuse_if_spent()
+        except BudgetSpent as spent:
+            scheduler.stop(spent)
+        if scheduler.budget.stop_reason is not None:
+            scheduler.stopped.set()
 
 
 @dataclass(frozen=True, slots=True)
 class PoolScenario:
     """One scenario, fed, asked and judged by workers."""
 
+    engine: PoolEngine
     scenario: str
     queue: AnswerQueue
-    asker: "AskDispatcher"
-    grader: "JudgeDispatcher"
+    """Stays empty, since workers judge what they ask; it is closed when all is asked."""
+    place: Path
+    """Where the snapshots of this scenario are exchanged."""
 
     async def ask(self) -> None:
-        """Have everything asked that is still open."""
-        await self.asker.ask(self.scenario, self.queue)
-
-    async def judge(self, leftovers: Iterable[Answered]) -> None:
-        """Have leftovers and answers judged as they come, then review what is due."""
-        await self.grader.judge_scenario(self.scenario, leftovers, self.queue)
-
-
-class AskDispatcher:
-    """Has scenarios fed and asked, unit by unit."""
-
-    def __init__(self, driver: Driver, exchange: Path) -> None:
-        scheduler = driver.scheduler
-        context, plan = scheduler.context, scheduler.plan
-        self._driver = driver
-        self._scheduler = scheduler
-        self._exchange = exchange
-        self._numbers = {card.id: number for number, card in enumerate(plan.scenarios)}
-        most = get_worker_limit(context.system)
-        name = f"system {plan.system.name}"
-        self._slots = None if most is None else driver.calls.limit_units(name, most)
-        # Feeding pauses until its snapshots are asked, so a slot is kept for asking.
-        feeders = None if most is None else max(1, most - 1)
-        self._feed_slots = (
-            None if feeders is None else driver.calls.limit_units(f"feeding {name}", feeders)
-        )
-        # A worker's one meter cannot tell spending on asking from spending on feeding.
-        is_portable = context.meter is None and isinstance(
-            context.system.snapshots, PortableSnapshots
-        )
-        has_room = 1 not in (most, driver.calls.max_calls)
-        self._is_divisible = is_divisible(plan, portable=is_portable and has_room)
-        self._unshared: set[str] = set()
-        """Scenarios whose snapshots cannot be exchanged."""
-        judges = context.judges
-        # A verdict that is paid for waits for its turn at the provider, which asking must not.
-        self._has_judging_workers = (
-            judges.judge.card.computes and judges.appellate is None and not plan.unjudged
-        )
-        self._at_once = min(context.parallelism, plan.system.max_concurrency)
-        self._callees = [name]
-        reader = context.reader
-        if reader is not None and is_paid(reader):
-            self._callees.append(name_provider(reader.card.model or reader.card.name))
-
-    async def ask(self, scenario: str, queue: AnswerQueue) -> None:
-        """Have everything asked that the scenario still owes."""
-        plan = self._scheduler.plan
-        if not self._is_divisible:
-            await self._ask_unit(queue, WorkUnit(scenario=scenario))
+        """Have everything asked that is still open, and the answers judged."""
+        scheduler = self.engine.scheduler
+        plan = scheduler.plan
+        if not self.engine.is_divisible:
+            await self._ask_unit(WorkUnit(scenario=self.scenario))
         elif plan.lifecycle is Lifecycle.FORKED:
-            await self._ask_copies(scenario, queue)
+            await self._ask_copies()
         else:
-            points = self._scheduler.states.scenarios[scenario].checkpoint_plans
-            units = list_work_units(scenario, points, plan)
+            points = scheduler.states.scenarios[self.scenario].checkpoint_plans
+            units = list_work_units(self.scenario, points, plan)
             # The longest last would delay the end.
-            heaviest_first = sorted(units, key=lambda unit: -weigh_unit(unit, points, plan))
-            await self._run_units(partial(self._ask_unit, queue), heaviest_first)
+            units = tuple(sorted(units, key=lambda unit: -weigh_unit(unit, points, plan)))
+            await self._ask_units(units)
 
-    async def _run_units(
-        self, ask: Callable[[WorkUnit], Awaitable[None]], units: Iterable[WorkUnit]
-    ) -> None:
+    async def _ask_units(self, units: Iterable[WorkUnit], snapshot: str | None = None) -> None:
+        guard = self.engine.scheduler.run_guarded
         async with anyio.create_task_group() as group:
             for unit in units:
-                group.start_soon(self._scheduler.run_guarded, partial(ask, unit))
+                group.start_soon(guard, partial(self._ask_unit, unit, snapshot))
 
-    async def _ask_unit(
-        self, queue: AnswerQueue, unit: WorkUnit, snapshot: str | None = None
-    ) -> None:
+    async def _ask_unit(self, unit: WorkUnit, snapshot: str | None = None) -> None:
         """Have a unit asked; by another worker if one dies."""
-        scheduler, deaths = self._scheduler, 0
+        engine, scheduler, deaths = self.engine, self.engine.scheduler, 0
         while scheduler.may_ask and (batches := self._list_open_trials(unit)):
-            task = AskTask(
-                scenario=unit.scenario,
-                batches=batches,
-                snapshot=snapshot,
-                judges=self._has_judging_workers,
-            )
-            unjudged: dict[Trial, Answered] = {}
             try:
-                async with self._hold_slot():
-                    await self._driver.perform(
-                        task,
-                        callees=self._callees,
-                        at_once=self._at_once,
-                        on_event=partial(self._take_event, queue, unjudged),
+                async with engine.hold_slot():
+                    await engine.perform(
+                        Unit(scenario=self.scenario, batches=batches, snapshot=snapshot)
                     )
                 return
             except NotShared:
                 snapshot = None
             except WorkerLost as lost:
-                deaths = deaths + lost.has_begun if self._list_open_trials(unit) == batches else 0
-                item = scheduler.states.scenarios[unit.scenario].items[batches[0].items[0]].id
-                if self._driver.give_up(deaths, f"at {unit}, at or after question {item}", lost):
+                has_progress = self._list_open_trials(unit) != batches
+                deaths = 0 if has_progress else deaths + lost.has_begun
+                item = scheduler.states.scenarios[self.scenario].items[batches[0].items[0]].id
+                if engine.give_up(deaths, f"at {unit}, at or after question {item}", lost):
                     return
-            finally:
-                for answered in unjudged.values():
-                    queue.submit(answered)
 
-    async def _ask_copies(self, scenario: str, queue: AnswerQueue) -> None:
+    def _list_open_trials(self, unit: WorkUnit) -> tuple[TrialBatch, ...]:
+        """List what of a unit is still to be asked."""
+        return tuple(
+            TrialBatch(
+                checkpoint=trials.point.checkpoint.label,
+                repeat=trials.repeat,
+                items=tuple(trials.items),
+            )
+            for trials in self.engine.scheduler.backlog.list_open_trials(
+                unit.scenario, unit.checkpoint, unit.repeat, unit.copy
+            )
+        )
+
+    async def _ask_copies(self) -> None:
         """Have one memory fed, and copies of each snapshot asked as soon as it is ready."""
-        place = self._exchange / f"{self._numbers[scenario]:06}"
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        saved: set[str] = set()
+        shutil.rmtree(self.place, ignore_errors=True)
+        self.place.mkdir(parents=True)
+        guard, saved = self.engine.scheduler.run_guarded, set[str]()
         async with anyio.create_task_group() as group:
 
             def start_asking(ready: SnapshotReady) -> None:
                 saved.add(ready.checkpoint)
-                ask = partial(self._ask_checkpoint, scenario, ready, queue)
-                group.start_soon(self._scheduler.run_guarded, ask)
+                group.start_soon(guard, partial(self._ask_checkpoint, ready))
 
             # What ends the feeding early must not end the asking that has begun.
-            feed = partial(self._feed, scenario, place, saved, start_asking)
-            await self._scheduler.run_guarded(feed)
-        if scenario in self._unshared:
-            await self._ask_unit(queue, WorkUnit(scenario=scenario))
+            await guard(partial(self._feed, saved, start_asking))
+        # Where workers do not share the folder, some snapshots were never ready: one worker feeds
+        # and asks the rest. Nothing is left otherwise, or nothing may be asked any more.
+        if not self.place.exists():
+            await self._ask_unit(WorkUnit(scenario=self.scenario))
 
-    async def _feed(
-        self,
-        scenario: str,
-        place: Path,
-        saved: set[str],
-        on_snapshot: Callable[[SnapshotReady], None],
-    ) -> None:
+    async def _feed(self, saved: set[str], on_snapshot: Callable[[SnapshotReady], None]) -> None:
         """Have a memory fed up to the last open checkpoint; by another worker if one dies."""
-        driver, deaths = self._driver, 0
-        while self._scheduler.may_ask:
-            batches = self._list_open_trials(WorkUnit(scenario=scenario))
+        engine, deaths = self.engine, 0
+        while engine.scheduler.may_ask:
+            batches = self._list_open_trials(WorkUnit(scenario=self.scenario))
             labels = dict.fromkeys(batch.checkpoint for batch in batches)
             due = tuple(label for label in labels if label not in saved)
             if not due:
                 return
-            ahead = driver.pool.size + 2
-            task = FeedTask(scenario=scenario, checkpoints=due, place=str(place), ahead=ahead)
+            unit = Unit(
+                scenario=self.scenario,
+                saves=due,
+                place=str(self.place),
+                ahead=engine.pool.size + 2,
+            )
             try:
-                async with self._hold_feed_slot():
-                    await driver.perform(
-                        task, callees=self._callees[:1], at_once=1, on_snapshot=on_snapshot
-                    )
+                async with engine.hold_slot(feeds=True):
+                    await engine.perform(unit, on_snapshot=on_snapshot)
                 return
             except NotShared:
-                self._unshared.add(scenario)
+                shutil.rmtree(self.place, ignore_errors=True)
                 return
             except WorkerLost as lost:
                 deaths = 0 if saved.intersection(due) else deaths + lost.has_begun
-                if driver.give_up(deaths, f"feeding {scenario}", lost):
+                if engine.give_up(deaths, f"feeding {self.scenario}", lost):
                     return
 
-    async def _ask_checkpoint(
-        self, scenario: str, ready: SnapshotReady, queue: AnswerQueue
-    ) -> None:
+    async def _ask_checkpoint(self, ready: SnapshotReady) -> None:
         """Have every repeat and copy of a checkpoint asked, then discard its snapshot."""
-        states, plan = self._scheduler.states.scenarios[scenario], self._scheduler.plan
+        scheduler, place = self.engine.scheduler, Path(ready.place)
+        states = scheduler.states.scenarios[self.scenario]
         point = states.checkpoint_plans[states.row[ready.checkpoint]]
-        units = list_work_units(scenario, [point], plan, portable=True)
-        place = Path(ready.place)
+        units = list_work_units(self.scenario, [point], scheduler.plan, portable=True)
         try:
-            await self._run_units(partial(self._ask_unit, queue, snapshot=ready.place), units)
+            await self._ask_units(units, ready.place)
         finally:
             with anyio.move_on_after(_DISCARD_TIMEOUT_S, shield=True):
-                await self._discard(scenario, ready.checkpoint, place)
+                await self._discard(ready.checkpoint, place)
             shutil.rmtree(place, ignore_errors=True)
 
-    async def _discard(self, scenario: str, checkpoint: str, place: Path) -> None:
+    async def _discard(self, checkpoint: str, place: Path) -> None:
         """Let the system discard a snapshot; a failure is recorded and costs no result."""
-        context = self._scheduler.context
+        context = self.engine.scheduler.context
         if not isinstance(context.system.snapshots, PortableSnapshots):
             return
         try:
@@ -296,7 +354,7 @@ class AskDispatcher:
             context.record(
                 FeedFailed(
                     at=datetime.now(UTC),
-                    scenario=scenario,
+                    scenario=self.scenario,
                     checkpoint=checkpoint,
                     stage="close",
                     fault=type(fault).__name__,
@@ -304,182 +362,83 @@ class AskDispatcher:
                 )
             )
 
-    @asynccontextmanager
-    async def _hold_feed_slot(self) -> AsyncIterator[None]:
-        """Hold a slot for a memory that is fed while its copies are asked."""
-        async with AsyncExitStack() as stack:
-            if self._feed_slots is not None:
-                await stack.enter_async_context(self._feed_slots)
-            await stack.enter_async_context(self._driver.calls.allow_feeding(self._callees[0]))
-            await stack.enter_async_context(self._hold_slot())
-            yield
-
-    @asynccontextmanager
-    async def _hold_slot(self) -> AsyncIterator[None]:
-        """Hold one of the units that the system can work on at a time."""
-        if self._slots is None:
-            yield
-            return
-        async with self._slots:
-            yield
-
-    def _list_open_trials(self, unit: WorkUnit) -> tuple[TrialBatch, ...]:
-        """List what of a unit is still to be asked."""
-        return tuple(
-            TrialBatch(
-                checkpoint=each.point.checkpoint.label, repeat=each.repeat, items=tuple(each.items)
+    async def judge(self, leftovers: Iterable[Answered]) -> None:
+        """Have leftovers judged, what dead workers left unjudged, then reviews and other judges."""
+        engine, context = self.engine, self.engine.scheduler.context
+        backlog = engine.scheduler.backlog
+        await self._judge_answers(leftovers)
+        # Nothing comes out of the queue but its end.
+        await self.queue.pop()
+        await self._judge_answers(
+            context.find_answers(self.scenario, frozenset({TrialState.ANSWERED}))
+        )
+        if engine.may_judge and (due := backlog.find_due_reviews(self.scenario)):
+            await self._judge_all(
+                backlog.list_first_verdicts(self.scenario, due),
+                lambda batch: Unit(scenario=self.scenario, reviews=tuple(batch)),
+                lambda review: (review[0].trial, None),
             )
-            for each in self._scheduler.backlog.list_open_trials(
-                unit.scenario, unit.checkpoint, unit.repeat, unit.copy
+        if engine.may_judge:
+            await self._judge_all(
+                backlog.list_due_verdicts(self.scenario),
+                lambda batch: Unit(scenario=self.scenario, others=tuple(batch)),
+                lambda other: (other[0].trial, other[1]),
             )
+
+    async def _judge_answers(self, answers: Iterable[Answered]) -> None:
+        await self._judge_all(
+            answers,
+            lambda batch: Unit(scenario=self.scenario, answers=tuple(batch)),
+            lambda answered: (answered.trial, None),
         )
 
-    def _take_event(
-        self, queue: AnswerQueue, unjudged: dict[Trial, Answered], event: Event
+    async def _judge_all(
+        self,
+        things: Iterable[T],
+        make_unit: Callable[[Sequence[T]], Unit],
+        name: Callable[[T], tuple[Trial, int | None]],
     ) -> None:
-        """Have an answer judged; a worker that judges its own gets until the end of its task."""
-        match event:
-            case Answered(trial=trial) if self._has_judging_workers:
-                unjudged[trial] = event
-            case Answered() if not self._scheduler.plan.unjudged:
-                queue.submit(event)
-            case Judged(trial=trial) | NotJudged(trial=trial):
-                unjudged.pop(trial, None)
+        """Have things judged in batches, as many at a time as there are workers.
 
+        `name` is the trial of a thing, and the place of the other judge that judges it; None for
+        the first judge.
+        """
+        left = iter(things)
 
-_Verdict = tuple[Trial, int | None]
-"""A trial, and the place of the other judge that judges it; None for the first judge."""
+        async def judge_batches() -> None:
+            while self.engine.may_judge and (batch := list(islice(left, _BATCH))):
+                await self._judge_batch({name(thing): thing for thing in batch}, make_unit)
 
-
-class JudgeDispatcher:
-    """Has answers judged and verdicts reviewed, batch by batch."""
-
-    def __init__(self, driver: Driver) -> None:
-        judges = driver.scheduler.context.judges
-        self._driver = driver
-        self._scheduler = driver.scheduler
-        self._is_free = judges.judge.card.computes
-        self._callees = [
-            name_provider(judge.card.model or judge.card.name)
-            for judge in judges.list_all()
-            if not judge.card.computes
-        ]
-
-    async def judge_scenario(
-        self, scenario: str, leftovers: Iterable[Answered], queue: AnswerQueue
-    ) -> None:
-        """Have leftovers judged, then the queue, then what did not fit, then reviews done."""
-        scheduler = self._scheduler
-        await self._judge_all(scenario, leftovers)
-        turn = anyio.Lock()
+        guard: Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
+        guard = self.engine.scheduler.run_guarded
         async with anyio.create_task_group() as group:
-            for _ in range(self._driver.pool.size):
-                judge = partial(self._judge_queue, scenario, queue, turn)
-                group.start_soon(scheduler.run_guarded, judge)
-        if queue.overflowed:
-            answered = frozenset({TrialState.ANSWERED})
-            await self._judge_all(scenario, scheduler.context.find_answers(scenario, answered))
-        if self._may_judge and (due := scheduler.backlog.find_due_reviews(scenario)):
-            verdicts = scheduler.backlog.list_first_verdicts(scenario, due)
-            await self._run_batches(partial(self._review_batch, scenario), _split_batches(verdicts))
-        if self._may_judge:
-            others = scheduler.backlog.list_due_verdicts(scenario)
-            await self._run_batches(partial(self._judge_others, scenario), _split_batches(others))
+            for _ in range(self.engine.pool.size):
+                group.start_soon(guard, judge_batches)
 
-    @property
-    def _may_judge(self) -> bool:
-        return self._is_free or self._scheduler.budget.stop_reason is None
-
-    async def _judge_all(self, scenario: str, answers: Iterable[Answered]) -> None:
-        await self._run_batches(partial(self._judge_batch, scenario), _split_batches(answers))
-
-    async def _run_batches(
-        self, judge: Callable[[tuple[T, ...]], Awaitable[None]], batches: Iterator[tuple[T, ...]]
+    async def _judge_batch(
+        self, left: dict[tuple[Trial, int | None], T], make_unit: Callable[[Sequence[T]], Unit]
     ) -> None:
-        """Run the batches in as many tasks as there are workers."""
+        """Have a batch judged; if a worker dies, another one does the rest."""
+        engine, deaths = self.engine, 0
 
-        async def run_worker() -> None:
-            for batch in batches:
-                if not self._may_judge:
-                    return
-                await judge(batch)
+        def note_verdict(event: Event) -> None:
+            if isinstance(event, Judged | NotJudged):
+                left.pop((event.trial, None), None)
+            elif isinstance(event, OtherVerdict):
+                left.pop((event.trial, event.judge), None)
 
-        async with anyio.create_task_group() as group:
-            for _ in range(self._driver.pool.size):
-                group.start_soon(self._scheduler.run_guarded, run_worker)
-
-    async def _judge_queue(self, scenario: str, queue: AnswerQueue, turn: anyio.Lock) -> None:
-        linger_s = _LINGER_S if self._is_free else 0.0
-        limit = _BATCH if self._is_free else self._scheduler.context.parallelism
-        while True:
-            # In turn: all at once would each wait for a batch and get a part of one.
-            async with turn:
-                answers = await queue.take(limit, linger_s)
-            if not answers or not self._may_judge:
-                return
-            await self._judge_batch(scenario, answers)
-
-    async def _judge_batch(self, scenario: str, answers: Sequence[Answered]) -> None:
-        def make_task(left: Sequence[Answered]) -> GradeTask:
-            return GradeTask(scenario=scenario, answers=tuple(left))
-
-        try:
-            await self._run_until_judged(make_task, {(each.trial, None): each for each in answers})
-        except (BudgetSpent, JudgeGone) as reason:
-            if not self._is_free:
-                raise
-            # The verdicts cost nothing and are complete; only their reviews are missing.
-            self._scheduler.stop(reason)
-
-    async def _review_batch(
-        self, scenario: str, verdicts: Sequence[tuple[Answered, Verdict]]
-    ) -> None:
-        def make_task(left: Sequence[tuple[Answered, Verdict]]) -> ReviewTask:
-            return ReviewTask(scenario=scenario, verdicts=tuple(left))
-
-        await self._run_until_judged(
-            make_task, {(each.trial, None): (each, first) for each, first in verdicts}
-        )
-
-    async def _judge_others(self, scenario: str, answers: Sequence[tuple[Answered, int]]) -> None:
-        def make_task(left: Sequence[tuple[Answered, int]]) -> OtherVerdictsTask:
-            return OtherVerdictsTask(scenario=scenario, answers=tuple(left))
-
-        await self._run_until_judged(
-            make_task, {(each.trial, judge): (each, judge) for each, judge in answers}
-        )
-
-    async def _run_until_judged(
-        self, make_task: Callable[[Sequence[T]], JudgingTask], left: dict[_Verdict, T]
-    ) -> None:
-        """Have everything judged; if a worker dies, another one does the rest."""
-        deaths = 0
-        while left and self._may_judge:
-            judged: set[_Verdict] = set()
-
-            def note_verdict(event: Event, judged: set[_Verdict] = judged) -> None:
-                if isinstance(event, Judged | NotJudged):
-                    judged.add((event.trial, None))
-                elif isinstance(event, OtherVerdict):
-                    judged.add((event.trial, event.judge))
-
+        while left and engine.may_judge:
+            before, unit = len(left), make_unit(tuple(left.values()))
             try:
-                await self._driver.perform(
-                    make_task(tuple(left.values())),
-                    callees=self._callees,
-                    at_once=self._scheduler.context.parallelism,
-                    on_event=note_verdict,
-                )
+                await engine.perform(unit, note_verdict)
                 return
             except WorkerLost as lost:
-                deaths = 0 if judged else deaths + lost.has_begun
-                where = f"judging {next(iter(left))[0].scenario}"
-                if self._driver.give_up(deaths, where, lost):
+                deaths = 0 if len(left) < before else deaths + lost.has_begun
+                if engine.give_up(deaths, f"judging {self.scenario}", lost):
                     return
-                left = {place: each for place, each in left.items() if place not in judged}
-
-
-def _split_batches(things: Iterable[T]) -> Iterator[tuple[T, ...]]:
-    left = iter(things)
-    while batch := tuple(islice(left, _BATCH)):
-        yield batch
+            except (BudgetSpent, JudgeGone) as reason:
+                if not (engine.is_judge_free and unit.answers):
+                    raise
+                # The verdicts cost nothing and are complete; only their reviews are missing.
+                engine.scheduler.stop(reason)
+                return

@@ -15,17 +15,11 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from recall_bench.core.fork_server import ForkServer, can_fork
 from recall_bench.running.worker_messages import (
     HEADER_BYTES,
-    READY,
-    OnMessage,
-    RunSpec,
-    SnapshotReady,
-    Task,
-    TaskFailure,
-    TaskLimits,
-    TaskStarted,
-    WorkerCommand,
+    OnEvents,
+    RunUnit,
+    UnitEvents,
+    UnitFailure,
     WorkerLost,
-    WorkerMessage,
     decode_frame,
     decode_length,
     encode_frame,
@@ -38,7 +32,7 @@ _ENDS = (anyio.BrokenResourceError, anyio.EndOfStream, OSError)
 _START_TIMEOUT_S = 60.0
 """How long a process may take to start."""
 _CANCEL_TIMEOUT_S = 5.0
-"""How long a cancelled task may go on sending what was paid for."""
+"""How long a cancelled unit may go on sending what was paid for."""
 _STOP_TIMEOUT_S = 20.0
 """How long it may take to close its memories: a system has ten seconds for each."""
 
@@ -58,24 +52,19 @@ async def open_template() -> AsyncIterator[Callable[[int], Awaitable["ProcessWor
         yield start_process
         return
     with TemporaryDirectory() as folder:
-        command = (sys.executable, "-P", "-m", f"{_PACKAGE}.running.worker_template")
-        server = ForkServer(
-            (*command, ",".join(_list_imported())), folder=Path(folder), environ=os.environ
+        # The modules of ours that this process has imported, and a worker will too.
+        names = sorted(
+            name
+            for name in sys.modules
+            if name.startswith(f"{_PACKAGE}.") and not name.startswith(_NOT_IMPORTED)
         )
+        command = (sys.executable, "-P", "-m", f"{_PACKAGE}.running.worker_template")
+        server = ForkServer((*command, ",".join(names)), folder=Path(folder), environ=os.environ)
         try:
             yield partial(_copy_template, server)
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(server.close)
-
-
-def _list_imported() -> list[str]:
-    """List the modules of ours that this process has imported, and a worker will too."""
-    return sorted(
-        name
-        for name in sys.modules
-        if name.startswith(f"{_PACKAGE}.") and not name.startswith(_NOT_IMPORTED)
-    )
 
 
 async def _copy_template(server: ForkServer, number: int) -> "ProcessWorker":
@@ -127,11 +116,8 @@ class ProcessWorker:
         self._commands: ByteSendStream = process.stdin
         self._replies = _FrameReader(process.stdout)
         self._writing = anyio.Lock()
-        self._has_reader = False
-        """Whether one of the waiting tasks reads the replies of all."""
-        self._tickets = READY
-        self._pending: dict[int, _PendingTask] = {}
         self._is_lost = False
+        """Whether it still sends events of a unit that was cancelled."""
 
     @property
     def pid(self) -> int:
@@ -141,36 +127,45 @@ class ProcessWorker:
     async def wait_ready(self) -> None:
         """Wait until it has started."""
         await self._send(("hello", list(sys.path)))
-        ticket, _ = await self._receive()
-        if ticket != READY:
-            raise WorkerLost(f"{self._name} sent a reply before it was ready")
+        await self._receive()
 
-    async def prepare(self, spec: RunSpec) -> None:
-        """Send it a run."""
-        await self._send(("prepare", spec))
-
-    async def perform(
-        self, run: str, task: Task, limits: TaskLimits, on_message: OnMessage
-    ) -> None:
-        """Have a task done, and pass on the messages that it sends."""
-        self._tickets += 1
-        ticket, mine = self._tickets, _PendingTask(on_message)
-        self._pending[ticket] = mine
+    async def perform(self, message: RunUnit, on_events: OnEvents) -> None:
+        """Have a unit done, and pass on the events that it sends."""
+        failure: UnitFailure | None = None
+        has_begun = False
+        if self._is_lost:
+            raise WorkerLost(f"{self._name} did not end what was cancelled")
         try:
-            await self._send(("perform", ticket, run, task, limits))
-            await self._listen(mine)
+            await self._send(("perform", message))
+            while True:
+                events = await self._receive()
+                has_begun = True
+                on_events(events)
+                failure = failure or events.failure
+                if events.is_over:
+                    break
         except WorkerLost as lost:
-            lost.has_begun = mine.has_begun
+            lost.has_begun = has_begun
             raise
-        except anyio.get_cancelled_exc_class():
-            await self._cancel_task(ticket, mine)
+        except BaseException:
+            # Also where an event was refused: the next unit must not meet the events of this one.
+            await self._cancel_unit(on_events)
             raise
-        finally:
-            self._pending.pop(ticket, None)
-        if mine.failure is not None:
-            raise mine.failure
+        if failure is not None:
+            raise failure.to_error()
 
-    async def stop(self, run: str, reason: TaskFailure) -> None:
+    async def _cancel_unit(self, on_events: OnEvents) -> None:
+        """Cancel the unit, and wait for what it still sends: what was paid for is recorded."""
+        self._is_lost = True
+        with anyio.move_on_after(_CANCEL_TIMEOUT_S, shield=True), suppress(WorkerLost):
+            await self._send(("cancel",))
+            while not (events := await self._receive()).is_over:
+                # What cannot be recorded was refused before, and is raised there.
+                with suppress(Exception):
+                    on_events(events)
+            self._is_lost = False
+
+    async def stop(self, run: str, reason: UnitFailure) -> None:
         """Let it begin nothing new."""
         with suppress(WorkerLost):
             await self._send(("stop", run, reason))
@@ -189,47 +184,18 @@ class ProcessWorker:
                 await self._process.wait()
             await self._process.aclose()
 
-    async def _listen(self, mine: "_PendingTask") -> None:
-        """Wait until a task is over.
-
-        One of the waiting tasks reads the replies of all; when it ends, another takes over.
-        """
-        while not mine.is_over:
-            if self._is_lost:
-                raise WorkerLost(f"{self._name} died")
-            if self._has_reader:
-                await mine.wait_turn()
-                continue
-            self._has_reader = True
-            try:
-                while not mine.is_over:
-                    ticket, message = await self._receive()
-                    if (other := self._pending.get(ticket)) is not None:
-                        other.receive(message)
-            except WorkerLost:
-                self._is_lost = True
-                raise
-            finally:
-                self._has_reader = False
-                for other in self._pending.values():
-                    other.notify()
-
-    async def _cancel_task(self, ticket: int, mine: "_PendingTask") -> None:
-        """Cancel a task, and wait for what it still sends: what was paid for is recorded."""
-        with anyio.move_on_after(_CANCEL_TIMEOUT_S, shield=True), suppress(WorkerLost):
-            await self._send(("cancel", ticket))
-            await self._listen(mine)
-
-    async def _receive(self) -> tuple[int, WorkerMessage | None]:
-        """Receive the next reply; a cancelled reader leaves it whole to the next one."""
+    async def _receive(self) -> UnitEvents:
+        """Receive the next events; a cancelled reader leaves them whole to the next one."""
         try:
             content = await self._replies.read()
         except _ENDS as end:
             raise WorkerLost(f"{self._name} died") from end
-        ticket, message = decode_frame(content)
-        return ticket, message  # type: ignore[return-value]
+        events = decode_frame(content)
+        if not isinstance(events, UnitEvents):
+            raise WorkerLost(f"{self._name} sent something else than events")
+        return events
 
-    async def _send(self, command: WorkerCommand) -> None:
+    async def _send(self, command: tuple[object, ...]) -> None:
         try:
             # Half a command would garble all that follow. A worker always reads, so this ends.
             with anyio.CancelScope(shield=True):
@@ -266,45 +232,3 @@ class _FrameReader:
         self._start = 0
         while len(self._buffer) < size:
             self._buffer += await self._stream.receive(_CHUNK_BYTES)
-
-
-class _PendingTask:
-    """One task that the process is doing."""
-
-    def __init__(self, on_message: OnMessage) -> None:
-        self._on_message = on_message
-        self._changed = anyio.Event()
-        self.has_begun = False
-        self.is_over = False
-        self.failure: Exception | None = None
-        """Why it ended early, or what its callback raised."""
-
-    async def wait_turn(self) -> None:
-        """Wait until it is over, or until it should read the replies."""
-        self._changed = anyio.Event()
-        await self._changed.wait()
-
-    def notify(self) -> None:
-        """Wake the waiting task."""
-        self._changed.set()
-
-    def receive(self, message: WorkerMessage | None) -> None:
-        """Handle one message. It raises nothing, for the reader may belong to another task."""
-        match message:
-            case None:
-                self.is_over = True
-                self.notify()
-            case TaskStarted():
-                self.has_begun = True
-            case TaskFailure():
-                self.failure = self.failure or message.to_error()
-            case _:
-                self._deliver(message)
-
-    def _deliver(self, message: bytes | SnapshotReady) -> None:
-        if self.failure is not None:
-            return
-        try:
-            self._on_message(message)
-        except Exception as error:  # noqa: BLE001 - raised in the task it belongs to
-            self.failure = error

@@ -19,14 +19,11 @@ from recall_bench.core.errors import SystemGone, UsageError
 from recall_bench.core.signals import STOP_SIGNALS
 from recall_bench.running.worker import Worker
 from recall_bench.running.worker_messages import (
-    OnMessage,
-    RunSpec,
-    Task,
-    TaskFailure,
-    TaskLimits,
-    TaskStarted,
+    OnEvents,
+    RunUnit,
+    UnitEvents,
+    UnitFailure,
     WorkerLost,
-    WorkerMessage,
 )
 from recall_bench.running.worker_pool import StartWorker
 
@@ -43,8 +40,8 @@ _CONNECT_TIMEOUT_S = 10.0
 _START_TIMEOUT_S = 300.0
 """How long a worker may take to come up: a cluster may have to find a machine for it first."""
 _STOP_TIMEOUT_S = 20.0
-_AT_ONCE = 100
-"""Calls to an actor at a time; a worker has three lanes and little else."""
+_AT_ONCE = 8
+"""Calls to an actor at a time: a unit, and what may stop or close it."""
 _RAY_ENV_DEFAULTS = {
     # Send no usage statistics.
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -176,34 +173,25 @@ class RayWorker:
         """Wait until it has started."""
         await self._call(self._actor.confirm_start)
 
-    async def prepare(self, spec: RunSpec) -> None:
-        """Send it a run."""
-        await self._call(self._actor.prepare, spec)
-
-    async def perform(
-        self, run: str, task: Task, limits: TaskLimits, on_message: OnMessage
-    ) -> None:
-        """Have a task done, and pass on the messages that it sends."""
-        raised: TaskFailure | None = None
+    async def perform(self, message: RunUnit, on_events: OnEvents) -> None:
+        """Have a unit done, and pass on the events that it sends."""
+        failure: UnitFailure | None = None
         has_begun = False
         method = self._actor.perform.options(num_returns="streaming")
         try:
-            async for reference in method.remote(run, task, limits):
-                for message in await reference:
-                    if isinstance(message, TaskFailure):
-                        raised = message
-                    elif isinstance(message, TaskStarted):
-                        has_begun = True
-                    else:
-                        on_message(message)
+            async for reference in method.remote(message):
+                for events in await reference:
+                    has_begun = True
+                    on_events(events)
+                    failure = failure or events.failure
         except _list_death_errors() as death:
             raise WorkerLost(
                 f"{self._name} died or its machine left", has_begun=has_begun
             ) from death
-        if raised is not None:
-            raise raised.to_error()
+        if failure is not None:
+            raise failure.to_error()
 
-    async def stop(self, run: str, reason: TaskFailure) -> None:
+    async def stop(self, run: str, reason: UnitFailure) -> None:
         """Let it begin nothing new."""
         with suppress(WorkerLost):
             await self._call(self._actor.stop, run, reason)
@@ -255,25 +243,19 @@ class _WorkerActor:
     async def confirm_start(self) -> None:
         """Return once the actor has started."""
 
-    async def prepare(self, spec: RunSpec) -> None:
-        """Remember a run."""
-        self._worker.prepare(spec)
-
-    async def perform(
-        self, run: str, task: Task, limits: TaskLimits
-    ) -> AsyncIterator[list[WorkerMessage]]:
-        """Do a task, and yield its messages in batches."""
-        waiting: list[WorkerMessage] = []
+    async def perform(self, message: RunUnit) -> AsyncIterator[list[UnitEvents]]:
+        """Do a unit, and yield its events in batches."""
+        waiting: list[UnitEvents] = []
         changed = asyncio.Event()
 
-        def send(message: WorkerMessage) -> None:
-            waiting.append(message)
+        def send(events: UnitEvents) -> None:
+            waiting.append(events)
             changed.set()
 
-        # At once: the task may kill the worker before anything else is sent.
-        yield [TaskStarted()]
+        # At once: the unit may kill the worker before anything else is sent.
+        yield [UnitEvents()]
         # In a task of its own: cancel scopes must not span the turns of a generator.
-        work = asyncio.create_task(self._worker.perform(run, task, limits, send))
+        work = asyncio.create_task(self._worker.perform(message, send))
         self._under_way.add(work)
         # Not when this generator ends: Ray may end it first, and `close` has to wait for the work.
         work.add_done_callback(self._under_way.discard)
@@ -285,14 +267,14 @@ class _WorkerActor:
                 changed.clear()
                 if waiting:
                     batch, waiting = waiting, []
-                    yield _join_lines(batch)
+                    yield batch
                 if work.done():
                     changed.set()
             await work
         finally:
             work.cancel()
 
-    async def stop(self, run: str, reason: TaskFailure) -> None:
+    async def stop(self, run: str, reason: UnitFailure) -> None:
         """Begin nothing new for a run."""
         self._worker.stop(run, reason)
 
@@ -303,14 +285,3 @@ class _WorkerActor:
             with suppress(asyncio.CancelledError):
                 await work
         await self._worker.close()
-
-
-def _join_lines(messages: list[WorkerMessage]) -> list[WorkerMessage]:
-    """Join consecutive journal lines into one message."""
-    joined: list[WorkerMessage] = []
-    for message in messages:
-        if isinstance(message, bytes) and joined and isinstance(joined[-1], bytes):
-            joined[-1] += message
-        else:
-            joined.append(message)
-    return joined

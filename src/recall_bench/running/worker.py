@@ -1,8 +1,7 @@
-"""A worker: does tasks with components of its own, and sends what happens to the driver."""
+"""A worker: does units with components of its own, and sends what happens to the driver."""
 
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,19 +23,13 @@ from recall_bench.running.grader import Grader
 from recall_bench.running.lifecycle import ask_snapshot, feed_and_pack, run_lifecycle
 from recall_bench.running.scenario_run import AnswerQueue, ScenarioRun, make_tracer
 from recall_bench.running.worker_messages import (
-    AskTask,
-    FeedTask,
-    GradeTask,
-    JudgingTask,
-    OtherVerdictsTask,
-    ReviewTask,
+    OnEvents,
     RunSpec,
+    RunUnit,
     SnapshotReady,
-    Task,
-    TaskFailure,
-    TaskLimits,
-    TaskStarted,
-    WorkerMessage,
+    Unit,
+    UnitEvents,
+    UnitFailure,
 )
 from recall_bench.systems.reply import ReplyFinisher, list_paid_work
 
@@ -46,14 +39,9 @@ if TYPE_CHECKING:
 _MAX_LOADED = 4
 """How many scenarios stay loaded: the units of one tend to come one after another."""
 
-Send = Callable[[WorkerMessage], None]
-
 
 class _RelayQueue(AnswerQueue):
-    """Yields after each answer: without a turn nothing is sent while a system computes.
-
-    What does not fit is judged by other workers, to whom the driver sends it.
-    """
+    """Yields after each answer: without a turn nothing is sent while a system computes."""
 
     @property
     def is_deep(self) -> bool:
@@ -83,46 +71,46 @@ class _WorkerRun:
     planned: dict[str, ScenarioCard]
     components: Components | None = None
     budgets: list[Budget] = field(default_factory=list)
-    """The budgets of the tasks under way."""
+    """The budgets of the units under way."""
     loaded: OrderedDict[str, _LoadedScenario] = field(default_factory=OrderedDict)
     stop_reason: BudgetSpent | JudgeGone | None = None
 
 
 class Worker:
-    """Takes part in runs; the components of a run are built for its first task."""
+    """Takes part in runs; the components of a run are built for its first unit."""
 
     def __init__(self) -> None:
         self._runs: dict[str, _WorkerRun] = {}
         self._building = anyio.Lock()
 
-    def prepare(self, spec: RunSpec) -> None:
-        """Remember a run."""
-        planned = {card.id: card for card in spec.plan.scenarios}
-        self._runs[spec.run] = _WorkerRun(spec=spec, planned=planned)
-
-    async def perform(self, run: str, task: Task, limits: TaskLimits, send: Send) -> None:
-        """Do one task; every event is sent at once, and so is the reason if it ends early.
+    async def perform(self, message: RunUnit, send: OnEvents) -> None:
+        """Do one unit; every event is sent at once, and so is the reason if it ends early.
 
         Nothing but a cancellation is raised.
         """
-        send(TaskStarted())
+        if message.spec is not None:
+            planned = {card.id: card for card in message.spec.plan.scenarios}
+            self._runs[message.run] = _WorkerRun(spec=message.spec, planned=planned)
+        send(UnitEvents())
+        failure: UnitFailure | None = None
         try:
-            await self._perform(self._runs[run], task, limits, send)
+            await self._perform(self._runs[message.run], message, send)
         except BenchError as error:
-            send(TaskFailure.from_error(error))
+            failure = UnitFailure.from_error(error)
         except BaseExceptionGroup as group:
             fault = find_single_fault(group)
-            send(_describe_bug(group) if fault is None else TaskFailure.from_error(fault))
+            failure = _describe_bug(group) if fault is None else UnitFailure.from_error(fault)
         except Exception as error:  # noqa: BLE001 - a bug is reported by the driver
-            send(_describe_bug(error))
+            failure = _describe_bug(error)
+        send(UnitEvents(failure=failure, is_over=True))
 
-    def stop(self, run: str, reason: TaskFailure) -> None:
+    def stop(self, run: str, reason: UnitFailure) -> None:
         """Begin nothing new for the run; what is under way may finish."""
-        found, error = self._runs.get(run), reason.to_error()
-        if found is None or not isinstance(error, BudgetSpent | JudgeGone):
+        part, error = self._runs.get(run), reason.to_error()
+        if part is None or not isinstance(error, BudgetSpent | JudgeGone):
             return
-        found.stop_reason = error
-        for budget in found.budgets:
+        part.stop_reason = error
+        for budget in part.budgets:
             budget.stop(error)
 
     async def close(self) -> None:
@@ -132,8 +120,8 @@ class Worker:
                 components, run.components = run.components, None
                 await components.close()
 
-    async def _perform(self, run: _WorkerRun, task: Task, limits: TaskLimits, send: Send) -> None:
-        components = await self._build_components(run)
+    async def _perform(self, run: _WorkerRun, message: RunUnit, send: OnEvents) -> None:
+        components, limits = await self._build_components(run), message.limits
         budget = Budget(
             limits.at_once,
             spent=limits.spent,
@@ -146,7 +134,7 @@ class Worker:
             budget.stop(run.stop_reason)
         run.budgets.append(budget)
         try:
-            await _TaskRun(run, components, budget, limits.at_once, send).execute(task)
+            await _UnitRun(run, components, budget, limits.at_once, send).execute(message.unit)
         finally:
             run.budgets.remove(budget)
 
@@ -164,70 +152,62 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
-class _TaskRun:
-    """One task under way."""
+class _UnitRun:
+    """One unit under way."""
 
     run: _WorkerRun
     components: Components
     budget: Budget
     at_once: int
-    send: Send
+    send: OnEvents
 
-    async def execute(self, task: Task) -> None:
+    async def execute(self, unit: Unit) -> None:
         """Feed, ask or judge."""
-        loaded = self._load_scenario(task.scenario)
+        loaded = self._load_scenario(unit.scenario)
         trials = loaded.trials
-        match task:
-            case AskTask():
-                batches = [
-                    OpenTrials(
-                        trials.checkpoint_plans[trials.row[batch.checkpoint]],
-                        batch.repeat,
-                        list(batch.items),
-                    )
-                    for batch in task.batches
-                ]
-                place = None if task.snapshot is None else Path(task.snapshot)
-                if task.judges:
-                    await self._ask_and_judge(loaded, batches, place)
-                else:
-                    await self._ask(loaded, batches, place, _RelayQueue(capacity=0))
-            case FeedTask():
-                due = [trials.checkpoint_plans[trials.row[label]] for label in task.checkpoints]
-                run = self._make_scenario_run(loaded, AnswerQueue(capacity=0))
-                await feed_and_pack(run, due, task, self._report_snapshot)
-            case GradeTask() | ReviewTask() | OtherVerdictsTask():
-                await self._judge(loaded, task)
-
-    async def _ask(
-        self,
-        loaded: _LoadedScenario,
-        batches: list[OpenTrials],
-        place: Path | None,
-        queue: AnswerQueue,
-    ) -> None:
-        run = self._make_scenario_run(loaded, queue)
-        if place is None:
-            await run_lifecycle(run, batches)
+        if unit.saves:
+            due = [trials.checkpoint_plans[trials.row[label]] for label in unit.saves]
+            run = self._make_scenario_run(loaded, AnswerQueue(capacity=0))
+            await feed_and_pack(run, due, unit, self._report_snapshot)
+        elif unit.batches:
+            await self._ask_and_judge(loaded, unit)
         else:
-            await ask_snapshot(run, batches, place)
+            grader, closed = self._make_grader(loaded), AnswerQueue()
+            closed.close()
+            await grader.run(unit.answers, closed, tuple, self.at_once)
+            await grader.review(unit.reviews, self.at_once)
+            await grader.judge_others(unit.others, self.at_once)
+            self.budget.check()
 
-    async def _ask_and_judge(
-        self, loaded: _LoadedScenario, batches: list[OpenTrials], place: Path | None
-    ) -> None:
+    async def _ask_and_judge(self, loaded: _LoadedScenario, unit: Unit) -> None:
         """Judge answers as they come; what ends the asking is raised when all are judged."""
-        queue, failure = _RelayQueue(), None
-        judge = self._make_grader(loaded).run
+        trials = loaded.trials
+        batches = [
+            OpenTrials(
+                trials.checkpoint_plans[trials.row[batch.checkpoint]],
+                batch.repeat,
+                list(batch.items),
+            )
+            for batch in unit.batches
+        ]
+        queue, failure = _RelayQueue(sum(len(batch.items) for batch in unit.batches)), None
+        run = self._make_scenario_run(loaded, queue)
         async with anyio.create_task_group() as group:
-            group.start_soon(judge, (), queue, tuple, self.at_once)
+            if not run.plan.unjudged:
+                judge = self._make_grader(loaded).run
+                group.start_soon(judge, (), queue, tuple, self.at_once)
             try:
-                await self._ask(loaded, batches, place, queue)
+                if unit.snapshot is None:
+                    await run_lifecycle(run, batches)
+                else:
+                    await ask_snapshot(run, batches, Path(unit.snapshot))
             except BenchError as error:
                 failure = error
             finally:
                 queue.close()
         if failure is not None:
             raise failure
+        self.budget.check()
 
     def _make_grader(self, loaded: _LoadedScenario) -> Grader:
         plan = self.run.spec.plan
@@ -238,18 +218,6 @@ class _TaskRun:
             budget=self.budget,
             record=self._record,
         )
-
-    async def _judge(self, loaded: _LoadedScenario, task: JudgingTask) -> None:
-        grader = self._make_grader(loaded)
-        if isinstance(task, GradeTask):
-            empty = AnswerQueue()
-            empty.close()
-            await grader.run(task.answers, empty, tuple, self.at_once)
-        elif isinstance(task, ReviewTask):
-            await grader.review(task.verdicts, self.at_once)
-        else:
-            await grader.judge_others(task.answers, self.at_once)
-        self.budget.check()
 
     def _make_scenario_run(self, loaded: _LoadedScenario, queue: AnswerQueue) -> ScenarioRun:
         components, plan = self.components, self.run.spec.plan
@@ -289,11 +257,12 @@ class _TaskRun:
         return found
 
     def _record(self, event: Event) -> None:
-        self.send(encode_event(event) + b"\n")
+        self.send(UnitEvents(lines=encode_event(event) + b"\n"))
 
     def _report_snapshot(self, checkpoint: str, place: Path) -> None:
-        self.send(SnapshotReady(checkpoint=checkpoint, place=str(place)))
+        ready = SnapshotReady(checkpoint=checkpoint, place=str(place))
+        self.send(UnitEvents(snapshot=ready))
 
 
-def _describe_bug(error: BaseException) -> TaskFailure:
-    return TaskFailure(kind="bug", message="".join(traceback.format_exception(error)))
+def _describe_bug(error: BaseException) -> UnitFailure:
+    return UnitFailure(kind="bug", message="".join(traceback.format_exception(error)))

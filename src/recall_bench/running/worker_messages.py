@@ -1,9 +1,14 @@
-"""The tasks that a driver sends to workers, and the messages that come back."""
+"""What a driver and its workers say to each other: `run this unit`, and `these events`.
+
+A worker does one unit at a time and answers with events until one says that it is over. Meanwhile
+the driver may only cancel it, or stop what costs money.
+"""
 
 import pickle
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from recall_bench.core.errors import (
     BenchError,
@@ -26,7 +31,7 @@ from recall_bench.running.components import ComponentFactory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
-    """What a worker has to know of a run; sent once, before the first task."""
+    """What a worker has to know of a run."""
 
     run: str
     """Names the run among those that share a pool."""
@@ -43,68 +48,74 @@ class TrialBatch(Record, frozen=True, kw_only=True):
     """Indexes into the scenario's items, in the order they are asked."""
 
 
-class AskTask(Record, frozen=True, kw_only=True):
-    """Ask these questions of a scenario, in the way of the plan's lifecycle."""
+class UnitKind(StrEnum):
+    """What a unit is about, for the display of progress."""
+
+    FEED = "feed"
+    ASK = "ask"
+    GRADE = "grade"
+
+
+class Unit(Record, frozen=True, kw_only=True):
+    """Work on one scenario: something to feed, to ask or to judge."""
 
     scenario: str
-    batches: tuple[TrialBatch, ...]
+    batches: tuple[TrialBatch, ...] = ()
+    """To be asked in the way of the plan's lifecycle; the answers are judged as they come."""
     snapshot: str | None = None
     """The folder of a packed snapshot to ask copies of; None feeds a memory."""
-    judges: bool = False
-    """Whether the worker judges the answers too, as they come."""
-
-
-class FeedTask(Record, frozen=True, kw_only=True):
-    """Feed one memory, and pack a snapshot of it at each of these checkpoints."""
-
-    scenario: str
-    checkpoints: tuple[str, ...]
-    place: str
-    """A folder that all workers can read; each snapshot gets a folder in it."""
-    ahead: int
+    saves: tuple[str, ...] = ()
+    """Checkpoints up to which one memory is fed, and a snapshot of it packed at each."""
+    place: str = ""
+    """The folder for these snapshots, which all workers can read."""
+    ahead: int = 1
     """How many snapshots may wait there before feeding pauses."""
+    answers: tuple[Answered, ...] = ()
+    """To be judged."""
+    reviews: tuple[tuple[Answered, Verdict], ...] = ()
+    """First verdicts for the appellate judge to review."""
+    others: tuple[tuple[Answered, int], ...] = ()
+    """To be judged by other judges of the plan, each given with its judge's place."""
+
+    @property
+    def kind(self) -> UnitKind:
+        """What it is about."""
+        if self.saves:
+            return UnitKind.FEED
+        return UnitKind.ASK if self.batches else UnitKind.GRADE
+
+    def __str__(self) -> str:
+        if self.saves:
+            return f"{self.scenario}, feeding"
+        if not self.batches:
+            return f"{self.scenario}, judging"
+        first, *others = self.batches
+        more = f" and {len(others)} more" if others else ""
+        return f"{self.scenario}@{first.checkpoint}#{first.repeat}{more}"
 
 
-class GradeTask(Record, frozen=True, kw_only=True):
-    """Judge these answers."""
-
-    scenario: str
-    answers: tuple[Answered, ...]
-
-
-class ReviewTask(Record, frozen=True, kw_only=True):
-    """Have the appellate judge review these verdicts."""
-
-    scenario: str
-    verdicts: tuple[tuple[Answered, Verdict], ...]
-
-
-class OtherVerdictsTask(Record, frozen=True, kw_only=True):
-    """Have other judges of the plan judge these answers, each given with its judge's place."""
-
-    scenario: str
-    answers: tuple[tuple[Answered, int], ...]
-
-
-JudgingTask = GradeTask | ReviewTask | OtherVerdictsTask
-Task = AskTask | FeedTask | JudgingTask
-
-
-class TaskLimits(Record, frozen=True, kw_only=True):
-    """The limits of one task."""
+class UnitLimits(Record, frozen=True, kw_only=True):
+    """The limits of one unit."""
 
     at_once: int = 1
     """Questions or verdicts at a time."""
     max_calls: int | None = None
-    """Calls at a time, feeding included; None is no limit."""
+    """Calls at a time to the system, and to any one provider; None is no limit."""
     spent: Usage = Usage()
     """What the whole run has spent so far."""
     allowed_usd: float | None = None
     allowed_tokens: int | None = None
 
 
-class TaskStarted(Record, frozen=True):
-    """The worker has begun the task."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunUnit:
+    """The message to a worker."""
+
+    run: str
+    spec: RunSpec | None
+    """None if the worker was sent it before."""
+    unit: Unit
+    limits: UnitLimits
 
 
 class SnapshotReady(Record, frozen=True, kw_only=True):
@@ -114,8 +125,8 @@ class SnapshotReady(Record, frozen=True, kw_only=True):
     place: str
 
 
-class TaskFailure(Record, frozen=True, kw_only=True):
-    """Why a task ended early."""
+class UnitFailure(Record, frozen=True, kw_only=True):
+    """Why a unit ended early."""
 
     kind: str
     message: str
@@ -123,7 +134,7 @@ class TaskFailure(Record, frozen=True, kw_only=True):
     """None for a bug: the message is its traceback."""
 
     @classmethod
-    def from_error(cls, error: BenchError) -> "TaskFailure":
+    def from_error(cls, error: BenchError) -> "UnitFailure":
         """Describe an error so that it can be sent."""
         return cls(kind=type(error).__name__, message=str(error), exit_code=error.exit_code)
 
@@ -131,15 +142,28 @@ class TaskFailure(Record, frozen=True, kw_only=True):
         """Rebuild the error, to be raised in the driver."""
         if self.exit_code is None:
             return WorkerBug(self.message)
-        found = _KINDS.get(self.kind, BenchError)(self.message)
-        found.exit_code = self.exit_code
-        return found
+        error = _KINDS.get(self.kind, BenchError)(self.message)
+        error.exit_code = self.exit_code
+        return error
+
+
+class UnitEvents(Record, frozen=True, kw_only=True):
+    """The message from a worker. The first one of a unit, which is empty, says that it began."""
+
+    lines: bytes = b""
+    """Journal lines with their line ends."""
+    snapshot: SnapshotReady | None = None
+    failure: UnitFailure | None = None
+    is_over: bool = False
+
+
+OnEvents = Callable[[UnitEvents], None]
 
 
 class WorkerLost(Exception):
-    """A worker died, or its machine left, during a task.
+    """A worker died, or its machine left, during a unit.
 
-    `has_begun` says whether the task had begun: if not, the task did not kill the worker.
+    `has_begun` says whether the unit had begun: if not, the unit did not kill the worker.
     """
 
     def __init__(self, message: str, *, has_begun: bool = False) -> None:
@@ -170,35 +194,11 @@ _KINDS: dict[str, type[BenchError]] = {
     )
 }
 
-WorkerMessage = TaskStarted | bytes | SnapshotReady | TaskFailure
-"""The start, journal lines with their line ends, a snapshot, or why the task ended early."""
-
-OnMessage = Callable[[bytes | SnapshotReady], None]
-
-
 _LENGTH = struct.Struct(">I")
 HEADER_BYTES = _LENGTH.size
 
-WorkerHello = tuple[str, list[str]]
-"""`hello` and the module search path: the first frame to a worker."""
-WorkerCommand = (
-    WorkerHello
-    | tuple[str, RunSpec]
-    | tuple[str, int, str, Task, TaskLimits]
-    | tuple[str, int]
-    | tuple[str, str, TaskFailure]
-    | tuple[str]
-)
-"""`prepare`, `perform` with a ticket and a run, `cancel` with a ticket, `stop`, or `close`."""
 
-WorkerReply = tuple[int, WorkerMessage | None]
-"""The ticket of a task and a message about it; None when the task is over."""
-
-READY = 0
-"""The ticket with which a worker reports that it has started."""
-
-
-def encode_frame(message: WorkerCommand | WorkerReply) -> bytes:
+def encode_frame(message: object) -> bytes:
     """Encode one message with its length in front."""
     content = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return _LENGTH.pack(len(content)) + content
@@ -209,7 +209,6 @@ def decode_length(header: bytes | bytearray) -> int:
     return int(_LENGTH.unpack(header)[0])
 
 
-def decode_frame(content: bytes) -> tuple[object, ...]:
+def decode_frame(content: bytes) -> object:
     """Decode a message; the bytes come from our own processes only."""
-    message: tuple[object, ...] = pickle.loads(content)  # noqa: S301 - we wrote it ourselves
-    return message
+    return pickle.loads(content)  # noqa: S301 - we wrote it ourselves

@@ -16,24 +16,22 @@ from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.running.assembly import assemble
 from recall_bench.running.execution import build_result
-from recall_bench.running.executor import SharedPool
+from recall_bench.running.executor import make_pool_runner
 from recall_bench.running.experiment import execute
 from recall_bench.running.job import Job
 from recall_bench.running.worker import Worker
 from recall_bench.running.worker_messages import (
     HEADER_BYTES,
-    OnMessage,
-    RunSpec,
-    Task,
-    TaskFailure,
-    TaskLimits,
-    TaskStarted,
+    OnEvents,
+    RunUnit,
+    Unit,
+    UnitEvents,
+    UnitFailure,
     WorkerLost,
-    WorkerMessage,
     decode_frame,
     encode_frame,
 )
-from recall_bench.running.worker_pool import CallLimits, StartWorker, WorkerPool
+from recall_bench.running.worker_pool import StartWorker, WorkerPool
 from recall_bench.runs.journal import read_events
 from recall_bench.runs.run_result import RunResult
 from tests.running.result_views import views
@@ -43,9 +41,9 @@ _CODE = re.compile(rb'"code": ?\[[^]]*\]')
 Watching = Callable[[Event, TrialStates], None]
 
 
-def sent(*what: object) -> tuple[object, ...]:
+def sent(message: object) -> Any:
     """What arrives at the other end of a pipe."""
-    return decode_frame(encode_frame(what)[HEADER_BYTES:])  # type: ignore[arg-type]
+    return decode_frame(encode_frame(message)[HEADER_BYTES:])
 
 
 class Beside:
@@ -55,34 +53,28 @@ class Beside:
         self.number = number
         self.worker = Worker()
         self.is_closed = False
-        self.performed: list[Task] = []
+        self.performed: list[Unit] = []
         self.stopped_by: list[str] = []
 
-    async def prepare(self, brief: RunSpec) -> None:
-        (there,) = sent(brief)
-        assert isinstance(there, RunSpec)
-        self.worker.prepare(there)
+    async def perform(self, message: RunUnit, told: OnEvents) -> None:
+        self.performed.append(message.unit)
+        raised: list[UnitFailure] = []
 
-    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
-        self.performed.append(assignment)
-        there: tuple[Any, ...] = sent(assignment, terms)
-        raised: list[TaskFailure] = []
-
-        def tell(message: WorkerMessage) -> None:
-            (heard,) = sent(message)
-            if isinstance(heard, TaskFailure):
-                raised.append(heard)
-            elif not isinstance(heard, TaskStarted):
+        def tell(events: UnitEvents) -> None:
+            heard = sent(events)
+            if heard.failure is not None:
+                raised.append(heard.failure)
+            elif heard.lines or heard.snapshot is not None:
                 self.tells(told, heard)
 
-        await self.worker.perform(run, there[0], there[1], tell)
+        await self.worker.perform(sent(message), tell)
         if raised:
             raise raised[0].to_error()
 
-    def tells(self, told: OnMessage, message: Any) -> None:
-        told(message)
+    def tells(self, told: OnEvents, events: UnitEvents) -> None:
+        told(events)
 
-    async def stop(self, run: str, reason: TaskFailure) -> None:
+    async def stop(self, run: str, reason: UnitFailure) -> None:
         self.stopped_by.append(str(reason.to_error()))
         self.worker.stop(run, reason)
 
@@ -100,12 +92,12 @@ class Frail(Beside):
         self._is_dead = False
         self._scopes: set[anyio.CancelScope] = set()
 
-    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
+    async def perform(self, message: RunUnit, told: OnEvents) -> None:
         if not self._is_dead:
             with anyio.CancelScope() as scope:
                 self._scopes.add(scope)
                 try:
-                    await super().perform(run, assignment, terms, told)
+                    await super().perform(message, told)
                 except Exception:
                     # Nor is what fails in a dead worker because another task took its folder.
                     if not self._is_dead:
@@ -115,7 +107,7 @@ class Frail(Beside):
         if self._is_dead:
             raise WorkerLost(f"worker {self.number} died", has_begun=True)
 
-    def tells(self, told: OnMessage, message: Any) -> None:
+    def tells(self, told: OnEvents, events: UnitEvents) -> None:
         self._left -= 1
         if self._left < 0:
             # Nothing that a dead worker says is heard any more.
@@ -123,7 +115,7 @@ class Frail(Beside):
             for scope in self._scopes:
                 scope.cancel()
             return
-        told(message)
+        told(events)
 
     async def close(self) -> None:
         """End what is under way first: its threads still read the folders that are removed."""
@@ -170,10 +162,9 @@ def spread(
     watch = observe or (lambda event, states: None)
 
     async def run() -> None:
-        async with WorkerPool(start, workers) as pool:
-            team = SharedPool(pool, CallLimits(job.settings.max_calls))
+        async with WorkerPool(start, workers, job.settings.max_calls) as pool:
             try:
-                await job.run(watch, team.make_runner(job))
+                await job.run(watch, make_pool_runner(pool, job))
             except BenchError as error:
                 stopped_by.append(error)
 

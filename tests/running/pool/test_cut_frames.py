@@ -8,13 +8,13 @@ import pytest
 from anyio.abc import ByteReceiveStream, Process
 
 from recall_bench.running.process_worker import ProcessWorker
-from recall_bench.running.worker_messages import READY, Task, TaskLimits, encode_frame
+from recall_bench.running.worker_messages import RunUnit, UnitEvents, encode_frame
 
-MESSAGES = [b"a", b"b" * 300, b"", b"c" * 5, b"d" * 40]
-REPLIES = b"".join(
-    encode_frame(reply)
-    for reply in [(READY, None), *((READY + 1, message) for message in MESSAGES), (READY + 1, None)]
-)
+EVENTS = [
+    *(UnitEvents(lines=lines) for lines in (b"a", b"b" * 300, b"", b"c" * 5, b"d" * 40)),
+    UnitEvents(is_over=True),
+]
+REPLIES = b"".join(map(encode_frame, (UnitEvents(), *EVENTS)))
 
 
 class Pieces(ByteReceiveStream):
@@ -55,8 +55,7 @@ async def receive_messages(pieces: list[bytes]) -> list[object]:
     found: list[object] = []
     await worker.wait_ready()
     # It is sent and not looked at: the replies are there.
-    task, limits = cast("Task", "task"), cast("TaskLimits", "limits")
-    await worker.perform("run", task, limits, found.append)
+    await worker.perform(cast("RunUnit", "unit"), found.append)
     return found
 
 
@@ -67,4 +66,4 @@ async def test_wherever_they_are_cut_they_are_read_whole() -> None:
             cuts = [0, first, *([second] if first < second < len(REPLIES) else []), len(REPLIES)]
             pieces = [REPLIES[a:b] for a, b in pairwise(cuts)]
 
-            assert await receive_messages(pieces) == MESSAGES, cuts
+            assert await receive_messages(pieces) == EVENTS, cuts

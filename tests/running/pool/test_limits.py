@@ -9,7 +9,7 @@ from recall_bench.core.plan import Lifecycle
 from recall_bench.core.settings import Executor
 from recall_bench.running.assembly import assemble
 from recall_bench.running.rejudge_assembly import assemble_rejudge
-from recall_bench.running.worker_messages import AskTask, FeedTask
+from recall_bench.running.worker_messages import UnitKind
 from recall_bench.runs.run_folder import RunFolder
 from tests.gardener import write_persona
 from tests.running.pool.pool_runs import (
@@ -159,7 +159,7 @@ def test_never_more_verdicts_are_sought_than_allowed(
 
 def divided(started: StartedWorkers) -> bool:
     """Whether anything was fed for others to ask."""
-    return any(isinstance(each, FeedTask) for worker in started.all for each in worker.performed)
+    return any(each.kind is UnitKind.FEED for worker in started.all for each in worker.performed)
 
 
 def test_a_system_that_stands_one_worker_never_has_two(
@@ -192,7 +192,7 @@ def test_feeding_and_asking_never_wait_for_each_other(
     for workers in (1, 4):
         started, into = StartedWorkers(), tmp_path / f"pool-{workers}"
         assert run_spread(into, workers, started, **given).exit_code == 0
-        assert divided(started) == (stood > 1)
+        assert divided(started) == (stood > 1 and workers > 1)
         assert outcome(into) == outcome(tmp_path / "one")
 
 
@@ -292,7 +292,7 @@ def test_a_judge_that_is_gone_ends_the_run_as_in_one_process(
     assert one.exit_code == pool.exit_code == 6
     assert str(pool.stopped_by) == str(one.stopped_by)
     asks = [
-        each for worker in started.all for each in worker.performed if isinstance(each, AskTask)
+        each for worker in started.all for each in worker.performed if each.kind is UnitKind.ASK
     ]
     assert len(asks) < 3 * len(MANY_RANGES), "it went on asking for nothing"
     assert [worker.stopped_by for worker in started.all] == [[str(one.stopped_by)]] * 2

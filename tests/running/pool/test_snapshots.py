@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from stat import S_IMODE
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,12 +14,9 @@ from recall_bench.core.plan import Lifecycle
 from recall_bench.core.settings import Executor
 from recall_bench.running.assembly import assemble
 from recall_bench.running.worker_messages import (
-    AskTask,
-    FeedTask,
-    OnMessage,
-    SnapshotReady,
-    Task,
-    TaskLimits,
+    OnEvents,
+    RunUnit,
+    UnitEvents,
 )
 from recall_bench.runs.journal import read_events
 from tests.gardener import write_persona
@@ -37,7 +35,7 @@ from tests.running.result_views import done_twice
 from tests.thoroughness import choose_number
 
 RANGES = tuple(f"{days}d" for days in range(3, choose_number(8, 11)))
-"""More checkpoints than snapshots may wait, with one worker or two."""
+"""More checkpoints than snapshots may wait."""
 
 SLOW = """
 import time
@@ -76,12 +74,11 @@ def given(tmp_path: Path) -> dict[str, Any]:
 class Blind(Beside):
     """A worker on a machine where the folder of the run is not."""
 
-    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
-        if isinstance(assignment, FeedTask):
-            assignment = assignment.replace(place="/nowhere/at/all")
-        elif isinstance(assignment, AskTask) and assignment.snapshot is not None:
-            assignment = assignment.replace(snapshot="/nowhere/at/all")
-        await super().perform(run, assignment, terms, told)
+    async def perform(self, message: RunUnit, told: OnEvents) -> None:
+        unit = message.unit.replace(place="/nowhere/at/all")
+        if unit.snapshot is not None:
+            unit = unit.replace(snapshot="/nowhere/at/all")
+        await super().perform(replace(message, unit=unit), told)
 
 
 def start_blind(blind: Collection[int]) -> StartedWorkers:
@@ -112,51 +109,50 @@ class Counting(Beside):
         self.lay: list[int] = []
         self.modes: set[int] = set()
 
-    def tells(self, told: OnMessage, message: Any) -> None:
-        if isinstance(message, SnapshotReady):
-            self.lay.append(len(list(Path(message.place).parent.iterdir())))
-            self.modes.add(S_IMODE(Path(message.place).stat().st_mode))
-        super().tells(told, message)
+    def tells(self, told: OnEvents, events: UnitEvents) -> None:
+        if events.snapshot is not None:
+            place = Path(events.snapshot.place)
+            self.lay.append(len(list(place.parent.iterdir())))
+            self.modes.add(S_IMODE(place.stat().st_mode))
+        super().tells(told, events)
 
 
 def test_feeding_pauses_when_enough_snapshots_wait(tmp_path: Path, given: dict[str, Any]) -> None:
-    """A pool of one lets three wait for each scenario."""
-    counting = Counting()
+    """A pool of two lets four wait for each scenario."""
+    started = StartedWorkers(make=Counting)
 
-    assert (
-        run_spread(tmp_path / "pool", 1, StartedWorkers(make=lambda _: counting), **given).exit_code
-        == 0
-    )
+    assert run_spread(tmp_path / "pool", 2, started, **given).exit_code == 0
 
-    assert len(counting.lay) == 2 * len(RANGES)
-    assert max(counting.lay) == 3
+    lay = [number for worker in started.all for number in cast("Counting", worker).lay]
+    assert len(lay) == 2 * len(RANGES)
+    assert max(lay) <= 4
 
 
 def test_a_snapshot_is_closed_to_other_users_whatever_the_umask(
     tmp_path: Path, given: dict[str, Any]
 ) -> None:
     """To open one can run code."""
-    counting = Counting()
+    started = StartedWorkers(make=Counting)
     given |= {"adapter": "bm25", "in_process": False, "ranges": ("5d",)}
 
     mask = os.umask(0)
     try:
-        ended = run_spread(tmp_path / "pool", 1, StartedWorkers(make=lambda _: counting), **given)
+        ended = run_spread(tmp_path / "pool", 2, started, **given)
     finally:
         os.umask(mask)
 
     assert ended.exit_code == 0
-    assert counting.modes == {0o700}
+    assert {mode for worker in started.all for mode in cast("Counting", worker).modes} == {0o700}
 
 
 class DiesFeeding(Frail):
     """Dies while feeding, after this many snapshots."""
 
-    def tells(self, told: OnMessage, message: Any) -> None:
-        if isinstance(message, SnapshotReady):
-            super().tells(told, message)
+    def tells(self, told: OnEvents, events: UnitEvents) -> None:
+        if events.snapshot is not None:
+            super().tells(told, events)
         elif not self._is_dead:
-            told(message)
+            told(events)
 
 
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")

@@ -9,18 +9,16 @@ from anyio.lowlevel import checkpoint as breathe
 
 from recall_bench.core.errors import SystemGone, UsageError
 from recall_bench.running.worker_messages import (
-    AskTask,
-    FeedTask,
-    GradeTask,
-    OnMessage,
+    OnEvents,
     RunSpec,
-    Task,
-    TaskFailure,
-    TaskLimits,
+    RunUnit,
     TrialBatch,
+    Unit,
+    UnitFailure,
+    UnitLimits,
     WorkerLost,
 )
-from recall_bench.running.worker_pool import CallLimits, FairSemaphore, Lane, WorkerPool
+from recall_bench.running.worker_pool import WorkerPool
 from tests.running.pool.pool_runs import until
 
 pytestmark = pytest.mark.anyio
@@ -33,67 +31,21 @@ async def idle(chance: random.Random) -> None:
         await breathe()
 
 
-@pytest.mark.parametrize("seed", range(20))
-async def test_a_pool_gives_out_no_ticket_twice_and_forgets_none(seed: int) -> None:
-    chance = random.Random(seed)
-    tickets = chance.randrange(1, 6)
-    pool = FairSemaphore(tickets)
-    out = most = served = 0
+@pytest.mark.parametrize(
+    ("max_calls", "size", "calls_each"), [(9, 4, 2), (3, 3, 1), (None, 4, None)]
+)
+async def test_a_limit_on_calls_is_divided_among_the_workers(
+    max_calls: int | None, size: int, calls_each: int | None
+) -> None:
+    async def start(number: int) -> "Mortal":
+        raise WorkerLost("not needed")
 
-    async def visit(scope: anyio.CancelScope) -> None:
-        nonlocal out, most, served
-        with scope:
-            await idle(chance)
-            async with pool.hold(chance.randrange(1, 9)) as held:
-                assert held >= 1
-                out += held
-                most = max(most, out)
-                try:
-                    await idle(chance)
-                finally:
-                    out -= held
-                served += 1
-
-    with anyio.fail_after(60):
-        async with anyio.create_task_group() as group:
-            scopes = [anyio.CancelScope() for _ in range(40)]
-            for scope in scopes:
-                group.start_soon(visit, scope)
-            for scope in chance.sample(scopes, 15):
-                await breathe()
-                scope.cancel()
-        async with pool.hold(tickets) as all_of_them:
-            assert all_of_them == tickets
-    assert most <= tickets
-    assert served >= 25
-
-
-async def test_who_waits_for_several_tickets_is_not_kept_by_one_that_is_held_for_long() -> None:
-    pool = FairSemaphore(3)
-    with anyio.fail_after(60):
-        async with pool.hold(1), pool.hold(3) as held:
-            assert held == 2
-
-
-async def test_feeding_always_leaves_one_call_for_asking() -> None:
-    limits, asked = CallLimits(3), anyio.Event()
-
-    async def feed() -> None:
-        async with limits.allow_feeding("system x"), limits.allow_calls(["system x"], 1):
-            await asked.wait()
-
-    with anyio.fail_after(60):
-        async with anyio.create_task_group() as group:
-            for _ in range(5):
-                group.start_soon(feed)
-            await anyio.wait_all_tasks_blocked()
-            async with limits.allow_calls(["system x"], 4) as granted:
-                assert granted == 1
-            asked.set()
+    async with WorkerPool(start, 4, max_calls) as pool:
+        assert (pool.size, pool.calls_each) == (size, calls_each)
 
 
 class Mortal:
-    """A worker that dies by lot, does one thing of a lane at a time, and counts what it did."""
+    """A worker that dies by lot, does one thing at a time, and counts what it did."""
 
     def __init__(self, number: int, chance: random.Random, done: Counter[str]) -> None:
         self.number = number
@@ -101,32 +53,26 @@ class Mortal:
         self.is_briefed = False
         self._chance = chance
         self._done = done
-        self._busy: Counter[Lane] = Counter()
+        self._busy = 0
 
-    async def prepare(self, brief: RunSpec) -> None:
-        await idle(self._chance)
-        self._die_perhaps()
-        assert not self.is_briefed, "told of a run twice"
+    async def perform(self, message: RunUnit, told: OnEvents) -> None:
+        assert (message.spec is None) == self.is_briefed, "told of a run twice, or never"
         self.is_briefed = True
-
-    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
-        assert self.is_briefed
-        lane = Lane.pick(assignment)
-        self._busy[lane] += 1
-        assert self._busy[lane] == 1, "two things of a lane at a time"
+        self._busy += 1
+        assert self._busy == 1, "two things at a time"
         try:
             await idle(self._chance)
             self._die_perhaps()
-            self._done[assignment.scenario] += 1
+            self._done[message.unit.scenario] += 1
         finally:
-            self._busy[lane] -= 1
+            self._busy -= 1
 
     def _die_perhaps(self) -> None:
         self.is_dead = self.is_dead or self._chance.random() < 0.15
         if self.is_dead:
             raise WorkerLost(f"worker {self.number} died", has_begun=True)
 
-    async def stop(self, run: str, reason: TaskFailure) -> None:
+    async def stop(self, run: str, reason: UnitFailure) -> None:
         await idle(self._chance)
 
     async def close(self) -> None:
@@ -135,13 +81,13 @@ class Mortal:
         self.is_closed = True
 
 
-def assignment(number: int) -> Task:
+def assignment(number: int) -> Unit:
     name = f"s{number}"
     if number % 3 == 0:
-        return FeedTask(scenario=name, checkpoints=(), place="", ahead=1)
+        return Unit(scenario=name, saves=("1d",))
     if number % 3 == 1:
-        return GradeTask(scenario=name, answers=())
-    return AskTask(scenario=name, batches=(TrialBatch(checkpoint="1d", repeat=0, items=(1,)),))
+        return Unit(scenario=name)
+    return Unit(scenario=name, batches=(TrialBatch(checkpoint="1d", repeat=0, items=(1,)),))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -161,7 +107,7 @@ async def test_a_crew_of_mortals_does_everything_once(seed: int) -> None:
         with scope:
             while True:
                 try:
-                    await pool.perform(SPEC, what, TaskLimits, lambda message: None)
+                    await pool.perform(SPEC, what, UnitLimits, lambda message: None)
                     return
                 except WorkerLost:
                     await idle(chance)
@@ -197,9 +143,9 @@ async def test_workers_that_never_start_are_not_hired_for_ever() -> None:
     with anyio.fail_after(60):
         async with WorkerPool(start, 4) as pool:
             with pytest.raises(SystemGone, match="as soon as they start: no room"):
-                await pool.perform(SPEC, assignment(1), TaskLimits, lambda message: None)
+                await pool.perform(SPEC, assignment(1), UnitLimits, lambda message: None)
             with pytest.raises(SystemGone):
-                await pool.perform(SPEC, assignment(2), TaskLimits, lambda message: None)
+                await pool.perform(SPEC, assignment(2), UnitLimits, lambda message: None)
     assert started <= 16
 
 
@@ -221,7 +167,7 @@ async def test_a_worker_that_finds_no_room_makes_the_crew_smaller_and_no_less() 
             await until(lambda: pool.why_fewer is not None)
             assert (pool.present, pool.size) == (1, 3)
             for number in range(6):
-                await pool.perform(SPEC, assignment(number), TaskLimits, lambda message: None)
+                await pool.perform(SPEC, assignment(number), UnitLimits, lambda message: None)
     assert sum(done.values()) == 6
 
 
@@ -240,10 +186,8 @@ async def test_who_takes_much_longer_than_others_is_named() -> None:
     release, started = anyio.Event(), []
 
     class Patient(Mortal):
-        async def perform(
-            self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage
-        ) -> None:
-            if assignment.scenario == "s2":
+        async def perform(self, message: RunUnit, told: OnEvents) -> None:
+            if message.unit.scenario == "s2":
                 await release.wait()
 
         def _die_perhaps(self) -> None:
@@ -254,7 +198,7 @@ async def test_who_takes_much_longer_than_others_is_named() -> None:
         return started[-1]
 
     async def perform(pool: WorkerPool, number: int) -> None:
-        await pool.perform(SPEC, assignment(number), TaskLimits, lambda message: None)
+        await pool.perform(SPEC, assignment(number), UnitLimits, lambda message: None)
 
     with anyio.fail_after(60):
         async with WorkerPool(start, 2) as pool, anyio.create_task_group() as group:
