@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from recall_bench.cli import run_display
 from recall_bench.cli.run_display import RunOverview, RunProgress, render_pool_lines
 from recall_bench.core.event import NotAnswered, NotJudged
 from recall_bench.core.scenario import Scenario

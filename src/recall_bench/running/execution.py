@@ -1,10 +1,9 @@
 """The result of a job that ended or was stopped, and the files that it leaves."""
 
-from collections.abc import Awaitable
 from copy import copy
 from pathlib import Path
 
-from recall_bench.core.errors import BenchError, FolderBusy, find_single_fault
+from recall_bench.core.errors import BenchError
 from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.running.job import Job
@@ -13,22 +12,6 @@ from recall_bench.runs.result_files import export_files
 from recall_bench.runs.run_folder import RunFolder
 from recall_bench.runs.run_result import RunResult, ShardProgress
 from recall_bench.runs.summary import Summary, summarise
-
-
-async def catch_stop(run: Awaitable[object]) -> BenchError | None:
-    """Return what ended a run early, or None; FolderBusy is raised, for then nothing ran."""
-    try:
-        await run
-    except FolderBusy:
-        raise
-    except BenchError as error:
-        return error
-    except BaseExceptionGroup as group:
-        fault = find_single_fault(group)
-        if fault is None:
-            raise
-        return fault
-    return None
 
 
 def build_result(job: Job, stopped_by: BenchError | None) -> RunResult:

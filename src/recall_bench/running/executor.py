@@ -3,11 +3,9 @@
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.folders import remove_folder
 from recall_bench.core.plan import Plan
 from recall_bench.core.settings import Executor, Settings
 from recall_bench.core.trial_states import TrialStates
@@ -18,7 +16,6 @@ from recall_bench.running.local_engine import run_plan
 if TYPE_CHECKING:
     from recall_bench.running.worker_pool import WorkerPool
 
-_EXCHANGE = ".exchange"
 _VARIABLE_PREFIX = "RECALL_BENCH_"
 """Environment variables with this prefix are passed on to every worker."""
 
@@ -35,13 +32,8 @@ def choose_runner(job: Job, on_pool: OnPool = lambda _: None) -> PlanRunner:
     settings = job.settings
     refuse_impossible(job)
 
-    async def run_here(plan: Plan, states: TrialStates, context: RunContext) -> None:
-        # A driver that was killed may have left snapshots there.
-        remove_folder(_find_exchange(job))
-        await (job.own_runner or run_plan)(plan, states, context)
-
     if settings.executor is Executor.LOCAL:
-        return run_here
+        return job.own_runner or run_plan
 
     async def run_on_pool(plan: Plan, states: TrialStates, context: RunContext) -> None:
         most = _count_useful_workers(plan, states, context)
@@ -60,7 +52,7 @@ def make_pool_runner(pool: "WorkerPool", job: Job) -> PlanRunner:
         pool=pool,
         factory=_require_factory(job),
         run=str(job.folder),
-        exchange=_find_exchange(job),
+        exchange=job.exchange,
     )
 
 
@@ -96,10 +88,6 @@ def _require_factory(job: Job) -> ComponentFactory:
     return job.factory
 
 
-def _find_exchange(job: Job) -> Path:
-    return Path(job.folder).resolve() / _EXCHANGE
-
-
 @asynccontextmanager
 async def open_pool(settings: Settings, most: int | None = None) -> AsyncIterator["WorkerPool"]:
     """Open a pool of workers for runs with these settings, of at most `most` workers."""
@@ -109,7 +97,7 @@ async def open_pool(settings: Settings, most: int | None = None) -> AsyncIterato
         from recall_bench.running.process_worker import open_template
 
         size = _limit_workers(settings.workers or count_cores(), most)
-        async with open_template() as start, WorkerPool(start, size, settings.max_calls) as pool:
+        async with open_template() as copy, WorkerPool(copy, size, settings.max_calls) as pool:
             yield pool
         return
     from recall_bench.running.ray_worker import connect_cluster, make_starter

@@ -15,14 +15,21 @@ from typing import Protocol
 
 import anyio
 
-from recall_bench.core.errors import BenchError, BudgetSpent, Interrupted, ReplyPending
+from recall_bench.core.errors import (
+    BenchError,
+    BudgetSpent,
+    FolderBusy,
+    Interrupted,
+    ReplyPending,
+    find_single_fault,
+)
 from recall_bench.core.event import Event
 from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.settings import Settings
 from recall_bench.core.signals import cancel_on_signals
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.running.execution import build_result, catch_stop, lacks_views, write_views
+from recall_bench.running.execution import build_result, lacks_views, write_views
 from recall_bench.running.executor import OnPool, choose_runner, make_pool_runner, open_pool
 from recall_bench.running.job import Job, Observer, PlanRunner
 from recall_bench.runs.journal import JOURNAL, read_events
@@ -262,7 +269,17 @@ class Experiment:
                 self.budget.bind(job)
             self.watcher.begin(cell)
             self._begun[cell.label] = job
-            stopped_by = await catch_stop(job.run(partial(self._observe, cell), make_runner(job)))
+            stopped_by: BenchError | None = None
+            try:
+                await job.run(partial(self._observe, cell), make_runner(job))
+            except FolderBusy:
+                # Nothing ran.
+                raise
+            except BenchError as error:
+                stopped_by = error
+            except BaseExceptionGroup as group:
+                if (stopped_by := find_single_fault(group)) is None:
+                    raise
             result = await anyio.to_thread.run_sync(build_result, job, stopped_by)
             return CellOutcome(cell=cell, result=result)
         except BenchError as error:

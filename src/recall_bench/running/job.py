@@ -13,6 +13,7 @@ from recall_bench.core.environment import describe_environment
 from recall_bench.core.errors import DataError, OtherPlan, UsageError
 from recall_bench.core.event import Declared, Event, RunResumed, RunStarted
 from recall_bench.core.fingerprint import list_differences
+from recall_bench.core.folders import remove_folder
 from recall_bench.core.plan import Plan, ScenarioCard, Shard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Executor, Settings
@@ -27,6 +28,7 @@ from recall_bench.runs.run_folder import RunFolder
 if TYPE_CHECKING:
     from recall_bench.running.score_bounds import BoundsComputer
 
+_EXCHANGE = ".exchange"
 _OPENING = b'{"type":"run_started"'
 """The first bytes of every journal."""
 
@@ -70,6 +72,11 @@ class Job:
         return {card.id: card for card in self.plan.scenarios}
 
     @property
+    def exchange(self) -> Path:
+        """The folder where workers exchange snapshots."""
+        return self.folder.resolve() / _EXCHANGE
+
+    @property
     def journal(self) -> Path:
         """The journal file."""
         return self.folder / JOURNAL
@@ -80,6 +87,8 @@ class Job:
         `run_plan` does the work; the journal is written here.
         """
         with Journal(self.journal) as journal:
+            # A driver that was killed may have left snapshots there; a link would lead elsewhere.
+            remove_folder(self.exchange)
             self.view = view = self._resume(journal)
             states = view.states
 

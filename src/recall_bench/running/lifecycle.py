@@ -6,8 +6,8 @@ a memory before.
 """
 
 import shutil
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from itertools import groupby, product
 from pathlib import Path
@@ -86,7 +86,9 @@ async def _run_fresh(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
     for each in rounds:
         with record_fault(run):
             reopen = partial(_feed_new_memory, run, each.point)
-            await ask_and_close(run, each, MemorySlot(await reopen(), reopen))
+            slot = MemorySlot(await reopen(), reopen)
+            async with close_after(run, each.point, slot):
+                await ask_checkpoint(run, each, slot)
 
 
 @contextmanager
@@ -114,12 +116,15 @@ async def _feed_new_memory(run: ScenarioRun, point: CheckpointPlan) -> Memory:
     return life.memory
 
 
-async def ask_and_close(run: ScenarioRun, trials: OpenTrials, slot: MemorySlot) -> None:
-    """Ask the trials, then close the memory that is in the slot by then."""
+@asynccontextmanager
+async def close_after(
+    run: ScenarioRun, point: CheckpointPlan, slot: MemorySlot
+) -> AsyncIterator[None]:
+    """Close the memory that is in the slot by the end of the block."""
     try:
-        await ask_checkpoint(run, trials, slot)
+        yield
     finally:
-        await close_memory(slot.memory, run, trials.point)
+        await close_memory(slot.memory, run, point)
 
 
 async def _run_growing(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
@@ -212,7 +217,9 @@ async def _ask_copies(
             call_in_time, "snapshot", partial(snapshots.open, token), run=run, point=each.point
         )
         with record_fault(run):
-            await ask_and_close(run, each, MemorySlot(await copy(), copy))
+            slot = MemorySlot(await copy(), copy)
+            async with close_after(run, each.point, slot):
+                await ask_checkpoint(run, each, slot)
     await release(partial(snapshots.drop, token), run, rounds[-1].point)
 
 

@@ -1,6 +1,6 @@
 """The engine of a run in one process."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -17,12 +17,10 @@ from recall_bench.running.scheduler import Scheduler
 from recall_bench.systems.reply import ReplyFinisher
 
 
-async def run_plan(plan: Plan, states: TrialStates, context: RunContext) -> None:
+def run_plan(plan: Plan, states: TrialStates, context: RunContext) -> Awaitable[None]:
     """Ask, judge and review everything that is still owed, in this process."""
     scheduler = Scheduler(plan, states, context)
-    engine = LocalEngine(scheduler)
-    await scheduler.run(engine)
-    scheduler.finish(engine)
+    return scheduler.run(LocalEngine(scheduler))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +70,10 @@ class LocalScenario:
     scheduler: Scheduler
     run: ScenarioRun
 
-    async def ask(self) -> None:
+    def ask(self) -> Awaitable[None]:
         """Feed and ask everything that is still open."""
         open_trials = self.scheduler.backlog.list_open_trials(self.run.scenario.id)
-        await run_lifecycle(self.run, open_trials)
+        return run_lifecycle(self.run, open_trials)
 
     async def judge(self, leftovers: Iterable[Answered]) -> None:
         """Judge leftovers and answers as they come, then review, then ask the other judges."""

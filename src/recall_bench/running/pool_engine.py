@@ -77,16 +77,19 @@ class PoolRunner:
         scheduler = Scheduler(plan, states, context)
         spec = RunSpec(run=self.run, plan=plan, factory=self.factory)
         engine = PoolEngine(scheduler, self.pool, spec, self.exchange)
-        # A driver that was killed may have left snapshots there; a link would lead elsewhere.
-        remove_folder(self.exchange)
+        reason: BenchError | None = None
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(engine.broadcast_stop)
-                await scheduler.run(engine)
+                try:
+                    await scheduler.run(engine)
+                except BenchError as error:
+                    reason = error
                 group.cancel_scope.cancel()
         finally:
             remove_folder(self.exchange)
-        scheduler.finish(engine)
+        if reason is not None:
+            raise reason
 
 
 class PoolEngine:

@@ -3,7 +3,8 @@
 It is the same for one process and for a pool of workers; an engine does the work.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
@@ -23,7 +24,7 @@ from recall_bench.running.scenario_run import AnswerQueue
 class ScenarioEngine(Protocol):
     """Does the work for one scenario."""
 
-    async def ask(self) -> None:
+    def ask(self) -> Awaitable[None]:
         """Feed and ask everything that is still open; answers go to the queue."""
         ...
 
@@ -72,7 +73,7 @@ class Scheduler:
         return self.failure is None and self.budget.stop_reason is None
 
     async def run(self, engine: Engine) -> None:
-        """Ask, judge and review everything that is still owed; `finish` raises what ended it early.
+        """Ask, judge and review everything that is still owed; what ended it early is raised.
 
         An unreachable system, a changed dataset or a judge that cannot prepare ends the asking;
         what was answered before is judged. An unreachable judge and a spent budget end asking and
@@ -88,6 +89,7 @@ class Scheduler:
                 for card in self._order_by_weight():
                     await free.acquire()
                     group.start_soon(self._run_apart, card.id, engine, free)
+        self._finish(engine)
 
     def _order_by_weight(self) -> list[ScenarioCard]:
         """List the scenarios with work, heaviest first: the longest last would delay the end."""
@@ -108,25 +110,26 @@ class Scheduler:
             return
         queue = AnswerQueue()
         try:
-            await self.run_guarded(partial(self._ask_and_judge, scenario, engine, queue, judging))
+            with self._catch_faults():
+                self.backlog.refuse_if_spent(scenario)
+                work = engine.open(scenario, queue)
+                if not self.plan.unjudged:
+                    leftovers = self.context.find_answers(scenario, WITHOUT_VERDICT)
+                    judging.start_soon(self.run_guarded, partial(work.judge, leftovers))
+                if self.may_ask and self.context.asks:
+                    await work.ask()
         finally:
             queue.close()
 
-    async def _ask_and_judge(
-        self, scenario: str, engine: Engine, queue: AnswerQueue, judging: TaskGroup
-    ) -> None:
-        self.backlog.refuse_if_spent(scenario)
-        work = engine.open(scenario, queue)
-        if not self.plan.unjudged:
-            leftovers = self.context.find_answers(scenario, WITHOUT_VERDICT)
-            judging.start_soon(self.run_guarded, partial(work.judge, leftovers))
-        if self.may_ask and self.context.asks:
-            await work.ask()
-
     async def run_guarded(self, call: Callable[[], Awaitable[None]]) -> None:
         """Let a fault end the asking, or everything that costs money, but not the other tasks."""
-        try:
+        with self._catch_faults():
             await call()
+
+    @contextmanager
+    def _catch_faults(self) -> Iterator[None]:
+        try:
+            yield
         except (BudgetSpent, JudgeGone) as reason:
             self.stop(reason)
         except ReplyPending as pending:
@@ -139,7 +142,7 @@ class Scheduler:
         self.budget.stop(reason)
         self.stopped.set()
 
-    def finish(self, engine: Engine) -> None:
+    def _finish(self, engine: Engine) -> None:
         """Record that the run has ended, or raise why it has not."""
         reason = self.failure or self.budget.stop_reason or self.given_up or self.budget.pending
         if reason is not None:

@@ -22,6 +22,7 @@ from recall_bench.running.worker_messages import (
     HEADER_BYTES,
     RunUnit,
     UnitEvents,
+    UnitFailure,
     decode_frame,
     decode_length,
     encode_frame,
@@ -80,7 +81,7 @@ async def _serve(commands: BinaryIO, send: Callable[[UnitEvents], None]) -> None
                         group.start_soon(run_unit, message)
                     case ("cancel",):
                         scope.cancel()
-                    case ("stop", str(run), reason):
+                    case ("stop", str(run), UnitFailure() as reason):
                         worker.stop(run, reason)
                     case _:
                         group.cancel_scope.cancel()
