@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from functools import partial
+from typing import NamedTuple
 
 import anyio
 from anyio.lowlevel import checkpoint as yield_turn
 
 from recall_bench.core.budget import AnswerCost, Budget
-from recall_bench.core.errors import BudgetSpent, JudgeFault, JudgeGone, JudgePending, RetryLater
+from recall_bench.core.errors import BudgetSpent, JudgeFault, JudgeGone, JudgePending
 from recall_bench.core.event import Answered, Judged, NotJudged, OtherVerdict, Paid
-from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.plan import Plan
 from recall_bench.core.retry import make_postponement
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
@@ -20,6 +20,14 @@ from recall_bench.running.scenario_run import AnswerQueue, Recorder
 
 _YIELD_EVERY = 64
 """Verdicts between two turns of the event loop: a judge that computes never yields by itself."""
+
+
+class _Ruling(NamedTuple):
+    """What came of one call to a judge, and what it cost."""
+
+    verdict: Verdict | JudgeFault
+    seconds: float | None
+    usage: Usage | None
 
 
 class Grader:
@@ -94,61 +102,41 @@ class Grader:
         return outcome is not None
 
     async def _judge_first(self, answered: Answered) -> Judged | NotJudged | None:
-        trial, cost = answered.trial, AnswerCost(self._budget)
-        exhibit = self._exhibits.build(answered, cost)
-        try:
-            verdict, seconds = await self._first.judge_exhibit(
-                exhibit, partial(self._record_busy, trial)
-            )
-            return Judged(
-                at=datetime.now(UTC),
-                trial=trial,
-                verdict=verdict,
-                usage=cost.total,
-                seconds=seconds,
-            )
-        except (BudgetSpent, JudgeGone) as reason:
-            self._budget.stop(reason)
-            self._record_paid(trial, cost.total)
+        ruling = await self._call(self._first, answered)
+        if ruling is None:
             return None
-        except JudgeFault as fault:
-            if isinstance(fault, JudgePending):
-                self._budget.pending = fault
+        now, trial = datetime.now(UTC), answered.trial
+        if isinstance(ruling.verdict, JudgeFault):
             return NotJudged(
-                at=datetime.now(UTC),
+                at=now,
                 trial=trial,
-                fault=type(fault).__name__,
-                message=str(fault),
-                usage=cost.total,
+                fault=type(ruling.verdict).__name__,
+                message=str(ruling.verdict),
+                usage=ruling.usage,
             )
-        except BaseException:
-            self._record_paid(trial, cost.total)
-            raise
+        return Judged(
+            at=now,
+            trial=trial,
+            verdict=ruling.verdict,
+            usage=ruling.usage,
+            seconds=ruling.seconds,
+        )
 
     async def _judge_other(self, due: tuple[Answered, int]) -> bool:
         """Have one other judge judge one answer and record it; False once the budget is spent."""
         answered, judge = due
-        trial, cost = answered.trial, AnswerCost(self._budget)
-        exhibit = self._exhibits.build(answered, cost)
-        try:
-            verdict, seconds = await self._others[judge].judge_exhibit(
-                exhibit, partial(self._record_busy, trial)
-            )
-        except (BudgetSpent, JudgeGone) as reason:
-            self._budget.stop(reason)
-            self._record_paid(trial, cost.total, judge=judge)
+        ruling = await self._call(self._others[judge], answered, judge=judge)
+        if ruling is None:
             return False
-        except JudgeFault as fault:
-            if isinstance(fault, JudgePending):
-                self._budget.pending = fault
-            outcome: dict[str, object] = {"fault": type(fault).__name__, "message": str(fault)}
-        except BaseException:
-            self._record_paid(trial, cost.total, judge=judge)
-            raise
+        given = OtherVerdict(
+            at=datetime.now(UTC), trial=answered.trial, judge=judge, usage=ruling.usage
+        )
+        if isinstance(ruling.verdict, JudgeFault):
+            fault = ruling.verdict
+            given = given.replace(fault=type(fault).__name__, message=str(fault))
         else:
-            outcome = {"verdict": verdict, "seconds": seconds}
-        given = OtherVerdict(at=datetime.now(UTC), trial=trial, judge=judge, usage=cost.total)
-        self._record(given.replace(**outcome))
+            given = given.replace(verdict=ruling.verdict, seconds=ruling.seconds)
+        self._record(given)
         await self._count_verdict()
         return True
 
@@ -168,51 +156,62 @@ class Grader:
         self, answered: Answered, judged: Judged, call: JudgeCall
     ) -> Judged | None:
         """Return the verdict after its review, or why that failed; None if the budget is spent."""
+        ruling = await self._call(call, answered, is_review=True)
+        if ruling is None:
+            return None
+        usages = [usage for usage in (judged.usage, ruling.usage) if usage is not None]
+        reviewed = judged.replace(
+            at=datetime.now(UTC),
+            usage=sum(usages[1:], usages[0]) if usages else None,
+            review_usage=ruling.usage,
+        )
+        if isinstance(ruling.verdict, JudgeFault):
+            fault = ruling.verdict
+            return reviewed.replace(review_fault=f"{type(fault).__name__}: {fault}")
+        return reviewed.replace(verdict=ruling.verdict, primary=judged.verdict)
+
+    async def _call(
+        self,
+        call: JudgeCall,
+        answered: Answered,
+        *,
+        is_review: bool = False,
+        judge: int | None = None,
+    ) -> _Ruling | None:
+        """Have a judge judge an answer; None once the budget is spent or the judge is gone.
+
+        Calls that were paid for and led to no verdict are recorded.
+        """
         trial, cost = answered.trial, AnswerCost(self._budget)
         exhibit = self._exhibits.build(answered, cost)
+        is_recorded = False
         try:
-            final, _ = await call.judge_exhibit(exhibit, partial(self._record_busy, trial))
+            verdict, seconds = await call.judge_exhibit(
+                exhibit, lambda busy: self._record(make_postponement(trial, busy))
+            )
+            is_recorded = True
+            return _Ruling(verdict, seconds, cost.total)
         except (BudgetSpent, JudgeGone) as reason:
             self._budget.stop(reason)
-            self._record_paid(trial, cost.total, cost.total)
             return None
         except JudgeFault as fault:
             if isinstance(fault, JudgePending):
                 self._budget.pending = fault
-            outcome: dict[str, object] = {"review_fault": f"{type(fault).__name__}: {fault}"}
-        except BaseException:
-            self._record_paid(trial, cost.total, cost.total)
-            raise
-        else:
-            outcome = {"verdict": final, "primary": judged.verdict}
-        usage = _add_usage(judged.usage, cost.total)
-        now = datetime.now(UTC)
-        return judged.replace(at=now, usage=usage, review_usage=cost.total, **outcome)
-
-    def _record_busy(self, trial: Trial, busy: RetryLater) -> None:
-        self._record(make_postponement(trial, busy))
-
-    def _record_paid(
-        self,
-        trial: Trial,
-        usage: Usage | None,
-        reviewing: Usage | None = None,
-        judge: int | None = None,
-    ) -> None:
-        """Record calls that were paid for and led to no verdict."""
-        if usage is not None:
-            now = datetime.now(UTC)
-            self._record(
-                Paid(at=now, trial=trial, usage=usage, review_usage=reviewing, judge=judge)
-            )
+            is_recorded = True
+            return _Ruling(fault, None, cost.total)
+        finally:
+            if not is_recorded and cost.total is not None:
+                self._record(
+                    Paid(
+                        at=datetime.now(UTC),
+                        trial=trial,
+                        usage=cost.total,
+                        review_usage=cost.total if is_review else None,
+                        judge=judge,
+                    )
+                )
 
     async def _count_verdict(self) -> None:
         self._verdicts += 1
         if self._verdicts % _YIELD_EVERY == 0:
             await yield_turn()
-
-
-def _add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one + other

@@ -81,11 +81,6 @@ class CountedTrials:
             None if self.score is None else self.score[chosen],
         )
 
-    def list_arrays(self) -> tuple[NDArray[np.generic], ...]:
-        """List all that the trials are, without their scores where they have none."""
-        scores = () if self.score is None else (self.score,)
-        return self.question, self.status, self.leak, *scores
-
     def select_counted(self) -> "CountedTrials":
         """Select the trials that have points of a judge."""
         return self.select(~np.isnan(_POINTS_OF_BYTE[self.status]))
