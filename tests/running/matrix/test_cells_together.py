@@ -49,8 +49,12 @@ def test_what_is_finished_is_left_alone_and_the_rest_goes_on(write: Write, tmp_p
 
 
 def test_money_is_one_limit_while_they_run_side_by_side(write: Write, tmp_path: Path) -> None:
-    """Forty-five verdicts at a quarter each; each worker may have one verdict under way."""
-    (tmp_path / "judge.py").write_text(JUDGE)
+    """Forty-five verdicts at a quarter each; each worker may have one verdict under way.
+
+    A verdict takes longer than the message that stops a worker, as one that is paid for does.
+    """
+    slow = "    import anyio\n    await anyio.sleep(0.03)\n    exhibit.bill"
+    (tmp_path / "judge.py").write_text(JUDGE.replace("    exhibit.bill", slow))
     path = write("models: {judge: judge.py}\nsystems: [none, random, recency]")
 
     found = shared(path, tmp_path / "runs", max_cost_usd=3.0)
