@@ -13,6 +13,7 @@ from recall_bench.running.backlog import WITHOUT_VERDICT, Backlog
 from recall_bench.running.components import ComponentFactory, RunContext
 from recall_bench.running.job import Job, PlanRunner
 from recall_bench.running.local_engine import run_plan
+
 if TYPE_CHECKING:
     from recall_bench.running.worker_pool import WorkerPool
 
