@@ -390,7 +390,7 @@ class RunProgress:
 
 def render_pool_lines(pool: "WorkerPool", now: float) -> list[str]:
     """The workers, what they do, and tasks that take far longer than usual."""
-    kinds = Counter(unit.kind for unit in list(pool.doing.values()))
+    kinds = Counter(str(unit.kind) for unit in list(pool.doing.values()))
     words = [f"{pool.present} of {pool.size} workers"]
     words += [f"{kinds[kind]} {word}" for kind, word in _KIND_WORDS.items() if kinds[kind]]
     if pool.lost:
