@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import driver
-import engine
 import growth
 import open_trials
-import report
 import sweep
 
+import engine
 import judging
 import recall_bench
-from recall_bench.judging.lab.audit_answers import build_audit_set
+import report
+from recall_bench.features.judges.audit_answers import build_audit_set
 
 WORKERS = 16
 PERSONA = "er-physician"

@@ -14,11 +14,11 @@ from typing import Any
 
 import recall_bench
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.datasets.persona_files import DEFAULT_ARCS
-from recall_bench.generate.worlds import list_trades
+from recall_bench.engine.runs.estimates import RunEstimates
+from recall_bench.features.personas.worlds import list_trades
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.marks import TrialTally
-from recall_bench.runs.estimates import RunEstimates
+from recall_bench.stories.persona_files import DEFAULT_ARCS
 from recall_bench.stories.shipped import SAMPLE
 
 SYSTEMS = "none random recency vector full-context bm25 hybrid gold-passages oracle".split()

@@ -28,13 +28,9 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from recall_bench.datasets.persona_files import DEFAULT_ARCS
-from recall_bench.datasets.selection.memory_file import MemoryFile
-from recall_bench.generate.worlds import list_trades
-from recall_bench.metrics.selection import SelectionComparison, SelectionOutcome, compare_selection
-from recall_bench.stories.shipped import unpack_story
-from recall_bench.systems.builtin.word_index import Bm25
-from recall_bench.systems.selectors.retrieval_selector import (
+from recall_bench.features.personas.worlds import list_trades
+from recall_bench.features.selection.memory_file import MemoryFile
+from recall_bench.features.selection.selectors.retrieval_selector import (
     CUT_OFF,
     CutOff,
     HybridSelectorOptions,
@@ -42,6 +38,10 @@ from recall_bench.systems.selectors.retrieval_selector import (
     RetrievalSettings,
     pick_best,
 )
+from recall_bench.metrics.selection import SelectionComparison, SelectionOutcome, compare_selection
+from recall_bench.stories.persona_files import DEFAULT_ARCS
+from recall_bench.stories.shipped import unpack_story
+from recall_bench.systems.builtin.word_index import Bm25
 
 NOTES, CHATS = "notes", "chats"
 FOLDER_SIZE = 60

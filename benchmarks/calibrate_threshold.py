@@ -24,12 +24,12 @@ import numpy as np
 import yaml
 
 from recall_bench.core.scenario import Episode, Question, Turn, compute_story_date
-from recall_bench.models.static_embedding import embed
 from recall_bench.systems.builtin.options import NO_RECORD_BELOW, HybridOptions
 from recall_bench.systems.builtin.passage_index import Indexer, PassageIndex
 from recall_bench.systems.builtin.retrieval import PassageSearch
 from recall_bench.systems.builtin.retrieval_systems import FullContextAnswerer
 from recall_bench.systems.builtin.word_index import Bm25, Vocabulary
+from recall_bench.systems.models.static_embedding import embed
 
 EPOCH = date(2026, 1, 1)
 CHECKPOINTS = (30, 90, 180)

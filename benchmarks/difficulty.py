@@ -20,7 +20,7 @@ import recall_bench
 from recall_bench.core.event import Judged, NotAnswered
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.yaml12 import load_yaml
-from recall_bench.datasets.persona_files import Layout
+from recall_bench.stories.persona_files import Layout
 from recall_bench.stories.story_folders import find_story
 
 BASELINES = ("bm25", "vector", "hybrid")

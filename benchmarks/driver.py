@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-from engine import Size, build
 
+from engine import Size, build
 from recall_bench.core.event import Answered, Event
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.settings import Executor, Settings
 from recall_bench.core.trial_states import TrialStates
-from recall_bench.running.assembly import assemble
-from recall_bench.running.executor import choose_runner
-from recall_bench.running.process_worker import open_template, start_process
-from recall_bench.running.worker_pool import StartWorker
+from recall_bench.engine.assembly import assemble
+from recall_bench.engine.executor import choose_runner
+from recall_bench.engine.process_worker import open_template, start_process
+from recall_bench.engine.worker_pool import StartWorker
 
 
 @dataclass(frozen=True, kw_only=True)

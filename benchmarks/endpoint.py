@@ -18,11 +18,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from openai import OpenAI
 
-from recall_bench.systems.endpoint.endpoint_server import (
+from recall_bench.features.models.endpoint_server import (
     build_embedding_reply,
     read_embedding_request,
 )
-from recall_bench.systems.endpoint.model_endpoint import ModelEndpoint, WordVectors
+from recall_bench.features.models.model_endpoint import ModelEndpoint, WordVectors
 
 VECTORS = WordVectors()
 

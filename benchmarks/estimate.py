@@ -16,7 +16,7 @@ import anyio
 
 import recall_bench
 from recall_bench.core.settings import Settings
-from recall_bench.running.forecast import dry_plan, estimate_run
+from recall_bench.engine.forecast import dry_plan, estimate_run
 from recall_bench.systems.python.system import build_python_system
 
 FEED_S, ANSWER_S = 0.02, 0.05

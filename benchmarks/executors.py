@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.core.event import Answered
-from recall_bench.runs.journal import read_events
+from recall_bench.engine.runs.journal import read_events
 
 WAITING = '''
 import asyncio

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from recall_bench.core.plan import Trial
-from recall_bench.reporting.gate.gate_loss import GateLoss, measure_loss
+from recall_bench.features.comparison.gate.gate_loss import GateLoss, measure_loss
 
 MARKS = np.array([0, 2, 3, 4, 5, 6]) / 6 * 100
 SHARES = np.array([0.2, 0.1, 0.1, 0.2, 0.2, 0.2])

@@ -21,8 +21,8 @@ from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from recall_bench.generate.days.day_writer import generate_days
-from recall_bench.generate.pass_request import DaysRequest
+from recall_bench.features.personas.days.day_writer import generate_days
+from recall_bench.features.personas.pass_request import DaysRequest
 
 PERSONA = """\
 id: bench

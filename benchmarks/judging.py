@@ -26,13 +26,13 @@ from pathlib import Path
 
 import recall_bench
 from recall_bench.core.scenario import Scenario
-from recall_bench.core.text import normalise, split_words
-from recall_bench.core.values import find_values
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judging.lab.audit_answers import build_audit_set
-from recall_bench.judging.lab.judge_agreement import LabelledExhibits
-from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats, read_corpus
+from recall_bench.features.judges.audit_answers import build_audit_set
+from recall_bench.features.judges.judge_agreement import LabelledExhibits
+from recall_bench.features.judges.labelled_verdicts import load_labels, merge_repeats, read_corpus
 from recall_bench.judging.offline.offline_judge import StudiedScenario
+from recall_bench.text.text import normalise, split_words
+from recall_bench.text.values import find_values
 
 END = 10**6
 """A day after the last."""

@@ -15,7 +15,7 @@ from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import Item, Truth
 from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.core.trial_states import ScenarioStates
-from recall_bench.running.lifecycle import list_open_trials
+from recall_bench.engine.lifecycle import list_open_trials
 
 QUESTIONS, CHECKPOINTS = 1_756, 143
 MOST = 5.0

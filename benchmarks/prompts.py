@@ -41,19 +41,23 @@ from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.core.verdict import PASS, SCALES
 from recall_bench.core.yaml12 import load_yaml
-from recall_bench.generate.checks.check_result import QuestionVerdict
-from recall_bench.generate.model_reply import RejectedReply, parse_json_reply
+from recall_bench.features.judges.audit import audit_judge
+from recall_bench.features.judges.audit_answers import AuditItem, build_audit_set
+from recall_bench.features.judges.audit_report import AuditClass
+from recall_bench.features.judges.labelled_verdicts import (
+    LabelledVerdict,
+    load_labels,
+    merge_repeats,
+)
+from recall_bench.features.models.target import resolve_model
+from recall_bench.features.personas.checks.check_result import QuestionVerdict
+from recall_bench.features.personas.model_reply import RejectedReply, parse_json_reply
+from recall_bench.judging.judge_calls import JudgeLimits
 from recall_bench.judging.judges import resolve_judge
-from recall_bench.judging.lab.audit import audit_judge
-from recall_bench.judging.lab.audit_answers import AuditItem, build_audit_set
-from recall_bench.judging.lab.audit_report import AuditClass
-from recall_bench.judging.lab.judge_calls import JudgeLimits
-from recall_bench.judging.lab.labelled_verdicts import LabelledVerdict, load_labels, merge_repeats
 from recall_bench.judging.rubric.prompt import find_disclosure
-from recall_bench.models.conversation import parse_turn
-from recall_bench.models.model import Model, Prompt
-from recall_bench.models.model_target import resolve_model
 from recall_bench.stories.story_folders import find_story, resolve_personas
+from recall_bench.systems.models.conversation import parse_turn
+from recall_bench.systems.models.model import Model, Prompt
 
 LOST_AFTER = 3
 """Rejections after which a unit counts as lost: what the passes spend on it in one run."""
@@ -609,7 +613,7 @@ async def reply_with_small_model(work: Work, prompts: Iterable[str], count: int)
     ]
     paths = [path for turn in zip_longest(*waiting) for path in turn if path is not None]
     sys.path.append(str(Path(__file__).parents[1]))
-    small_model = importlib.import_module("tests.models.small_model")
+    small_model = importlib.import_module("tests.features.models.small_model")
     with small_model.serve_small_model(SMALL_CONTEXT) as url:
         model = resolve_model(f"openai:smollm2;{url};max-tokens=500", "--small", Settings())
         if model is None:

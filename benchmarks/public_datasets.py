@@ -26,20 +26,20 @@ from pathlib import Path
 from statistics import fmean
 
 import msgspec
-from engine import run_child
 
 import recall_bench
-from recall_bench.metrics.estimate import Estimate, estimate_mean
-from recall_bench.metrics.retrieval import RankedPassage, find_measure
-from recall_bench.reporting.eval_groups import (
+from engine import run_child
+from recall_bench.features.datasets.eval_groups import (
     ALL,
     ANSWERABLE,
     UNANSWERABLE,
     AbstentionCounts,
     EvalEstimate,
 )
-from recall_bench.reporting.eval_report import EvalReport
-from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
+from recall_bench.features.datasets.eval_report import EvalReport
+from recall_bench.metrics.estimate import Estimate, estimate_mean
+from recall_bench.metrics.retrieval import RankedPassage, find_measure
+from recall_bench.report.eval_scores import JUDGED, ScoredQuestion
 
 SYSTEMS = ("none", "random", "recency", "full-context", "vector", "bm25", "hybrid", "oracle")
 ANSWERING = ("none", "bm25", "hybrid", "oracle")
@@ -338,8 +338,8 @@ def write_tables(page: Path, text: str) -> None:
 
 def embed_everything(locomo: Path) -> None:
     """The baseline: read the file, and embed every turn and question once."""
-    from recall_bench.datasets.locomo import load
-    from recall_bench.models.static_embedding import embed
+    from recall_bench.features.datasets.locomo import load
+    from recall_bench.systems.models.static_embedding import embed
 
     for scenario in load(locomo, {}):
         embed([turn.text for episode in scenario.episodes for turn in episode.turns])

@@ -22,13 +22,13 @@ import anyio
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.scenario import Item, Question, Scenario
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.datasets import locomo
-from recall_bench.datasets.persona import load_persona
-from recall_bench.datasets.supporting_passages import share_evidence
-from recall_bench.generate.worlds import list_trades
+from recall_bench.features.datasets import locomo
+from recall_bench.features.personas.worlds import list_trades
 from recall_bench.judging.offline.offline_judge import OfflineJudge
+from recall_bench.stories.persona import load_persona
 from recall_bench.stories.shipped import load_catalogue
 from recall_bench.stories.story_folders import load_story
+from recall_bench.stories.supporting_passages import share_evidence
 from recall_bench.systems.builtin.baselines import build_gold_passages
 from recall_bench.systems.builtin.no_memory import NO_RECORD
 from recall_bench.systems.readers import (

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import recall_bench
 from recall_bench.core.verdict import Exhibit
-from recall_bench.generate.worlds import list_trades
+from recall_bench.features.personas.worlds import list_trades
 
 LIMIT_S, LIST_LIMIT_S = 8.0, 0.25
 

@@ -30,7 +30,7 @@ from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
 from recall_bench.core.settings import Settings
 from recall_bench.core.work_unit import WorkUnit, list_asked, list_work_units, weigh_unit
-from recall_bench.running.forecast import dry_plan
+from recall_bench.engine.forecast import dry_plan
 
 PERSONAS = (
     "backend-eng-saas",

@@ -15,11 +15,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from recall_bench.reporting.behaviour.figures import Figure
-from recall_bench.reporting.behaviour.report_text import format_ends, format_figure
-from recall_bench.reporting.behaviour.scorecard import RECALL, Scorecard, build_scorecard
-from recall_bench.reporting.behaviour.suite_report import FIGURE_BUILDERS
-from recall_bench.runs.run_folder import RunFolder
+from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.report.suites.figures import Figure
+from recall_bench.report.suites.report_text import format_ends, format_figure
+from recall_bench.report.suites.scorecard import RECALL, Scorecard, build_scorecard
+from recall_bench.report.suites.suite_report import FIGURE_BUILDERS
 
 SILENT = "none"
 BUILT_IN = (SILENT, "recency", "bm25", "vector", "hybrid")

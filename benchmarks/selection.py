@@ -20,9 +20,13 @@ import bm25s
 import Stemmer
 
 from recall_bench.core.settings import Settings
-from recall_bench.datasets.selection.suite import Suite, open_suite
-from recall_bench.running.selection_run import SelectionRequest, assemble_selection, run_selection
-from recall_bench.systems.selectors.selector_registry import resolve_selector
+from recall_bench.features.selection.selection_run import (
+    SelectionRequest,
+    assemble_selection,
+    run_selection,
+)
+from recall_bench.features.selection.selectors.selector_registry import resolve_selector
+from recall_bench.features.selection.suite import Suite, open_suite
 
 MEMORIES = TESTS = 1000
 LIMIT_S = 20.0

@@ -43,7 +43,7 @@ from soak_kills import (
 )
 
 from recall_bench.core.append_log import is_busy
-from recall_bench.runs.run_folder import RunFolder
+from recall_bench.engine.runs.run_folder import RunFolder
 
 HERE = Path(__file__).parent
 HASH_SEEDS = (0, 1, 4242)
@@ -369,7 +369,7 @@ def kill_ray_node(soak: Soak) -> None:
     root = HERE.parent
     place = soak.make_place()
     cluster = subprocess.Popen(
-        [sys.executable, "-m", "tests.running.pool.ray_nodes"],
+        [sys.executable, "-m", "tests.engine.pool.ray_nodes"],
         cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         env=os.environ | RAY_ON_LOOPBACK,
     )  # fmt: skip

@@ -27,11 +27,11 @@ import msgspec
 
 import recall_bench
 from recall_bench.core.memory import MemorySystem
-from recall_bench.core.passage_tracer import PassageTracer
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.systems.resolver import resolve_system
+from recall_bench.text.passage_tracer import PassageTracer
 
 BUILT_IN = ("none", "random", "bm25", "vector", "hybrid")
 PRODUCTS = (
@@ -210,7 +210,7 @@ def measure(name: str, work: Path, locomo: Path | None, *, keep_personas: bool) 
     else:
         row = measure_personas(name, work)
     if locomo is not None and name != "none":
-        from recall_bench.datasets.locomo import load
+        from recall_bench.features.datasets.locomo import load
 
         system = resolve_system(Settings(adapter=find_target(name), top_k=TOP_K))
         anyio.run(measure_locomo, system, list(load(locomo, {})), row)

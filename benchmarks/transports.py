@@ -114,7 +114,7 @@ async def run_server() -> AsyncIterator[str]:
 
 async def serve() -> None:
     """Be the server; print its address."""
-    from recall_bench.systems.servers.grpc_server import serve_grpc
+    from recall_bench.features.serving.grpc_server import serve_grpc
     from recall_bench.systems.servers.host import SystemHost
 
     await serve_grpc(

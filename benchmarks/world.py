@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError
-from recall_bench.generate.worlds import build_world, list_trades
+from recall_bench.features.personas.worlds import build_world, list_trades
 
 DAYS = 1_000
 LENGTHS = (1_000, 3_000, 10_000)

@@ -21,9 +21,18 @@ from recall_bench.cli.command_kinds import GroupedCommand, render_complete_help
 from recall_bench.cli.main import COMMANDS, NESTED, cli
 from recall_bench.core import errors, event, profile, user_code
 from recall_bench.core.settings import describe_settings
-from recall_bench.datasets.catalogue import DatasetSource, PublicDataset, find_source, list_datasets
-from recall_bench.datasets.dataset_folder import format_size
-from recall_bench.datasets.methodologies import (
+from recall_bench.features.selection.selectors import keyword as hints
+from recall_bench.features.selection.selectors import (
+    retrieval_selector,
+    selector_registry,
+    user_selectors,
+)
+from recall_bench.features.selection.selectors.retrieval_selector import (
+    Bm25SelectorOptions,
+    HybridSelectorOptions,
+    VectorSelectorOptions,
+)
+from recall_bench.judging.methodologies import (
     AnswerCheck,
     Methodology,
     Ranking,
@@ -32,14 +41,9 @@ from recall_bench.datasets.methodologies import (
 from recall_bench.judging.protocols import registry
 from recall_bench.metrics.fact_coverage import list_layer_measures
 from recall_bench.metrics.retrieval import list_measures
+from recall_bench.stories.catalogue import DatasetSource, PublicDataset, find_source, list_datasets
+from recall_bench.stories.dataset_folder import format_size
 from recall_bench.systems.builtin.options import NoOptions
-from recall_bench.systems.selectors import keyword as hints
-from recall_bench.systems.selectors import retrieval_selector, selector_registry, user_selectors
-from recall_bench.systems.selectors.retrieval_selector import (
-    Bm25SelectorOptions,
-    HybridSelectorOptions,
-    VectorSelectorOptions,
-)
 
 _PROFILE = """A YAML file; every section is optional and flags win over it. `--set KEY=VALUE` sets
 a key of `run` on the command line, and `recall-bench help settings` explains all. Relative paths

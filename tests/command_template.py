@@ -19,11 +19,11 @@ from recall_bench.cli.main import main
 from recall_bench.core import retry
 from recall_bench.core.event import Event
 from recall_bench.core.fork_server import can_fork, end_copy, serve_forks
-from recall_bench.runs.journal import Journal
+from recall_bench.engine.runs.journal import Journal
 from tests.copied_workers import copy_workers
+from tests.features.personas.killed_commands import die_at
 from tests.flushing import skip_flushes
 from tests.gardener import write_persona
-from tests.generate.killed_commands import die_at
 from tests.thoroughness import IS_EXHAUSTIVE
 
 _COMMANDS = ("eval", "matrix", "rejudge", "run_files")

@@ -30,7 +30,7 @@ from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.running import process_worker
+from recall_bench.engine import process_worker
 from recall_bench.stories import shipped
 from recall_bench.systems.python import isolated_system
 from tests.ada_trials import declare_trials

@@ -1,6 +1,6 @@
 """Workers of a command that are copies of the command: their own server would import for a second.
 
-How the product starts that server is tested in `tests/running/pool/test_worker_start.py`, and by
+How the product starts that server is tested in `tests/engine/pool/test_worker_start.py`, and by
 all commands in the exhaustive tests.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 
 from recall_bench.core.fork_server import ForkServer, end_copy, serve_forks
-from recall_bench.running import process_worker, worker_process
+from recall_bench.engine import process_worker, worker_process
 
 
 class CopyServer(ForkServer):

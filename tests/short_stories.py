@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from filelock import FileLock
 
-from recall_bench.generate import worlds
+from recall_bench.features.personas import worlds
 from recall_bench.stories.seeds import WorldSeed
 
 T = TypeVar("T")

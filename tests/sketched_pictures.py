@@ -10,13 +10,13 @@ import pytest
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.settings import Settings
-from recall_bench.reporting import matrix_picture
-from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
-from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec
-from recall_bench.running import execution, experiment
-from recall_bench.runs.output_paths import PICTURES
-from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.summary import Summary
+from recall_bench.engine import execution, experiment
+from recall_bench.engine.runs.output_paths import PICTURES
+from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.engine.runs.summary import Summary
+from recall_bench.features.comparison import matrix_picture
+from recall_bench.report.heatmap.heatmap_data import build_run_heatmap
+from recall_bench.report.heatmap.heatmap_picture import build_heatmap_spec
 
 RUN_MODULES = (execution, experiment)
 """Those that call `write_views`."""

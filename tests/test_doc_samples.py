@@ -40,7 +40,7 @@ def test_samples_are_what_the_commands_print(
     invoke: Invoke, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Whether the doctor ever examined the built-ins on this machine is no part of the samples.
-    monkeypatch.setattr("recall_bench.running.job.load_diagnosis", lambda _: None)
+    monkeypatch.setattr("recall_bench.engine.job.load_diagnosis", lambda _: None)
     sketch_matrix(monkeypatch)
     page = ROOT / f"docs/how-to/{name}.md"
     Path("docs/examples").mkdir(parents=True)

@@ -11,12 +11,12 @@ import pytest
 
 from recall_bench.cli.main import COMMANDS
 from recall_bench.core import errors
+from recall_bench.features.doctor import recall_checks
 from recall_bench.stories.seeds import WorldSeed
-from recall_bench.testing import recall_checks
 from tests.commands import Invoke
+from tests.features.datasets.evaluation.eval_datasets import write_locomo
+from tests.features.personas.test_end_to_end import is_of_made_persona
 from tests.gardener import ADAPTER, write_persona
-from tests.generate.test_end_to_end import is_of_made_persona
-from tests.running.evaluation.eval_datasets import write_locomo
 from tests.thoroughness import IS_EXHAUSTIVE, choose_number
 
 ROOT = Path(__file__).parents[1]
@@ -124,7 +124,7 @@ def test_every_command_in_the_readme_and_the_tutorial_runs(
     The demo and other runs are cut to their first days, and the matrix to two cells: longer
     stories run the same code. One worker is as much a process as several. The doctor examines on
     a story that other tests draw too, and its large day is a tenth as large. Where the README makes
-    a persona, tests/generate/test_end_to_end.py runs its commands.
+    a persona, tests/features/personas/test_end_to_end.py runs its commands.
     """
     monkeypatch.setattr(WorldSeed, "draw", lambda: WorldSeed(7))
     monkeypatch.setattr(recall_checks, "LARGE_BYTES", choose_number(100_000, 1_000_000))

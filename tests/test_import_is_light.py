@@ -32,7 +32,7 @@ HEAVY = {
             {"msgspec", "filelock", "yaml"},
         ),
         ("import tests.faulty.agent_server", {"msgspec"}),
-        ("import recall_bench.running.executor", {"anyio", "filelock", "msgspec"}),
+        ("import recall_bench.engine.executor", {"anyio", "filelock", "msgspec"}),
     ],
 )
 def test_nothing_heavy_is_imported_early(statement: str, allowed: set[str]) -> None:

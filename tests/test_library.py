@@ -18,8 +18,8 @@ import recall_bench
 from recall_bench.core.event import Answered
 from recall_bench.core.plan import ReviewMode
 from recall_bench.core.settings import JudgeShows
+from recall_bench.engine.assembly import assemble
 from recall_bench.judging.rubric.passages import ExcerptMode
-from recall_bench.running.assembly import assemble
 from tests.gardener import write_persona
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import recall_bench
 from recall_bench.core.settings import Settings
-from recall_bench.running.assembly import assemble
+from recall_bench.engine.assembly import assemble
 from tests.conftest import shared_data
 from tests.thoroughness import choose_number
 

@@ -13,7 +13,7 @@ from tests.thoroughness import IS_EXHAUSTIVE
 
 _READ_EARLY = """
 from recall_bench.judging.offline.lexicon import load_lexicon
-from recall_bench.models.static_embedding import embed
+from recall_bench.systems.models.static_embedding import embed
 from {template} import main
 
 load_lexicon()

@@ -31,8 +31,8 @@ from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial
 from recall_bench.core.scenario import Disclosure, Evidence, Item, Truth
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard, Verdict
-from recall_bench.runs.journal import JOURNAL
-from recall_bench.runs.run_folder import RunFolder
+from recall_bench.engine.runs.journal import JOURNAL
+from recall_bench.engine.runs.run_folder import RunFolder
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 

@@ -23,10 +23,10 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import BenchError, Problems, UsageError
-from recall_bench.datasets.persona import inspect_persona
-from recall_bench.datasets.persona_files import list_stories
-from recall_bench.datasets.persona_story import read_persona
 from recall_bench.stories import shipped
+from recall_bench.stories.persona import inspect_persona
+from recall_bench.stories.persona_files import list_stories
+from recall_bench.stories.persona_story import read_persona
 from recall_bench.stories.shipped import (
     ShippedPersona,
     ShippedStory,

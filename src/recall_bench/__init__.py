@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from recall_bench.core.verdict import Judge as Judge
     from recall_bench.core.verdict import JudgeCard as JudgeCard
     from recall_bench.core.verdict import Verdict as Verdict
+    from recall_bench.engine.runs.run_folder import RunFolder as RunFolder
+    from recall_bench.engine.runs.summary import Summary as Summary
+    from recall_bench.engine.runs.summary import heatmap_grid as heatmap_grid
+    from recall_bench.engine.runs.summary import summarise as summarise
     from recall_bench.library import Finished as Finished
     from recall_bench.library import arun as arun
     from recall_bench.library import compare as compare
@@ -68,10 +72,6 @@ if TYPE_CHECKING:
     from recall_bench.library import text_report as text_report
     from recall_bench.library import verdict_changes as verdict_changes
     from recall_bench.library import wait_for_batches as wait_for_batches
-    from recall_bench.runs.run_folder import RunFolder as RunFolder
-    from recall_bench.runs.summary import Summary as Summary
-    from recall_bench.runs.summary import heatmap_grid as heatmap_grid
-    from recall_bench.runs.summary import summarise as summarise
     from recall_bench.stories.persona_list import list_personas as list_personas
     from recall_bench.stories.story_folders import load_story as load_story
 
@@ -90,8 +90,8 @@ _EXPORTS_BY_MODULE = {
         "text_report verdict_changes wait_for_batches"
     ),
     "core.settings": "Settings",
-    "runs.run_folder": "RunFolder",
-    "runs.summary": "Summary heatmap_grid summarise",
+    "engine.runs.run_folder": "RunFolder",
+    "engine.runs.summary": "Summary heatmap_grid summarise",
     "stories.persona_list": "list_personas",
     "stories.story_folders": "load_story",
 }

@@ -18,18 +18,18 @@ from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.core.suggestion import suggest
 from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.user_code import require_libraries
-from recall_bench.reporting.rejudge_report import VerdictChanges
-from recall_bench.running.assembly import assemble
-from recall_bench.running.execution import write_views
-from recall_bench.running.experiment import execute, execute_async
-from recall_bench.running.job import Job, Observer
-from recall_bench.running.rejudge_assembly import assemble_rejudge
-from recall_bench.runs.journal import JOURNAL
-from recall_bench.runs.output_paths import RESULT_FILES
-from recall_bench.runs.result_files import export_files
-from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.run_result import RunResult
-from recall_bench.runs.summary import Summary, summarise
+from recall_bench.engine.assembly import assemble
+from recall_bench.engine.execution import write_views
+from recall_bench.engine.experiment import execute, execute_async
+from recall_bench.engine.job import Job, Observer
+from recall_bench.engine.rejudge_assembly import assemble_rejudge
+from recall_bench.engine.runs.journal import JOURNAL
+from recall_bench.engine.runs.output_paths import RESULT_FILES
+from recall_bench.engine.runs.result_files import export_files
+from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.engine.runs.run_result import RunResult
+from recall_bench.engine.runs.summary import Summary, summarise
+from recall_bench.features.judges.rejudge_report import VerdictChanges
 from recall_bench.stories.shipped import load_catalogue
 from recall_bench.stories.story_folders import find_story, load_story
 
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     import polars
 
     from recall_bench.core.verdict import Verdict
-    from recall_bench.reporting.behaviour.figures import BehaviourReport
-    from recall_bench.reporting.behaviour.suite_comparison import SuiteComparison
-    from recall_bench.reporting.gate.gate_checks import GateReport
-    from recall_bench.reporting.plan_report import Forecast
-    from recall_bench.reporting.publication import PublishedReport
-    from recall_bench.reporting.run_comparison import ComparisonReport
-    from recall_bench.running.evaluation import EvalResult
-    from recall_bench.running.matrix_run import MatrixResult
-    from recall_bench.runs.import_run import ImportResult
-    from recall_bench.runs.merge import MergedRun
+    from recall_bench.engine.plan_report import Forecast
+    from recall_bench.features.archive.import_run import ImportResult
+    from recall_bench.features.archive.merge import MergedRun
+    from recall_bench.features.comparison.gate.gate_checks import GateReport
+    from recall_bench.features.comparison.matrix_run import MatrixResult
+    from recall_bench.features.datasets.evaluation import EvalResult
+    from recall_bench.report.publication import PublishedReport
+    from recall_bench.report.run_comparison import ComparisonReport
+    from recall_bench.report.suites.figures import BehaviourReport
+    from recall_bench.report.suites.suite_comparison import SuiteComparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -55,7 +55,7 @@ class Finished(RunResult):
     """How a run ended; a notebook shows its headline and its heatmap."""
 
     def __repr__(self) -> str:
-        from recall_bench.reporting.run_text import format_result
+        from recall_bench.report.run_text import format_result
 
         try:
             words = format_result(self.folder, self.summary)
@@ -65,8 +65,8 @@ class Finished(RunResult):
         return f"<{type(self).__name__} {words} · {str(self.folder.path)!r}>"
 
     def _repr_html_(self) -> str:
-        from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
-        from recall_bench.reporting.heatmap.heatmap_table import render_heatmap_table
+        from recall_bench.report.heatmap.heatmap_data import build_run_heatmap
+        from recall_bench.report.heatmap.heatmap_table import render_heatmap_table
 
         try:
             return render_heatmap_table(build_run_heatmap(self.folder, self.summary))
@@ -78,7 +78,7 @@ class Finished(RunResult):
         require_libraries("to_pandas", "pandas", "pandas")
         import pandas
 
-        from recall_bench.reporting.trial_records import COLUMNS, list_trial_records
+        from recall_bench.report.trial_records import COLUMNS, list_trial_records
 
         kinds = {str: "string", int: "Int64", bool: "boolean", float: "Float64"}
         frame = pandas.DataFrame(list_trial_records(self.folder), columns=list(COLUMNS))
@@ -89,7 +89,7 @@ class Finished(RunResult):
         require_libraries("to_polars", "polars", "polars")
         import polars
 
-        from recall_bench.reporting.trial_records import COLUMNS, list_trial_records
+        from recall_bench.report.trial_records import COLUMNS, list_trial_records
 
         records = list(list_trial_records(self.folder))
         return polars.DataFrame(records, schema=COLUMNS)
@@ -195,9 +195,9 @@ def evaluate(
     Give the fields of `Request` and of `Settings` by name: `evaluate("locomo", adapter="bm25",
     skip_qa=True)`. The adapter may also be your class or object.
     """
-    from recall_bench.datasets.eval_dataset import EvalMode, EvalRequest, open_dataset
-    from recall_bench.running.eval_assembly import assemble_evaluation
-    from recall_bench.running.evaluation import evaluate as carried_out
+    from recall_bench.features.datasets.eval_assembly import assemble_evaluation
+    from recall_bench.features.datasets.evaluation import evaluate as carried_out
+    from recall_bench.judging.eval_dataset import EvalMode, EvalRequest, open_dataset
 
     names = {each.name for each in fields(EvalRequest)} - {"dataset", "settings"}
     wanted = {name: given.pop(name) for name in list(given) if name in names}
@@ -302,12 +302,12 @@ def export(
     The formats are those of the command; the paths of the files are returned, none if they were
     sent to `url`. `score` names a figure of a dataset's protocol.
     """
-    from recall_bench.reporting.exports.export_formats import (
+    from recall_bench.features.archive.exports.export_formats import (
         ExportFormat,
         ExportTarget,
         export_runs,
     )
-    from recall_bench.reporting.exports.trackers import PROJECT
+    from recall_bench.features.archive.exports.trackers import PROJECT
 
     if to not in list(ExportFormat):
         hint = suggest(to, list(ExportFormat), f"there are {', '.join(ExportFormat)}")
@@ -324,22 +324,22 @@ def export(
 
 def draw_heatmap(source: str | Path, output: str | Path) -> None:
     """The heatmap of a run folder, a result.json or a progress.jsonl, as .png or .svg."""
-    from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
-    from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
+    from recall_bench.report.heatmap.heatmap_files import load_heatmap
+    from recall_bench.report.heatmap.heatmap_picture import draw_picture
 
     draw_picture(load_heatmap(Path(source)), Path(output))
 
 
 def text_report(folder: RunFolder, summary: Summary | None = None) -> str:
     """What `run` prints: facts, scores by checkpoint, and the heatmap as text."""
-    from recall_bench.reporting.run_text import render_run
+    from recall_bench.report.run_text import render_run
 
     return render_run(folder, summary or summarise(folder))
 
 
 def heatmap_json(summary: Summary) -> str:
     """The heatmap as categories, ranges, scores and counts."""
-    from recall_bench.runs.summary import heatmap_grid
+    from recall_bench.engine.runs.summary import heatmap_grid
 
     return json.dumps(heatmap_grid(summary))
 
@@ -356,7 +356,7 @@ def result_json(folder: RunFolder) -> Iterator[str]:
 
 def verdict_changes(before: RunFolder, after: RunFolder) -> VerdictChanges:
     """The differences between two runs with the same answers and other judges, by category."""
-    from recall_bench.reporting.rejudge_report import compare_verdicts
+    from recall_bench.features.judges.rejudge_report import compare_verdicts
 
     return compare_verdicts(before, after)
 
@@ -376,7 +376,7 @@ def report(
     `beside` are runs to compare with, `canaries` is a file of canaries, and `data` is the folder of
     the personas, unless they are shipped. `score` names a figure of a dataset's protocol to go by.
     """
-    from recall_bench.reporting.publication import publish_report
+    from recall_bench.report.publication import publish_report
 
     return publish_report(
         RunFolder.open(Path(run_folder)),
@@ -401,8 +401,8 @@ def compare(
     UsageError if they are not comparable, unless `intersect` allows common trials only. `score`
     names a figure of a dataset's protocol to compare by, `judge` one of several judges of the runs.
     """
-    from recall_bench.reporting.run_comparison import compare_runs
-    from recall_bench.runs.judge_sensitivity import find_judge_view
+    from recall_bench.engine.runs.judge_sensitivity import find_judge_view
+    from recall_bench.report.run_comparison import compare_runs
 
     folders = [find_judge_view(open_run(path), judge) for path in (baseline, *others)]
     return compare_runs(folders, intersect=intersect, score=score)
@@ -415,7 +415,7 @@ def compare_suites(
 
     UsageError if they are not comparable; `intersect` allows runs that are not finished.
     """
-    from recall_bench.reporting.behaviour.suite_comparison import compare_suites as compare_figures
+    from recall_bench.report.suites.suite_comparison import compare_suites as compare_figures
 
     return compare_figures([open_run(path) for path in (baseline, *others)], intersect=intersect)
 
@@ -429,8 +429,8 @@ def gate(
 
     The rules are those of the command, by name.
     """
-    from recall_bench.reporting.gate.gate_rules import merge_rules
-    from recall_bench.reporting.gate.run_gate import check_run
+    from recall_bench.features.comparison.gate.gate_rules import merge_rules
+    from recall_bench.features.comparison.gate.run_gate import check_run
 
     wanted = merge_rules(rules)
     against = None if baseline is None else open_run(baseline)
@@ -441,7 +441,7 @@ def import_run(
     *sources: str | Path, into: str | Path | None = None, as_graded: bool = False
 ) -> "ImportResult":
     """Make a run folder of the public harness's files; says what was repaired in them."""
-    from recall_bench.runs.import_run import import_run
+    from recall_bench.features.archive.import_run import import_run
 
     return import_run(
         tuple(Path(source) for source in sources),
@@ -460,8 +460,8 @@ def estimate(
 
     `earlier` are run folders to take measured times and prices from.
     """
-    from recall_bench.running.forecast import dry_plan
-    from recall_bench.running.forecast import estimate_run as estimated
+    from recall_bench.engine.forecast import dry_plan
+    from recall_bench.engine.forecast import estimate_run as estimated
 
     with dry_plan(apply_overrides(_require_settings(settings), given)) as job:
         return estimated(job, earlier=[Path(each) for each in earlier])
@@ -476,8 +476,8 @@ def run_matrix(
     """Run every cell of a matrix file, and report on all of them."""
     from time import monotonic
 
-    from recall_bench.running.matrix_progress import MatrixBoard
-    from recall_bench.running.matrix_run import open_matrix, run_matrix
+    from recall_bench.features.comparison.matrix_progress import MatrixBoard
+    from recall_bench.features.comparison.matrix_run import open_matrix, run_matrix
 
     found, cells = open_matrix(Path(file), flags)
     return run_matrix(
@@ -505,11 +505,11 @@ def run_suite(
     kinds, and `is_owned` says that a server elsewhere is yours to put under load. The same call
     continues a run that was interrupted.
     """
-    from recall_bench.reporting.behaviour.suite_report import (
+    from recall_bench.features.suites.behaviour_assembly import BehaviourRequest, assemble_behaviour
+    from recall_bench.report.suites.suite_report import (
         build_behaviour_report,
         write_behaviour_report,
     )
-    from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
     from recall_bench.systems.python.system import build_python_system
 
     adapter, own = given.get("adapter", Settings().adapter), None
@@ -535,7 +535,7 @@ def run_suite(
 
 def merge(*folders: str | Path, into: str | Path) -> "MergedRun":
     """Merge the shards of one run into a new folder, and write the run's files there."""
-    from recall_bench.runs.merge import merge_runs
+    from recall_bench.features.archive.merge import merge_runs
 
     done = merge_runs([Path(each) for each in folders], Path(into))
     write_views(Settings(into=Path(into)), done.finished.folder, done.finished.summary)
@@ -547,7 +547,7 @@ def wait_for_batches(say: Callable[[str], None] = lambda _: None) -> bool:
 
     True if there were any: then the same call as before goes on. `say` receives sentences.
     """
-    from recall_bench.models.batch_wait import deliver_batches
+    from recall_bench.features.models.batch_wait import deliver_batches
 
     return deliver_batches(say, say)
 

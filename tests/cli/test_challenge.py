@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.generate.world.random_stream import derive_seed
-from recall_bench.runs.run_folder import RunFolder
+from recall_bench.core.random_stream import derive_seed
+from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.stories.seeds import WorldSeed
 from tests.commands import Invoke, Shown
 

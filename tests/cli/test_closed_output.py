@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.runs.run_folder import RunFolder
+from recall_bench.engine.runs.run_folder import RunFolder
 from tests.thoroughness import choose_cases
 from tests.warm_commands import start_command
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.trials import read_trials
+from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.engine.runs.trials import read_trials
 from tests.commands import Invoke, Shown
 
 Run = Callable[..., Shown]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.runs.run_folder import RunFolder
+from recall_bench.engine.runs.run_folder import RunFolder
 from tests.cli.disk_commands import DiskCommand, write_commands
 from tests.gardener import write_persona
 from tests.warm_commands import start_command

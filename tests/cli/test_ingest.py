@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from recall_bench.runs.journal import JOURNAL, read_events
+from recall_bench.engine.runs.journal import JOURNAL, read_events
 from tests.commands import Invoke, Shown
 from tests.gardener import DAYS, PLANTS
 

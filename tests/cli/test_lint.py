@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.commands import Invoke
-from tests.datasets.lint.lint_story import question, write
+from tests.stories.lint.lint_story import question, write
 
 SOUND = question("What did Hob pay?", "£40.", 1)
 WRONG = question("What did Vera pay?", "£55.", 1)

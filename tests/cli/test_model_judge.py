@@ -17,9 +17,9 @@ import pytest
 from recall_bench.core import retry
 from recall_bench.core.event import Judged
 from recall_bench.core.retry import CircuitBreaker
-from recall_bench.runs.journal import encode_events, read_events
+from recall_bench.engine.runs.journal import encode_events, read_events
 from tests.commands import Invoke, Shown
-from tests.models.openai_server import (
+from tests.features.models.openai_server import (
     OpenAIServer,
     Response,
     busy,

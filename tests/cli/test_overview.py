@@ -11,8 +11,8 @@ from recall_bench.core.event import NotAnswered, NotJudged
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.running.worker_messages import UnitKind
-from recall_bench.running.worker_pool import RunningUnit, WorkerPool
+from recall_bench.engine.worker_messages import UnitKind
+from recall_bench.engine.worker_pool import RunningUnit, WorkerPool
 from tests.ada_trials import NEW, NOW, OLD, answered, judged
 from tests.cli.test_run_display import job_of
 
@@ -109,7 +109,7 @@ def test_workers_are_counted_by_what_they_do() -> None:
 
 
 def test_what_takes_far_longer_than_usual_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_bench.running.worker_pool.time.monotonic", lambda: 100.0)
+    monkeypatch.setattr("recall_bench.engine.worker_pool.time.monotonic", lambda: 100.0)
     late = [
         RunningUnit(what=f"ada@{n}d#0", kind=UnitKind.ASK, worker=n, since=float(n))
         for n in range(5)

@@ -13,11 +13,11 @@ import pytest
 from recall_bench.core import temporary_files
 from recall_bench.core.event import Answered
 from recall_bench.core.memory import Answer
-from recall_bench.runs.journal import JOURNAL, Journal, read_events, read_events_of
-from recall_bench.runs.recorded_answers import RecordedRun
+from recall_bench.engine.runs.journal import JOURNAL, Journal, read_events, read_events_of
+from recall_bench.engine.runs.recorded_answers import RecordedRun
 from tests.commands import Invoke, Shown
+from tests.engine.result_views import done_twice, views
 from tests.gardener import question, write_persona
-from tests.running.result_views import done_twice, views
 from tests.warm_commands import run_command
 
 HARSH = """

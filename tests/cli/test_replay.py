@@ -9,7 +9,7 @@ import pytest
 from recall_bench.core.event import Judged, RunStarted
 from recall_bench.core.memory import ReaderCard
 from recall_bench.core.plan import Plan
-from recall_bench.runs.journal import encode_events, read_events
+from recall_bench.engine.runs.journal import encode_events, read_events
 from tests.commands import Invoke, Shown
 
 Adapter = Callable[..., Path]

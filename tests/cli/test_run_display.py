@@ -12,11 +12,11 @@ from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.running.execution import write_progress_file
-from recall_bench.running.job import Job
-from recall_bench.runs.output_paths import PROGRESS
-from recall_bench.runs.result_files import export_files
-from recall_bench.runs.run_folder import RunFolder
+from recall_bench.engine.execution import write_progress_file
+from recall_bench.engine.job import Job
+from recall_bench.engine.runs.output_paths import PROGRESS
+from recall_bench.engine.runs.result_files import export_files
+from recall_bench.engine.runs.run_folder import RunFolder
 from tests.ada_trials import NEW, NOW, OLD, RIGHT, WRONG, answered, judged
 from tests.written_runs import ALL_OF_ADA, ada_story
 

@@ -22,7 +22,7 @@ home = Path(recall_bench.__file__).parent
 sizes = {
     name: len(Path(module.__file__).read_text(encoding="utf-8").splitlines())
     for name, module in list(sys.modules.items())
-    if name.startswith("recall_bench") and not name.startswith("recall_bench.generate")
+    if name.startswith("recall_bench") and not name.startswith("recall_bench.features.personas")
 }
 print("\\nFILES", sum(size > 0 for size in sizes.values()), sum(sizes.values()))
 print("NAMES", *sizes)
@@ -48,4 +48,4 @@ def test_the_smallest_run_imports_little(tmp_path: Path) -> None:
     parts = {name.split(".")[1] for name in names if name.count(".")}
     assert not {"testing", "library"} & parts
     assert "recall_bench.systems.builtin.retrieval" not in names
-    assert "recall_bench.reporting.publication" not in names
+    assert "recall_bench.report.publication" not in names

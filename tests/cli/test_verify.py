@@ -10,7 +10,7 @@ import pytest
 from recall_bench.core.event import BoundsComputed, Event, Judged, RunEnded, RunStarted
 from recall_bench.core.plan import Trial
 from recall_bench.core.verdict import Verdict
-from recall_bench.runs.journal import encode_events, read_events
+from recall_bench.engine.runs.journal import encode_events, read_events
 from tests.commands import Invoke
 
 JOURNAL = Path("r/journal.jsonl")

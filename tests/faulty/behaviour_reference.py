@@ -10,8 +10,8 @@ from typing import ClassVar
 import msgspec
 
 from recall_bench.core.scenario import PRINCIPAL
+from recall_bench.features.doctor.honest import extract_words
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
-from recall_bench.testing.honest import extract_words
 
 _NAMES = re.compile(r"[A-Z]\w+(?: [A-Z]\w+)+")
 """Words in capitals in a row; the last two are a full name."""

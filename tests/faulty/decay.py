@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import ClassVar
 
 from recall_bench.core.errors import UsageError
+from recall_bench.features.doctor.honest import Honest
 from recall_bench.systems.python.adapter import DayMetadata
-from recall_bench.testing.honest import Honest
 
 _BYTES = 7
 """The bytes of a digest that fit into a float."""

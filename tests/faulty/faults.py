@@ -13,8 +13,8 @@ from hashlib import sha256
 from typing import ClassVar, Literal
 
 from recall_bench.core.scenario import PRINCIPAL
+from recall_bench.features.doctor.honest import Honest, MemoryLine, quote_line
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
-from recall_bench.testing.honest import Honest, MemoryLine, quote_line
 
 _VALUE = re.compile(r"\w+")
 _NAME = re.compile(r"(?<=\w )[A-Z]\w+")

@@ -9,16 +9,16 @@ import msgspec
 
 from recall_bench.core.errors import SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import SystemCard
-from recall_bench.systems.agents.a2a_agent import (
+from recall_bench.features.agents.a2a_agent import (
     V1_0,
     PeerCard,
     PeerChannel,
     parse_peer_card,
 )
-from recall_bench.systems.agents.agent_client import EVENT_STREAM, AgentClient, AgentResponse
-from recall_bench.systems.agents.agent_system import AgentChannel, AgentSystem
-from recall_bench.systems.agents.openai_agent import OpenaiChannel
-from recall_bench.systems.agents.talk_settings import ChatSettings, PeerSettings, TalkSettings
+from recall_bench.features.agents.agent_client import EVENT_STREAM, AgentClient, AgentResponse
+from recall_bench.features.agents.agent_system import AgentChannel, AgentSystem
+from recall_bench.features.agents.openai_agent import OpenaiChannel
+from recall_bench.features.agents.talk_settings import ChatSettings, PeerSettings, TalkSettings
 from tests.fuzz.mutator import Format
 from tests.fuzz.reply_targets import ask_for_reading, run_async
 from tests.fuzz.target import ContentReader, FuzzTarget, Reading, Seed

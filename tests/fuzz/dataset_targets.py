@@ -14,11 +14,11 @@ from typing import Any
 from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.plan import Ingest
 from recall_bench.core.scenario import Scenario
-from recall_bench.datasets.catalogue import find_dataset
-from recall_bench.datasets.persona import inspect_persona, load_persona
-from recall_bench.datasets.selection.suite import open_suite
-from tests.datasets import beam_files, longmemeval_v2_files, newer_files, session_files
-from tests.datasets.selection.suites import write_suite
+from recall_bench.features.selection.suite import open_suite
+from recall_bench.stories.catalogue import find_dataset
+from recall_bench.stories.persona import inspect_persona, load_persona
+from tests.features.datasets import beam_files, longmemeval_v2_files, newer_files, session_files
+from tests.features.selection.suites import write_suite
 from tests.fuzz.target import FuzzTarget, Reading, make_file_target, write_files
 from tests.gardener import write_persona
 

@@ -8,12 +8,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from recall_bench.datasets.history.history_formats import FORMATS
-from recall_bench.datasets.history.history_message import ReadingLog, ReadOptions
-from recall_bench.datasets.history.history_source import HistorySource
-from recall_bench.datasets.history.import_history import HistoryRequest, import_history
-from recall_bench.datasets.history.pseudonyms import PseudonymMap
-from tests.datasets.history import exports
+from recall_bench.features.histories.history_formats import FORMATS
+from recall_bench.features.histories.history_message import ReadingLog, ReadOptions
+from recall_bench.features.histories.history_source import HistorySource
+from recall_bench.features.histories.import_history import HistoryRequest, import_history
+from recall_bench.features.histories.pseudonyms import PseudonymMap
+from tests.features.histories import exports
 from tests.fuzz.target import FuzzTarget, Reading, make_file_target, write_files
 
 _FILES: Mapping[str, Mapping[str, object]] = {

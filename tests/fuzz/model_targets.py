@@ -21,32 +21,33 @@ from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.redaction import Redactor
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, Verdict
-from recall_bench.generate.checks.verify_pass import parse_opinion
-from recall_bench.generate.conversations import parse_dialogue
-from recall_bench.generate.creation.persona_reply import (
+from recall_bench.features.models.batch_delivery import ResultLines
+from recall_bench.features.models.batch_files import BatchFiles
+from recall_bench.features.models.batch_formats import BatchFormat, ChatFormat, MessageFormat
+from recall_bench.features.models.batch_model import BatchModel
+from recall_bench.features.models.batch_service import ChatBatches, MessageBatches
+from recall_bench.features.models.compatible_server import resolve_server
+from recall_bench.features.models.embedders import ServedEmbedder
+from recall_bench.features.models.model_spec import parse_spec
+from recall_bench.features.personas.checks.verify_pass import parse_opinion
+from recall_bench.features.personas.conversations import parse_dialogue
+from recall_bench.features.personas.creation.persona_reply import (
     NewPersona,
     parse_persona_reply,
     parse_story_reply,
 )
-from recall_bench.generate.day_log import StoryDay
-from recall_bench.generate.model_reply import RejectedReply
-from recall_bench.generate.procedures.task_source import PERSONAS, load_tasks
-from recall_bench.generate.questions.question_prompt import read_questions
-from recall_bench.generate.suites.model_writer import parse_written
-from recall_bench.generate.tool_calls import parse_calls
+from recall_bench.features.personas.day_log import StoryDay
+from recall_bench.features.personas.model_reply import RejectedReply
+from recall_bench.features.personas.questions.question_prompt import read_questions
+from recall_bench.features.personas.tool_calls import parse_calls
+from recall_bench.features.selection.generation.model_writer import parse_written
+from recall_bench.features.selection.selectors.agent_prompt import parse_names
+from recall_bench.features.suites.outcome_checks import find_failures, read_outcome
+from recall_bench.features.suites.procedures.task_source import PERSONAS, load_tasks
 from recall_bench.judging.rubric.prompt import UnusableReply, parse_verdict
 from recall_bench.judging.verdicts import VerdictCache, parse_strict
-from recall_bench.metrics.outcome_checks import find_failures, read_outcome
-from recall_bench.models.batch_delivery import ResultLines
-from recall_bench.models.batch_files import BatchFiles
-from recall_bench.models.batch_formats import BatchFormat, ChatFormat, MessageFormat
-from recall_bench.models.batch_model import BatchModel
-from recall_bench.models.batch_service import ChatBatches, MessageBatches
-from recall_bench.models.compatible_server import resolve_server
-from recall_bench.models.embedders import ServedEmbedder
-from recall_bench.models.model import Reply
-from recall_bench.models.model_spec import parse_spec
-from recall_bench.systems.selectors.agent_prompt import parse_names
+from recall_bench.systems.models.model import Reply
+from tests.features.personas import made_personas
 from tests.fuzz.mutator import Format
 from tests.fuzz.target import (
     ContentReader,
@@ -56,7 +57,6 @@ from tests.fuzz.target import (
     make_content_target,
     make_file_target,
 )
-from tests.generate import made_personas
 
 _EPOCH = date(2026, 3, 2)
 _MARKS = {"correctness": 2, "completeness": 1, "grounded": 1}

@@ -20,14 +20,14 @@ from recall_bench.core.errors import BenchError, SystemFault, SystemGone
 from recall_bench.core.event import Answered, decode_event, encode_event
 from recall_bench.core.memory import Answer, RetrievalReply
 from recall_bench.core.plan import Trial
+from recall_bench.features.mcp.server_map import SearchSpec
+from recall_bench.features.mcp.tool_results import ToolReply, parse_hits
 from recall_bench.systems.grpc.grpc_messages import (
     SERVICE_V2,
     decode_message,
     encode_message,
     load_messages,
 )
-from recall_bench.systems.mcp.server_map import SearchSpec
-from recall_bench.systems.mcp.tool_results import ToolReply, parse_hits
 from recall_bench.systems.memory_call import ask_memory
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.command_program import CommandProgram

@@ -16,34 +16,34 @@ from recall_bench.core.fingerprint import digest_text
 from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.memory import Passage
 from recall_bench.core.plan import DrawnStory
-from recall_bench.judging.lab.human_labels import (
+from recall_bench.engine.runs.journal import JOURNAL, encode_events, read_events
+from recall_bench.engine.runs.result_files import export_files
+from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.engine.runs.summary import summarise
+from recall_bench.engine.runs.trials import read_trials
+from recall_bench.features.archive.bundle_file import unpack_bundle
+from recall_bench.features.archive.import_run import import_run
+from recall_bench.features.archive.leaderboard_run import read_submission
+from recall_bench.features.archive.replay import Replay, locate_replay, read_replay
+from recall_bench.features.archive.run_bundle import make_bundle
+from recall_bench.features.judges.labelled_verdicts import load_labels, merge_repeats
+from recall_bench.judging.human_labels import (
     LABELS,
     HumanLabel,
     LabelLine,
     append_label,
     read_labels,
 )
-from recall_bench.judging.lab.labelled_verdicts import load_labels, merge_repeats
-from recall_bench.reporting.analyses.canaries import (
+from recall_bench.report.analyses.canaries import (
     CANARY_RULE,
     FILE_VERSION,
     CanaryFile,
     CanaryQuestion,
     read_canaries,
 )
-from recall_bench.reporting.analyses.costs import measure_costs
-from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
-from recall_bench.reporting.run_report import build_report
-from recall_bench.running.leaderboard import read_submission
-from recall_bench.running.replay import Replay, locate_replay, read_replay
-from recall_bench.running.run_bundle import make_bundle
-from recall_bench.runs.bundle_file import unpack_bundle
-from recall_bench.runs.import_run import import_run
-from recall_bench.runs.journal import JOURNAL, encode_events, read_events
-from recall_bench.runs.result_files import export_files
-from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.summary import summarise
-from recall_bench.runs.trials import read_trials
+from recall_bench.report.analyses.costs import measure_costs
+from recall_bench.report.heatmap.heatmap_files import load_heatmap
+from recall_bench.report.run_report import build_report
 from recall_bench.stories.seeds import create_challenge, read_challenge, read_secret
 from tests.fuzz.mutator import Format
 from tests.fuzz.target import ContentReader, FuzzTarget, Reading, Seed, make_file_target

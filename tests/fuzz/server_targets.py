@@ -15,19 +15,19 @@ import msgspec
 
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.usage import Usage, UsageMeter
-from recall_bench.models.model import Prompt, Reply
-from recall_bench.models.model_spec import parse_spec
-from recall_bench.reporting.explorer.explorer_server import build_application
-from recall_bench.reporting.explorer.explorer_views import ExplorerViews
-from recall_bench.reporting.explorer.run_catalogue import RunCatalogue
+from recall_bench.features.explorer.explorer_server import build_application
+from recall_bench.features.explorer.explorer_views import ExplorerViews
+from recall_bench.features.explorer.run_catalogue import RunCatalogue
+from recall_bench.features.models.chat_completions import PromptChat
+from recall_bench.features.models.endpoint_server import EndpointApplication
+from recall_bench.features.models.model_endpoint import WordVectors
+from recall_bench.features.models.model_spec import parse_spec
+from recall_bench.features.serving.grpc_server import _build_handlers
+from recall_bench.features.serving.http_server import _ServerApplication
 from recall_bench.systems.builtin.baselines import build_bm25
-from recall_bench.systems.endpoint.chat_completions import PromptChat
-from recall_bench.systems.endpoint.endpoint_server import EndpointApplication
-from recall_bench.systems.endpoint.model_endpoint import WordVectors
 from recall_bench.systems.grpc.grpc_messages import encode_message, find_method
-from recall_bench.systems.servers.grpc_server import _build_handlers
+from recall_bench.systems.models.model import Prompt, Reply
 from recall_bench.systems.servers.host import SystemHost
-from recall_bench.systems.servers.http_server import _ServerApplication
 from recall_bench.systems.servers.stdio_server import DirectWriter, Pipes, serve_stdio
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.http_routes import encode_request

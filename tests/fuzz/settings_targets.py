@@ -13,10 +13,10 @@ from unittest import mock
 from recall_bench.core.plan import parse_ranges
 from recall_bench.core.profile import read_profile
 from recall_bench.core.settings import Settings, apply_overrides
-from recall_bench.reporting.gate.gate_rules import merge_rules, read_rules_file
-from recall_bench.running.matrix_file import read_matrix
-from recall_bench.systems.mcp.server_map import read_server_map
-from recall_bench.systems.selectors.agent_settings import read_conf
+from recall_bench.features.comparison.gate.gate_rules import merge_rules, read_rules_file
+from recall_bench.features.comparison.matrix_file import read_matrix
+from recall_bench.features.mcp.server_map import read_server_map
+from recall_bench.features.selection.selectors.agent_settings import read_conf
 from recall_bench.systems.transports.http_system import read_server_file
 from tests.fuzz.target import FuzzTarget, Reading, make_file_target, write_files
 

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from recall_bench.generate.worlds import build_world
+from recall_bench.features.personas.worlds import build_world
 from recall_bench.stories.shipped import digest_folder
 from tests.fuzz.target import FuzzTarget, Reading, make_file_target
 

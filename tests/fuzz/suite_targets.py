@@ -17,12 +17,12 @@ from recall_bench.core.diagnosis import (
 from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
-from recall_bench.reporting.behaviour.report_text import render_behaviour
-from recall_bench.reporting.behaviour.suite_report import build_behaviour_report
-from recall_bench.running.behaviour_assembly import BehaviourRequest, assemble_behaviour
-from recall_bench.running.experiment import execute
-from recall_bench.runs.journal import JOURNAL
-from recall_bench.runs.run_folder import RunFolder
+from recall_bench.engine.experiment import execute
+from recall_bench.engine.runs.journal import JOURNAL
+from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.features.suites.behaviour_assembly import BehaviourRequest, assemble_behaviour
+from recall_bench.report.suites.report_text import render_behaviour
+from recall_bench.report.suites.suite_report import build_behaviour_report
 from recall_bench.systems.python.system import build_python_system
 from tests.faulty.behaviour_reference import ReferenceMemory
 from tests.fuzz.mutator import Format

@@ -19,24 +19,24 @@ from recall_bench.core.redaction import find_secrets, redact_message
 from recall_bench.core.untrusted_json import MAX_DEPTH, decode_plain_json
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.core.yaml12 import Document
-from recall_bench.datasets.catalogue import find_dataset
-from recall_bench.generate.conversations import parse_dialogue
-from recall_bench.generate.model_reply import RejectedReply
-from recall_bench.generate.world.fact_values import find_bounds_fault
-from recall_bench.generate.worlds import build_world
-from recall_bench.judging.lab.correction import load_audit
+from recall_bench.features.archive.replay import locate_replay, read_replay
+from recall_bench.features.judges.correction import load_audit
+from recall_bench.features.models.compatible_server import CompatibleServer, resolve_server
+from recall_bench.features.models.embedders import ServedEmbedder
+from recall_bench.features.models.model_spec import parse_spec
+from recall_bench.features.models.prices import read_token_count
+from recall_bench.features.personas.conversations import parse_dialogue
+from recall_bench.features.personas.model_reply import RejectedReply
+from recall_bench.features.personas.world.fact_values import find_bounds_fault
+from recall_bench.features.personas.worlds import build_world
 from recall_bench.judging.verdicts import VerdictCache
-from recall_bench.models.compatible_server import CompatibleServer, resolve_server
-from recall_bench.models.embedders import ServedEmbedder
-from recall_bench.models.model_spec import parse_spec
-from recall_bench.models.prices import read_token_count
-from recall_bench.reporting.analyses.canaries import read_canaries
-from recall_bench.running.replay import locate_replay, read_replay
+from recall_bench.report.analyses.canaries import read_canaries
+from recall_bench.stories.catalogue import find_dataset
 from recall_bench.stories.seeds import read_challenge
 from recall_bench.systems.servers.stdio_server import DirectWriter, Pipes, serve_stdio
 from recall_bench.systems.transports import wire
-from tests.datasets.test_personamem import row as personamem_row
-from tests.datasets.test_personamem import write as write_personamem
+from tests.features.datasets.test_personamem import row as personamem_row
+from tests.features.datasets.test_personamem import write as write_personamem
 from tests.fuzz.model_targets import DAY
 from tests.fuzz.reply_targets import open_once, run_async
 from tests.warm_commands import start_command

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import recall_bench
-from recall_bench.datasets.catalogue import find_dataset, list_datasets
+from recall_bench.stories.catalogue import find_dataset, list_datasets
 from tests.fuzz.cases import run_cases
 from tests.fuzz.mutator import Format, mutate
 from tests.fuzz.registry import list_targets

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recall_bench.core.scenario import Scenario
-from recall_bench.datasets.locomo import load
+from recall_bench.features.datasets.locomo import load
 from tests.conftest import shared_data
 
 

@@ -13,13 +13,13 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Episode, Question, Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.core.verdict import Exhibit
-from recall_bench.datasets.eval_dataset import EvalRequest, open_dataset
-from recall_bench.datasets.locomo import load
-from recall_bench.datasets.methodologies import find_methodology
-from recall_bench.reporting.eval_report import EvalReport
-from recall_bench.reporting.eval_scores import QuestionScorer, ScoredQuestion
-from recall_bench.running.eval_assembly import assemble_evaluation
-from recall_bench.running.evaluation import EvalResult, evaluate
+from recall_bench.features.datasets.eval_assembly import assemble_evaluation
+from recall_bench.features.datasets.eval_report import EvalReport
+from recall_bench.features.datasets.evaluation import EvalResult, evaluate
+from recall_bench.features.datasets.locomo import load
+from recall_bench.judging.eval_dataset import EvalRequest, open_dataset
+from recall_bench.judging.methodologies import find_methodology
+from recall_bench.report.eval_scores import QuestionScorer, ScoredQuestion
 from tests.faulty.fakes import ScriptedSystem
 from tests.written_runs import question
 

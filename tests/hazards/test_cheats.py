@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from recall_bench.runs.run_folder import RunFolder
-from recall_bench.runs.summary import summarise
+from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.engine.runs.summary import summarise
 from tests.commands import Invoke
 from tests.gardener import write_persona
 

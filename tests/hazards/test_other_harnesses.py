@@ -8,15 +8,16 @@ import pytest
 
 from recall_bench.core.memory import Answer, Passage, RetrievalReply
 from recall_bench.core.scenario import Episode, Question
-from recall_bench.datasets import catalogue as sources_module
-from recall_bench.datasets import persona_json
-from recall_bench.datasets.catalogue import DatasetSource
+from recall_bench.features.datasets.eval_page import render_page
 from recall_bench.metrics.fact_coverage import EvidenceLayer
-from recall_bench.reporting.eval_page import render_page
-from recall_bench.reporting.eval_scores import JUDGED
+from recall_bench.report.eval_scores import JUDGED
+from recall_bench.stories import catalogue as sources_module
+from recall_bench.stories import persona_json
+from recall_bench.stories.catalogue import DatasetSource
 from tests.commands import Invoke
-from tests.datasets.download.conftest import pinned
-from tests.datasets.download.server import Served, serving
+from tests.engine.finders import Finder
+from tests.features.datasets.download.server import Served, serving
+from tests.fixtures.datasets_download import pinned
 from tests.hazards.making import (
     ALICE,
     HEARD,
@@ -28,7 +29,6 @@ from tests.hazards.making import (
     says,
     scored,
 )
-from tests.running.finders import Finder
 
 
 def test_session_five_of_one_conversation_taken_for_anothers(tmp_path: Path) -> None:

@@ -22,14 +22,18 @@ from recall_bench.core.memory import Answer, Asker, Clock, Passage, RetrievalRep
 from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import BOUNDARY, Episode, Expects, Question, Scenario
 from recall_bench.core.schedule import plan_checkpoints
-from recall_bench.datasets import convomem, longmemeval, persona_json
-from recall_bench.datasets.locomo import load
+from recall_bench.features.datasets import convomem, longmemeval
+from recall_bench.features.datasets.eval_groups import count_outcomes, group_scores
+from recall_bench.features.datasets.locomo import load
 from recall_bench.judging.rubric.passages import RubricOptions
 from recall_bench.judging.rubric.rubric_judge import ATTEMPTS, RubricJudge
 from recall_bench.metrics.retrieval import RankedPassage, find_measure
-from recall_bench.reporting.eval_groups import count_outcomes, group_scores
-from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
+from recall_bench.report.eval_scores import JUDGED, ScoredQuestion
+from recall_bench.stories import persona_json
+from tests.engine.finders import Finder
 from tests.faulty.fakes import ScriptedSystem
+from tests.features.datasets.protocols.scripted import ScriptedModel
+from tests.fixtures.running import Rehearsal
 from tests.hazards.making import (
     ALICE,
     DENIAL,
@@ -49,10 +53,7 @@ from tests.hazards.making import (
     says,
     scored,
 )
-from tests.judging.protocols.scripted import ScriptedModel
 from tests.judging.rubric.scripted import verdict_json
-from tests.running.conftest import Rehearsal
-from tests.running.finders import Finder
 from tests.written_runs import question
 
 GUARDED = {

@@ -13,8 +13,7 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import DrawnStory
 from recall_bench.core.settings import Settings
-from recall_bench.datasets.persona import inspect_persona
-from recall_bench.generate.worlds import build_world
+from recall_bench.features.personas.worlds import build_world
 from recall_bench.stories import drawn
 from recall_bench.stories.drawn import (
     choose_drawn_stories,
@@ -25,9 +24,10 @@ from recall_bench.stories.drawn import (
     mark_use,
     sweep_worlds,
 )
+from recall_bench.stories.persona import inspect_persona
 from recall_bench.stories.seeds import WorldSeed
 from recall_bench.stories.shipped import digest_folder, unpack_story
-from tests.generate.world.built_bakery import find_unsupported
+from tests.features.personas.world.built_bakery import find_unsupported
 
 DAY_S = 86_400
 

@@ -16,8 +16,8 @@ import recall_bench
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import CorpusMismatch, UsageError
 from recall_bench.core.plan import Ingest
-from recall_bench.datasets.persona import inspect_persona
 from recall_bench.stories import shipped
+from recall_bench.stories.persona import inspect_persona
 from recall_bench.stories.shipped import (
     SAMPLE,
     ShippedStory,
@@ -81,7 +81,7 @@ def test_a_packed_story_has_no_problems() -> None:
 def test_no_part_of_the_simulator_is_loaded_for_a_shipped_story() -> None:
     code = (
         "import sys, recall_bench; recall_bench.load_story('harbour-office'); "
-        "print([name for name in sys.modules if name.startswith('recall_bench.generate')])"
+        "print([name for name in sys.modules if name.startswith('recall_bench.features.personas')])"
     )
 
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

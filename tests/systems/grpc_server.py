@@ -23,8 +23,8 @@ from recall_bench.core.memory import (
 )
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
+from recall_bench.features.serving.grpc_server import ServerCertificate, run_grpc_server
 from recall_bench.systems.grpc.grpc_messages import METHODS, SERVICE_V1, load_messages
-from recall_bench.systems.servers.grpc_server import ServerCertificate, run_grpc_server
 from recall_bench.systems.servers.host import SystemHost
 
 Reply = Callable[[Any, Any], Awaitable[Any]]

@@ -8,8 +8,8 @@ from threading import Thread
 import anyio
 
 from recall_bench.core.memory import MemorySystem
+from recall_bench.features.serving.http_server import serve_http
 from recall_bench.systems.servers.host import SystemHost
-from recall_bench.systems.servers.http_server import serve_http
 
 Said = tuple[int, dict[str, str], bytes]
 

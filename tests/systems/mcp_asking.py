@@ -4,7 +4,8 @@ import pytest
 
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.scenario import PRINCIPAL, Question, compute_story_date
-from recall_bench.testing import ContractReport, check_system, recall_checks
+from recall_bench.features.doctor import recall_checks
+from recall_bench.testing import ContractReport, check_system
 from tests.conftest import EPOCH
 from tests.thoroughness import choose_number
 

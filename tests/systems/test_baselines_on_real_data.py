@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 from recall_bench.core.scenario import Episode, Question, compute_story_date
-from recall_bench.models.static_embedding import compute_similarity, embed
 from recall_bench.systems.builtin.retrieval import fuse_by_weight, select_best
 from recall_bench.systems.builtin.word_index import Bm25, Bm25Index, Postings, Vocabulary
+from recall_bench.systems.models.static_embedding import compute_similarity, embed
 from tests.conftest import EPOCH, shared_data
-from tests.systems.test_baselines import FACTORIES, system_of
+from tests.systems.builtin.test_baselines import FACTORIES, system_of
 from tests.thoroughness import choose_number
 
 pytestmark = pytest.mark.slow

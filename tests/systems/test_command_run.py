@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from recall_bench.core.event import Answered
-from recall_bench.runs.journal import JOURNAL, read_events_of
+from recall_bench.engine.runs.journal import JOURNAL, read_events_of
 from recall_bench.systems.transports.child_sandbox import ProgramSandbox
 from recall_bench.systems.transports.command_program import CommandProgram
 from recall_bench.systems.transports.command_system import CommandTransport

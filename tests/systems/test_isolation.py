@@ -21,8 +21,8 @@ from recall_bench.core.memory import Isolation, Memory
 from recall_bench.core.retry import limit_time
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
-from recall_bench.running.assembly import assemble
-from recall_bench.running.experiment import execute
+from recall_bench.engine.assembly import assemble
+from recall_bench.engine.experiment import execute
 from recall_bench.systems.python.isolated_system import IsolatedSystem, load_isolated_system
 from tests.gardener import PLANTS, write_persona
 from tests.processes import is_running, wait_until

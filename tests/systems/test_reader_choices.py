@@ -6,9 +6,9 @@ import pytest
 
 from recall_bench.core.scenario import Question
 from recall_bench.judging.protocols.multiple_choice import parse_options, read_choice
-from recall_bench.models.model import Prompt
 from recall_bench.systems import readers
 from recall_bench.systems.builtin.no_memory import NO_RECORD
+from recall_bench.systems.models.model import Prompt
 from recall_bench.systems.readers import (
     CHOICE_CLOSING,
     CHOICE_INSTRUCTION,

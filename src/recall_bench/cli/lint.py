@@ -8,7 +8,7 @@ from recall_bench.cli.command_kinds import MultiValueCommand
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import add_json_option, setting_options
 from recall_bench.core.errors import DataError
-from recall_bench.datasets.lint.lint_corpus import Severity
+from recall_bench.stories.lint.lint_corpus import Severity
 
 
 @click.command("lint", cls=MultiValueCommand)
@@ -40,7 +40,7 @@ def lint_command(
     """
     from recall_bench.core.plain_text import format_quantity
     from recall_bench.core.settings import Settings
-    from recall_bench.datasets.lint.lint_report import (
+    from recall_bench.stories.lint.lint_report import (
         choose_lints,
         lint_story,
         render_lint_report,

@@ -44,14 +44,14 @@ def repeat_while_pending(
 
 def _watch_senders(on_first: Callable[[], None]) -> None:
     """Have `on_first` called when a model is opened that sends batches."""
-    from recall_bench.models.batch_senders import SENDERS
+    from recall_bench.features.models.batch_senders import SENDERS
 
     SENDERS.begin(on_first)
 
 
 def _deliver(print_error: Callable[[str], None]) -> tuple[int, bool]:
     """Wait for the batches; the exit code, and whether the command is to be repeated."""
-    from recall_bench.models.batch_wait import deliver_batches
+    from recall_bench.features.models.batch_wait import deliver_batches
 
     try:
         with show_activity() as show:

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recall_bench.core.settings import Settings
-    from recall_bench.reporting.analyses.attribution import Attribution
-    from recall_bench.reporting.publication import PublishedReport
-    from recall_bench.running.job import Job
-    from recall_bench.runs.run_result import RunResult
+    from recall_bench.engine.job import Job
+    from recall_bench.engine.runs.run_result import RunResult
+    from recall_bench.report.analyses.attribution import Attribution
+    from recall_bench.report.publication import PublishedReport
 
 _MAX_NAMED = 5
 """Limit for the questions that a warning names."""
@@ -104,7 +104,7 @@ def run_command(
     with the built-in hybrid memory; --arcs arcs-1000d.yaml runs 1,000 days of them.
     """
     from recall_bench.cli.console import show_build
-    from recall_bench.running.assembly import assemble
+    from recall_bench.engine.assembly import assemble
 
     if no_heatmap_png:
         flags["heatmap_png"] = False
@@ -140,7 +140,7 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
     if plan.ingest is Ingest.DAYS:
         return
     from recall_bench.core.schedule import plan_checkpoints
-    from recall_bench.datasets.lint.value_index import find_lost_questions
+    from recall_bench.stories.lint.value_index import find_lost_questions
 
     for card in plan.scenarios:
         items = job.questions[card.id].items
@@ -168,8 +168,8 @@ def run_job(job: "Job", *, is_quiet: bool = False, keep_going: bool = True) -> "
     If it is not to keep going, it stops when the first questions all fail in the same way.
     """
     from recall_bench.cli.run_display import watch_run
-    from recall_bench.running.experiment import execute
-    from recall_bench.running.first_failures import EarlyFailureCheck
+    from recall_bench.engine.experiment import execute
+    from recall_bench.engine.first_failures import EarlyFailureCheck
 
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)
@@ -284,14 +284,14 @@ def _quote_commonest(finished: "RunResult") -> str:
 def print_run(finished: "RunResult", shape: str, misses: "Attribution | None" = None) -> None:
     """Print the run in short, with the causes of its misses if known; or all of it."""
     from recall_bench.cli.console import find_width
-    from recall_bench.reporting.run_brief import render_brief
+    from recall_bench.report.run_brief import render_brief
 
     if shape == "brief":
         brief = render_brief(finished.folder, finished.summary, misses, width=find_width())
         click.echo(brief)
         return
     from recall_bench.library import heatmap_json, result_json, text_report
-    from recall_bench.reporting.run_text import format_result
+    from recall_bench.report.run_text import format_result
 
     if shape == "grid":
         click.echo(heatmap_json(finished.summary))
@@ -317,7 +317,7 @@ def write_page(
     is_complete = finished.part is None and finished.stopped_by is None and overall.judged > 0
     if is_wanted is False or not is_complete or not (is_cheap or is_wanted):
         return None
-    from recall_bench.reporting.publication import publish_report
+    from recall_bench.report.publication import publish_report
 
     try:
         return publish_report(finished.folder, data=settings.data)
@@ -388,8 +388,8 @@ _SECONDS = click.FloatRange(min=0)
 def print_outline(settings: "Settings", *, as_json: bool) -> None:
     """Print what a run would do; nothing is asked or written."""
     from recall_bench.cli.console import show_build
-    from recall_bench.reporting.plan_text import render_outline
-    from recall_bench.running.forecast import dry_plan, make_outline
+    from recall_bench.engine.forecast import dry_plan, make_outline
+    from recall_bench.report.plan_text import render_outline
 
     with forward_to_stderr(), dry_plan(settings, show_build) as job:
         for warning in job.warnings:
@@ -458,8 +458,8 @@ def plan_command(
     It has the flags of `run`. Nothing is ingested, asked, judged or written.
     """
     from recall_bench.cli.console import show_build
-    from recall_bench.reporting.plan_text import render_estimate
-    from recall_bench.running.forecast import StatedTimes, dry_plan, estimate_run
+    from recall_bench.engine.forecast import StatedTimes, dry_plan, estimate_run
+    from recall_bench.report.plan_text import render_estimate
 
     for name in _OUTPUT_FLAGS:
         flags.pop(name)

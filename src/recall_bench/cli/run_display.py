@@ -28,19 +28,19 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.settings import Executor
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.usage import Usage, format_dollars
-from recall_bench.reporting.formats import format_duration, format_round_duration
-from recall_bench.reporting.run_text import format_progress
-from recall_bench.running.execution import write_progress_file
-from recall_bench.running.executor import OnPool
-from recall_bench.running.job import Job, Observer
-from recall_bench.runs.summary import summarise_checkpoint
+from recall_bench.engine.execution import write_progress_file
+from recall_bench.engine.executor import OnPool
+from recall_bench.engine.job import Job, Observer
+from recall_bench.engine.runs.summary import summarise_checkpoint
+from recall_bench.report.formats import format_duration, format_round_duration
+from recall_bench.report.run_text import format_progress
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
     from rich.progress import Progress
 
-    from recall_bench.running.worker_pool import WorkerPool
+    from recall_bench.engine.worker_pool import WorkerPool
 
 
 _REFRESH_S = 30.0

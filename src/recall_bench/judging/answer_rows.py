@@ -31,9 +31,9 @@ from recall_bench.core.scenario import (
 from recall_bench.core.untrusted_file import UNPACKED_ALWAYS, read_regular_file
 from recall_bench.core.untrusted_json import decode_untrusted_line
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, Verdict
-from recall_bench.datasets.persona_story import EPOCH
+from recall_bench.judging.judge_calls import JudgeLimits, JudgeOutcomes, judge_all
 from recall_bench.judging.judges import resolve_judge
-from recall_bench.judging.lab.judge_calls import JudgeLimits, JudgeOutcomes, judge_all
+from recall_bench.stories.persona_story import EPOCH
 
 STDIN = "-"
 Text = Annotated[str, Meta(pattern=r"\S")]

@@ -24,7 +24,7 @@ from recall_bench.core.errors import (
 from recall_bench.core.retry import choose_limit, extend_limit, limit_time, retry
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import Exhibit, Judge, Verdict, close_judge
-from recall_bench.models.model import Model, Prompt, Reply
+from recall_bench.systems.models.model import Model, Prompt, Reply
 
 T = TypeVar("T")
 

@@ -91,7 +91,7 @@ def resolve_judge(
                 "or write a second judge"
             )
         return _load_python_judge(target, flag)
-    from recall_bench.models import provider_catalogue
+    from recall_bench.features.models import provider_catalogue
 
     listed = (
         f"name a built-in judge ({', '.join(built_in)}), a model as provider:model, or Python as "
@@ -102,8 +102,8 @@ def resolve_judge(
 
 
 def _load_python_judge(target: str, flag: str) -> Judge:
+    from recall_bench.features.models.target import suggest_spelling
     from recall_bench.judging.python_judge import load_judge
-    from recall_bench.models.model_target import suggest_spelling
 
     try:
         return load_judge(target, {})
@@ -124,7 +124,7 @@ def _make_model_judge(
         raise UsageError(
             f"{_ADDRESS_FLAGS[flag]}: is not an address; write it like http://127.0.0.1:8000/v1"
         )
-    from recall_bench.models.model_target import resolve_model
+    from recall_bench.features.models.target import resolve_model
 
     at = target if base_url is None else _replace_address(target, base_url)
     model = resolve_model(at, flag, settings)

@@ -27,8 +27,8 @@ from recall_bench.core.user_code import (
     split_target,
 )
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
+from recall_bench.features.models.python_model import run_in_daemon_thread
 from recall_bench.judging.verdicts import parse_marks
-from recall_bench.models.python_model import run_in_daemon_thread
 
 _DEFAULT_NAME = "judge"
 

@@ -14,7 +14,7 @@ from recall_bench.core.plain_text import escape_surrogates
 from recall_bench.core.record import Record, digest_content
 from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.verdict import SCALES, JudgeCard, Verdict
-from recall_bench.models.model import Prompt
+from recall_bench.systems.models.model import Prompt
 
 _GROUNDED = ("grounded", "hallucination")
 """The third mark here and in the public files; 1 means grounded in both."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from recall_bench.core.words import WordSequence
+from recall_bench.text.words import WordSequence
 
 LAYER_CUTOFFS = (1, 5, 10)
 """The reported cutoffs, up to the depth of the ranking."""

@@ -20,8 +20,8 @@ from recall_bench.core.cache_folder import find_cache_folder, make_cache_folder
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import DrawnStory
 from recall_bench.core.settings import Settings
-from recall_bench.datasets.persona_files import DEFAULT_ARCS, parse_story_days
 from recall_bench.stories import shipped
+from recall_bench.stories.persona_files import DEFAULT_ARCS, parse_story_days
 from recall_bench.stories.shipped import digest_folder, find_persona, load_catalogue
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def draw_story(story: DrawnStory, seed: "WorldSeed", building: BuildProgress | N
     if _is_intact(folder):
         return folder
     # The simulator is a feature of its own, which no run on stories as released loads.
-    simulator = import_module("recall_bench.generate.worlds")
+    simulator = import_module("recall_bench.features.personas.worlds")
     with lock_world(folder.parent):
         if not _is_intact(folder):
             make_cache_folder(folder.parent)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
-from recall_bench.datasets.persona_files import list_persona_ids, list_stories
-from recall_bench.datasets.persona_story import read_persona
+from recall_bench.stories.persona_files import list_persona_ids, list_stories
+from recall_bench.stories.persona_story import read_persona
 from recall_bench.stories.shipped import load_catalogue
 
 
@@ -74,7 +74,7 @@ def _make_persona_entry(folder: Path, stories: tuple[StoryEntry, ...]) -> Person
 
 
 def _make_story_entry(folder: Path, arcs: str) -> StoryEntry:
-    from recall_bench.datasets.persona import inspect_persona
+    from recall_bench.stories.persona import inspect_persona
 
     story_entry = inspect_persona(folder, arcs=arcs)
     return StoryEntry(

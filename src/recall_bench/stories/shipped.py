@@ -21,7 +21,7 @@ from recall_bench.core.file_digest import digest_file
 from recall_bench.core.record import Record
 from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.temporary_files import name_beside, sweep_folder
-from recall_bench.datasets.persona_files import DEFAULT_ARCS, parse_story_days
+from recall_bench.stories.persona_files import DEFAULT_ARCS, parse_story_days
 
 SAMPLE = "harbour-office"
 """The sample persona of thirty days."""

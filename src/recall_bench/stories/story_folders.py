@@ -11,12 +11,6 @@ from recall_bench.core.plan import Calendar, DrawnStory, Ingest, Plan, ScenarioC
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.core.suggestion import suggest_or_list
-from recall_bench.datasets.persona_files import (
-    Layout,
-    choose_story,
-    list_persona_ids,
-    list_stories,
-)
 from recall_bench.stories import shipped
 from recall_bench.stories.drawn import (
     BuildProgress,
@@ -24,13 +18,19 @@ from recall_bench.stories.drawn import (
     draw_story,
     find_drawn_story,
 )
+from recall_bench.stories.persona_files import (
+    Layout,
+    choose_story,
+    list_persona_ids,
+    list_stories,
+)
 from recall_bench.stories.seeds import parse_world_seed
 from recall_bench.stories.shipped import find_persona, load_catalogue, unpack_story
 
 if TYPE_CHECKING:
     # Loading stories takes modules that `list` can do without.
     from recall_bench.core.event import Declared
-    from recall_bench.datasets.persona import Inspection
+    from recall_bench.stories.persona import Inspection
 
 
 def load_story(
@@ -68,7 +68,7 @@ class StoryFolder:
 
     def load(self, settings: Settings) -> Scenario:
         """Load the whole story with its questions."""
-        from recall_bench.datasets.persona import load_persona
+        from recall_bench.stories.persona import load_persona
 
         return load_persona(
             self.folder,
@@ -147,7 +147,7 @@ def _find_story(
     card: ScenarioCard, plan: Plan, data: Path | None, building: BuildProgress | None
 ) -> FoundStory:
     from recall_bench.core.event import Declared
-    from recall_bench.datasets.persona import inspect_persona
+    from recall_bench.stories.persona import inspect_persona
 
     visited: list[Inspection] = []
     for story in list_candidates(card, plan.world, data, building):
@@ -262,7 +262,7 @@ def find_story_days(
     card: ScenarioCard, plan: Plan, data: Path | None, building: BuildProgress | None
 ) -> StoryTexts:
     """The days that the run fed of one scenario; errors as of `load_day_texts`."""
-    from recall_bench.datasets.persona import read_story_days
+    from recall_bench.stories.persona import read_story_days
 
     if plan.imported is not None:
         raise UsageError(f"{card.id}: the run was imported, and its files do not hold its days")

@@ -28,7 +28,7 @@ MAX_CUT_TRACED = 100
 and systems may return thousands."""
 
 if TYPE_CHECKING:
-    from recall_bench.core.passage_tracer import PassageTracer
+    from recall_bench.text.passage_tracer import PassageTracer
 
 
 @dataclass(frozen=True, slots=True)

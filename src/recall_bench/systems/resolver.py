@@ -48,7 +48,7 @@ def resolve_system(settings: Settings) -> MemorySystem:
 
 def _build_loop(settings: Settings) -> MemorySystem:
     """A memory under the loop agent, whose model calls are not those of the memory's endpoint."""
-    from recall_bench.systems.loop.loop_system import build_loop_system
+    from recall_bench.features.agents.loop.loop_system import build_loop_system
 
     name = settings.adapter.removeprefix(LOOP_PREFIX)
     if not name or name.startswith(LOOP_PREFIX):
@@ -155,7 +155,7 @@ def _wants_endpoint(factory: Callable[..., object]) -> bool:
         return True
     if not _takes_endpoint(factory):
         return False
-    from recall_bench.systems.endpoint.model_endpoint import is_parent_endpoint_set
+    from recall_bench.features.models.model_endpoint import is_parent_endpoint_set
 
     return is_parent_endpoint_set()
 
@@ -167,7 +167,7 @@ def _takes_endpoint(factory: Callable[..., object]) -> bool:
 
 
 def _add_endpoint(settings: Settings) -> MemorySystem:
-    from recall_bench.systems.endpoint.model_endpoint import open_metered_system, resolve_endpoint
+    from recall_bench.features.models.model_endpoint import open_metered_system, resolve_endpoint
 
     return open_metered_system(resolve_endpoint(settings), lambda url: _build_system(settings, url))
 
@@ -191,19 +191,19 @@ def _build_once_system(settings: Settings) -> MemorySystem:
 
 
 def _connect_openai_agent(settings: Settings) -> MemorySystem:
-    from recall_bench.systems.agents.openai_agent import connect_openai_agent
+    from recall_bench.features.agents.openai_agent import connect_openai_agent
 
     return run_to_end(connect_openai_agent, settings.adapter, settings.config)
 
 
 def _connect_a2a_agent(settings: Settings) -> MemorySystem:
-    from recall_bench.systems.agents.a2a_agent import connect_a2a_agent
+    from recall_bench.features.agents.a2a_agent import connect_a2a_agent
 
     return run_to_end(connect_a2a_agent, settings.adapter, settings.config)
 
 
 def _build_command_agent(settings: Settings) -> MemorySystem:
-    from recall_bench.systems.agents.command_agent import build_command_agent
+    from recall_bench.features.agents.command_agent import build_command_agent
 
     return build_command_agent(settings)
 
@@ -261,13 +261,13 @@ def _start_http_server(path: Path, env: Sequence[str]) -> MemorySystem:
 
 
 def _start_mcp_server(path: Path, env: Sequence[str]) -> MemorySystem:
-    from recall_bench.systems.mcp.mcp_system import start_mcp_system
+    from recall_bench.features.mcp.mcp_system import start_mcp_system
 
     return run_to_end(start_mcp_system, path, env)
 
 
 def _start_agents(path: Path, env: Sequence[str]) -> MemorySystem:
-    from recall_bench.systems.agents.started_agent import start_agent_system
+    from recall_bench.features.agents.started_agent import start_agent_system
 
     return run_to_end(start_agent_system, path, env)
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from recall_bench.core.text import normalise
 from recall_bench.judging.offline.contents import ContentReader
 from recall_bench.judging.offline.coverage import (
     GIVEN,
@@ -14,6 +13,7 @@ from recall_bench.judging.offline.coverage import (
     cover,
     find_rivals,
 )
+from recall_bench.text.text import normalise
 from tests.loops import loop_over_rows
 
 READER = ContentReader()

@@ -23,7 +23,7 @@ import recall_bench
 from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.verdict import Exhibit
-from recall_bench.generate.worlds import list_trades
+from recall_bench.features.personas.worlds import list_trades
 from recall_bench.judging.offline.offline_judge import OfflineJudge
 from tests.thoroughness import IS_EXHAUSTIVE, choose_cases, choose_number
 

@@ -5,9 +5,9 @@ from datetime import date
 import pytest
 
 from recall_bench.core.scenario import Episode, Scenario, compute_story_date
-from recall_bench.core.text import normalise
-from recall_bench.core.values import ValueAtom, find_values
 from recall_bench.judging.offline.history_index import HistoryIndex
+from recall_bench.text.text import normalise
+from recall_bench.text.values import ValueAtom, find_values
 from tests.judging.harbour import EPOCH, harbour
 
 

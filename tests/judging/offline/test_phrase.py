@@ -2,7 +2,6 @@
 
 import pytest
 
-from recall_bench.core.text import Stems, normalise
 from recall_bench.judging.offline.phrase import (
     LONGEST_LINE,
     PhraseReader,
@@ -10,6 +9,7 @@ from recall_bench.judging.offline.phrase import (
     level_lines,
     level_text,
 )
+from recall_bench.text.text import Stems, normalise
 from tests.loops import loop_over_rows
 
 PHRASES = PhraseReader(Stems())

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.judging.protocols import longmemeval_protocol, string_match
+from recall_bench.features.datasets.protocols import longmemeval_protocol, string_match
 from recall_bench.judging.protocols.protocol import (
     ComputedProtocol,
     ModelProtocol,

@@ -1,11 +1,3 @@
-"""Whoever runs the tests may have proxies of their own; loopback needs none."""
+"""Fixtures of this folder."""
 
-import pytest
-
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*_PROXIES, *map(str.lower, _PROXIES)):
-        monkeypatch.delenv(name, raising=False)
+from tests.fixtures.judging_rubric import _no_proxy  # noqa: F401

@@ -8,7 +8,7 @@ from recall_bench.core.errors import ModelFault
 from recall_bench.core.scenario import Episode, Item
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit
-from recall_bench.models.model import Finish, Prompt, Reply
+from recall_bench.systems.models.model import Finish, Prompt, Reply
 from tests.judging.harbour import exhibit, harbour
 
 PAID = Usage(calls=1, input_tokens=100, output_tokens=20, cost_usd=0.001)

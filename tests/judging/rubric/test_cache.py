@@ -9,7 +9,7 @@ import pytest
 from recall_bench.core.errors import JudgeGone, UsageError
 from recall_bench.core.verdict import JudgeCard, RubricCard, Verdict
 from recall_bench.judging.verdicts import VerdictCache, make_cache_key
-from recall_bench.models.model import Prompt
+from recall_bench.systems.models.model import Prompt
 from tests.forked_processes import PROCESSES
 from tests.half_written import die_half_way
 

@@ -22,7 +22,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, Finding, Verdict
 from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions
 from recall_bench.judging.rubric.rubric_judge import ATTEMPTS, RubricJudge, make_rubric_judge
-from recall_bench.models.model import Finish
+from recall_bench.systems.models.model import Finish
 from tests.judging.harbour import harbour, item, points
 from tests.judging.rubric.scripted import PAID, Saying, ScriptedModel, case, reply, verdict_json
 

@@ -11,7 +11,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 from recall_bench.judging.rubric.passages import RubricOptions
 from recall_bench.judging.rubric.rubric_judge import RubricJudge
-from recall_bench.models.model import Prompt, Reply
+from recall_bench.systems.models.model import Prompt, Reply
 from tests.judging.harbour import item, points
 from tests.judging.rubric.scripted import Saying, ScriptedModel, case, verdict_json
 

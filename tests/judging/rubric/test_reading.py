@@ -6,7 +6,7 @@ import pytest
 
 from recall_bench.core.verdict import Verdict
 from recall_bench.judging.rubric.prompt import UnusableReply, parse_verdict
-from recall_bench.models.model import Finish
+from recall_bench.systems.models.model import Finish
 from tests.judging.rubric.scripted import reply, verdict_json
 
 FULL = verdict_json()

@@ -16,13 +16,13 @@ import pytest
 import recall_bench
 from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth
-from recall_bench.core.text import normalise, split_words
 from recall_bench.core.usage import CHARACTERS_A_TOKEN
-from recall_bench.core.values import find_values
 from recall_bench.core.verdict import Exhibit
 from recall_bench.judging.offline.contents import find_names
 from recall_bench.judging.rubric.passages import ExcerptMode, RubricOptions, render_evidence
 from recall_bench.judging.rubric.prompt import build_case
+from recall_bench.text.text import normalise, split_words
+from recall_bench.text.values import find_values
 from tests.conftest import shared_data
 from tests.thoroughness import choose_number
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from recall_bench.core.memory import SystemCard
-from recall_bench.datasets.selection.memory_file import MemoryFile
-from recall_bench.systems.selectors.selector import MemorySelection, Selector
+from recall_bench.features.selection.memory_file import MemoryFile
+from recall_bench.features.selection.selectors.selector import MemorySelection, Selector
 
 
 def memory(name: str, body: str, *keywords: str, hint: str | None = None) -> MemoryFile:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import anyio
 
-from recall_bench.datasets.selection.memory_file import MemoryFile
-from recall_bench.models.model import Model, Prompt, Reply
-from recall_bench.systems.selectors.agent import RecallAgent, RecallChooser
-from recall_bench.systems.selectors.agent_settings import build_agent_settings
-from recall_bench.systems.selectors.selector import MemorySelection
+from recall_bench.features.selection.memory_file import MemoryFile
+from recall_bench.features.selection.selectors.agent import RecallAgent, RecallChooser
+from recall_bench.features.selection.selectors.agent_settings import build_agent_settings
+from recall_bench.features.selection.selectors.selector import MemorySelection
+from recall_bench.systems.models.model import Model, Prompt, Reply
 
 PROMPT = "Where do we park when we fly from Graz?"
 

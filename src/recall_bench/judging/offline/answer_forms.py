@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from recall_bench.core.value_patterns import WEEKDAYS
+from recall_bench.text.value_patterns import WEEKDAYS
 
 _ONE = r"\b(?:just the one|one(?: single)?|an? (?:single|sole|lone)|(?:the|its|their) only)"
 _TWO = re.compile(r"\b(?:an? (?:pair|couple) of|both(?= of)|a duo of)\s", re.IGNORECASE)

@@ -5,7 +5,6 @@ from functools import lru_cache
 
 import msgspec
 
-from recall_bench.core.cued_pattern import CuedPattern
 from recall_bench.judging.offline.contents import (
     AnswerContents,
     TextContents,
@@ -14,6 +13,7 @@ from recall_bench.judging.offline.contents import (
 from recall_bench.judging.offline.phrase import (
     level_text,
 )
+from recall_bench.text.cued_pattern import CuedPattern
 
 OWN_WORDS = 2
 """An answer with more foreign words than this may be stating something."""

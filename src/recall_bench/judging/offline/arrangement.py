@@ -11,12 +11,12 @@ from itertools import groupby, pairwise
 
 from msgspec.structs import replace
 
-from recall_bench.core.values import DATE, locate_values
 from recall_bench.judging.offline.contents import ContentReader
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import find_places
 from recall_bench.judging.offline.relations import find_mentions
 from recall_bench.judging.offline.required_part import NEARLY_STATED, RequiredPart
+from recall_bench.text.values import DATE, locate_values
 
 _VERB = (
     r"(?:(?:came|comes|was|is|were|happened|occurred|took place|lies|had|and|only|being|ended up"

@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
-from recall_bench.core.text import STOPWORDS
-from recall_bench.core.values import FRACTION, QUANTITY, YEAR, ValueAtom, find_values
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader
 from recall_bench.judging.offline.relations import find_mentions
 from recall_bench.judging.offline.required_part import RequiredPart
+from recall_bench.text.text import STOPWORDS
+from recall_bench.text.values import FRACTION, QUANTITY, YEAR, ValueAtom, find_values
 
 _COMPUTES = re.compile(
     r"\d[^()\d]{0,30}\([^()]*\d[^()]*(?:,|\band\b)[^()]*\d"

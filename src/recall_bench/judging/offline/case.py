@@ -6,8 +6,6 @@ from enum import StrEnum
 from functools import cached_property
 
 from recall_bench.core.scenario import Disclosure, Expects, Item
-from recall_bench.core.text import load_stemmer, normalise, split_normalised
-from recall_bench.core.values import DATE, find_values
 from recall_bench.judging.offline.answer_forms import AnswerForms
 from recall_bench.judging.offline.contents import (
     ContentReader,
@@ -32,6 +30,8 @@ from recall_bench.judging.offline.stance import (
     read_stance,
     remove_opener,
 )
+from recall_bench.text.text import load_stemmer, normalise, split_normalised
+from recall_bench.text.values import DATE, find_values
 
 
 class RightResponse(StrEnum):

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from recall_bench.core.text import STOPWORDS, WORD, load_stemmer
 from recall_bench.judging.offline.direction import find_bases
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.relations import split_clauses
+from recall_bench.text.text import STOPWORDS, WORD, load_stemmer
 
 _OFFER = re.compile(r"\b(?P<one>[a-z]+)\sor\s(?P<other>[a-z]+)\b", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|no|never|neither|hardly)\b|n't\b", re.IGNORECASE)

@@ -7,12 +7,12 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from recall_bench.core.cued_pattern import CuedPattern
-from recall_bench.core.number_words import ROUND_NUMBERS
-from recall_bench.core.text import STOPWORDS, Stems, split_normalised, split_words
-from recall_bench.core.values import ValueAtom, find_values, locate_values, split_values
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import PhraseReader
+from recall_bench.text.cued_pattern import CuedPattern
+from recall_bench.text.number_words import ROUND_NUMBERS
+from recall_bench.text.text import STOPWORDS, Stems, split_normalised, split_words
+from recall_bench.text.values import ValueAtom, find_values, locate_values, split_values
 
 _CAPITALISED = re.compile(r"[A-Z](?<![\w@/].)[A-Za-z]*(?![\w@]|-\d)")
 """Its first sign is a set of letters, which is found fastest."""

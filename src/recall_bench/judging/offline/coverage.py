@@ -17,7 +17,6 @@ from functools import cached_property
 
 import msgspec
 
-from recall_bench.core.values import DATE, ValueAtom
 from recall_bench.judging.offline.contents import (
     AnswerContents,
     ContentReader,
@@ -25,6 +24,7 @@ from recall_bench.judging.offline.contents import (
     join_contents,
 )
 from recall_bench.judging.offline.required_part import is_day_of_month
+from recall_bench.text.values import DATE, ValueAtom
 
 VALUE_WEIGHT = 3.0
 KEY_WEIGHT = 2.0

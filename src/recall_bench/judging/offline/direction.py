@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from recall_bench.core.text import STOPWORDS
 from recall_bench.judging.offline.contents import ContentReader
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import Phrase
 from recall_bench.judging.offline.relations import Span, find_mentions, split_clauses
 from recall_bench.judging.offline.required_part import RequiredPart, make_required_part
+from recall_bench.text.text import STOPWORDS
 
 _NAME_RUN = re.compile(r"\b[A-Z][\w'-]*(?:\s[A-Z][\w'-]*)*")
 _THINGS = re.compile(

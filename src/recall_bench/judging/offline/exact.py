@@ -14,10 +14,6 @@ from itertools import pairwise
 import msgspec
 from msgspec.structs import replace
 
-from recall_bench.core.cued_pattern import CuedPattern
-from recall_bench.core.multilingual_text import guess_language
-from recall_bench.core.text import split_normalised
-from recall_bench.core.values import DATE, MONTH, QUANTITY, ValueAtom
 from recall_bench.judging.offline.answer_sentence import (
     AnswerSentence,
     SentenceHit,
@@ -71,6 +67,10 @@ from recall_bench.judging.offline.value_claims import (
     find_turned_word,
     is_progress_changed,
 )
+from recall_bench.text.cued_pattern import CuedPattern
+from recall_bench.text.multilingual_text import guess_language
+from recall_bench.text.text import split_normalised
+from recall_bench.text.values import DATE, MONTH, QUANTITY, ValueAtom
 
 _UNDECIDED = CuedPattern(
     r"\b(?:could be|might be|may be|possibly|perhaps|maybe|either|unclear which|depending on"

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 
 from recall_bench.core.scenario import Item
-from recall_bench.core.text import STOPWORDS, load_stemmer, normalise
 from recall_bench.judging.offline.answer_sentence import FRAME
 from recall_bench.judging.offline.arrangement import find_alternative, name_options, remove_place
 from recall_bench.judging.offline.choice import OpposedChoice
@@ -23,6 +22,7 @@ from recall_bench.judging.offline.relations import (
 )
 from recall_bench.judging.offline.required_part import TITLES, RequiredPart, make_required_part
 from recall_bench.judging.offline.stance import is_polar, read_stance
+from recall_bench.text.text import STOPWORDS, load_stemmer, normalise
 
 SIDES = frozenset({"yes", "no"})
 _SEQUENCE = re.compile(

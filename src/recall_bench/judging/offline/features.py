@@ -13,9 +13,6 @@ from math import log1p
 
 import msgspec
 
-from recall_bench.core.cued_pattern import CuedPattern
-from recall_bench.core.text import normalise, split_normalised, split_words
-from recall_bench.core.values import DATE, ValueAtom
 from recall_bench.judging.offline.case import GradingCase, RightResponse
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader
 from recall_bench.judging.offline.coverage import Coverage, Reference, RivalValues
@@ -39,6 +36,9 @@ from recall_bench.judging.offline.stance import (
     is_unknowing,
     read_stance,
 )
+from recall_bench.text.cued_pattern import CuedPattern
+from recall_bench.text.text import normalise, split_normalised, split_words
+from recall_bench.text.values import DATE, ValueAtom
 
 NO_FEATURE = -1.0
 MATCH_SHARE = 0.4

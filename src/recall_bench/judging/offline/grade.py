@@ -16,8 +16,6 @@ import msgspec
 from msgspec.structs import replace
 
 from recall_bench.core.scenario import Disclosure
-from recall_bench.core.text import normalise, split_words
-from recall_bench.core.values import IDENTIFIER, QUANTITY, ValueAtom
 from recall_bench.core.verdict import Finding
 from recall_bench.judging.offline.answer_sentence import is_about_itself, weigh_sentences
 from recall_bench.judging.offline.calculation import find_computed
@@ -61,6 +59,8 @@ from recall_bench.judging.offline.stance import (
     read_stance,
     remove_refusing_clauses,
 )
+from recall_bench.text.text import normalise, split_words
+from recall_bench.text.values import IDENTIFIER, QUANTITY, ValueAtom
 
 MAX_ANSWER_CHARACTERS = 4000
 """Only the beginning of an answer is graded: reciting the whole history is not an answer."""

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from recall_bench.core.text import STOPWORDS, split_words
-from recall_bench.core.text_values import CALENDAR_WORDS
-from recall_bench.core.values import locate_values
 from recall_bench.judging.offline.contents import ContentReader
 from recall_bench.judging.offline.relations import find_mentions
 from recall_bench.judging.offline.required_part import RequiredPart, find_unit
+from recall_bench.text.text import STOPWORDS, split_words
+from recall_bench.text.text_values import CALENDAR_WORDS
+from recall_bench.text.values import locate_values
 
 TextSpan = tuple[int, int]
 """The start and end of a value in a text."""

@@ -17,13 +17,13 @@ from math import log
 from typing import Generic, Protocol, TypeVar
 
 from recall_bench.core.garbage_collector import pause_collector
-from recall_bench.core.relative_dates import expand_relative_dates, has_relative_date
 from recall_bench.core.scenario import Item, Scenario
-from recall_bench.core.text import Stems, normalise, split_normalised, split_words
-from recall_bench.core.values import DATE, MONTH, QUANTITY, YEAR, ValueAtom, find_values, negate
 from recall_bench.judging.offline.contents import ContentReader, TextContents
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.phrase import level_line, level_lines, level_text
+from recall_bench.text.relative_dates import expand_relative_dates, has_relative_date
+from recall_bench.text.text import Stems, normalise, split_normalised, split_words
+from recall_bench.text.values import DATE, MONTH, QUANTITY, YEAR, ValueAtom, find_values, negate
 
 _SESSION = re.compile(r"#{1,6}\s+session:\s*(\S+)\s*", re.IGNORECASE)
 _PART = re.compile(r"[:;]\s|(?<=[.!?])\s-\s")

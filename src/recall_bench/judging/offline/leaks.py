@@ -12,8 +12,6 @@ from itertools import pairwise
 
 from recall_bench.core.errors import JudgeFault
 from recall_bench.core.scenario import Disclosure, Scenario
-from recall_bench.core.text import STOPWORDS, normalise, split_words
-from recall_bench.core.values import QUANTITY, find_values
 from recall_bench.core.verdict import Exhibit
 from recall_bench.judging.offline.case import GradingCase, prepare_case
 from recall_bench.judging.offline.contents import AnswerContents, ContentReader, find_names
@@ -22,6 +20,8 @@ from recall_bench.judging.offline.history_index import HistoryAsOf, HistoryIndex
 from recall_bench.judging.offline.required_part import NEARLY_STATED, RequiredPart
 from recall_bench.judging.offline.stance import is_refusal_due, remove_refusal
 from recall_bench.metrics.leaks import find_disclosed
+from recall_bench.text.text import STOPWORDS, normalise, split_words
+from recall_bench.text.values import QUANTITY, find_values
 
 SECRET_WORDS = 3
 SECRET_WORD_LETTERS = 4

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from recall_bench.core.text import load_stemmer
+from recall_bench.text.text import load_stemmer
 
 LEXICON_FILE = "lexicon.txt.gz"
 PARTICLES = frozenset(

@@ -15,9 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from recall_bench.core.errors import JudgeFault, UsageError
-from recall_bench.core.relative_dates import expand_relative_dates
 from recall_bench.core.scenario import Item, Scenario, StoryTime
-from recall_bench.core.text import normalise, remove_echo
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Finding, JudgeCard, Strictness, Verdict
 from recall_bench.judging.offline.calibration import (
     AdditiveModel,
@@ -47,6 +45,8 @@ from recall_bench.judging.offline.history_index import (
 )
 from recall_bench.judging.offline.leaks import find_answer_leaks
 from recall_bench.judging.offline.stance import Stance, StanceReading
+from recall_bench.text.relative_dates import expand_relative_dates
+from recall_bench.text.text import normalise, remove_echo
 
 CORRECTNESS_BARS = (0.15, 0.35, 0.65)
 """The least score for one, two and three points."""

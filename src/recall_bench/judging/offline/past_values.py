@@ -2,8 +2,8 @@
 
 import re
 
-from recall_bench.core.values import locate_values
 from recall_bench.judging.offline.hedges import TextSpan
+from recall_bench.text.values import locate_values
 
 _CLAUSE_BREAK = re.compile(
     r"[;:.!?](?=\s|$)|\s(?:but|and (?:was |is |has )?(?:then|now|later|since))\s"

@@ -11,12 +11,12 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from recall_bench.core.cued_pattern import CuedPattern
-from recall_bench.core.number_words import SMALL_ORDINALS
-from recall_bench.core.text import STOPWORDS, WORD, Stems, split_words
-from recall_bench.core.values import locate_values
-from recall_bench.core.word_cache import WordCache
 from recall_bench.judging.offline.lexicon import PARTICLES, load_lexicon
+from recall_bench.text.cued_pattern import CuedPattern
+from recall_bench.text.number_words import SMALL_ORDINALS
+from recall_bench.text.text import STOPWORDS, WORD, Stems, split_words
+from recall_bench.text.values import locate_values
+from recall_bench.text.word_cache import WordCache
 
 _ARTICLE = re.compile(r"(?:an?|the|that|our|its)\s+", re.IGNORECASE)
 _PIECE = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.,:]\d+)*")

@@ -13,8 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from recall_bench.core.text import STOPWORDS
-from recall_bench.core.values import locate_values
 from recall_bench.judging.offline.contents import (
     AnswerContents,
     ContentReader,
@@ -28,6 +26,8 @@ from recall_bench.judging.offline.required_part import (
     RequiredPart,
     make_required_part,
 )
+from recall_bench.text.text import STOPWORDS
+from recall_bench.text.values import locate_values
 
 _CLAUSE = re.compile(r"[,;](?=\s)|[.!?](?=\s|$)|\n|\s(?:and|while|whereas|but)\s", re.IGNORECASE)
 HARD_CLAUSE = re.compile(r"[;](?=\s)|[.!?](?=\s|$)|\n|,\s(?:and|while|but)\s", re.IGNORECASE)

@@ -15,22 +15,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
-from recall_bench.core.text import STOPWORDS, load_stemmer, normalise, split_words
-from recall_bench.core.text_values import CALENDAR_WORDS
-from recall_bench.core.value_patterns import WEEKDAYS, is_denied_before, normalise_clock
-from recall_bench.core.values import (
-    DATE,
-    FRACTION,
-    IDENTIFIER,
-    MONTH,
-    QUANTITY,
-    TIME,
-    YEAR,
-    ValueAtom,
-    is_metres_or_millions,
-    locate_values,
-    negate,
-)
 from recall_bench.judging.offline.answer_sentence import (
     AnswerSentence,
 )
@@ -46,6 +30,22 @@ from recall_bench.judging.offline.phrase import (
     find_series,
     is_any_literal_in,
     make_literal,
+)
+from recall_bench.text.text import STOPWORDS, load_stemmer, normalise, split_words
+from recall_bench.text.text_values import CALENDAR_WORDS
+from recall_bench.text.value_patterns import WEEKDAYS, is_denied_before, normalise_clock
+from recall_bench.text.values import (
+    DATE,
+    FRACTION,
+    IDENTIFIER,
+    MONTH,
+    QUANTITY,
+    TIME,
+    YEAR,
+    ValueAtom,
+    is_metres_or_millions,
+    locate_values,
+    negate,
 )
 
 IDLE = frozenset(

@@ -6,8 +6,6 @@ reference's statement, by taking up the question ("it did not"), or by restating
 
 import re
 
-from recall_bench.core.text import STOPWORDS, load_stemmer, normalise
-from recall_bench.core.values import QUANTITY, TIME, find_values
 from recall_bench.judging.offline.answer_sentence import weigh_sentences
 from recall_bench.judging.offline.case import GradingCase, RightResponse
 from recall_bench.judging.offline.contents import (
@@ -27,6 +25,8 @@ from recall_bench.judging.offline.stance import (
     is_unknowing,
     remove_opener,
 )
+from recall_bench.text.text import STOPWORDS, load_stemmer, normalise
+from recall_bench.text.values import QUANTITY, TIME, find_values
 
 QUESTION_SHARE = 0.5
 """The share of the question's words that makes an opening be about the question."""

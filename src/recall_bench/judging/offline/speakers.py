@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from recall_bench.core.text import STOPWORDS, load_stemmer
 from recall_bench.judging.offline.contents import ContentReader
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.relations import Span, find_mentions
 from recall_bench.judging.offline.required_part import TITLES, RequiredPart
+from recall_bench.text.text import STOPWORDS, load_stemmer
 
 _ASKED_VERB = re.compile(
     r"^\W*(?:(?:and|but|so|then)\s)?who\s(?:(?:first|also|had|has|have|was|is|would|will|did|really|later)\s)*(?P<verb>[a-z]+)",

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import msgspec
 
-from recall_bench.core.cued_pattern import CuedPattern
-from recall_bench.core.text import split_normalised
+from recall_bench.text.cued_pattern import CuedPattern
+from recall_bench.text.text import split_normalised
 
 SENTENCE_CACHE = 16384
 """Sentences kept in memory."""

@@ -5,11 +5,11 @@
 
 import re
 
-from recall_bench.core.text import STOPWORDS
-from recall_bench.core.text_values import CALENDAR_WORDS
 from recall_bench.judging.offline.contents import ContentReader
 from recall_bench.judging.offline.relations import find_mentions
 from recall_bench.judging.offline.required_part import TITLES, RequiredPart
+from recall_bench.text.text import STOPWORDS
+from recall_bench.text.text_values import CALENDAR_WORDS
 
 _ASKS_PRESENT = re.compile(
     r"\b(?:now|currently|at (?:the moment|present)|today|these days|nowadays|still|as of)\b"

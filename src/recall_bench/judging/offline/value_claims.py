@@ -8,14 +8,14 @@
 import re
 from collections.abc import Sequence
 
-from recall_bench.core.text import STOPWORDS
-from recall_bench.core.value_patterns import WEEKDAYS
-from recall_bench.core.values import DATE, QUANTITY, TIME, find_values, locate_values
 from recall_bench.judging.offline.contents import ContentReader
 from recall_bench.judging.offline.lexicon import load_lexicon
 from recall_bench.judging.offline.past_values import is_given_as_past
 from recall_bench.judging.offline.relations import find_mentions, split_clauses
 from recall_bench.judging.offline.required_part import RequiredPart, find_unit
+from recall_bench.text.text import STOPWORDS
+from recall_bench.text.value_patterns import WEEKDAYS
+from recall_bench.text.values import DATE, QUANTITY, TIME, find_values, locate_values
 
 _LENGTH = r"(?:hour|day|night|week|fortnight|month|quarter|year)"
 _ADVERBS = {

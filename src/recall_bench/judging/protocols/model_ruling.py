@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from recall_bench.core.errors import UnreadableVerdict
 from recall_bench.judging.judge_call import ask_model
 from recall_bench.judging.protocols.protocol import RecordUsage
-from recall_bench.models.model import Finish, Model, Prompt, fence_blocks
+from recall_bench.systems.models.model import Finish, Model, Prompt, fence_blocks
 
 RULING_ATTEMPTS = 3
 """Replies that are asked for, the first included, before none counts as readable."""

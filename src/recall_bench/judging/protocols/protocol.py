@@ -12,7 +12,7 @@ from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding, ignore_usage
-from recall_bench.models.model import Model
+from recall_bench.systems.models.model import Model
 
 
 class ProtocolCard(Record, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,14 +6,14 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.record import digest_content
 from recall_bench.core.scenario import Expects, Item, Scenario
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
-from recall_bench.judging.protocols import (
+from recall_bench.features.datasets.protocols import (
     halumem_protocol,
     longmemeval_protocol,
     longmemeval_v2_protocol,
-    multiple_choice,
     nugget_protocol,
     string_match,
 )
+from recall_bench.judging.protocols import multiple_choice
 from recall_bench.judging.protocols.multiple_choice import parse_options
 from recall_bench.judging.protocols.protocol import (
     ComputedProtocol,
@@ -22,7 +22,7 @@ from recall_bench.judging.protocols.protocol import (
     Submission,
 )
 from recall_bench.judging.verdicts import VerdictCache
-from recall_bench.models.model import Model
+from recall_bench.systems.models.model import Model
 
 
 def make_submission(item: Item, answer: str) -> Submission:

@@ -20,11 +20,11 @@ from pathlib import Path
 from sys import intern
 
 from recall_bench.core.scenario import Episode, Evidence
-from recall_bench.core.sentences import Sentence, read_sentences
-from recall_bench.core.text import Stems, normalise, split_words
 from recall_bench.core.usage import CHARACTERS_A_TOKEN
-from recall_bench.core.values import find_values
 from recall_bench.core.verdict import Exhibit, Strictness
+from recall_bench.text.sentences import Sentence, read_sentences
+from recall_bench.text.text import Stems, normalise, split_words
+from recall_bench.text.values import find_values
 
 
 class ExcerptMode(StrEnum):

@@ -19,7 +19,7 @@ from recall_bench.core.scenario import PRINCIPAL, Disclosure, Expects, Truth
 from recall_bench.core.verdict import SCALES, Exhibit, RubricCard, Strictness, Verdict
 from recall_bench.judging.rubric.passages import ANSWER_CHARACTERS, RubricOptions, render_evidence
 from recall_bench.judging.verdicts import parse_strict
-from recall_bench.models.model import Finish, Prompt, Reply
+from recall_bench.systems.models.model import Finish, Prompt, Reply
 
 _FOLDER = Path(__file__).parent
 

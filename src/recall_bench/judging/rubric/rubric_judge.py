@@ -15,7 +15,6 @@ from recall_bench.core.errors import UnreadableVerdict
 from recall_bench.core.plain_text import escape_surrogates
 from recall_bench.core.retry import get_wait_s
 from recall_bench.core.scenario import Disclosure, Scenario
-from recall_bench.core.text import normalise
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, Finding, Judge, JudgeCard, Verdict
 from recall_bench.judging.judge_call import ask_model
@@ -31,7 +30,8 @@ from recall_bench.judging.rubric.prompt import (
     repeat_prompt,
 )
 from recall_bench.judging.verdicts import VerdictCache, make_cache_key
-from recall_bench.models.model import Model, Prompt, report_rejection
+from recall_bench.systems.models.model import Model, Prompt, report_rejection
+from recall_bench.text.text import normalise
 
 VERSION = "6"
 """Raised whenever the same reply of a model could become another verdict, or a prompt changes.

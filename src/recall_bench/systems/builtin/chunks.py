@@ -12,7 +12,7 @@ from recall_bench.core.grouping import group_by
 from recall_bench.core.scenario import Episode
 
 if TYPE_CHECKING:
-    from recall_bench.core.sentences import Sentence
+    from recall_bench.text.sentences import Sentence
 
 CHUNK_CHARS = 300
 """A chunk takes in neighbouring sentences up to this length. Between 160 and 400 characters the
@@ -61,7 +61,7 @@ class Chunker:
 
     def __call__(self, episode: Episode) -> tuple[Chunk, ...]:
         """The episode's chunks in order; no sentence is left out."""
-        from recall_bench.core.sentences import read_sentences
+        from recall_bench.text.sentences import read_sentences
 
         sentences = _break_long_sentences(read_sentences(episode))
         is_spoken = bool(episode.turns)

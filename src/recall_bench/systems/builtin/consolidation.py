@@ -89,8 +89,8 @@ class OpenPeriods:
 
 def summarise_day(episode: Episode) -> PeriodSummary:
     """The most central sentences of the day, by session."""
-    from recall_bench.core.sentences import read_sentences
-    from recall_bench.models.static_embedding import embed
+    from recall_bench.systems.models.static_embedding import embed
+    from recall_bench.text.sentences import read_sentences
 
     sentences = [
         sentence for sentence in read_sentences(episode) if len(sentence.text) <= PIECE_CHARS

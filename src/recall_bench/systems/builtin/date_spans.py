@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
-from recall_bench.core.number_words import NUMBER_WORDS
-from recall_bench.core.value_patterns import MONTHS, parse_month
+from recall_bench.text.number_words import NUMBER_WORDS
+from recall_bench.text.value_patterns import MONTHS, parse_month
 
 _MONTH = "|".join((*MONTHS, "Sept", *(name[:3] for name in MONTHS)))
 _UP_TO_TEN = {word: number for word, number in NUMBER_WORDS.items() if number <= 10}

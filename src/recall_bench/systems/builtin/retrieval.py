@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import PRINCIPAL, Question
-from recall_bench.models.static_embedding import compute_similarity, embed
 from recall_bench.systems.builtin.date_spans import DateSpan, find_date_spans
 from recall_bench.systems.builtin.dialogue_context import score_context, select_spread
 from recall_bench.systems.builtin.exact_words import find_exact_words
@@ -20,6 +19,7 @@ from recall_bench.systems.builtin.passage_index import (
     answer_no_record,
 )
 from recall_bench.systems.builtin.word_index import Vocabulary, WordVectorTable
+from recall_bench.systems.models.static_embedding import compute_similarity, embed
 from recall_bench.systems.reading.answer_writer import load_writer
 
 if TYPE_CHECKING:

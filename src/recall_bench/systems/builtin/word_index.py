@@ -20,9 +20,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.multilingual_text import split_multilingual_terms
-from recall_bench.models.static_embedding import DIMENSIONS, embed
 from recall_bench.systems.builtin.chunks import count_bytes
+from recall_bench.systems.models.static_embedding import DIMENSIONS, embed
+from recall_bench.text.multilingual_text import split_multilingual_terms
 
 if TYPE_CHECKING:
     import numpy as np

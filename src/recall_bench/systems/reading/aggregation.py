@@ -7,7 +7,6 @@ from datetime import date
 from functools import lru_cache
 from itertools import permutations
 
-from recall_bench.core.text import STOPWORDS
 from recall_bench.systems.reading.answer_values import (
     CODE,
     LABEL,
@@ -19,6 +18,7 @@ from recall_bench.systems.reading.answer_values import (
 from recall_bench.systems.reading.passage_sentences import ReadSentence, collect_stems
 from recall_bench.systems.reading.question_analysis import AskedQuestion
 from recall_bench.systems.reading.sentence_ranker import find_measure, is_on_day
+from recall_bench.text.text import STOPWORDS
 
 Ranked = Sequence[tuple[ReadSentence, float]]
 """Sentences with their scores, best first."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
-from recall_bench.core.relative_dates import expand_relative_dates
-from recall_bench.core.text import STOPWORDS, normalise
-from recall_bench.core.text_values import CALENDAR_WORDS
-from recall_bench.core.value_patterns import MONTH_PATTERN, MONTHS, is_denied_before
-from recall_bench.core.values import (
+from recall_bench.text.relative_dates import expand_relative_dates
+from recall_bench.text.text import STOPWORDS, normalise
+from recall_bench.text.text_values import CALENDAR_WORDS
+from recall_bench.text.value_patterns import MONTH_PATTERN, MONTHS, is_denied_before
+from recall_bench.text.values import (
     DATE,
     MONTH,
     QUANTITY,

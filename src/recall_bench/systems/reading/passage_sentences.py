@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from recall_bench.core.memory import Passage
-from recall_bench.core.sentences import split_sentences
-from recall_bench.core.text import Stems, normalise, split_words
-from recall_bench.core.value_patterns import MONTH_PATTERN, parse_month
+from recall_bench.text.sentences import split_sentences
+from recall_bench.text.text import Stems, normalise, split_words
+from recall_bench.text.value_patterns import MONTH_PATTERN, parse_month
 
 _DATE = (
     r"(?:(?P<iso>\d{4}-\d\d-\d\d)"

@@ -6,13 +6,13 @@ from datetime import date
 from enum import StrEnum
 from functools import lru_cache
 
-from recall_bench.core.multilingual_text import guess_language
-from recall_bench.core.text import STOPWORDS, normalise
-from recall_bench.core.value_patterns import MONTH_PATTERN, WEEKDAY_PATTERN
 from recall_bench.systems.builtin.date_spans import DateSpan, find_date_spans, may_name_dates
 from recall_bench.systems.builtin.exact_words import find_exact_words
 from recall_bench.systems.reading import question_cues as cues
 from recall_bench.systems.reading.passage_sentences import collect_stems
+from recall_bench.text.multilingual_text import guess_language
+from recall_bench.text.text import STOPWORDS, normalise
+from recall_bench.text.value_patterns import MONTH_PATTERN, WEEKDAY_PATTERN
 
 
 class AnswerKind(StrEnum):

@@ -9,8 +9,7 @@ from sys import intern
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from recall_bench.core.text import STOPWORDS, normalise, split_words
-from recall_bench.models.static_embedding import DIMENSIONS, embed
+from recall_bench.systems.models.static_embedding import DIMENSIONS, embed
 from recall_bench.systems.reading.answer_values import (
     find_amounts,
     find_names,
@@ -19,6 +18,7 @@ from recall_bench.systems.reading.answer_values import (
 )
 from recall_bench.systems.reading.passage_sentences import ReadSentence, collect_stems
 from recall_bench.systems.reading.question_analysis import AnswerKind, AskedQuestion
+from recall_bench.text.text import STOPWORDS, normalise, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import Isolation, IsolationCard
 from recall_bench.core.sandbox_launcher import LaunchSpec
 from recall_bench.core.settings import RUNS, Settings
-from recall_bench.runs.journal import JOURNAL
+from recall_bench.engine.runs.journal import JOURNAL
 from recall_bench.systems.transports.child_environment import find_endpoint_peers
 from recall_bench.systems.transports.command_program import CommandProgram
 

@@ -1,0 +1,383 @@
+"""An experiment: cells of (settings, dataset), each one run in a folder of its own.
+
+Every command that runs something goes through `Experiment.run`: `run`, `rejudge` and `select` are
+one cell (`execute`), `ablate` a base and its variants, `eval` a system and then its controls,
+`matrix` a product of systems, settings and seeds.
+"""
+
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+
+from recall_bench.core.errors import (
+    BenchError,
+    BudgetSpent,
+    FolderBusy,
+    Interrupted,
+    ReplyPending,
+    find_single_fault,
+)
+from recall_bench.core.event import Event
+from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.settings import Settings
+from recall_bench.core.signals import cancel_on_signals
+from recall_bench.core.trial_states import TrialStates
+from recall_bench.core.usage import Usage
+from recall_bench.engine.execution import build_result, lacks_views, write_views
+from recall_bench.engine.executor import OnPool, choose_runner, make_pool_runner, open_pool
+from recall_bench.engine.job import Job, Observer, PlanRunner
+from recall_bench.engine.runs.journal import JOURNAL, read_events
+from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.engine.runs.run_result import RunResult
+from recall_bench.engine.runs.summary import summarise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentCell:
+    """One run of an experiment."""
+
+    label: str
+    """Names the cell in its experiment."""
+    folder: Path
+    assemble: Callable[[], Job]
+    """Called when the turn of the cell comes; what it raises is the outcome of the cell."""
+    job: Job | None = None
+    """The job, if it is assembled already; it is closed if its turn never comes."""
+
+    @classmethod
+    def from_job(cls, job: Job, label: str = "run") -> "ExperimentCell":
+        """Make the cell of a job that is assembled already."""
+        return cls(label=label, folder=job.folder, assemble=lambda: job, job=job)
+
+
+class CellStage(StrEnum):
+    """How far a cell has come."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    """Ended without all that is owed, or with more failures than its budget allows."""
+    NOT_BEGUN = "not begun"
+    """Left for the next time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellOutcome:
+    """How one cell ended."""
+
+    cell: ExperimentCell
+    result: RunResult | None = None
+    error: BenchError | None = None
+    """Why there is no result."""
+    was_begun: bool = True
+    was_finished: bool = False
+    """Whether it was finished before, so that nothing was asked."""
+
+    @property
+    def stopped_by(self) -> BenchError | None:
+        """What ended the cell early, or kept it from being begun."""
+        return self.error if self.result is None else self.result.stopped_by
+
+    @property
+    def exit_code(self) -> int:
+        """As the table in `recall_bench.core.errors` has it."""
+        if self.result is not None:
+            return self.result.exit_code
+        return 0 if self.error is None else self.error.exit_code
+
+    @property
+    def reason(self) -> str | None:
+        """Why the cell is not done; None if it is."""
+        if self.stopped_by is not None:
+            return f"{'' if self.was_begun else 'not begun: '}{self.stopped_by}"
+        if self.result is None or not self.exit_code:
+            return None
+        summary = self.result.summary
+        shortfall = f"{summary.overall.failed} of {summary.overall.owed} trials have no verdict"
+        return summary.validity.reason or shortfall
+
+    @property
+    def stage(self) -> CellStage:
+        """The stage to report."""
+        if self.exit_code == 0:
+            return CellStage.DONE
+        return CellStage.FAILED if self.was_begun else CellStage.NOT_BEGUN
+
+
+class CellWatcher(Protocol):
+    """Follows all cells."""
+
+    def begin(self, cell: ExperimentCell) -> None:
+        """Note that a cell is started or continued."""
+
+    def note(self, cell: ExperimentCell, event: Event, states: TrialStates) -> None:
+        """Note an event of a cell, which the states already include."""
+
+    def end(self, outcome: CellOutcome) -> None:
+        """Note that a cell has ended or stopped."""
+
+
+class EventWatcher:
+    """Passes the events of every cell on to an observer, if there is one."""
+
+    def __init__(self, observe: Observer | None = None) -> None:
+        self._observe = observe
+
+    def begin(self, cell: ExperimentCell) -> None:
+        """Do nothing."""
+
+    def note(self, cell: ExperimentCell, event: Event, states: TrialStates) -> None:  # noqa: ARG002
+        """Call the observer."""
+        if self._observe is not None:
+            self._observe(event, states)
+
+    def end(self, outcome: CellOutcome) -> None:
+        """Do nothing."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SharedBudget:
+    """What all cells may spend together, and what each has spent so far."""
+
+    max_cost_usd: float | None = None
+    max_tokens: int | None = None
+    spent: dict[Path, Usage] = field(default_factory=dict)
+
+    def read_spent(self, folders: Iterable[Path]) -> None:
+        """Read what was spent before from the journals in these folders."""
+        self.spent.update((folder, read_spent(folder)) for folder in folders)
+
+    @property
+    def exhausted(self) -> str | None:
+        """Which limit was reached, in words; None if none was."""
+        total = sum(self.spent.values(), start=Usage())
+        if self.max_cost_usd is not None and total.cost_usd >= self.max_cost_usd:
+            return f"all cells together cost ${total.cost_usd:.4f} of ${self.max_cost_usd:.4f}"
+        if self.max_tokens is not None and total.tokens >= self.max_tokens:
+            return f"all cells together took {total.tokens:,} of {self.max_tokens:,} tokens"
+        return None
+
+    def sum_others(self, folder: Path) -> Usage:
+        """Sum what all other cells have spent by now."""
+        others = (spent for place, spent in self.spent.items() if place != folder)
+        return sum(others, start=Usage())
+
+    def bind(self, job: Job) -> None:
+        """Let a job keep to the shared limits, counting what the other cells have spent."""
+        job.settings = replace(
+            job.settings, max_cost_usd=self.max_cost_usd, max_tokens=self.max_tokens
+        )
+        job.spent_elsewhere = partial(self.sum_others, job.folder)
+
+
+def read_spent(folder: Path) -> Usage:
+    """Read what judging and reading have cost in a run folder."""
+    if not (folder / JOURNAL).exists() or not (folder / JOURNAL).stat().st_size:
+        return Usage()
+    states = RunFolder.open(folder).states
+    return states.usage + states.reading_usage
+
+
+@dataclass(kw_only=True)
+class Experiment:
+    """Cells that are run once; the same command continues where it was stopped.
+
+    A signal ends everything. Once the shared budget is spent, no unfinished cell is begun.
+    """
+
+    cells: Sequence[ExperimentCell]
+    watcher: CellWatcher = field(default_factory=EventWatcher)
+    budget: SharedBudget | None = None
+    """None leaves each cell the limits of its own settings."""
+    goes_on: bool = False
+    """Whether the other cells are run after one that was stopped."""
+    rewrites: bool = False
+    """Whether the files of a cell that was finished before are written again."""
+    pool: Settings | None = None
+    """The settings of a pool that all cells share; None runs them in turn, each by its own."""
+    on_pool: OnPool = lambda _: None
+    """Called with the pool of each cell that opens one."""
+
+    def __post_init__(self) -> None:
+        self._outcomes: dict[str, CellOutcome] = {}
+        self._begun: dict[str, Job] = {}
+        self._end: BenchError | None = None
+        """Why no other cell is begun."""
+
+    def run(self) -> tuple[CellOutcome, ...]:
+        """Run the cells; return the outcome of each, also of those that were not begun."""
+        try:
+            run_to_end(self._run_cells)
+        except KeyboardInterrupt:
+            self._end = Interrupted(signal.SIGINT)
+        return self._collect_outcomes()
+
+    async def run_async(self) -> tuple[CellOutcome, ...]:
+        """The same inside an event loop."""
+        await self._run_cells()
+        return self._collect_outcomes()
+
+    async def _run_cells(self) -> None:
+        """Run the cells; a signal cancels them, so that memories are closed before the end."""
+        waiting = iter(self.cells)
+        with anyio.CancelScope() as scope, cancel_on_signals(scope) as received:
+            if self.pool is None:
+                await self._run_waiting(waiting, partial(choose_runner, on_pool=self.on_pool))
+            else:
+                async with open_pool(self.pool) as pool, anyio.create_task_group() as group:
+                    for _ in range(pool.size):
+                        group.start_soon(
+                            self._run_waiting, waiting, partial(make_pool_runner, pool)
+                        )
+        if received:
+            self._end = Interrupted(received[0])
+        for cell in self.cells:
+            if cell.job is not None and not self._is_known(cell):
+                await cell.job.components.close()
+
+    def _is_known(self, cell: ExperimentCell) -> bool:
+        return cell.label in self._outcomes or cell.label in self._begun
+
+    async def _run_waiting(
+        self, waiting: Iterator[ExperimentCell], make_runner: Callable[[Job], PlanRunner]
+    ) -> None:
+        """Run one waiting cell after the other; several tasks may take from the same iterator."""
+        for cell in waiting:
+            outcome = await self._run_cell(cell, make_runner)
+            self._finish_cell(outcome)
+            end = outcome.stopped_by
+            if end is not None and not isinstance(end, ReplyPending) and not self.goes_on:
+                self._end = end
+                return
+
+    async def _run_cell(
+        self, cell: ExperimentCell, make_runner: Callable[[Job], PlanRunner]
+    ) -> CellOutcome:
+        try:
+            job = cell.assemble()
+            if (known := self._find_known_outcome(cell, job)) is not None:
+                await job.components.close()
+                return known
+            if self.budget is not None:
+                self.budget.bind(job)
+            self.watcher.begin(cell)
+            self._begun[cell.label] = job
+            stopped_by: BenchError | None = None
+            try:
+                await job.run(partial(self._observe, cell), make_runner(job))
+            except FolderBusy:
+                # Nothing ran.
+                raise
+            except BenchError as error:
+                stopped_by = error
+            except BaseExceptionGroup as group:
+                if (stopped_by := find_single_fault(group)) is None:
+                    raise
+            result = await anyio.to_thread.run_sync(build_result, job, stopped_by)
+            return CellOutcome(cell=cell, result=result)
+        except BenchError as error:
+            return CellOutcome(cell=cell, error=error)
+
+    def _find_known_outcome(self, cell: ExperimentCell, job: Job) -> CellOutcome | None:
+        """Return the outcome of a cell that needs no work, or may do none; None if it is run."""
+        if not (self.rewrites or job.settings.retry_errors) and is_run_finished(cell.folder):
+            return CellOutcome(cell=cell, result=_read_result(job), was_finished=True)
+        if self.budget is not None and (spent := self.budget.exhausted) is not None:
+            return _skip_cell(
+                cell, BudgetSpent(f"{spent}; run again with a higher limit to continue")
+            )
+        return None
+
+    def _observe(self, cell: ExperimentCell, event: Event, states: TrialStates) -> None:
+        if self.budget is not None:
+            self.budget.spent[cell.folder] = states.usage + states.reading_usage
+        self.watcher.note(cell, event, states)
+
+    def _finish_cell(self, outcome: CellOutcome) -> None:
+        self._outcomes[outcome.cell.label] = outcome
+        self.watcher.end(outcome)
+
+    def _collect_outcomes(self) -> tuple[CellOutcome, ...]:
+        for cell in self.cells:
+            if cell.label not in self._outcomes and self._end is not None:
+                self._finish_cell(self._end_cell(cell, self._end))
+        return tuple(self._outcomes[cell.label] for cell in self.cells)
+
+    def _end_cell(self, cell: ExperimentCell, reason: BenchError) -> CellOutcome:
+        if cell.label not in self._begun:
+            return _skip_cell(cell, reason)
+        try:
+            job = self._begun[cell.label]
+            # It may have been interrupted between a line and its view.
+            job.view = None
+            return CellOutcome(cell=cell, result=build_result(job, reason))
+        except BenchError as error:
+            return CellOutcome(cell=cell, error=error)
+
+
+def execute(
+    job: Job, observe: Observer | None = None, on_pool: OnPool = lambda _: None
+) -> RunResult:
+    """Run one job and write its result files, also if it was finished before.
+
+    `on_pool` is called with the pool of workers, if the settings want one.
+    """
+    [outcome] = _make_single_run(job, observe, on_pool).run()
+    return require_result(outcome)
+
+
+async def execute_async(job: Job, observe: Observer | None = None) -> RunResult:
+    """The same inside an event loop."""
+    [outcome] = await _make_single_run(job, observe, lambda _: None).run_async()
+    return require_result(outcome)
+
+
+def _make_single_run(job: Job, observe: Observer | None, on_pool: OnPool) -> Experiment:
+    return Experiment(
+        cells=[ExperimentCell.from_job(job)],
+        watcher=EventWatcher(observe),
+        rewrites=True,
+        on_pool=on_pool,
+    )
+
+
+def require_result(outcome: CellOutcome) -> RunResult:
+    """Return the result of a cell; what kept it from having one is raised."""
+    if outcome.error is not None:
+        raise outcome.error
+    if outcome.result is None:
+        raise AssertionError("a cell that nothing stopped has a result")
+    return outcome.result
+
+
+def is_run_finished(folder: Path) -> bool:
+    """Whether the folder holds a finished run."""
+    journal = folder / JOURNAL
+    if not journal.exists() or next(read_events(journal), None) is None:
+        return False
+    return RunFolder.open(folder).is_finished
+
+
+def _read_result(job: Job) -> RunResult:
+    """Read the result of a finished job from its folder; only missing files are written."""
+    folder = RunFolder.open(job.folder)
+    summary = summarise(folder)
+    if lacks_views(job.settings, folder.path):
+        write_views(job.settings, folder, summary)
+    return RunResult(
+        folder=folder, summary=summary, warnings=tuple(job.warnings), was_finished=True
+    )
+
+
+def _skip_cell(cell: ExperimentCell, reason: BenchError) -> CellOutcome:
+    """Return the outcome of a cell that is not begun: done before, or left for the next time."""
+    if is_run_finished(cell.folder):
+        return CellOutcome(cell=cell, was_finished=True)
+    return CellOutcome(cell=cell, error=reason, was_begun=False)

@@ -1,0 +1,322 @@
+"""The three lifecycles: how a memory gets to the state that a checkpoint asks.
+
+`fresh` feeds a new memory for every checkpoint and repeat, `forked` feeds one and asks copies of
+it, `growing` feeds one and asks it in place. Only the first two guarantee that nothing was asked of
+a memory before.
+"""
+
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from itertools import groupby, product
+from pathlib import Path
+
+import anyio
+
+from recall_bench.core.errors import BenchError, SystemGone, SystemStuck, SystemTimeout, UsageError
+from recall_bench.core.memory import AttestingMemory, Memory, PortableSnapshots, Snapshots
+from recall_bench.core.plan import Lifecycle
+from recall_bench.core.schedule import CheckpointPlan
+from recall_bench.core.trial_states import ScenarioStates
+from recall_bench.core.work_unit import select_part
+from recall_bench.engine.checkpoint import MemorySlot, OpenTrials, ask_checkpoint
+from recall_bench.engine.fed_memory import (
+    FedMemory,
+    FeedFault,
+    call_in_time,
+    close_memory,
+    open_fed_memory,
+    release,
+)
+from recall_bench.engine.scenario_run import ScenarioRun
+from recall_bench.engine.worker_messages import NotShared, Unit
+
+_HANGING = frozenset({SystemTimeout.__name__, SystemStuck.__name__})
+
+
+async def run_lifecycle(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
+    """Feed memories and ask these trials, in the way of the plan's lifecycle.
+
+    If a memory cannot be fed, that is recorded and its remaining trials stay open; the trials of
+    other memories are asked. ReaderPending is raised when everything was asked.
+    """
+    if not rounds:
+        return
+    ask_rounds = {
+        Lifecycle.FRESH: _run_fresh,
+        Lifecycle.FORKED: _run_forked,
+        Lifecycle.GROWING: _run_growing,
+    }[run.plan.lifecycle]
+    try:
+        await ask_rounds(run, rounds)
+    except FeedFault as fault:
+        run.record(fault.event)
+    _raise_pending(run)
+
+
+def _raise_pending(run: ScenarioRun) -> None:
+    """Raise the last of the reader's replies that come later, if there are any."""
+    if run.pending:
+        raise run.pending[-1]
+
+
+def list_open_trials(
+    trials: ScenarioStates,
+    checkpoint: str | None = None,
+    repeat: int | None = None,
+    copy: int | None = None,
+    *,
+    copies: int = 1,
+) -> Iterator[OpenTrials]:
+    """List what was not asked yet, in story order, the repeats of a checkpoint together.
+
+    Only that of the checkpoint, of the repeat and of the copy, if they are given. With several
+    copies, the questions of each are listed by themselves.
+    """
+    rows = range(len(trials.checkpoint_plans)) if checkpoint is None else [trials.row[checkpoint]]
+    repeats = range(trials.repeats) if repeat is None else [repeat]
+    places = range(copies) if copy is None else [copy]
+    for row, number, place in product(rows, repeats, places):
+        if items := trials.list_open_items(row, number, select_part(place, copies)):
+            yield OpenTrials(trials.checkpoint_plans[row], number, items)
+
+
+async def _run_fresh(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
+    for each in rounds:
+        with record_fault(run):
+            reopen = partial(_feed_new_memory, run, each.point)
+            slot = MemorySlot(await reopen(), reopen)
+            async with close_after(run, each.point, slot):
+                await ask_checkpoint(run, each, slot)
+
+
+@contextmanager
+def record_fault(run: ScenarioRun) -> Iterator[None]:
+    """Record that one memory could not be fed, and go on with the next.
+
+    A timeout is raised: a system that hangs once would hang again, and for as long.
+    """
+    try:
+        yield
+    except FeedFault as fault:
+        if fault.event.fault in _HANGING:
+            raise
+        run.record(fault.event)
+
+
+async def _feed_new_memory(run: ScenarioRun, point: CheckpointPlan) -> Memory:
+    """Open a memory and feed it from the first day up to the checkpoint."""
+    life = await open_fed_memory(run, point)
+    try:
+        await life.feed_until(point)
+    except BaseException:
+        await close_memory(life.memory, run, point)
+        raise
+    return life.memory
+
+
+@asynccontextmanager
+async def close_after(
+    run: ScenarioRun, point: CheckpointPlan, slot: MemorySlot
+) -> AsyncIterator[None]:
+    """Close the memory that is in the slot by the end of the block."""
+    try:
+        yield
+    finally:
+        await close_memory(slot.memory, run, point)
+
+
+async def _run_growing(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
+    fed = await _resume_memory(run, rounds[0].point)
+    try:
+        for each in rounds:
+            await fed.feed_until(each.point)
+            slot = MemorySlot(fed.memory, partial(_feed_new_memory, run, each.point))
+            try:
+                await ask_checkpoint(run, each, slot)
+            finally:
+                fed.memory = slot.memory
+    finally:
+        await close_memory(fed.memory, run, rounds[-1].point)
+
+
+async def _resume_memory(run: ScenarioRun, point: CheckpointPlan) -> FedMemory:
+    """Open an empty memory, or one that the system attests to have kept."""
+    opened = await open_fed_memory(run, point)
+    last_day = run.trials.last_fed_day
+    if not run.skip_catchup or last_day == 0:
+        return opened
+    memory = opened.memory
+    if last_day > point.cutoff:
+        await close_memory(memory, run, point)
+        raise UsageError(
+            f"the system was fed up to day {last_day}, beyond the checkpoint "
+            f"{point.checkpoint.label} that is still owed; run without --skip-catchup-ingest"
+        )
+    fed = sum(episode.day <= last_day for episode in run.scenario.fed_episodes)
+    kept = None
+    if isinstance(memory, AttestingMemory):
+        kept = await call_in_time("attest", memory.attest, run=run, point=point)
+    if kept == fed:
+        return FedMemory(memory, run, fed)
+    await close_memory(memory, run, point)
+    name = run.system.card.name
+    if kept is None:
+        raise UsageError(
+            f"{name} cannot say which days it still remembers; run without --skip-catchup-ingest"
+        )
+    raise SystemGone(
+        f"{name} remembers {kept} of the {fed} days it was fed; run without --skip-catchup-ingest"
+    )
+
+
+async def _run_forked(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
+    """Feed one memory, and ask copies of it at each checkpoint while feeding goes on.
+
+    If the system's spending is metered, feeding waits for the asking.
+    """
+    snapshots = run.system.snapshots
+    if snapshots is None:
+        raise UsageError(
+            f"--lifecycle forked: {run.system.card.name} cannot be copied; use fresh or growing"
+        )
+    stages = [list(group) for _, group in groupby(rounds, key=lambda each: each.point.checkpoint)]
+    fed = await open_fed_memory(run, rounds[0].point)
+    try:
+        token = await _feed_and_save(run, fed, snapshots, rounds[0].point)
+        for now, later in zip(stages, [*stages[1:], None], strict=True):
+            ask = partial(_ask_copies, run, now, snapshots, token)
+            if later is None:
+                await ask()
+                return
+            feed = partial(_feed_and_save, run, fed, snapshots, later[0].point)
+            if run.meter is None:
+                token = await _run_both(ask, feed)
+            else:
+                # The meter cannot tell spending on asking from spending on feeding.
+                await ask()
+                token = await feed()
+    finally:
+        await close_memory(fed.memory, run, rounds[-1].point)
+
+
+async def _feed_and_save(
+    run: ScenarioRun, fed: FedMemory, snapshots: Snapshots, point: CheckpointPlan
+) -> str:
+    await fed.feed_until(point)
+    return await call_in_time("snapshot", partial(snapshots.save, fed.memory), run=run, point=point)
+
+
+async def _ask_copies(
+    run: ScenarioRun, rounds: Sequence[OpenTrials], snapshots: Snapshots, token: str
+) -> None:
+    """Ask each round of one checkpoint on a copy of the snapshot, then drop the snapshot."""
+    for each in rounds:
+        copy = partial(
+            call_in_time, "snapshot", partial(snapshots.open, token), run=run, point=each.point
+        )
+        with record_fault(run):
+            slot = MemorySlot(await copy(), copy)
+            async with close_after(run, each.point, slot):
+                await ask_checkpoint(run, each, slot)
+    await release(partial(snapshots.drop, token), run, rounds[-1].point)
+
+
+async def _run_both(ask: Callable[[], Awaitable[None]], feed: Callable[[], Awaitable[str]]) -> str:
+    """Ask and feed at the same time, return the token of feeding; raise when both have ended."""
+    raised: list[BenchError | FeedFault] = []
+    tokens: list[str] = []
+
+    async def run_guarded(call: Callable[[], Awaitable[str | None]]) -> None:
+        try:
+            if (token := await call()) is not None:
+                tokens.append(token)
+        except (BenchError, FeedFault) as fault:
+            raised.append(fault)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run_guarded, ask)
+        group.start_soon(run_guarded, feed)
+    if raised:
+        raise next((fault for fault in raised if isinstance(fault, SystemGone)), raised[0])
+    return tokens[0]
+
+
+_POLL_S = 0.05
+_UNFINISHED = ".part"
+"""The suffix of the folder of a snapshot that is still being written."""
+
+
+async def feed_and_pack(
+    run: ScenarioRun,
+    due: Sequence[CheckpointPlan],
+    unit: Unit,
+    on_saved: Callable[[str, Path], None],
+) -> None:
+    """Feed a memory from checkpoint to checkpoint, and pack a snapshot for other workers at each.
+
+    If the system cannot be fed, that is recorded and no further snapshot is packed.
+    """
+    place = Path(unit.place)
+    snapshots, portable = _require_portable(run, place)
+    try:
+        fed = await open_fed_memory(run, due[0])
+        try:
+            for point in due:
+                await fed.feed_until(point)
+                await _wait_for_room(place, unit.ahead)
+                save = partial(snapshots.save, fed.memory)
+                token = await call_in_time("snapshot", save, run=run, point=point)
+                # A feeder that died may have left snapshots of other checkpoints there.
+                packed = place / f"{run.trials.row[point.checkpoint.label]:04}"
+                pack = partial(_pack, portable, token, packed)
+                await call_in_time("snapshot", pack, run=run, point=point)
+                await release(partial(snapshots.drop, token), run, point)
+                on_saved(point.checkpoint.label, packed)
+        finally:
+            await close_memory(fed.memory, run, due[-1])
+    except FeedFault as fault:
+        run.record(fault.event)
+
+
+def _require_portable(run: ScenarioRun, place: Path) -> tuple[Snapshots, PortableSnapshots]:
+    """Return the system's snapshots in both roles; raise if they cannot be exchanged there."""
+    if not place.is_dir():
+        raise NotShared(f"{place}: this worker cannot see the folder where snapshots go")
+    snapshots = run.system.snapshots
+    if snapshots is None or not isinstance(snapshots, PortableSnapshots):
+        raise UsageError(f"{run.system.card.name} has no snapshots that others can open")
+    return snapshots, snapshots
+
+
+async def _wait_for_room(place: Path, ahead: int) -> None:
+    """Wait until fewer than `ahead` snapshots are waiting; the driver removes those asked."""
+    while sum(1 for _ in place.iterdir()) >= ahead:  # noqa: ASYNC110 - another process removes them
+        await anyio.sleep(_POLL_S)
+
+
+async def _pack(snapshots: PortableSnapshots, token: str, place: Path) -> None:
+    """Pack the snapshot so that its folder appears whole or not at all."""
+    unfinished = place.with_name(place.name + _UNFINISHED)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    shutil.rmtree(place, ignore_errors=True)
+    try:
+        # No other user may write there: a snapshot can run code when it is opened.
+        unfinished.mkdir(mode=0o700)
+        await snapshots.pack(token, unfinished)
+        unfinished.rename(place)
+    except OSError as error:
+        raise NotShared(f"{place}: this worker cannot leave a snapshot there ({error})") from error
+
+
+async def ask_snapshot(run: ScenarioRun, rounds: Sequence[OpenTrials], place: Path) -> None:
+    """Ask the rounds of one checkpoint on copies of the snapshot that was packed in `place`."""
+    snapshots, portable = _require_portable(run, place)
+    try:
+        unpack = partial(portable.unpack, place)
+        token = await call_in_time("snapshot", unpack, run=run, point=rounds[0].point)
+        await _ask_copies(run, rounds, snapshots, token)
+    except FeedFault as fault:
+        run.record(fault.event)
+    _raise_pending(run)

@@ -1,0 +1,205 @@
+"""The last events of each trial: times, passages, usage and findings.
+
+One pass over the journal, which keeps no text but answers that may contain a secret.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.memory import Delivery
+from recall_bench.core.plan import Trial
+from recall_bench.core.trial_states import TrialState, TrialStatus
+from recall_bench.core.untrusted_json import decode_untrusted_line
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import FULL_MARKS, PEOPLE, Finding
+from recall_bench.engine.runs.evidence import NO_PASSAGES, FoundPassages
+from recall_bench.engine.runs.journal import read_lines
+from recall_bench.engine.runs.other_people import OtherPeople, is_told_instead, list_others_values
+from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.metrics.leaks import is_confidential
+
+
+class _PassageLine(msgspec.Struct, gc=False):
+    day: int | None = None
+    turn: int | None = None
+    turns: tuple[int, ...] = ()
+
+
+class _AnswerLine(msgspec.Struct, gc=False):
+    text: str
+    passages: tuple[_PassageLine, ...] = ()
+    usage: Usage | None = None
+
+
+class _VerdictLine(msgspec.Struct, gc=False):
+    findings: tuple[Finding, ...] = ()
+    score: float | None = None
+
+
+class _LogLine(msgspec.Struct, gc=False):
+    """The needed fields of an event. Skipping the rest is three times as fast."""
+
+    type: str
+    trial: Trial | None = None
+    answer: _AnswerLine | None = None
+    seconds: float | None = None
+    reading_s: float | None = None
+    reading_usage: Usage | None = None
+    delivery: Delivery | None = None
+    verdict: _VerdictLine | None = None
+    primary: _VerdictLine | None = None
+    judge: str | int | None = None
+    fault: str | None = None
+    scenario: str | None = None
+    checkpoint: str | None = None
+    lost: tuple[int, ...] | None = None
+
+
+_LOG_LINE = msgspec.json.Decoder(_LogLine)
+
+
+class TrialEntry(msgspec.Struct, kw_only=True):
+    """The last events of one trial."""
+
+    is_answered: bool = False
+    seconds: float | None = None
+    reading_s: float | None = None
+    usage: Usage | None = None
+    delivery: Delivery | None = None
+    found: FoundPassages = NO_PASSAGES
+    is_traced: bool = True
+    """Whether any passage was traced, if there is one."""
+    text: str | None = None
+    """The answer, where it may contain a secret."""
+    findings: tuple[Finding, ...] | None = None
+    score: float | None = None
+    fault: str | None = None
+    is_silent: bool = False
+    tells_stale: bool = False
+    tells_others: bool = False
+    has_others_values: bool = False
+    """Whether an ungrounded answer contains a value of another persona."""
+
+    @property
+    def tells_other_people(self) -> bool:
+        """Whether it is about another persona; a disclosed secret is a leak in any session."""
+        return self.has_others_values and Finding.LEAK not in (self.findings or ())
+
+
+_EMPTY_ENTRY = TrialEntry()
+
+
+class TrialLog:
+    """The last events of each trial of a run."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._scenarios = folder.states.scenarios
+        self._entries: dict[str, list[TrialEntry | None]] = {
+            name: [None] * len(states.grid) for name, states in self._scenarios.items()
+        }
+        self._confidential = {
+            name: [is_confidential(item.truth) for item in states.items]
+            for name, states in self._scenarios.items()
+        }
+        self._strangers = (
+            OtherPeople({name: each.items for name, each in self._scenarios.items()})
+            if len(self._scenarios) > 1
+            else None
+        )
+        self.has_passages = False
+        """Whether the system ever returned a passage."""
+        self.lost: dict[tuple[str, str], frozenset[int]] = {}
+        """By scenario and checkpoint, the days that the memory reports as lost."""
+
+    def read(self, path: Path) -> None:
+        """Read the whole journal."""
+        for _, line in read_lines(path):
+            self._note(decode_untrusted_line(_LOG_LINE, line))
+
+    def get_entry(self, scenario: str, slot: int) -> TrialEntry:
+        """Return the entry of the trial in this slot, an empty one if it has no events."""
+        return self._entries[scenario][slot] or _EMPTY_ENTRY
+
+    def _note(self, line: _LogLine) -> None:
+        if line.type == "inspected" and line.scenario and line.checkpoint:
+            self._note_inspection((line.scenario, line.checkpoint), line.lost)
+        # A run in progress may have started another persona since it was opened.
+        if line.trial is None or line.trial.scenario not in self._entries:
+            return
+        match line.type:
+            case "answered":
+                self._store_entry(line.trial, self._build_entry(line.trial, line))
+            case "not_answered":
+                self._store_entry(line.trial, TrialEntry(seconds=line.seconds, fault=line.fault))
+            case "judged" | "not_judged":
+                if self._folder.other_judge is None or line.judge == PEOPLE:
+                    self._note_verdict(line.trial, line)
+            case "other_verdict":
+                if self._folder.other_judge == line.judge:
+                    self._note_verdict(line.trial, line)
+
+    def _store_entry(self, trial: Trial, entry: TrialEntry) -> None:
+        self._entries[trial.scenario][self._scenarios[trial.scenario].find_slot(trial)] = entry
+
+    def _note_inspection(self, place: tuple[str, str], lost: tuple[int, ...] | None) -> None:
+        self.lost.pop(place, None)
+        if lost is not None:
+            self.lost[place] = frozenset(lost)
+
+    def _build_entry(self, trial: Trial, line: _LogLine) -> TrialEntry:
+        states, answer = self._scenarios[trial.scenario], line.answer
+        if answer is None:
+            raise ValueError(f"{trial} was answered without an answer")
+        number = states.index[trial.item]
+        truth = states.items[number].truth
+        final = states.get_status(states.row[trial.checkpoint], trial.repeat, number)
+        # Searching takes time, and matters only for wrong answers.
+        is_wrong = not _has_full_marks(final)
+        usages = [each for each in (answer.usage, line.reading_usage) if each is not None]
+        self.has_passages = self.has_passages or bool(answer.passages)
+        spans = () if line.delivery is None else line.delivery.spans
+        found = (
+            FoundPassages.from_passages(answer.passages, spans) if answer.passages else NO_PASSAGES
+        )
+        return TrialEntry(
+            is_answered=True,
+            seconds=line.seconds,
+            reading_s=line.reading_s,
+            usage=sum(usages, Usage()) if usages else None,
+            delivery=line.delivery,
+            found=found,
+            is_traced=bool(found.days) or not answer.passages,
+            text=answer.text if self._confidential[trial.scenario][number] else None,
+            is_silent=not answer.text or answer.text.isspace(),
+            tells_stale=is_wrong and is_told_instead(truth, truth.stale, answer.text),
+            tells_others=is_wrong
+            and is_told_instead(truth, list_others_values(truth), answer.text),
+            has_others_values=self._strangers is not None
+            and _is_ungrounded(final)
+            and self._strangers.is_in_answer(trial.scenario, answer.text),
+        )
+
+    def _note_verdict(self, trial: Trial, line: _LogLine) -> None:
+        slot = self._scenarios[trial.scenario].find_slot(trial)
+        entry = self._entries[trial.scenario][slot]
+        if entry is None:
+            entry = self._entries[trial.scenario][slot] = TrialEntry()
+        entry.fault = line.fault
+        entry.score = entry.findings = None
+        if line.verdict is not None:
+            entry.findings = self._folder.select_findings(
+                line.verdict.findings,
+                is_by_people=line.judge == PEOPLE,
+                is_reviewed=line.primary is not None,
+            )
+            entry.score = line.verdict.score
+
+
+def _is_ungrounded(status: TrialStatus) -> bool:
+    return status.state is TrialState.JUDGED and not status.grounded
+
+
+def _has_full_marks(status: TrialStatus) -> bool:
+    return status.state is TrialState.JUDGED and status.composite == FULL_MARKS

@@ -1,0 +1,341 @@
+"""Merge the journals of one plan's shards into one journal.
+
+Events are merged by time, and the events of each journal stay in their order. Readers of the merged
+journal need to know nothing of shards: a later event of a trial supersedes an earlier one of the
+same journal, because no other journal may have it; the duration is from the first event to the
+last; and a pause is a time in which no shard was at work. The start of a further shard becomes a
+RunResumed, after which feeding that failed elsewhere counts as not retried yet.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from heapq import merge as by_key
+from itertools import islice, zip_longest
+from pathlib import Path
+
+from recall_bench.core.atomic_file import AtomicFile
+from recall_bench.core.errors import DataError, FolderBusy, UsageError
+from recall_bench.core.event import (
+    Answered,
+    BoundsComputed,
+    Declared,
+    Event,
+    Judged,
+    NotAnswered,
+    NotJudged,
+    OtherVerdict,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+)
+from recall_bench.core.fingerprint import list_differences
+from recall_bench.core.plan import Plan, Shard, Trial
+from recall_bench.core.temporary_files import sweep_folder
+from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates
+from recall_bench.core.work_unit import collect_shard_units, list_states
+from recall_bench.engine.runs.journal import (
+    JOURNAL,
+    encode_events,
+    is_busy,
+    read_events,
+    read_events_of,
+)
+from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.engine.runs.run_result import RunResult
+from recall_bench.engine.runs.summary import summarise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeSource:
+    """A journal that is merged."""
+
+    place: str
+    """Its name in messages."""
+    started: RunStarted
+    declared: Callable[[], Iterable[Declared]]
+    """Reads its declarations."""
+    events: Callable[[], Iterable[Event]]
+    """Reads everything after its first event."""
+
+
+def merge_events(sources: Sequence[MergeSource]) -> Iterator[Event]:
+    """Merge the events of all journals; UsageError names two that do not fit together.
+
+    The result ends with RunEnded if nothing is left to do, whatever the sources say.
+    """
+    refuse_different_plans(sources)
+    first = min(sources, key=lambda source: source.started.at)
+    plan = first.started.plan
+    yield first.started.replace(part=None)
+    states, owners = TrialStates(plan), _TrialOwners(sources)
+    for declared in _collect_declarations(plan, sources):
+        states.apply_event(declared)
+        yield declared
+    at = first.started.at
+    for number, event in _order_by_time(sources, sources.index(first)):
+        try:
+            states.apply_event(event)
+            owners.note(number, event, states)
+        except ValueError as error:
+            raise DataError(f"{sources[number].place}: {error}") from error
+        at = max(at, event.at)
+        yield event
+    if states.is_done:
+        yield RunEnded(at=at)
+
+
+def refuse_different_plans(sources: Sequence[MergeSource]) -> None:
+    """Raise UsageError unless all are different shards of one plan."""
+    first, *others = sources
+    for other in others:
+        differing = list_differences(first.started.plan, other.started.plan, between=" and ")
+        if differing:
+            raise UsageError(
+                f"{first.place} and {other.place} are runs of different plans, with other "
+                f"{', other '.join(differing)}; merge parts of one plan"
+            )
+    parts = [(source.started.part, source.place) for source in sources]
+    seen: dict[int, str] = {}
+    of: tuple[int, str] | None = None
+    for part, place in parts:
+        if part is None:
+            continue
+        if of is not None and of[0] != part.of:
+            raise UsageError(
+                f"{of[1]} is one of {of[0]} parts and {place} is one of {part.of}; "
+                "merge parts of one division"
+            )
+        if part.number in seen:
+            raise UsageError(f"{seen[part.number]} and {place} both hold part {part}; name one")
+        of, seen[part.number] = (part.of, place), place
+
+
+def _collect_declarations(plan: Plan, sources: Sequence[MergeSource]) -> Iterator[Declared]:
+    """Collect the declaration of each scenario once, in the order of the plan."""
+    found: dict[str, tuple[Declared, str]] = {}
+    for source in sources:
+        for declared in source.declared():
+            known, place = found.setdefault(declared.scenario, (declared, source.place))
+            if known.replace(at=declared.at) != declared:
+                raise UsageError(
+                    f"{place} and {source.place} declare other questions or days for "
+                    f"{declared.scenario}; merge parts of one plan"
+                )
+    for card in plan.scenarios:
+        if card.id in found:
+            yield found[card.id][0]
+
+
+def _order_by_time(sources: Sequence[MergeSource], first: int) -> Iterator[tuple[int, Event]]:
+    """Yield all other events by time, with the number of their journal."""
+    streams = (
+        _read_source_events(number, source, number == first)
+        for number, source in enumerate(sources)
+    )
+    # Journals of concurrent work are not quite sorted; merging keeps the order within each.
+    return by_key(*streams, key=lambda numbered: numbered[1].at)
+
+
+def _read_source_events(
+    number: int, source: MergeSource, is_first: bool
+) -> Iterator[tuple[int, Event]]:
+    if not is_first:
+        yield (
+            number,
+            RunResumed(
+                at=source.started.at,
+                code=source.started.code,
+                environment=source.started.environment,
+            ),
+        )
+    for event in source.events():
+        if isinstance(event, Declared | RunEnded):
+            continue
+        # Every part computes the same bounds.
+        if is_first or not isinstance(event, BoundsComputed):
+            yield number, event
+
+
+class _TrialOwners:
+    """The journal that has each trial."""
+
+    def __init__(self, sources: Sequence[MergeSource]) -> None:
+        self._places = [source.place for source in sources]
+        self._known: dict[str, array[int]] = {}
+
+    def note(self, number: int, event: Event, states: TrialStates) -> None:
+        """Note the journal of a trial; UsageError if another journal has it too."""
+        if isinstance(event, Answered | NotAnswered | Judged | NotJudged | OtherVerdict):
+            self._set_owner(number, event.trial, states.scenarios[event.trial.scenario])
+
+    def _set_owner(self, number: int, trial: Trial, states: ScenarioStates) -> None:
+        known = self._known.get(trial.scenario)
+        if known is None:
+            known = self._known[trial.scenario] = array("i", [-1]) * len(states.grid)
+        slot = states.find_slot(trial)
+        owner = known[slot]
+        if owner not in (-1, number):
+            raise UsageError(
+                f"{trial} was asked in {self._places[owner]} and in {self._places[number]}; "
+                "a trial has one answer, so name one of them"
+            )
+        known[slot] = number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedRun:
+    """A merged run."""
+
+    finished: RunResult
+    """The run, without its views."""
+    parts: tuple[tuple[Path, Shard | None], ...]
+    """The merged folders with their shards; None for a whole run."""
+    unfinished: tuple[tuple[Shard, int], ...] = ()
+    """The shards with open trials, and how many."""
+
+    @property
+    def missing(self) -> tuple[Shard, ...]:
+        """The shards of the plan that were not given."""
+        given = [part for _, part in self.parts if part is not None]
+        numbers = {part.number for part in given}
+        return tuple(
+            Shard(number=number, of=given[0].of)
+            for number in (range(1, given[0].of + 1) if given else ())
+            if number not in numbers
+        )
+
+
+def merge_runs(folders: Sequence[Path], into: Path) -> MergedRun:
+    """Write the journal of one run from the journals of its shards; leave nothing if that fails.
+
+    A folder with the same events, which a killed merge or an earlier version may have left, is
+    taken as it is. Trials that none of them asked stay open: a run started in the folder continues
+    with them.
+    """
+    if not folders:
+        raise UsageError("nothing to merge: name the folders of the parts")
+    _refuse_duplicates(folders)
+    is_repeated = _is_merge_repeated(into)
+    sources = [_open_source(folder) for folder in folders]
+    refuse_different_plans(sources)
+    with _remove_on_failure(into), AtomicFile(into / JOURNAL) as journal:
+        for line in encode_events(merge_events(sources)):
+            journal.write(line)
+        if is_repeated:
+            if not journal.is_unchanged():
+                _refuse_other_events(sources, into)
+        else:
+            journal.commit()
+    folder = RunFolder.open(into)
+    summary = summarise(folder)
+    named = zip(folders, (source.started.part for source in sources), strict=True)
+    parts = tuple(named)
+    return MergedRun(
+        finished=RunResult(folder=folder, summary=summary, warnings=()),
+        parts=parts,
+        unfinished=tuple(_count_open(folder, [part for _, part in parts if part is not None])),
+    )
+
+
+def _count_open(folder: RunFolder, parts: Sequence[Shard]) -> Iterator[tuple[Shard, int]]:
+    scenarios = folder.states.scenarios
+    items = {name: states.items for name, states in scenarios.items()}
+    for part in parts:
+        shares = collect_shard_units(folder.plan, items, part)
+        left = sum(
+            state in (TrialState.OPEN, TrialState.ANSWERED)
+            for scenario, shards in shares.items()
+            for state in list_states(scenarios[scenario], shards)
+        )
+        if left:
+            yield part, left
+
+
+@contextmanager
+def _remove_on_failure(into: Path) -> Iterator[None]:
+    """Remove the folders made for the block if it raises."""
+    made = [place for place in (into, *into.parents) if not place.exists()]
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for place in made:
+                place.rmdir()
+        raise
+
+
+def _refuse_duplicates(folders: Sequence[Path]) -> None:
+    seen: dict[Path, Path] = {}
+    for folder in folders:
+        place = folder.resolve()
+        if place in seen:
+            raise UsageError(f"{seen[place]} and {folder} are one folder; name it once")
+        seen[place] = folder
+
+
+def _is_merge_repeated(into: Path) -> bool:
+    """Whether the folder holds a journal already; UsageError if it holds only something else."""
+    if into.is_dir():
+        sweep_folder(into)
+        if not any(into.iterdir()):
+            return False
+        if (into / JOURNAL).is_file():
+            _refuse_busy(into)
+            return True
+    if into.exists() or into.is_symlink():
+        raise _build_taken_error(into)
+    return False
+
+
+def _refuse_other_events(sources: Sequence[MergeSource], into: Path) -> None:
+    """UsageError unless the journal holds the merged events, in whatever form a version wrote."""
+    pairs = zip_longest(read_events(into / JOURNAL), merge_events(sources))
+    if not all(_is_same_event(held, merged) for held, merged in pairs):
+        raise UsageError(
+            f"{into}: holds another run, or these folders as an earlier version merged them, and "
+            "was not changed; name another with --into"
+        )
+
+
+def _is_same_event(held: Event | None, merged: Event | None) -> bool:
+    if isinstance(held, RunResumed) and held.environment is None:
+        # Earlier versions did not copy it from the part.
+        return isinstance(merged, RunResumed) and held == merged.replace(environment=None)
+    return held == merged
+
+
+def _build_taken_error(into: Path) -> UsageError:
+    return UsageError(f"{into}: exists and was not changed; name another with --into")
+
+
+def _open_source(folder: Path) -> MergeSource:
+    path = folder / JOURNAL
+    if not path.is_file():
+        raise UsageError(f"{folder}: is not a run folder; there is no {JOURNAL} in it")
+    _refuse_busy(folder)
+    first = next(read_events(path), None)
+    if first is None:
+        raise DataError(f"{path}: holds no event yet; nothing was run here")
+    if not isinstance(first, RunStarted):
+        raise DataError(f"{path}: does not begin with a plan; it is not the journal of a run")
+    return MergeSource(
+        place=str(folder),
+        started=first,
+        declared=partial(read_events_of, path, Declared),
+        events=partial(_read_rest, path),
+    )
+
+
+def _refuse_busy(folder: Path) -> None:
+    """Refuse a run in progress: its later answers would be asked for again."""
+    if is_busy(folder / JOURNAL):
+        raise FolderBusy(
+            f"{folder}: a run is still writing to this folder; wait for it, then merge"
+        )
+
+
+def _read_rest(path: Path) -> Iterator[Event]:
+    return islice(read_events(path), 1, None)

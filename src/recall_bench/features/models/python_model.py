@@ -1,0 +1,295 @@
+"""Models written in Python by the user: a file or an importable name.
+
+User code runs here, so its failures are translated here: an exception becomes a ModelFault, and a
+result that is no reply too. A blocking call runs in a daemon thread, which cannot keep the process
+alive.
+"""
+
+import asyncio
+import inspect
+import os
+import re
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from functools import partial
+from inspect import Parameter
+from pathlib import Path
+from types import ModuleType
+
+from recall_bench.core.errors import ModelBusy, ModelFault, UsageError
+from recall_bench.core.plain_text import escape_surrogates
+from recall_bench.core.redaction import Redactor, list_environment_secrets
+from recall_bench.core.usage import Usage
+from recall_bench.core.user_code import (
+    describe_error,
+    digest_source,
+    import_target,
+    is_async_call,
+    locate_error,
+    split_target,
+)
+from recall_bench.features.models.faults import truncate_line
+from recall_bench.features.models.model_spec import NO_TUNING, Tuning
+from recall_bench.features.models.program_model import join_prompt
+from recall_bench.systems.models.model import Prompt, Reply
+
+
+async def run_in_daemon_thread(call: Callable[[], object]) -> object:
+    """Return what the call returns, or raise what it raises.
+
+    A cancelled caller leaves the thread running: Python cannot stop it, but the process can end
+    without it.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[object] = loop.create_future()
+
+    def run_call() -> None:
+        try:
+            returned = call()
+        except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
+            _deliver_outcome(loop, outcome, partial(outcome.set_exception, _wrap_error(error)))
+        else:
+            _deliver_outcome(loop, outcome, partial(outcome.set_result, returned))
+
+    threading.Thread(target=run_call, name="foreign call", daemon=True).start()
+    return await outcome
+
+
+def _deliver_outcome(
+    loop: asyncio.AbstractEventLoop, outcome: asyncio.Future[object], give: Callable[[], None]
+) -> None:
+    with suppress(RuntimeError):  # the loop may be gone by the time a late call is done
+        loop.call_soon_threadsafe(lambda: None if outcome.done() else give())
+
+
+def _wrap_error(error: BaseException) -> Exception:
+    """Return an error that a future accepts: not a StopIteration or a SystemExit."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+_TUNING_NAMES = ("temperature", "max_tokens")
+_IN_ORDER = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class _PromptForm(Enum):
+    PROMPT = auto()
+    TEXT = auto()
+    """System and user in one."""
+    SYSTEM_AND_USER = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonCall:
+    """A function with its settings bound, and the form of prompt it takes."""
+
+    function: Callable[..., object]
+    asked: Mapping[str, float]
+    """The settings of the user that the function takes."""
+    takes: _PromptForm
+
+    def format_arguments(self, prompt: Prompt) -> tuple[Prompt] | tuple[str, ...]:
+        """Return the prompt in the form that the function takes."""
+        match self.takes:
+            case _PromptForm.PROMPT:
+                return (prompt,)
+            case _PromptForm.TEXT:
+                return (join_prompt(prompt),)
+            case _PromptForm.SYSTEM_AND_USER:
+                return (prompt.system, prompt.user)
+
+
+def inspect_call(function: Callable[..., object], tuning: Tuning, owner: str) -> PythonCall:
+    """Return how to call the function; UsageError, naming the owner, if it takes no prompt.
+
+    `temperature` and `max_tokens` are passed by name if the user set them. A required one is None
+    otherwise.
+    """
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        raise UsageError(f"{owner}: its parameters cannot be read; wrap it in a function") from None
+    takes = _find_form(parameters)
+    if takes is None:
+        raise UsageError(
+            f"{owner}: takes neither a prompt alone nor system and user; give it one of these "
+            "forms, with temperature and max_tokens as it likes"
+        )
+    takes_any = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
+    wanted = {"temperature": tuning.temperature, "max_tokens": tuning.max_tokens}
+    asked = {
+        name: value
+        for name, value in wanted.items()
+        if value is not None and (takes_any or name in parameters)
+    }
+    missed = {
+        name: None
+        for name in _TUNING_NAMES
+        if name in parameters and _is_mandatory(parameters[name])
+    }
+    return PythonCall(function=partial(function, **(missed | asked)), asked=asked, takes=takes)
+
+
+def _find_form(parameters: Mapping[str, Parameter]) -> _PromptForm | None:
+    others = [one for name, one in parameters.items() if name not in _TUNING_NAMES]
+    in_order = [one for one in others if one.kind in _IN_ORDER]
+    required = [one for one in others if _is_mandatory(one)]
+    if not in_order or any(one not in in_order for one in required):
+        return None
+    if [one.name for one in in_order[:2]] == ["system", "user"] or len(required) == 2:
+        return None if len(required) > 2 else _PromptForm.SYSTEM_AND_USER
+    if len(required) > 2:
+        return None
+    return _PromptForm.TEXT if in_order[0].annotation in (str, "str") else _PromptForm.PROMPT
+
+
+def _is_mandatory(parameter: Parameter) -> bool:
+    is_variable = parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return parameter.default is Parameter.empty and not is_variable
+
+
+_USUAL_NAMES = ("model", "complete")
+
+
+def load_model(
+    target: str, tuning: Tuning = NO_TUNING, environ: Mapping[str, str] | None = None
+) -> "PythonModel":
+    """Load the model of `file.py`, `file.py:name` or `package.module:name`.
+
+    The name is a function that takes the prompt, or system and user as two texts; an object with
+    such a method named `complete`; or a class or function without parameters that makes one of
+    these. A file alone means its `model`, or else its `complete`. The tuning is passed to
+    functions that take it.
+    """
+    place, name = _split_name(target)
+    module = import_target(place, target)
+    found = _make_object(_find_object(module, target, name), target)
+    function = found.complete if hasattr(found, "complete") else found
+    if not callable(function):
+        raise UsageError(
+            f"{target}: is {type(found).__name__}, neither a function nor an object with a "
+            "complete method"
+        )
+    redact = Redactor(list_environment_secrets(os.environ if environ is None else environ))
+    call = inspect_call(function, tuning, target)
+    return PythonModel(
+        found, call, name=redact(_make_name(target, module, found, call)), redact=redact
+    )
+
+
+class PythonModel:
+    """A model of the user."""
+
+    def __init__(self, found: object, call: PythonCall, *, name: str, redact: Redactor) -> None:
+        self._found = found
+        self._call = call
+        self._name = name
+        self._redact = redact
+
+    @property
+    def name(self) -> str:
+        """Its file or module, a digest of the source, and its own name."""
+        return self._name
+
+    @property
+    def is_priced(self) -> bool:
+        """Its own `is_priced`; its replies then hold their price."""
+        return getattr(self._found, "is_priced", False) is True
+
+    def __repr__(self) -> str:
+        return f"PythonModel({self.name})"
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        """Call once, in a thread if the function is not async.
+
+        A thread cannot be ended: after a cancelled call it runs on, and its result is ignored.
+        """
+        returned = await self._run(
+            partial(self._call.function, *self._call.format_arguments(prompt))
+        )
+        if isinstance(returned, str):
+            return Reply(text=escape_surrogates(returned), usage=Usage(calls=1, unpriced=1))
+        if isinstance(returned, Reply):
+            return replace(returned, text=escape_surrogates(returned.text))
+        kind = type(returned).__name__
+        raise ModelFault(f"{self.name}: returned {kind}, neither a text nor a Reply")
+
+    async def close(self) -> None:
+        """Call its own `close`, if it has one."""
+        close = getattr(self._found, "close", None)
+        if callable(close):
+            await self._run(close)
+
+    async def _run(self, call: Callable[[], object]) -> object:
+        fault: ModelFault
+        try:
+            function = call.func if isinstance(call, partial) else call
+            returned = call() if is_async_call(function) else await run_in_daemon_thread(call)
+            return await returned if isinstance(returned, Awaitable) else returned
+        except ModelFault:
+            raise
+        except (ConnectionError, TimeoutError) as error:
+            fault = ModelBusy(
+                f"{self.name}: could not reach what it needs: {self._describe_error(error)}"
+            )
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - user code
+            fault = ModelFault(f"{self.name}: failed: {self._describe_error(error)}")
+        # Raised outside of the except block, so that it carries no context with secrets.
+        raise fault
+
+    def _describe_error(self, error: BaseException) -> str:
+        place = locate_error(error)
+        message = truncate_line(self._redact(describe_error(error)))
+        return f"{message} ({place})" if place else message
+
+
+def _split_name(target: str) -> tuple[str, str]:
+    place, name = split_target(target)
+    is_module = re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", place) is not None and bool(name)
+    if not (place.endswith(".py") or is_module) or (name and not name.isidentifier()):
+        raise UsageError(
+            f"{target!r} is neither file.py, file.py:name nor package.module:name; a program is "
+            "named as command:PROGRAM"
+        )
+    return place, name
+
+
+def _find_object(module: ModuleType, target: str, name: str) -> object:
+    for wanted in (name,) if name else _USUAL_NAMES:
+        if hasattr(module, wanted):
+            found: object = getattr(module, wanted)
+            return found
+    missing = name or " or ".join(_USUAL_NAMES)
+    raise UsageError(f"{target}: there is no {missing} in it; define it, or name another")
+
+
+def _make_object(found: object, target: str) -> object:
+    """Return what a class or a function without parameters makes; anything else as it is."""
+    if not inspect.isclass(found):
+        if not inspect.isfunction(found) or inspect.signature(found).parameters:
+            return found
+        if inspect.iscoroutinefunction(found):
+            raise UsageError(f"{target}: takes no prompt; give it a parameter for one")
+    assert callable(found)  # noqa: S101 - a class or a function
+    try:
+        made: object = found()
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{target}: cannot be made: {describe_error(error)}") from error
+    return made
+
+
+def _make_name(target: str, module: ModuleType, found: object, call: PythonCall) -> str:
+    place, name = split_target(target)
+    place = Path(place).name if place.endswith(".py") else place
+    own = getattr(found, "name", None)
+    parts = {
+        "digest": digest_source(module),
+        "name": truncate_line(own) if isinstance(own, str) else None,
+        **{key.replace("_", "-"): str(value) for key, value in call.asked.items()},
+    }
+    options = [f"{key}={value}" for key, value in parts.items() if value is not None]
+    return ";".join([f"{place}:{name}" if name else place, *options])

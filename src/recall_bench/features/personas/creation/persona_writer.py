@@ -1,0 +1,452 @@
+"""The pass `create-persona`: a persona and its story from a description.
+
+`.generation/persona.json` records the description that persona.yaml was made from. It is written
+before persona.yaml, with its digest, so that the state after a kill is clear.
+"""
+
+import shlex
+from collections import Counter
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.plain_text import format_quantity
+from recall_bench.core.record import Record
+from recall_bench.core.scenario import PRINCIPAL
+from recall_bench.core.temporary_files import sweep_folder
+from recall_bench.core.untrusted_json import decode_untrusted_json
+from recall_bench.core.usage import Usage
+from recall_bench.features.personas.call_log import FOLDER, CallLog, log_path
+from recall_bench.features.personas.creation.persona_prompt import (
+    build_persona_prompt,
+    build_story_prompt,
+)
+from recall_bench.features.personas.creation.persona_reply import (
+    parse_persona_reply,
+    parse_story_reply,
+)
+from recall_bench.features.personas.creation.story_rules import compute_arc_bounds
+from recall_bench.features.personas.model_caller import ModelCaller, describe_estimate
+from recall_bench.features.personas.model_reply import (
+    NoUsableReply,
+    RejectedReply,
+    ask_until_usable,
+)
+from recall_bench.features.personas.pass_request import CreateRequest
+from recall_bench.features.personas.pass_run import MissingUnit, OnProgress, PassResult, run_pass
+from recall_bench.stories.persona_files import Layout, choose_story, list_stories
+from recall_bench.stories.persona_story import (
+    ARC_TYPES,
+    EPOCH,
+    Persona,
+    Story,
+    read_persona,
+    read_story,
+)
+
+if TYPE_CHECKING:
+    from recall_bench.features.personas.pass_run import PassStop
+    from recall_bench.systems.models.model import Model, Prompt
+
+
+class PersonaOrigin(Record, frozen=True, kw_only=True):
+    """The origin of a persona.yaml."""
+
+    prompt: str
+    """The digest of the description."""
+    persona: str
+    """The digest of the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExistingFiles:
+    """The existing files that are kept."""
+
+    persona: Persona | None
+    """None if it has to be written."""
+    story: Story | None
+
+
+def find_existing(request: CreateRequest, log: CallLog | None = None) -> ExistingFiles:
+    """The files that are kept; UsageError or DataError if the pass must not run.
+
+    When overwriting, the log tells which files the current round has written; those are kept.
+    """
+    layout = request.story
+    if request.overwrite:
+        return _find_round_files(request, log)
+    if not layout.persona_file.exists():
+        _reject_arcs_without_persona(layout)
+        return ExistingFiles(persona=None, story=None)
+    if not request.arcs_only:
+        _reject_other_description(request)
+    persona = read_persona(request.persona)
+    story = _read_kept_story(request, persona) if layout.arcs_file.exists() else None
+    return ExistingFiles(persona=persona, story=story)
+
+
+def check_request(request: CreateRequest) -> ExistingFiles:
+    """Check the request before any call; the existing files that are kept."""
+    request.check_folder()
+    request.check_model()
+    if request.arcs_only:
+        _check_persona(request.story)
+    elif not request.prompt.strip():
+        raise UsageError(
+            "--prompt is missing; describe the person that the agent works for and their job, or "
+            "use --arcs-only for an existing persona"
+        )
+    existing = find_existing(request)
+    find_first_day(request, existing.persona)
+    return existing
+
+
+def record_origin(request: CreateRequest, text: bytes) -> None:
+    """Record that this persona.yaml is made from this description."""
+    origin = PersonaOrigin(prompt=_digest(request.prompt.strip().encode()), persona=_digest(text))
+    replace_file(_locate_origin(request.persona), msgspec.json.encode(origin) + b"\n")
+
+
+def name_persona_unit(request: CreateRequest) -> str:
+    """The name of the persona in the log; it depends on what it is made from."""
+    return f"persona.yaml {_digest(f'{request.prompt.strip()} {request.epoch}'.encode())[:12]}"
+
+
+def name_story_unit(request: CreateRequest) -> str:
+    """The name of the story in the log; it depends on what it is made from."""
+    persona = request.story.persona_file.read_bytes()
+    made_from = _digest(f"{request.prompt.strip()} {request.epoch} ".encode() + persona)
+    return f"{request.story.arcs} {made_from[:12]}"
+
+
+def find_first_day(request: CreateRequest, persona: Persona | None) -> date:
+    """The date of day 1; UsageError if the story would exceed the calendar."""
+    epoch = request.epoch or (persona.epoch if persona else None) or EPOCH
+    if (date.max - epoch).days < request.days:
+        raise UsageError(
+            f"{request.story.name(request.story.persona_file)}: {request.days} days from {epoch} "
+            "on end after the year 9999; set an earlier first day with --epoch"
+        )
+    return epoch
+
+
+def _find_round_files(request: CreateRequest, log: CallLog | None) -> ExistingFiles:
+    """When overwriting, the files that the current round has written."""
+    persona, story = None, None
+    if request.arcs_only or (
+        log is not None
+        and log.is_done_in_round(name_persona_unit(request))
+        and _matches_request(request)
+    ):
+        persona = read_persona(request.persona)
+        if log is not None and log.is_done_in_round(name_story_unit(request)):
+            story = read_story(request.persona, request.story.arcs)
+    return ExistingFiles(persona=persona, story=story)
+
+
+def _check_persona(layout: Layout) -> None:
+    if not layout.persona_file.is_file():
+        raise UsageError(
+            f"--arcs-only: {layout.name(layout.persona_file)} does not exist; leave the flag out "
+            "to make it"
+        )
+    if PRINCIPAL not in {session.id for session in read_persona(layout.folder).sessions}:
+        raise UsageError(
+            f"--arcs-only: {layout.name(layout.persona_file)} has no session {PRINCIPAL}; add the "
+            "agent's sessions, including that one"
+        )
+
+
+def _reject_arcs_without_persona(layout: Layout) -> None:
+    if layout.arcs_file.exists():
+        raise UsageError(
+            f"{layout.name(layout.arcs_file)} exists and its persona.yaml does not; --overwrite "
+            "writes both again"
+        )
+
+
+def _reject_other_description(request: CreateRequest) -> None:
+    if not _matches_request(request):
+        name = request.story.name(request.story.persona_file)
+        raise UsageError(
+            f"{name} exists and was not made from this description, or was changed since; "
+            "--arcs-only writes arcs for it as it is, --overwrite replaces it"
+        )
+
+
+def _matches_request(request: CreateRequest) -> bool:
+    path = _locate_origin(request.persona)
+    try:
+        origin = decode_untrusted_json(path.read_bytes(), PersonaOrigin)
+        written = request.story.persona_file.read_bytes()
+    except FileNotFoundError:
+        return False
+    except msgspec.DecodeError as error:
+        raise DataError(f"{path}: cannot be read ({error}); remove it") from error
+    prompt = _digest(request.prompt.strip().encode())
+    return origin == PersonaOrigin(prompt=prompt, persona=_digest(written))
+
+
+def _read_kept_story(request: CreateRequest, persona: Persona) -> Story:
+    name = request.story.name(request.story.arcs_file)
+    story = read_story(request.persona, request.story.arcs)
+    if request.epoch is not None and story.epoch != request.epoch:
+        raise UsageError(
+            f"--epoch: {name} exists and begins on {story.epoch}; --overwrite writes it again"
+        )
+    session_ids = {session.id for session in persona.sessions}
+    for arc in story.arcs:
+        if arc.primary_session is not None and arc.primary_session not in session_ids:
+            raise UsageError(
+                f"{name} exists and uses session {arc.primary_session}, which persona.yaml "
+                "does not have; --overwrite writes it again"
+            )
+    return story
+
+
+def _locate_origin(folder: Path) -> Path:
+    return folder / FOLDER / "persona.json"
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+def describe_result(
+    request: CreateRequest, persona: Persona | None, story: Story | None
+) -> tuple[str, ...]:
+    """Sentences about the persona and the story; the last is the next command."""
+    lines = []
+    if persona is not None:
+        lines.append(
+            f"{persona.name}, {persona.role}: "
+            f"{format_quantity(len(persona.cast), 'person', 'people')} in the cast"
+        )
+    if story is not None:
+        lines += _describe_story(request, story)
+        lines.append(f"next: {_build_next_command(request)}")
+    return tuple(lines)
+
+
+def find_leftovers(request: CreateRequest, written: list[str]) -> tuple[str, ...]:
+    """Files in the folder that belong to what was just replaced."""
+    layout = request.story
+    if layout.arcs not in written:
+        return ()
+    old = _list_story_folders(layout)
+    if "persona.yaml" in written:
+        for arcs in list_stories(layout.folder):
+            if arcs != layout.arcs:
+                old += [arcs, *_list_story_folders(Layout(layout.folder, arcs))]
+    if not old:
+        return ()
+    warning = f"{', '.join(old)} belong to what was there before; write them again, or remove them"
+    return (warning,)
+
+
+def _list_story_folders(layout: Layout) -> list[str]:
+    """The existing folders of a story."""
+    folders = (layout.memories, layout.conversations, layout.tools, layout.questions_file.parent)
+    return [folder.name for folder in folders if folder.exists()]
+
+
+def _describe_story(request: CreateRequest, story: Story) -> Iterator[str]:
+    counts = Counter(arc.type for arc in story.arcs)
+    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in ARC_TYPES if counts[kind])
+    yield (
+        f"{request.story.arcs}: {format_quantity(len(story.arcs), 'arc')} over "
+        f"{format_quantity(request.days, 'day')} from {story.epoch}: {kinds}"
+    )
+    sessions = ", ".join(
+        f"{session.id} (isolated)" if session.isolated else session.id for session in story.sessions
+    )
+    yield f"{format_quantity(len(story.sessions), 'session')}: {sessions}"
+
+
+def _build_next_command(request: CreateRequest) -> str:
+    words = ["recall-bench", "generate", "--persona", str(request.persona)]
+    if choose_story(list_stories(request.persona)) != request.story.arcs:
+        words += ["--arcs", request.story.arcs]
+    return shlex.join([*words, "--model", request.model])
+
+
+Parsed = TypeVar("Parsed")
+
+
+MAX_ROUNDS = 5
+"""New calls that a run spends on one file; more than usual, because a story has many rules."""
+
+_PERSONA_TOKENS = 1800
+_ARC_TOKENS = 280
+
+
+def create_persona(
+    request: CreateRequest, on_progress: OnProgress = lambda _: None, model: "Model | None" = None
+) -> PassResult:
+    """Write persona.yaml and the arcs of a story, unless they exist.
+
+    Each file is written whole as soon as it is valid, and the same request continues an interrupted
+    one. A given model replaces that of the request.
+    """
+    if model is None and request.is_offline:
+        from recall_bench.features.personas.creation.offline_persona import create_offline
+
+        return _add_description(request, create_offline(request, on_progress))
+    existing = check_request(request)
+    if existing.persona is not None and existing.story is not None:
+        return _PersonaPass(request, on_progress, existing).make_result(None)
+    owned_model = None
+    if model is None:
+        from recall_bench.features.personas.model_caller import open_model
+
+        owned_model = model = open_model(request)
+    with CallLog(log_path(request.persona, "create-persona", "")) as log:
+        for folder in (request.persona, request.persona / FOLDER):
+            sweep_folder(folder)
+        log.begin_round(overwrite=request.overwrite)
+        creation = _PersonaPass(request, on_progress, find_existing(request, log))
+        caller = ModelCaller.from_request(request, model, log)
+        stopped = run_pass(lambda: creation.run(caller, log), owned_model)
+        if stopped is None and not creation.missing:
+            log.end_round()
+        return creation.make_result(caller, stopped)
+
+
+def _add_description(request: CreateRequest, generated: PassResult) -> PassResult:
+    """The result with a description of persona and story, if both exist."""
+    if generated.exit_code != 0:
+        return generated
+    persona = read_persona(request.persona)
+    story = read_story(request.persona, request.story.arcs)
+    return generated.replace(notes=(*generated.notes, *describe_result(request, persona, story)))
+
+
+@dataclass(slots=True)
+class _PersonaPass:
+    """The state of one pass."""
+
+    request: CreateRequest
+    on_progress: OnProgress
+    existing: ExistingFiles
+    persona: Persona | None = None
+    story: Story | None = None
+    written: list[str] = field(default_factory=list)
+    missing: list[MissingUnit] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.persona, self.story = self.existing.persona, self.existing.story
+
+    async def run(self, caller: ModelCaller, log: CallLog) -> None:
+        """Write the missing files; without a persona there is no story either."""
+        if self.persona is None:
+            self.on_progress(
+                self._describe_estimate(build_persona_prompt(self.request.prompt.strip()), calls=2)
+            )
+            await self._try_unit("persona.yaml", self._write_persona(caller, log))
+        elif self.story is None:
+            self.on_progress(self._describe_estimate(self._build_story_prompt(), calls=1))
+        if self.persona is None:
+            reason = "there is no persona to tell it of"
+            self.missing.append(MissingUnit(unit=self.request.story.arcs, reason=reason))
+        elif self.story is None:
+            await self._try_unit(self.request.story.arcs, self._write_story(caller, log))
+
+    def make_result(
+        self, caller: ModelCaller | None, stopped: "PassStop | None" = None
+    ) -> PassResult:
+        """The result of the pass."""
+        request = self.request
+        result = [item for item in (self.existing.persona, self.existing.story) if item is not None]
+        if request.arcs_only:
+            result = result[1:]
+        return PassResult(
+            what="files",
+            folder=str(request.persona),
+            wanted=1 if request.arcs_only else 2,
+            written=len(self.written),
+            kept=len(result),
+            missing=tuple(self.missing),
+            notes=(
+                *describe_result(request, self.persona, self.story),
+                *find_leftovers(request, self.written),
+            ),
+            fill=request.resume_command,
+            usage=caller.usage if caller else Usage(),
+            spent=caller.spent if caller else Usage(),
+            stopped=stopped,
+        )
+
+    def _describe_estimate(self, sample: "Prompt", *, calls: int) -> str:
+        usual = (_PERSONA_TOKENS if calls == 2 else 0) + _ARC_TOKENS * compute_arc_bounds(
+            self.request.days
+        )[1]
+        return describe_estimate(self.request.model, calls, sample, usual // calls)
+
+    async def _try_unit(self, unit: str, making: Coroutine[None, None, None]) -> None:
+        try:
+            await making
+        except NoUsableReply as fault:
+            self.missing.append(MissingUnit(unit=unit, reason=str(fault)))
+            self.on_progress(f"[create-persona] {unit} skipped: {fault!s:.200}")
+        else:
+            self.written.append(unit)
+            self.on_progress(f"Wrote {unit}")
+
+    async def _write_persona(self, caller: ModelCaller, log: CallLog) -> None:
+        request, epoch = self.request, find_first_day(self.request, None)
+        reply = await ask_until_usable(
+            caller,
+            "persona.yaml",
+            build_persona_prompt(request.prompt.strip()),
+            lambda reply: self._report_rejection(
+                "persona.yaml", parse_persona_reply(reply, request.id, epoch)
+            ),
+            attempts=MAX_ROUNDS,
+        )
+        content = reply.text.encode()
+        record_origin(request, content)
+        replace_file(request.story.persona_file, content)
+        log.mark_written(name_persona_unit(request))
+        self.persona = reply.persona
+
+    async def _write_story(self, caller: ModelCaller, log: CallLog) -> None:
+        request, persona = self.request, read_persona(self.request.persona)
+        epoch = find_first_day(request, persona)
+        reply = await ask_until_usable(
+            caller,
+            request.story.arcs,
+            self._build_story_prompt(),
+            lambda reply: self._report_rejection(
+                request.story.arcs, parse_story_reply(reply, persona, request.days, epoch)
+            ),
+            attempts=MAX_ROUNDS,
+        )
+        replace_file(request.story.arcs_file, reply.text.encode())
+        log.mark_written(name_story_unit(request))
+        self.story = reply.story
+
+    def _report_rejection(self, unit: str, found: Parsed) -> Parsed:
+        """Report why a reply is sent back."""
+        if isinstance(found, RejectedReply):
+            more = len(found.problems) - 1
+            also = f" (and {more} more)" if more else ""
+            self.on_progress(f"[create-persona] {unit} sent back: {found.problems[0]:.200}{also}")
+        return found
+
+    def _build_story_prompt(self) -> "Prompt":
+        """The prompt for the story, from the files on disk."""
+        request, persona = self.request, read_persona(self.request.persona)
+        return build_story_prompt(
+            request.story.persona_file.read_text(encoding="utf-8-sig"),
+            request.prompt.strip(),
+            request.days,
+            find_first_day(request, persona),
+            has_secrets=any(session.isolated for session in persona.sessions),
+        )

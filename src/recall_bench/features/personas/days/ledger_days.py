@@ -1,0 +1,404 @@
+"""The pass `generate --from-ledger`: a model words the simulator's facts, verified day by day."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.errors import UsageError
+from recall_bench.core.scenario import compute_story_date
+from recall_bench.core.temporary_files import sweep_folder
+from recall_bench.features.personas.call_log import CallLog, log_path
+from recall_bench.features.personas.day_log import find_exact_values, format_date, list_known_values
+from recall_bench.features.personas.days.diary import render_day
+from recall_bench.features.personas.days.entry_check import (
+    LONG_SENTENCE_WORDS,
+    MAX_COPIED_SHARE,
+    extract_entry,
+)
+from recall_bench.features.personas.model_caller import ModelCaller, describe_estimate, open_model
+from recall_bench.features.personas.model_reply import (
+    NoUsableReply,
+    RejectedReply,
+    ask_until_usable,
+)
+from recall_bench.features.personas.pass_request import DaysRequest
+from recall_bench.features.personas.pass_run import (
+    MissingUnit,
+    OnProgress,
+    PassResult,
+    run_parts,
+    run_pass,
+    run_units,
+)
+from recall_bench.features.personas.world.day_text import DayBlock, LogPage
+from recall_bench.features.personas.world.fact_values import Dates, list_spellings
+from recall_bench.features.personas.world_folder import WorldFolder, open_world
+from recall_bench.stories.persona_files import Layout, name_day_file
+from recall_bench.stories.persona_story import Persona, Session, Story, read_persona, read_story
+from recall_bench.systems.models.model import Prompt, fence_blocks
+from recall_bench.systems.models.prompt_text import build_task_prompt
+from recall_bench.text.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from recall_bench.systems.models.model import Model
+
+
+@dataclass(frozen=True)
+class DueFact:
+    """A value to be stated, with its subject and its spellings."""
+
+    about: str
+    value: str
+    spellings: tuple[str, ...]
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text holds the value in any spelling."""
+        low = text.casefold()
+        return any(way.casefold() in low for way in (self.value, *self.spellings))
+
+
+@dataclass(frozen=True)
+class SessionNotes:
+    """The simulator's text for one session on one day, and the facts in it."""
+
+    day: int
+    session: str
+    blocks: tuple[DayBlock, ...]
+    facts: tuple[DueFact, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """The text as the simulator writes it."""
+        return "\n\n".join(f"### {block.heading}\n{block.text}" for block in self.blocks)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the subjects that occur in the text."""
+        results = (block.thread.name for block in self.blocks if block.thread is not None)
+        return tuple(dict.fromkeys(name for name in results if name in self.text))
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """The cores of all values in the text."""
+        return list_known_values(self.text)
+
+
+def collect_notes(page: LogPage, sessions: tuple[str, ...], dates: Dates) -> Iterator[SessionNotes]:
+    """The notes of every session with content, in the order of the sessions."""
+    for session in sessions:
+        own = tuple(block for _, block in page.blocks if block.session == session)
+        if own:
+            yield SessionNotes(page.day, session, own, tuple(_list_facts(own, page.day, dates)))
+
+
+def _list_facts(blocks: tuple[DayBlock, ...], day: int, dates: Dates) -> Iterator[DueFact]:
+    for block in blocks:
+        for mention in block.mentions:
+            ways = list_spellings(mention.value, dates, day)
+            yield DueFact(mention.thread.name, mention.value.text, ways)
+
+
+def find_canaries(page: LogPage) -> dict[str, str]:
+    """The canaries of a day, each with the only session that may hold it."""
+    return {
+        canary.text: canary.session
+        for _, block in page.blocks
+        if block.thread is not None
+        for canary in block.thread.canaries
+        if canary.day == page.day
+    }
+
+
+_MAX_EARLIER = 3
+"""Earlier steps that are shown of one thread."""
+
+
+class EarlierSteps:
+    """What the simulator stated of each thread, by session and day."""
+
+    def __init__(self) -> None:
+        self._found: defaultdict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+
+    def add_page(self, page: LogPage) -> None:
+        """Add a day; days come in order."""
+        for _, block in page.blocks:
+            if block.thread is not None:
+                self._found[block.session, block.thread.name].append((page.day, block.text))
+
+    def find_before(self, notes: SessionNotes) -> list[tuple[int, str]]:
+        """The last days and texts in which the session had the threads of its notes."""
+        names = (block.thread.name for block in notes.blocks if block.thread is not None)
+        results: list[tuple[int, str]] = []
+        for name in dict.fromkeys(names):
+            steps = self._found.get((notes.session, name), [])
+            results += [step for step in steps if step[0] < notes.day][-_MAX_EARLIER:]
+        return sorted(results)
+
+
+def build_ledger_prompt(
+    persona: Persona,
+    session: Session | None,
+    notes: SessionNotes,
+    date: str,
+    before: Sequence[str] = (),
+) -> Prompt:
+    """The prompt for one session of a day; `before` are earlier steps of its threads."""
+    who = {
+        "name": persona.name,
+        "role": persona.role,
+        "profile": persona.profile,
+        "style": persona.communication_style,
+        "principal": None if persona.principal is None else persona.principal.name,
+    }
+    where = {
+        "session": notes.session,
+        "with": () if session is None else session.participants,
+    }
+    statements = dict.fromkeys(
+        (*notes.names, *(f"{fact.value} ({fact.about})" for fact in notes.facts))
+    )
+    facts = "\n".join(f"- {item}" for item in statements) or "- (nothing in particular)"
+    blocks = fence_blocks(
+        {
+            "agent": json.dumps(who, ensure_ascii=False, indent=1),
+            "place": json.dumps(where, ensure_ascii=False),
+            **({"before": "\n".join(before)} if before else {}),
+            "notes": notes.text,
+            "must come up": facts,
+        }
+    )
+    return build_task_prompt("ledger", blocks, date=date)
+
+
+def check_ledger_entry(
+    reply: str, notes: SessionNotes, date: str, elsewhere: Mapping[str, str]
+) -> str | RejectedReply:
+    """The entry in a reply, or what is wrong with it.
+
+    Every fact must be in it, no other value, and no canary of another session (`elsewhere`).
+    """
+    text = extract_entry(reply, notes.session)
+    if isinstance(text, RejectedReply):
+        return text
+    problems = (
+        *_find_missing_facts(text, notes),
+        *_find_added_values(text, notes, date),
+        *(f"{secret} belongs to another session" for secret in elsewhere if secret in text),
+        *_find_copies(text, notes),
+    )
+    return RejectedReply(problems) if problems else text
+
+
+_TOPIC = re.compile(r"^(?=### )", re.MULTILINE)
+
+
+def _find_missing_facts(text: str, notes: SessionNotes) -> Iterator[str]:
+    low = text.casefold()
+    for name in notes.names:
+        if name.casefold() not in low:
+            yield f"{name} is not named"
+    topics = _TOPIC.split(text)
+    for fact in dict.fromkeys(notes.facts):
+        own = [topic for topic in topics if fact.about.casefold() in topic.casefold()]
+        if not fact.is_in(text):
+            yield f"{fact.value}, of {fact.about}, is missing"
+        elif own and not any(fact.is_in(topic) for topic in own):
+            yield f"{fact.value} belongs to {fact.about} and is told under another topic"
+
+
+def _find_added_values(text: str, notes: SessionNotes, date: str) -> Iterator[str]:
+    """Values that are not in the notes."""
+    existing = notes.values | {atom.core for atom in find_exact_values(date)}
+    added = (
+        atom.shown
+        for atom in find_exact_values(text)
+        if atom.core not in existing and atom.kind != "quotation"
+    )
+    for value in dict.fromkeys(added):
+        yield f"{value} is not in the notes"
+
+
+def _find_copies(text: str, notes: SessionNotes) -> Iterator[str]:
+    own = _find_long_sentences(notes.text)
+    copied = own & _find_long_sentences(text)
+    if len(own) > 1 and len(copied) > MAX_COPIED_SHARE * len(own):
+        yield "most of it repeats the notes word for word; say it in other words"
+
+
+def _find_long_sentences(text: str) -> set[str]:
+    long_sentences = (sentence for line in text.splitlines() for sentence in split_sentences(line))
+    return {sentence for sentence in long_sentences if len(sentence.split()) >= LONG_SENTENCE_WORDS}
+
+
+_USUAL_TOKENS = 500
+
+
+def write_from_ledger(
+    request: DaysRequest, on_progress: OnProgress = lambda _: None, model: "Model | None" = None
+) -> PassResult:
+    """Write the simulated days with a model, and keep only days that hold exactly the facts.
+
+    A day needs all facts of the simulator, no other values, and canaries only in their session. A
+    day that fails is skipped and reported; the same request tries it again.
+    """
+    layout = request.find_layout()
+    world = open_world(layout)
+    if world is None:
+        raise UsageError(
+            f"--from-ledger: {layout.id} was not made by the simulator; make a persona with "
+            "`recall-bench create-persona --model offline`, or leave --from-ledger out"
+        )
+    persona, story = read_persona(layout.folder), read_story(layout.folder, layout.arcs)
+    owned_model = None
+    if model is None:
+        owned_model = model = open_model(request)
+    with CallLog(log_path(layout.folder, "days", layout.suffix)) as log:
+        log.begin_round(overwrite=request.overwrite)
+        caller = ModelCaller.from_request(request, model, log)
+        writer = _LedgerDaysPass(
+            request=request,
+            layout=layout,
+            persona=persona,
+            story=story,
+            world=world,
+            log=log,
+            caller=caller,
+            owned_model=owned_model,
+            on_progress=on_progress,
+        )
+        return writer.run()
+
+
+@dataclass(slots=True, kw_only=True)
+class _LedgerDaysPass:
+    """The state of one pass."""
+
+    request: DaysRequest
+    layout: Layout
+    persona: Persona
+    story: Story
+    world: WorldFolder
+    log: CallLog
+    caller: ModelCaller
+    owned_model: "Model | None"
+    """A model that this pass opened and closes."""
+    on_progress: OnProgress
+    written: int = 0
+    unique: int = 0
+    """The number of days with a file."""
+    missing: list[MissingUnit] = field(default_factory=list)
+    planted: dict[str, str] = field(default_factory=dict)
+    """Every canary so far, with the only session that may hold it."""
+    steps: EarlierSteps = field(default_factory=EarlierSteps)
+
+    def run(self) -> PassResult:
+        """Run the simulator, then write the missing days."""
+        sweep_folder(self.layout.memories)
+        self.unique = sum(1 for _ in self.layout.memories.glob("day-*.md"))
+        days = self.request.select_days(self.world.days)
+        pages = []
+        for simulated in self.world.simulate_days():
+            if simulated.page.day >= days.stop:
+                break
+            self.planted |= find_canaries(simulated.page)
+            self.steps.add_page(simulated.page)
+            if simulated.page.day in days:
+                pages.append(simulated.page)
+        owed = [page for page in pages if not self._is_there(page.day)]
+        self._report_estimate(owed)
+
+        async def write_days() -> None:
+            await run_units(owed, self._write_day, concurrency=self.request.parallelism)
+
+        stopped = run_pass(write_days, self.owned_model)
+        if stopped is None and not self.missing:
+            self.log.end_round()
+        return PassResult(
+            what="days",
+            folder=str(self.layout.memories),
+            wanted=len(pages),
+            written=self.written,
+            kept=len(pages) - len(owed),
+            missing=tuple(sorted(self.missing, key=lambda each: each.day or 0)),
+            fill=self.request.resume_command,
+            usage=self.caller.usage,
+            spent=self.caller.spent,
+            stopped=stopped,
+        )
+
+    def _is_there(self, day: int) -> bool:
+        if self.request.overwrite and not self.log.is_done_in_round(f"day {day}"):
+            return False
+        return (self.layout.memories / name_day_file(day)).exists()
+
+    def _collect_notes(self, page: LogPage) -> tuple[SessionNotes, ...]:
+        sessions = tuple(self.world.simulation.sessions)
+        return tuple(collect_notes(page, sessions, self.world.simulation.dates))
+
+    def _report_estimate(self, owed: list[LogPage]) -> None:
+        if owed:
+            calls = sum(len(self._collect_notes(page)) for page in owed)
+            notes = self._collect_notes(owed[0])[0]
+            sample = self._build_prompt(notes)
+            self.on_progress(describe_estimate(self.request.model, calls, sample, _USUAL_TOKENS))
+
+    def _format_day(self, day: int) -> str:
+        return format_date(compute_story_date(self.story.epoch, day).date())
+
+    def _build_prompt(self, notes: SessionNotes) -> Prompt:
+        sessions = {session.id: session for session in self.story.sessions}
+        before = [
+            f"- {self._format_day(day)}: {text}" for day, text in self.steps.find_before(notes)
+        ]
+        return build_ledger_prompt(
+            self.persona,
+            sessions.get(notes.session),
+            notes,
+            self._format_day(notes.day),
+            before,
+        )
+
+    async def _write_day(self, page: LogPage) -> None:
+        day = page.day
+        entries: dict[str, str] = {}
+        problems: list[str] = []
+
+        async def write_session(notes: SessionNotes) -> None:
+            try:
+                entries[notes.session] = await self._write_entry(notes)
+            except NoUsableReply as fault:
+                problems.append(f"{notes.session}: {fault}")
+
+        await run_parts(self._collect_notes(page), write_session)
+        if problems:
+            reason = "; ".join(sorted(problems))
+            self.missing.append(MissingUnit(unit=f"day {day}", reason=reason, day=day))
+            self.on_progress(f"[generator] arc={self._list_arcs(day)} day={day} skipped: {reason}")
+            return
+        ordered = {
+            name: entries[name] for name in self.world.simulation.sessions if name in entries
+        }
+        path = self.layout.memories / name_day_file(day)
+        self.unique += not path.exists()
+        replace_file(path, render_day(ordered).encode())
+        self.log.mark_written(f"day {day}")
+        self.written += 1
+        self.on_progress(f"Generated day {day}/{self.world.days} ({self.unique} unique)")
+
+    async def _write_entry(self, notes: SessionNotes) -> str:
+        date = self._format_day(notes.day)
+        elsewhere = {text: home for text, home in self.planted.items() if home != notes.session}
+        return await ask_until_usable(
+            self.caller,
+            f"day {notes.day}, {notes.session}",
+            self._build_prompt(notes),
+            lambda reply: check_ledger_entry(reply, notes, date, elsewhere),
+        )
+
+    def _list_arcs(self, day: int) -> str:
+        return ",".join(self.story.list_active_arcs(day)) or "none"

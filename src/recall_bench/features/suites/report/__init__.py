@@ -1,0 +1,1 @@
+"""Figures, reports and the scorecard of the behaviour suites."""

@@ -1,0 +1,29 @@
+"""Runs the command in this process and with a worker, and sees that neither imported Ray."""
+
+import sys
+
+from recall_bench.cli.main import main
+from recall_bench.core.fork_server import can_fork
+from tests.copied_workers import copy_workers
+from tests.thoroughness import IS_EXHAUSTIVE
+
+
+def run_without_ray(words: list[str], executor: str, into: str) -> None:
+    """Run the command, which must end well."""
+    sys.argv = ["recall-bench", *words, "--executor", executor, "--into", into]
+    code: object = None
+    try:
+        main()
+    except SystemExit as ended:
+        code = ended.code
+    assert code == 0, f"{executor}: exit {code}"
+    assert "recall_bench.engine.executor" in sys.modules
+    assert not any(name.split(".")[0] == "ray" for name in sys.modules), executor
+
+
+if __name__ == "__main__":
+    given = sys.argv[1:]
+    if can_fork() and not IS_EXHAUSTIVE:
+        copy_workers()
+    run_without_ray(given, "local", "alone")
+    run_without_ray(given, "processes", "run")

@@ -1,0 +1,3 @@
+"""Fixtures of this folder."""
+
+from tests.fixtures.running import rehearsal  # noqa: F401
