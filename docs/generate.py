@@ -18,7 +18,8 @@ import msgspec
 import openapi
 
 from recall_bench.cli.command_kinds import GroupedCommand, render_complete_help
-from recall_bench.cli.main import COMMANDS, NESTED, cli
+from recall_bench.cli.commands import list_names, read_commands
+from recall_bench.cli.main import cli
 from recall_bench.core import errors, event, profile, user_code
 from recall_bench.core.settings import describe_settings
 from recall_bench.features.selection.selectors import keyword as hints
@@ -100,7 +101,7 @@ def command_line() -> str:
     context = click.Context(
         cli, info_name="recall-bench", help_option_names=["-h", "--help"], terminal_width=96
     )
-    for name in COMMANDS:
+    for name in list_names():
         command = cli.get_command(context, name)
         assert command is not None
         with click.Context(command, parent=context, info_name=name) as ctx:

@@ -17,6 +17,7 @@ from recall_bench.core.event import Answered
 from recall_bench.core.profile import read_profile
 from recall_bench.core.redaction import find_secrets, redact_message
 from recall_bench.core.untrusted_json import MAX_DEPTH, decode_plain_json
+from recall_bench.core.usage import read_token_count
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.core.yaml12 import Document
 from recall_bench.features.archive.replay import locate_replay, read_replay
@@ -24,7 +25,6 @@ from recall_bench.features.judges.correction import load_audit
 from recall_bench.features.models.compatible_server import CompatibleServer, resolve_server
 from recall_bench.features.models.embedders import ServedEmbedder
 from recall_bench.features.models.model_spec import parse_spec
-from recall_bench.features.models.prices import read_token_count
 from recall_bench.features.personas.conversations import parse_dialogue
 from recall_bench.features.personas.model_reply import RejectedReply
 from recall_bench.features.personas.world.fact_values import find_bounds_fault

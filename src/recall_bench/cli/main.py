@@ -4,15 +4,16 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from recall_bench.cli.command_kinds import MAX_WIDTH, HelpContext, prepare_command
+from recall_bench.cli.commands import group_commands, list_names, read_commands, read_old_names
 from recall_bench.cli.console import paint, show_activity
 from recall_bench.core.distribution import DISTRIBUTION, find_conflicting_package
 from recall_bench.core.errors import BenchError, JournalLost, ReplyPending, find_full_disk
+from recall_bench.core.feature import find_offer, load_target, require_part
 from recall_bench.core.redacted_output import OutputFull, RedactedStream, redact_output
 from recall_bench.core.signals import mark_as_command
 
@@ -44,14 +45,14 @@ def repeat_while_pending(
 
 def _watch_senders(on_first: Callable[[], None]) -> None:
     """Have `on_first` called when a model is opened that sends batches."""
-    from recall_bench.features.models.batch_senders import SENDERS
-
-    SENDERS.begin(on_first)
+    senders = find_offer("parts", "models.batch_senders")
+    if senders is not None:
+        senders.begin(on_first)
 
 
 def _deliver(print_error: Callable[[str], None]) -> tuple[int, bool]:
     """Wait for the batches; the exit code, and whether the command is to be repeated."""
-    from recall_bench.features.models.batch_wait import deliver_batches
+    deliver_batches = require_part("models.deliver_batches", "a batch")
 
     try:
         with show_activity() as show:
@@ -71,79 +72,6 @@ def print_fault(error: BenchError, print_error: Callable[[str], None]) -> None:
 
     for line in str(error).splitlines():
         print_error(clean_text(line))
-
-
-COMMANDS = {
-    "run": ("run", "Ingest every persona, ask at every checkpoint, grade the answers."),
-    "plan": ("run", "Show what a run would do and cost, before anything is spent."),
-    "eval": ("eval", "Measure a system on a public dataset, beside floors and ceilings."),
-    "select": ("select", "Test whether an agent recalls exactly the right memory files."),
-    "suite": ("suite", "Measure erasure, poisoning, tenants, freshness, load or procedures."),
-    "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
-    "merge": ("run_files", "Merge the shards of `run --shard` into one run."),
-    "serve": ("serve", "Serve an adapter to other processes: gRPC, HTTP or JSON lines."),
-    "ablate": ("ablate", "Switch each part of a system off or on, and compare the scores."),
-    "matrix": ("matrix", "Run several systems, settings and seeds as one job, and compare them."),
-    "compare": ("compare", "Compare runs, with intervals."),
-    "report": ("report", "Analyse a run; write its page and pictures."),
-    "view": ("view", "Explore runs in the browser: compare them, read and label answers."),
-    "gate": ("gate", "Pass or fail a run by rules, and by its loss against a baseline."),
-    "verify": ("verify", "Derive everything in a run folder again, and name what differs."),
-    "bundle": ("bundle", "Write a finished run as one file that others can verify."),
-    "leaderboard": ("leaderboard", "Make a site of verified runs, and repeat parts of them."),
-    "challenge": ("challenge", "Commit to a secret seed, run it, and reveal it."),
-    "canaries": ("canaries", "Keep a file of questions that always hallucinate, and check them."),
-    "import": ("run_files", "Make a run folder of the public harness's files."),
-    "power": ("compare", "Compute how many questions a difference takes."),
-    "judge": ("judge_lab", "Judge answers of your own, without a run."),
-    "judge-lab": ("judge_lab", "Measure how reliable a judge is."),
-    "check-adapter": ("doctor", "Check that a system satisfies the contract of a run."),
-    "doctor": ("doctor", "Diagnose a system before its scores are used."),
-    "list": ("catalogue", "List the personas, the systems, or the names of checkpoints."),
-    "world": ("world", "Build, verify and describe simulated personas."),
-    "import-history": ("import_history", "Make a persona of your own chats, mail or traces."),
-    "create-persona": ("create_persona", "Write a persona and its story from a description."),
-    "generate": ("generate", "Write and verify a persona's days, dialogues and questions."),
-    "lint": ("lint", "Check personas, their days and their questions."),
-    "datasets": ("datasets", "List, download and describe the public datasets."),
-    "init": ("init", "Write a first adapter, settings, gate rules and a workflow."),
-    "heatmap": ("report", "Draw a run's heatmap again."),
-    "export": ("run_files", "Write results as tables, for papers or for trackers."),
-    "help": ("help", "List all commands or settings, or explain one command."),
-}
-"""The module and one-line help of each command, so that `--help` imports none of them."""
-
-
-SECTIONS = {
-    "Start here": (
-        *("run", "report", "compare", "gate", "eval", "doctor"),
-        *("init", "plan", "view", "list", "check-adapter", "help"),
-    ),
-    "Run": ("matrix", "ablate", "select", "suite", "rejudge", "merge", "serve"),
-    "Understand": ("heatmap", "power", "export", "import"),
-    "Data": ("datasets", "lint", "world", "import-history", "create-persona", "generate"),
-    "Trust": ("verify", "bundle", "challenge", "leaderboard", "judge", "judge-lab", "canaries"),
-}
-"""The commands by purpose, as `recall-bench help all` shows them; `--help` shows the first."""
-
-NESTED: dict[tuple[str, ...], str] = {
-    ("suite", "scorecard"): "suite",
-    ("serve", "endpoint"): "endpoint",
-    ("help", "completion"): "completion",
-}
-"""Commands behind another one's name, with the module of each; it is named for the last word."""
-
-OLD_NAMES: dict[str, tuple[str, ...]] = {
-    "generate-conversations": ("generate", "conversations"),
-    "generate-tool-calls": ("generate", "tool-calls"),
-    "generate-qa": ("generate", "questions"),
-    "verify-qa": ("generate", "verify"),
-    "ranges": ("list", "--ranges"),
-    "scorecard": ("suite", "scorecard"),
-    "endpoint": ("serve", "endpoint"),
-    "completion": ("help", "completion"),
-}
-"""Names that commands had, which still work."""
 
 
 class OutputClosed(Exception):
@@ -176,54 +104,51 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """All commands, in the order of use."""
-        return list(COMMANDS)
+        return list_names()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command, imported now."""
-        home = COMMANDS[cmd_name][0] if cmd_name in COMMANDS else NESTED.get((*cmd_name.split(),))
-        if home is None:
+        declared = read_commands().get(cmd_name)
+        if declared is None:
             return None
-        module = import_module(f"recall_bench.cli.{home}")
-        name = cmd_name.rsplit(maxsplit=1)[-1].replace("-", "_")
-        command: click.Command = getattr(module, f"{name}_command")
+        command: click.Command = load_target(declared.target)
         return prepare_command(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command of these arguments; an unknown one is answered with the nearest."""
-        args = [*OLD_NAMES.get(args[0], args[:1]), *args[1:]]
-        if (*args[:2],) in NESTED:
-            name = " ".join(args[:2])
-            return name, self.get_command(ctx, name), args[2:]
+        args = [*read_old_names().get(args[0], args[:1]), *args[1:]]
+        if (nested := " ".join(args[:2])) in read_commands() and len(args) > 1:
+            return nested, self.get_command(ctx, nested), args[2:]
         if args[0] == "generate" and args[1:2] not in ([], ["-h"], ["--help"]):
             args[1:1] = ["days"] if args[1].startswith("-") else []
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+        if name not in read_commands() and not name.startswith("-") and not ctx.resilient_parsing:
             from recall_bench.core.suggestion import suggest
 
-            near = suggest(name, COMMANDS, "`recall-bench help all` lists them")
+            near = suggest(name, list_names(), "`recall-bench help all` lists them")
             ctx.fail(f"no command named {name!r}; {near}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands of the first section, or all by section, without importing them."""
         shows_all = ctx.meta.get("recall_bench.all_commands", False)
-        width = max(map(len, COMMANDS))
-        for title, names in list(SECTIONS.items())[: None if shows_all else 1]:
+        width = max(map(len, list_names()))
+        for title, group in list(group_commands().items())[: None if shows_all else 1]:
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), COMMANDS[name][1]) for name in names])
+                formatter.write_dl([(one.name.ljust(width), one.help) for one in group])
         if not shows_all:
             formatter.write_paragraph()
-            formatter.write_text(f"`recall-bench help all` lists all {len(COMMANDS)} commands.")
+            formatter.write_text(f"`recall-bench help all` lists all {len(list_names())} commands.")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
         """Names of commands and options that begin so, without importing the commands."""
         from click.shell_completion import CompletionItem
 
         commands = [
-            CompletionItem(name, help=text)
-            for name, (_, text) in COMMANDS.items()
+            CompletionItem(name, help=read_commands()[name].help)
+            for name in list_names()
             if name.startswith(incomplete)
         ]
         return commands + click.Command.shell_complete(self, ctx, incomplete)

@@ -19,6 +19,9 @@ from recall_bench.core.untrusted_file import open_regular_file
 
 _SYNC_EVERY_S = 0.2
 
+JOURNAL = "journal.jsonl"
+"""The name of a run's journal."""
+
 
 def read_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
     """Yield offset and content of every whole line from `start` on; a torn last one is skipped."""

@@ -139,3 +139,12 @@ class UsageMeter:
         """Everything that was added, drained or not."""
         with self._lock:
             return self._total
+
+
+_MOST_TOKENS = 10**12
+"""More than any model has read; a larger count is a mistake, and could not be priced."""
+
+
+def read_token_count(counted: object) -> int:
+    """The number of tokens in a provider's reply; 0 if it gives none that can be."""
+    return counted if isinstance(counted, int) and 0 < counted <= _MOST_TOKENS else 0

@@ -24,7 +24,13 @@ PLUGIN_KINDS = ("systems", "judges")
 
 def list_plugins(kind: str) -> "list[EntryPoint]":
     """List the installed plugins, built-ins included, without importing them."""
-    return sorted(read_entry_points(f"recall_bench.{kind}"), key=lambda entry: entry.name)
+    from importlib.metadata import EntryPoint
+
+    from recall_bench.core.feature import list_offers
+
+    group = f"recall_bench.{kind}"
+    offers = (EntryPoint(name, target, group) for name, target in list_offers(kind).items())
+    return sorted((*read_entry_points(group), *offers), key=lambda entry: entry.name)
 
 
 def describe_plugins(kind: str) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from copy import copy
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError
+from recall_bench.core.feature import load_target
 from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.engine.job import Job
@@ -54,11 +55,9 @@ def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None
     """Every file a run leaves beside its journal, where the settings want it."""
     export_files(folder, **_list_views(settings, folder.path))
     if settings.heatmap_png:
-        from recall_bench.report.heatmap.heatmap_data import build_run_heatmap
-        from recall_bench.report.heatmap.heatmap_picture import draw_picture
-
-        picture = build_run_heatmap(folder, summary)
-        draw_picture(picture, *(folder.path / name for name in PICTURES))
+        # Pictures belong to the report, which lies above the engine.
+        draw = load_target("recall_bench.report.heatmap.heatmap_picture:draw_run")
+        draw(folder, summary, *(folder.path / name for name in PICTURES))
 
 
 def _list_views(settings: Settings, folder: Path) -> dict[str, Path | None]:

@@ -58,9 +58,9 @@ from recall_bench.engine.plan_report import (
     StepTime,
 )
 from recall_bench.engine.runs.journal import JOURNAL, explain_missing, read_events
-from recall_bench.features.models.target import estimate_target_cost, resolve_without_keys
 from recall_bench.judging.exhibits import ExhibitFactory
 from recall_bench.stories.drawn import BuildProgress
+from recall_bench.systems.models.target import estimate_target_cost, resolve_without_keys
 
 FEED, SETTLE, ASK, READ, JUDGE, REST = "feed", "settle", "ask", "read", "judge", "rest"
 

@@ -7,6 +7,7 @@ from typing import cast
 from recall_bench.core import user_code
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import JudgeFault, UsageError
+from recall_bench.core.feature import find_offer
 from recall_bench.core.redaction import redact_message
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
@@ -91,19 +92,18 @@ def resolve_judge(
                 "or write a second judge"
             )
         return _load_python_judge(target, flag)
-    from recall_bench.features.models import provider_catalogue
-
+    list_agents = find_offer("parts", "models.list_agents") or tuple
     listed = (
         f"name a built-in judge ({', '.join(built_in)}), a model as provider:model, or Python as "
         "file.py or module:name"
     )
-    hint = suggest_or_list(target, [*built_in, *provider_catalogue.AGENTS], listed)
+    hint = suggest_or_list(target, [*built_in, *list_agents()], listed)
     raise UsageError(f"{flag}: no judge named {redact_message(target)!r}; {hint}")
 
 
 def _load_python_judge(target: str, flag: str) -> Judge:
-    from recall_bench.features.models.target import suggest_spelling
     from recall_bench.judging.python_judge import load_judge
+    from recall_bench.systems.models.target import suggest_spelling
 
     try:
         return load_judge(target, {})
@@ -124,7 +124,7 @@ def _make_model_judge(
         raise UsageError(
             f"{_ADDRESS_FLAGS[flag]}: is not an address; write it like http://127.0.0.1:8000/v1"
         )
-    from recall_bench.features.models.target import resolve_model
+    from recall_bench.systems.models.target import resolve_model
 
     at = target if base_url is None else _replace_address(target, base_url)
     model = resolve_model(at, flag, settings)

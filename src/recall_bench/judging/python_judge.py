@@ -10,6 +10,7 @@ from functools import partial
 from types import ModuleType
 from typing import Protocol, runtime_checkable
 
+from recall_bench.core.daemon_thread import run_in_daemon_thread
 from recall_bench.core.errors import (
     BenchError,
     JudgeBusy,
@@ -27,7 +28,6 @@ from recall_bench.core.user_code import (
     split_target,
 )
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
-from recall_bench.features.models.python_model import run_in_daemon_thread
 from recall_bench.judging.verdicts import parse_marks
 
 _DEFAULT_NAME = "judge"

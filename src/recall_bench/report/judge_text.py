@@ -12,13 +12,13 @@ from recall_bench.engine.runs.judge_sensitivity import (
     SplitTrial,
 )
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.features.judges.label_correction import (
+from recall_bench.metrics.bootstrap import Interval
+from recall_bench.report.analyses.cost_units import format_money
+from recall_bench.report.corrected_headline import (
     CorrectedHeadline,
     CorrectedJudge,
     correct_headline,
 )
-from recall_bench.metrics.bootstrap import Interval
-from recall_bench.report.analyses.cost_units import format_money
 from recall_bench.report.formats import format_number, format_points, format_score
 
 MAX_SPLITS = 8

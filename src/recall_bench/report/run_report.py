@@ -15,7 +15,6 @@ from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.score_ranges import ScoreRange
 from recall_bench.engine.runs.summary import STUB, RunStatus, Summary, summarise
 from recall_bench.engine.runs.trials import ScoreScale, TrialTable, identify_answers
-from recall_bench.features.judges.label_correction import CorrectedHeadline, correct_headline
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.comparison import adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate
@@ -31,6 +30,7 @@ from recall_bench.report.analyses.costs import (
 from recall_bench.report.analyses.degradation import Degradation, measure_degradation
 from recall_bench.report.analyses.hallucination import HallucinationViews, analyse_hallucination
 from recall_bench.report.analyses.tool_loop import ToolLoopReport, analyse_tool_loop
+from recall_bench.report.corrected_headline import CorrectedHeadline, correct_headline
 from recall_bench.report.formats import format_card
 from recall_bench.report.groups import PERSONA, describe_judge, name_histories
 from recall_bench.report.headlines import describe_labels, describe_unmeasured

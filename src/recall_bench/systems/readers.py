@@ -30,11 +30,11 @@ from recall_bench.core.memory import Answer, DatedPassage, Passage, Reader, Read
 from recall_bench.core.retry import get_wait_s
 from recall_bench.core.scenario import PRINCIPAL, Question
 from recall_bench.core.settings import Settings
-from recall_bench.features.models.target import resolve_model
 from recall_bench.systems.builtin.no_memory import NO_RECORD
 from recall_bench.systems.builtin.word_index import Vocabulary
 from recall_bench.systems.models.model import Finish, Model, Prompt, Reply, fence_blocks
 from recall_bench.systems.models.static_embedding import compute_similarity, embed
+from recall_bench.systems.models.target import resolve_model
 from recall_bench.systems.reading.answer_writer import describe_rules, load_writer
 
 CHOICE_VERSION = "1"

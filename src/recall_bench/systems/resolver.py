@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -12,11 +11,13 @@ from typing import cast
 from recall_bench.core import user_code
 from recall_bench.core.errors import SystemFault, SystemGone, UsageError
 from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.feature import list_offers, load_target, require_part
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.redaction import learn_secrets
 from recall_bench.core.settings import Settings
 from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.user_code import is_code_target
+from recall_bench.systems.parent_endpoint import is_parent_endpoint_set
 
 _YAML_SUFFIXES = (".yaml", ".yml")
 
@@ -35,7 +36,7 @@ def resolve_system(settings: Settings) -> MemorySystem:
     settings.learn_secrets()
     try:
         if settings.adapter.startswith(LOOP_PREFIX):
-            return _build_loop(settings)
+            return _build_by_form(LOOP_PREFIX.rstrip(":"), settings)
         if settings.agent_model is not None:
             raise UsageError(
                 "--agent-model: is for a memory under the loop agent; write --adapter "
@@ -44,17 +45,6 @@ def resolve_system(settings: Settings) -> MemorySystem:
         return _resolve_memory(settings)
     except SystemFault as fault:
         raise SystemGone(f"{fault}; when that is fixed, run the same command again") from fault
-
-
-def _build_loop(settings: Settings) -> MemorySystem:
-    """A memory under the loop agent, whose model calls are not those of the memory's endpoint."""
-    from recall_bench.features.agents.loop.loop_system import build_loop_system
-
-    name = settings.adapter.removeprefix(LOOP_PREFIX)
-    if not name or name.startswith(LOOP_PREFIX):
-        raise UsageError(f"--adapter: {settings.adapter!r} names no memory; write loop:bm25")
-    inner = replace(settings, adapter=name, agent_model=None)
-    return build_loop_system(settings, partial(_resolve_memory, inner))
 
 
 def _resolve_memory(settings: Settings) -> MemorySystem:
@@ -80,9 +70,9 @@ def _refuse_unused_models(name: str) -> None:
 def _build_system(settings: Settings, endpoint: str | None = None) -> MemorySystem:
     target = settings.adapter
     # First, because the arguments of a program may contain addresses.
-    resolve = _BY_FORM.get(target.partition(":")[0])
-    if resolve is not None:
-        return resolve(settings)
+    form = target.partition(":")[0]
+    if form in _BY_FORM or form in list_offers("forms"):
+        return _build_by_form(form, settings)
     if "://" in target:
         return _connect_server(settings)
     if target.endswith(_YAML_SUFFIXES):
@@ -155,8 +145,6 @@ def _wants_endpoint(factory: Callable[..., object]) -> bool:
         return True
     if not _takes_endpoint(factory):
         return False
-    from recall_bench.features.models.model_endpoint import is_parent_endpoint_set
-
     return is_parent_endpoint_set()
 
 
@@ -167,9 +155,23 @@ def _takes_endpoint(factory: Callable[..., object]) -> bool:
 
 
 def _add_endpoint(settings: Settings) -> MemorySystem:
-    from recall_bench.features.models.model_endpoint import open_metered_system, resolve_endpoint
+    start = require_part("models.open_endpoint", "a model endpoint")
+    return cast("MemorySystem", start(settings, partial(_build_system, settings)))
 
-    return open_metered_system(resolve_endpoint(settings), lambda url: _build_system(settings, url))
+
+def _build_by_form(form: str, settings: Settings) -> MemorySystem:
+    build = _BY_FORM.get(form)
+    if build is None:
+        target = list_offers("forms").get(form)
+        if target is None:
+            raise UsageError(f"{settings.adapter}: no feature that knows {form}: is installed")
+        build = cast("Callable[[Settings], MemorySystem]", load_target(target))
+    return build(settings)
+
+
+def build_memory_of(settings: Settings) -> MemorySystem:
+    """The memory that the settings name, without an agent over it."""
+    return _resolve_memory(settings)
 
 
 def _build_command_system(settings: Settings) -> MemorySystem:
@@ -188,24 +190,6 @@ def _build_once_system(settings: Settings) -> MemorySystem:
         settings=settings,
         timeout_s=settings.answer_timeout_s,
     )
-
-
-def _connect_openai_agent(settings: Settings) -> MemorySystem:
-    from recall_bench.features.agents.openai_agent import connect_openai_agent
-
-    return run_to_end(connect_openai_agent, settings.adapter, settings.config)
-
-
-def _connect_a2a_agent(settings: Settings) -> MemorySystem:
-    from recall_bench.features.agents.a2a_agent import connect_a2a_agent
-
-    return run_to_end(connect_a2a_agent, settings.adapter, settings.config)
-
-
-def _build_command_agent(settings: Settings) -> MemorySystem:
-    from recall_bench.features.agents.command_agent import build_command_agent
-
-    return build_command_agent(settings)
 
 
 def _connect_server(settings: Settings) -> MemorySystem:
@@ -244,14 +228,16 @@ def _load_described_server(settings: Settings) -> MemorySystem:
     content = document.content
     learn_secrets(content)
     transport = content.get("transport") if isinstance(content, dict) else None
-    resolve = _BY_TRANSPORT.get(str(transport))
+    transports = {**_BY_TRANSPORT, **list_offers("transports")}
+    resolve = transports.get(str(transport))
     if resolve is None:
         raise UsageError(
             f"{document.describe_place('transport')}: transport is {transport!r}; write transport: "
-            f"{' or '.join(_BY_TRANSPORT)}"
+            f"{' or '.join(transports)}"
         )
     _refuse_settings(settings)
-    return resolve(Path(settings.adapter), settings.env)
+    start = load_target(resolve) if isinstance(resolve, str) else resolve
+    return cast("MemorySystem", start(Path(settings.adapter), settings.env))
 
 
 def _start_http_server(path: Path, env: Sequence[str]) -> MemorySystem:
@@ -260,24 +246,9 @@ def _start_http_server(path: Path, env: Sequence[str]) -> MemorySystem:
     return run_to_end(start_http_system, path, env)
 
 
-def _start_mcp_server(path: Path, env: Sequence[str]) -> MemorySystem:
-    from recall_bench.features.mcp.mcp_system import start_mcp_system
-
-    return run_to_end(start_mcp_system, path, env)
-
-
-def _start_agents(path: Path, env: Sequence[str]) -> MemorySystem:
-    from recall_bench.features.agents.started_agent import start_agent_system
-
-    return run_to_end(start_agent_system, path, env)
-
-
 _BY_FORM: dict[str, Callable[[Settings], MemorySystem]] = {
     "command": _build_command_system,
     "once": _build_once_system,
-    "agent": _build_command_agent,
-    "openai": _connect_openai_agent,
-    "a2a": _connect_a2a_agent,
 }
 
 _BY_SCHEME: dict[str, Callable[[Settings], MemorySystem]] = {
@@ -289,9 +260,6 @@ _BY_SCHEME: dict[str, Callable[[Settings], MemorySystem]] = {
 
 _BY_TRANSPORT: dict[str, Callable[[Path, Sequence[str]], MemorySystem]] = {
     "http": _start_http_server,
-    "mcp": _start_mcp_server,
-    "openai": _start_agents,
-    "a2a": _start_agents,
 }
 
 

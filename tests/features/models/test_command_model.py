@@ -9,9 +9,8 @@ import pytest
 
 from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.features.models.model_spec import Tuning
 from recall_bench.features.models.program_model import open_command
-from recall_bench.systems.models.model import Prompt, Reply
+from recall_bench.systems.models.model import Prompt, Reply, Tuning
 from tests.loops import loop_over_rows
 
 pytestmark = pytest.mark.anyio

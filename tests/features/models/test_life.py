@@ -15,11 +15,8 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage, UsageMeter
-from recall_bench.features.models.model_endpoint import (
-    ModelEndpoint,
-    ParentEndpoint,
-    resolve_endpoint,
-)
+from recall_bench.features.models.model_endpoint import ModelEndpoint, resolve_endpoint
+from recall_bench.systems.parent_endpoint import ParentEndpoint
 from tests.features.agents.endpoint.clients import HELLO, call, client, talking
 from tests.features.models import openai_server as scripted
 from tests.features.models.openai_server import OpenAIServer

@@ -9,9 +9,8 @@ import pytest
 
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.features.models.model_spec import NO_TUNING, Tuning
 from recall_bench.features.models.python_model import PythonModel, load_model
-from recall_bench.systems.models.model import Finish, Prompt, Reply
+from recall_bench.systems.models.model import NO_TUNING, Finish, Prompt, Reply, Tuning
 from tests.loops import loop_over_rows
 
 pytestmark = pytest.mark.anyio

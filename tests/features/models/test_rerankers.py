@@ -14,9 +14,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from recall_bench.core.errors import ModelFault, ModelGone, UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.features.models.embedders import open_embedder
-from recall_bench.features.models.model_endpoint import ModelEndpoint, ParentEndpoint
+from recall_bench.features.models.model_endpoint import ModelEndpoint
 from recall_bench.features.models.rerankers import RerankScores, open_reranker
 from recall_bench.systems.endpoint_client import request_scores
+from recall_bench.systems.parent_endpoint import ParentEndpoint
 from tests.features.agents.endpoint.clients import call
 from tests.features.models import openai_server as scripted
 from tests.features.models.openai_server import OpenAIServer, Response

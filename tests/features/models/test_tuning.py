@@ -6,8 +6,8 @@ import pytest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings
-from recall_bench.features.models.model_spec import NO_TUNING, Tuning
 from recall_bench.features.models.target import resolve_model
+from recall_bench.systems.models.model import NO_TUNING, Tuning
 from tests.features.models import openai_server as scripted
 from tests.features.models.openai_server import OpenAIServer, Request
 from tests.features.models.prompts import PROMPT

@@ -1,6 +1,7 @@
 """A model that does every pass well, and the same to the same prompt, without one.
 
-`--model tests/features/personas/scripted_author.py:author` lets the commands use it as they use any other.
+`--model tests/features/personas/scripted_author.py:author` lets the commands use it as they use
+any other.
 """
 
 import json

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from recall_bench.core.append_log import AppendLog, is_busy, make_lock, read_lines
+from recall_bench.core.append_log import JOURNAL, AppendLog, is_busy, make_lock, read_lines
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import Event
 from recall_bench.core.line_chain import LineChain, split_link
@@ -32,8 +32,6 @@ __all__ = [
 ]
 
 E = TypeVar("E", bound=Event)
-
-JOURNAL = "journal.jsonl"
 
 
 def read_events(path: Path) -> Iterator[Event]:

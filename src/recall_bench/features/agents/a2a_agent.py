@@ -16,7 +16,9 @@ from uuid import uuid4
 import anyio
 
 from recall_bench.core.errors import NotAnAnswer, SystemFault, UsageError
-from recall_bench.core.memory import UNDECLARED, SystemCard
+from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.memory import UNDECLARED, MemorySystem, SystemCard
+from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
 from recall_bench.features.agents.agent_client import (
     AgentClient,
@@ -509,3 +511,8 @@ def _join_parts(parts: object) -> str:
 
 def _read_text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def open_a2a_agent(settings: Settings) -> MemorySystem:
+    """The agent behind `a2a:URL`."""
+    return run_to_end(connect_a2a_agent, settings.adapter, settings.config)

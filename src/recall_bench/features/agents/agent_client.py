@@ -20,10 +20,9 @@ from recall_bench.core.errors import (
 from recall_bench.core.redaction import Redactor, learn_secrets
 from recall_bench.core.retry import parse_retry_after
 from recall_bench.core.untrusted_json import MAX_REPLY_BYTES, decode_plain_json
-from recall_bench.core.usage import Usage
+from recall_bench.core.usage import Usage, read_token_count
 from recall_bench.core.user_code import require_libraries
 from recall_bench.features.agents.talk_settings import is_private
-from recall_bench.features.models.prices import read_token_count
 from recall_bench.systems.transports.http_routes import JSON, describe_body
 from recall_bench.systems.transports.http_system import (
     HttpAddress,

@@ -8,7 +8,9 @@ from typing import Any, cast
 from uuid import uuid4
 
 from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, UsageError
-from recall_bench.core.memory import UNDECLARED, SystemCard
+from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.memory import UNDECLARED, MemorySystem, SystemCard
+from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
 from recall_bench.features.agents.agent_client import (
     AgentClient,
@@ -230,3 +232,8 @@ def _read_call(call: dict[str, Any]) -> dict[str, object]:
     function = call.get("function")
     found = function if isinstance(function, dict) else call
     return {"name": str(found.get("name", "")), "arguments": found.get("arguments")}
+
+
+def open_openai_agent(settings: Settings) -> MemorySystem:
+    """The agent behind `openai:URL`."""
+    return run_to_end(connect_openai_agent, settings.adapter, settings.config)

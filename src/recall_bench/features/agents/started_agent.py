@@ -9,7 +9,15 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import SystemGone
-from recall_bench.core.memory import Answer, Exchange, Isolation, IsolationCard, Snapshots
+from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.memory import (
+    Answer,
+    Exchange,
+    Isolation,
+    IsolationCard,
+    MemorySystem,
+    Snapshots,
+)
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
 from recall_bench.core.yaml12 import read_document
@@ -162,3 +170,8 @@ class StartedAgentMemory:
         if not await wait_for_exit(self._server):
             return gone
         return SystemGone(f"the agent died during the run: {self._server.describe_end()}")
+
+
+def start_agents(path: Path, env: Sequence[str]) -> MemorySystem:
+    """The agents that a YAML file describes."""
+    return run_to_end(start_agent_system, path, env)

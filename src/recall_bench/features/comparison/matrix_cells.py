@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from recall_bench.core.errors import BenchError, OtherPlan, Problems, SystemGone, UsageError
 from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.feature import require_part
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.engine.assembly import assemble
@@ -17,12 +18,6 @@ from recall_bench.engine.experiment import ExperimentCell
 from recall_bench.engine.job import Job
 from recall_bench.engine.runs.output_paths import move_outputs
 from recall_bench.features.comparison.matrix_file import Matrix, MatrixSuite
-from recall_bench.features.datasets.eval_assembly import assemble_evaluation
-from recall_bench.features.suites.behaviour_assembly import (
-    SUITE_SETTINGS,
-    BehaviourRequest,
-    assemble_behaviour,
-)
 from recall_bench.judging.eval_dataset import EvalMode, EvalRequest, open_dataset
 from recall_bench.stories.drawn import BuildProgress
 
@@ -88,7 +83,8 @@ def _make_settings(
     matrix: Matrix, given: dict[str, Any], place: Path, suite: MatrixSuite | None
 ) -> Settings:
     if suite is not None:
-        given = {name: value for name, value in given.items() if name in SUITE_SETTINGS}
+        allowed = require_part("suites.settings", "a suite of a matrix")
+        given = {name: value for name, value in given.items() if name in allowed}
     settings = move_outputs(apply_overrides(Settings(), given), matrix.into / place)
     pictures = bool(given.get("heatmap_png", False))
     return replace(settings, max_calls=matrix.limits.max_calls, heatmap_png=pictures)
@@ -185,20 +181,21 @@ def assemble_cells(
 def _assemble_cell(cell: MatrixCell, building: BuildProgress | None) -> Job:
     suite = cell.suite
     if cell.request is not None:
-        return assemble_evaluation(cell.request, open_dataset(cell.request)).job
+        evaluate = require_part("datasets.assemble", "a dataset of a matrix")
+        job: Job = evaluate(cell.request, open_dataset(cell.request)).job
+        return job
     if suite is None:
         return assemble(cell.settings, building=building)
-    request = BehaviourRequest(
-        suite=suite.name,
-        settings=cell.settings,
+    build = require_part("suites.assemble", "a suite of a matrix")
+    suite_job: Job = build(
+        suite.name,
+        cell.settings,
         stories=suite.stories,
         is_owned=suite.is_owned,
+        patience_s=suite.patience_s,
+        load_s=suite.load_s,
     )
-    if suite.patience_s is not None:
-        request = replace(request, patience_s=suite.patience_s)
-    if suite.load_s is not None:
-        request = replace(request, load_s=suite.load_s)
-    return assemble_behaviour(request)
+    return suite_job
 
 
 def _make_unreachable_cell(cell: MatrixCell, gone: SystemGone) -> ExperimentCell:

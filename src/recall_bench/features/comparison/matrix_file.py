@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from recall_bench.core.errors import BenchError, UsageError, raise_problems
+from recall_bench.core.feature import list_offers
 from recall_bench.core.profile import (
     Profile,
     describe_profile_error,
@@ -18,7 +19,6 @@ from recall_bench.core.profile import (
 from recall_bench.core.settings import RUNS
 from recall_bench.core.suggestion import suggest
 from recall_bench.core.yaml12 import Document, Key, read_document
-from recall_bench.features.suites.behaviour_assembly import SUITES
 
 DEFAULT: Final = "default"
 """The name of the one setting where none is given."""
@@ -351,9 +351,10 @@ class _MatrixReader:
             self._add_problem("a suite must be a name, or a mapping with `name`", *at)
             return None
         self._refuse_unknown(given, _SUITE, *at)
-        if given["name"] not in SUITES:
+        suites = list_offers("figures")
+        if given["name"] not in suites:
             problem = f"no suite is named {given['name']!r}"
-            self._add_problem(f"{problem}{_suggest_key(given['name'], tuple(SUITES))}", *at)
+            self._add_problem(f"{problem}{_suggest_key(given['name'], tuple(suites))}", *at)
             return None
         stories = given.get("stories")
         if stories is not None and not (type(stories) is int and stories > 0):

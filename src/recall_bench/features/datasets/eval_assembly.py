@@ -34,12 +34,12 @@ from recall_bench.engine.runs.output_paths import (
 )
 from recall_bench.engine.runs.recorded_answers import RecordedRun
 from recall_bench.engine.stored_answers import read_from_store
-from recall_bench.features.models.target import resolve_model
 from recall_bench.judging.eval_dataset import EvalMode, EvalRequest, OpenedDataset, open_dataset
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import NoJudge, resolve_judges, split_reading
 from recall_bench.judging.methodologies import AnswerCheck
 from recall_bench.systems.builtin.options import list_built_ins_with
+from recall_bench.systems.models.target import resolve_model
 from recall_bench.systems.readers import EXTRACTIVE, resolve_reader
 from recall_bench.systems.resolver import resolve_system
 

@@ -185,15 +185,16 @@ def _run_doctor(settings: Settings, timeout_s: float, story_seed: str | None) ->
 
     from recall_bench.cli.console import show_activity
     from recall_bench.core.distribution import get_version
+    from recall_bench.core.feature import require_part
     from recall_bench.features.doctor.doctor import (
         build_doctor_setup,
         collect_temporary_files,
         examine_system,
     )
-    from recall_bench.features.personas.worlds import draw_short_story
     from recall_bench.stories.seeds import WorldSeed
     from recall_bench.systems.resolver import resolve_system
 
+    draw_short_story = require_part("personas.draw_short_story", "the doctor")
     seed = WorldSeed.draw() if story_seed is None else _parse_seed(story_seed)
     setup = build_doctor_setup(
         draw_short_story(seed),

@@ -12,7 +12,6 @@ import numpy as np
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Judged, NotAnswered
-from recall_bench.core.record import ComputedRecord
 from recall_bench.core.verdict import PASS, SCALES, Verdict
 from recall_bench.engine.runs.judge_sensitivity import open_judge_views
 from recall_bench.engine.runs.run_folder import RunFolder
@@ -32,37 +31,13 @@ from recall_bench.judging.human_labels import (
 )
 from recall_bench.metrics.agreement import MarkPairs, measure_agreement
 from recall_bench.metrics.bootstrap import number_names
-from recall_bench.metrics.judge_correction import CorrectedRate
+from recall_bench.report.corrected_headline import CorrectedHeadline, CorrectedJudge
 
 HEADLINE_MARK = "correctness"
 """The mark whose corrected share is the headline."""
 
 FEWEST_LABELS = 10
 """With fewer labelled answers nothing is corrected."""
-
-
-class CorrectedJudge(ComputedRecord, frozen=True, kw_only=True):
-    """The share of right answers by one judge, without its errors."""
-
-    name: str
-    right: CorrectedRate | None
-    reason: str | None = None
-    """Why there is no corrected share."""
-
-
-class CorrectedHeadline(ComputedRecord, frozen=True, kw_only=True):
-    """The share of right answers of a run, corrected by labels."""
-
-    source: str
-    """Where the labels are from, in words."""
-    judges: tuple[CorrectedJudge, ...]
-    """The first gives the headline."""
-    cautions: tuple[str, ...] = ()
-
-    @property
-    def right(self) -> CorrectedRate | None:
-        """The headline; None where the first judge cannot be corrected."""
-        return self.judges[0].right
 
 
 def read_judged_run(folder: RunFolder) -> JudgedRun:

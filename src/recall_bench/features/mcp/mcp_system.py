@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary, finalize
 import msgspec
 
 from recall_bench.core.errors import NotOffered, SystemGone, UsageError
+from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.folders import TemporaryFolders, copy_folder
 from recall_bench.core.memory import (
     UNDECLARED,
@@ -328,3 +329,8 @@ def _read_k(config: Mapping[str, object], default: int) -> int:
     if not isinstance(k, int) or k < 1:
         raise UsageError(f"k is {k!r}; say how many notes are given back, from 1")
     return k
+
+
+def start_described_server(path: Path, env: Sequence[str]) -> MemorySystem:
+    """The MCP server that a YAML file describes."""
+    return run_to_end(start_mcp_system, path, env)

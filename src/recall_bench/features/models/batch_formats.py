@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from recall_bench.features.models.prices import read_token_count
+from recall_bench.core.usage import read_token_count
 from recall_bench.systems.models.model import Finish, Prompt
 
 CHAT_URL = "/v1/chat/completions"

@@ -17,10 +17,10 @@ from recall_bench.core.redaction import (
     list_environment_secrets,
     list_userinfo_secrets,
 )
-from recall_bench.core.usage import Usage
+from recall_bench.core.usage import Usage, read_token_count
 from recall_bench.features.models.faults import truncate_line
 from recall_bench.features.models.model_spec import ModelSpec, parse_spec
-from recall_bench.features.models.prices import price_usage, read_token_count
+from recall_bench.features.models.prices import price_usage
 from recall_bench.features.models.provider_catalogue import PROVIDERS
 from recall_bench.features.models.provider_model import build_basic_authorization, find_key
 

@@ -29,6 +29,7 @@ from recall_bench.features.models.local_model import (
     load_local,
     translate_faults,
 )
+from recall_bench.systems.models.static_embedding import normalise_vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -176,14 +177,6 @@ class ServedEmbedder(LazyDimensions):
         return Embeddings(
             vectors=vectors, tokens=_split_tokens(usage.input_tokens, texts), usage=usage
         )
-
-
-def normalise_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return unit vectors; zero vectors stay zero."""
-    import numpy as np
-
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
 def _parse_vectors(body: dict[str, Any], count: int) -> NDArray[np.float32] | None:

@@ -7,14 +7,11 @@ default embedder.
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from secrets import token_urlsafe
-from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Self
 
 import anyio
-import msgspec
 
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import ModelFault, UsageError
@@ -33,12 +30,17 @@ from recall_bench.core.memory import (
 )
 from recall_bench.core.redaction import learn_secrets
 from recall_bench.core.settings import Settings
-from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.core.user_code import require_libraries
 from recall_bench.features.models.embedders import Embedder, Embeddings
 from recall_bench.features.models.embedding_cache import MemoryCachedEmbedder
 from recall_bench.systems.models import static_embedding
+from recall_bench.systems.parent_endpoint import (
+    BUILT_IN_EMBEDDER,
+    ParentEndpoint,
+    find_parent_url,
+    started_here,
+)
 from recall_bench.systems.transports.child_environment import ENDPOINT_VARIABLE
 
 if TYPE_CHECKING:
@@ -174,107 +176,6 @@ class ModelEndpoint:
         self.stop()
 
 
-_NOT_CHAT = {"dimensions", "reranker"}
-"""What the models of an endpoint say of themselves if they are no language models."""
-
-
-class ParentEndpoint:
-    """The endpoint of the parent process, which starts, meters and stops it."""
-
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url.strip())
-        if parts.scheme != "http" or parts.hostname not in {"127.0.0.1", "localhost"}:
-            raise UsageError(
-                f"{ENDPOINT_VARIABLE}: names no endpoint on this machine; leave it to recall-bench "
-                "to set"
-            )
-        self.url = url.strip().rstrip("/")
-        """The base URL for products."""
-        self.meter = UsageMeter()
-        """Stays empty: the parent process counts."""
-        self._offered: list[dict[str, Any]] = []
-
-    @property
-    def embedding_model(self) -> str:
-        """The embedder's name for products."""
-        return str(self._embedding_entry["id"])
-
-    @property
-    def dimensions(self) -> int:
-        """The length of the vectors."""
-        return int(self._embedding_entry["dimensions"])
-
-    @property
-    def embedder(self) -> str:
-        """The exact name of the embedder."""
-        return str(self._embedding_entry["embedder"])
-
-    @property
-    def model(self) -> str | None:
-        """The language model's name for products; None if there is none."""
-        _ = self._embedding_entry
-        names = (str(model["id"]) for model in self._offered if not _NOT_CHAT & model.keys())
-        return next(names, None)
-
-    @property
-    def reranker(self) -> str | None:
-        """The exact name of the reranker; None if there is none."""
-        _ = self._embedding_entry
-        return next((str(each["reranker"]) for each in self._offered if "reranker" in each), None)
-
-    @property
-    def _embedding_entry(self) -> dict[str, Any]:
-        if not self._offered:
-            self.start()
-        return next(model for model in self._offered if "dimensions" in model)
-
-    def start(self) -> None:
-        """Check that it answers; UsageError otherwise."""
-        self._offered = self._fetch_models()
-
-    def stop(self) -> None:
-        """Do nothing: the parent process stops it."""
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _fetch_models(self) -> list[dict[str, Any]]:
-        parts = urlsplit(self.url)
-        line = HTTPConnection(parts.hostname or "", parts.port, timeout=10)
-        try:
-            line.request("GET", f"{parts.path}/models")
-            listed = decode_untrusted_json(line.getresponse().read(), _ModelList).data
-        except (OSError, HTTPException, msgspec.MsgspecError) as error:
-            raise self._make_missing_error() from error
-        finally:
-            line.close()
-        if not any("dimensions" in model for model in listed):
-            raise self._make_missing_error()
-        return listed
-
-    def _make_missing_error(self) -> UsageError:
-        # Without the path, which may be its key.
-        place = urlsplit(self.url)._replace(path="").geturl()
-        return UsageError(
-            f"{ENDPOINT_VARIABLE}: no model endpoint answers at {place}; start recall-bench "
-            "endpoint, or unset the variable"
-        )
-
-
-class _ModelList(msgspec.Struct):
-    """The part of `/v1/models` that matters."""
-
-    data: list[dict[str, Any]]
-
-
-_started_here: set[str] = set()
-"""The endpoints of this process: the variable that its children find them by is no parent's."""
-
-
 def open_metered_system(
     endpoint: ModelEndpoint | ParentEndpoint, made: Callable[[str], MemorySystem]
 ) -> "EndpointSystem":
@@ -285,7 +186,7 @@ def open_metered_system(
     """
     endpoint.start()
     if isinstance(endpoint, ModelEndpoint):
-        _started_here.add(endpoint.url)
+        started_here.add(endpoint.url)
     before = os.environ.get(ENDPOINT_VARIABLE)
     os.environ[ENDPOINT_VARIABLE] = endpoint.url
     try:
@@ -370,20 +271,6 @@ class EndpointSystem:
         return agent.drain_exchanges(scenario) if isinstance(agent, TranscribingSystem) else ()
 
 
-BUILT_IN_EMBEDDER = "wordllama"
-"""The name of the built-in word vectors."""
-
-
-def is_parent_endpoint_set() -> bool:
-    """Whether the parent process has an endpoint for this one."""
-    return bool(_find_parent_url(os.environ))
-
-
-def _find_parent_url(environ: Mapping[str, str]) -> str:
-    url = environ.get(ENDPOINT_VARIABLE, "").strip()
-    return "" if url in _started_here else url
-
-
 def resolve_endpoint(
     settings: Settings, environ: Mapping[str, str] | None = None
 ) -> ModelEndpoint | ParentEndpoint:
@@ -392,7 +279,7 @@ def resolve_endpoint(
     A child of a process with an endpoint uses that one.
     """
     environ = os.environ if environ is None else environ
-    if above := _find_parent_url(environ):
+    if above := find_parent_url(environ):
         if settings.has_endpoint_models:
             raise UsageError(
                 "--system-model, --system-embedder, --system-reranker: the endpoint that "
@@ -474,3 +361,10 @@ def _open_chat(target: str | None, environ: Mapping[str, str] | None, flag: str)
         raise UsageError(f"{flag}: {error}") from error
     # Not repeated: it may hold a key.
     raise UsageError(f"{flag}: names no language model; write provider:model")
+
+
+def open_endpoint_system(
+    settings: Settings, build: Callable[[str | None], MemorySystem]
+) -> MemorySystem:
+    """Build a system beside the endpoint of the settings, which starts and stops with it."""
+    return open_metered_system(resolve_endpoint(settings), build)

@@ -367,27 +367,6 @@ def _is_version_in_url(spec: ModelSpec) -> bool:
     return parts.path.endswith("/v1") or (parts.hostname or "").endswith(".models.ai.azure.com")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
-    """Settings from flags or a profile. They override the spec."""
-
-    temperature: float | None = None
-    max_tokens: int | None = None
-    """The token limit of a reply."""
-    usual_temperature: float | None = None
-    """The default for models of providers; None is 0."""
-
-    def __post_init__(self) -> None:
-        for temperature in (self.temperature, self.usual_temperature):
-            if temperature is not None and not _is_temperature(temperature):
-                raise UsageError(f"--temperature: takes a number from 0 to 2, not {temperature}")
-        if self.max_tokens is not None and self.max_tokens < 1:
-            raise UsageError(f"--max-tokens: takes a whole number from 1, not {self.max_tokens}")
-
-
-def _is_temperature(number: float) -> bool:
-    return math.isfinite(number) and 0 <= number <= 2
-
-
-NO_TUNING = Tuning()
-"""No settings."""
+def is_spec(text: str) -> bool:
+    """Whether a text names a provider's model."""
+    return parse_spec(text) is not None

@@ -19,15 +19,6 @@ BATCH_SHARE = 0.5
 _LISTED_AS = {"azure-responses": "azure"}
 
 
-_MOST_TOKENS = 10**12
-"""More than any model has read; a larger count is a mistake, and could not be priced."""
-
-
-def read_token_count(counted: object) -> int:
-    """The number of tokens in a provider's reply; 0 if it gives none that can be."""
-    return counted if isinstance(counted, int) and 0 < counted <= _MOST_TOKENS else 0
-
-
 def is_price_known(spec: ModelSpec) -> bool:
     """Whether the price of a call is known in advance."""
     if spec.price is not None:

@@ -19,8 +19,8 @@ from recall_bench.core.redaction import Redactor, list_environment_secrets
 from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.usage import Usage
 from recall_bench.features.models.faults import truncate_start
-from recall_bench.features.models.model_spec import NO_TUNING, ModelSpec, Tuning
-from recall_bench.systems.models.model import Prompt, Reply
+from recall_bench.features.models.model_spec import ModelSpec
+from recall_bench.systems.models.model import NO_TUNING, Prompt, Reply, Tuning
 
 _OUTPUT_LIMIT = 4 * 1024 * 1024
 """Output beyond this is read and dropped."""

@@ -164,3 +164,8 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     }
 )
 """Every provider that can answer a prompt, by name."""
+
+
+def list_agents() -> list[str]:
+    """The command-line agents that can be named as models."""
+    return sorted(AGENTS)

@@ -5,13 +5,10 @@ result that is no reply too. A blocking call runs in a daemon thread, which cann
 alive.
 """
 
-import asyncio
 import inspect
 import os
 import re
-import threading
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import partial
@@ -19,6 +16,7 @@ from inspect import Parameter
 from pathlib import Path
 from types import ModuleType
 
+from recall_bench.core.daemon_thread import run_in_daemon_thread
 from recall_bench.core.errors import ModelBusy, ModelFault, UsageError
 from recall_bench.core.plain_text import escape_surrogates
 from recall_bench.core.redaction import Redactor, list_environment_secrets
@@ -32,45 +30,8 @@ from recall_bench.core.user_code import (
     split_target,
 )
 from recall_bench.features.models.faults import truncate_line
-from recall_bench.features.models.model_spec import NO_TUNING, Tuning
 from recall_bench.features.models.program_model import join_prompt
-from recall_bench.systems.models.model import Prompt, Reply
-
-
-async def run_in_daemon_thread(call: Callable[[], object]) -> object:
-    """Return what the call returns, or raise what it raises.
-
-    A cancelled caller leaves the thread running: Python cannot stop it, but the process can end
-    without it.
-    """
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[object] = loop.create_future()
-
-    def run_call() -> None:
-        try:
-            returned = call()
-        except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
-            _deliver_outcome(loop, outcome, partial(outcome.set_exception, _wrap_error(error)))
-        else:
-            _deliver_outcome(loop, outcome, partial(outcome.set_result, returned))
-
-    threading.Thread(target=run_call, name="foreign call", daemon=True).start()
-    return await outcome
-
-
-def _deliver_outcome(
-    loop: asyncio.AbstractEventLoop, outcome: asyncio.Future[object], give: Callable[[], None]
-) -> None:
-    with suppress(RuntimeError):  # the loop may be gone by the time a late call is done
-        loop.call_soon_threadsafe(lambda: None if outcome.done() else give())
-
-
-def _wrap_error(error: BaseException) -> Exception:
-    """Return an error that a future accepts: not a StopIteration or a SystemExit."""
-    if isinstance(error, Exception) and not isinstance(error, StopIteration):
-        return error
-    return RuntimeError(f"{type(error).__name__}: {error}")
-
+from recall_bench.systems.models.model import NO_TUNING, Prompt, Reply, Tuning
 
 _TUNING_NAMES = ("temperature", "max_tokens")
 _IN_ORDER = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings
 from recall_bench.core.user_code import is_code_target
-from recall_bench.features.models.model_spec import NO_TUNING, Tuning
+from recall_bench.systems.models.model import NO_TUNING, Tuning
 
 if TYPE_CHECKING:
     from recall_bench.features.models.model_spec import ModelSpec

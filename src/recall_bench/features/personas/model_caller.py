@@ -185,8 +185,8 @@ class ModelCaller:
 def open_model(request: PassRequest, *, usual_temperature: float = 0.7) -> "Model":
     """The model of the request; UsageError if there is none by that name."""
     from recall_bench.core.settings import Settings
-    from recall_bench.features.models.model_spec import Tuning
-    from recall_bench.features.models.target import resolve_model
+    from recall_bench.systems.models.model import Tuning
+    from recall_bench.systems.models.target import resolve_model
 
     tuning = Tuning(
         temperature=request.temperature,
@@ -209,7 +209,7 @@ def describe_estimate(target: str, calls: int, sample: Prompt, output_tokens: in
 
     `output_tokens` is the usual length of a reply. Calls for rejected replies are not included.
     """
-    from recall_bench.features.models.target import estimate_target_cost
+    from recall_bench.systems.models.target import estimate_target_cost
 
     tokens_in = calls * (estimate_tokens(sample.system) + estimate_tokens(sample.user))
     tokens_out = calls * output_tokens

@@ -313,3 +313,21 @@ def _list_checkpoints(
 def _digest_steps(stories: tuple[BehaviourStory, ...]) -> str:
     lanes = [story.lanes for story in stories]
     return digest_content(lanes)
+
+
+def assemble_cell(
+    suite: str,
+    settings: Settings,
+    *,
+    stories: int | None = None,
+    is_owned: bool = False,
+    patience_s: float | None = None,
+    load_s: float | None = None,
+) -> Job:
+    """Build the job of a suite in a matrix; None leaves the suite's own."""
+    request = BehaviourRequest(suite=suite, settings=settings, stories=stories, is_owned=is_owned)
+    if patience_s is not None:
+        request = replace(request, patience_s=patience_s)
+    if load_s is not None:
+        request = replace(request, load_s=load_s)
+    return assemble_behaviour(request)

@@ -1,18 +1,14 @@
 """Protocols by name, the submission they grade, and the judge that grades with one."""
 
+from functools import cache
+
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.feature import list_offers, load_target
 from recall_bench.core.record import digest_content
 from recall_bench.core.scenario import Expects, Item, Scenario
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
-from recall_bench.features.datasets.protocols import (
-    halumem_protocol,
-    longmemeval_protocol,
-    longmemeval_v2_protocol,
-    nugget_protocol,
-    string_match,
-)
 from recall_bench.judging.protocols import multiple_choice
 from recall_bench.judging.protocols.multiple_choice import parse_options
 from recall_bench.judging.protocols.protocol import (
@@ -87,27 +83,22 @@ class ProtocolJudge:
         return digest_content(content)
 
 
-_PROTOCOLS: dict[str, ComputedProtocol | ModelProtocol] = {
-    protocol.card.name: protocol
-    for protocol in (
-        string_match.LOCOMO_OFFICIAL,
-        longmemeval_protocol.LONGMEMEVAL_RULES,
-        longmemeval_v2_protocol.LONGMEMEVAL_V2_RULES,
-        nugget_protocol.BEAM_NUGGETS,
-        halumem_protocol.HALUMEM_RULES,
-        *multiple_choice.CHOICE_PROTOCOLS,
-        *string_match.STRING_PROTOCOLS,
-    )
-}
+@cache
+def _list_protocols() -> dict[str, ComputedProtocol | ModelProtocol]:
+    protocols: list[ComputedProtocol | ModelProtocol] = list(multiple_choice.CHOICE_PROTOCOLS)
+    for target in list_offers("protocols").values():
+        protocols += load_target(target)()
+    return {protocol.card.name: protocol for protocol in protocols}
 
 
 def list_cards() -> tuple[ProtocolCard, ...]:
     """The cards of all protocols, sorted by name."""
-    return tuple(_PROTOCOLS[name].card for name in sorted(_PROTOCOLS))
+    return tuple(protocol.card for _, protocol in sorted(_list_protocols().items()))
 
 
 def find_protocol(name: str) -> ComputedProtocol | ModelProtocol:
     """The protocol of this name."""
-    if name not in _PROTOCOLS:
-        raise UsageError(f"no protocol named {name!r}; there are {', '.join(sorted(_PROTOCOLS))}")
-    return _PROTOCOLS[name]
+    protocols = _list_protocols()
+    if name not in protocols:
+        raise UsageError(f"no protocol named {name!r}; there are {', '.join(sorted(protocols))}")
+    return protocols[name]

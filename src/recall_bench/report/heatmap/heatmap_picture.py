@@ -10,6 +10,8 @@ from pathlib import Path
 
 from recall_bench.core.plain_text import clean_text, format_quantity
 from recall_bench.engine.runs.rows import Row, RowKind, RowTable
+from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.engine.runs.summary import Summary
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.metrics.scale import ColourRamp
 from recall_bench.report.formats import (
@@ -370,3 +372,10 @@ def _format_count(mean: Estimate | None) -> str:
 
 def _join_details(interval: str, count: str) -> str:
     return " · ".join(text for text in (interval, count) if text)
+
+
+def draw_run(folder: RunFolder, summary: Summary, *paths: Path) -> None:
+    """Draw a run's heatmap into these files."""
+    from recall_bench.report.heatmap.heatmap_data import build_run_heatmap
+
+    draw_picture(build_run_heatmap(folder, summary), *paths)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from recall_bench.engine.runs.judge_sensitivity import JudgeSensitivity, SplitTrial
-from recall_bench.features.judges.label_correction import CorrectedHeadline
+from recall_bench.report.corrected_headline import CorrectedHeadline
 from recall_bench.report.formats import format_number, format_sentence, format_slug
 from recall_bench.report.judge_text import (
     JUDGE_HEADS,

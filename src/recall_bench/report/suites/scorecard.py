@@ -7,20 +7,20 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
+from recall_bench.core.feature import list_offers, require_part
 from recall_bench.core.output_folder import refuse_other_files
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.tables import make_table, render_text
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.engine.runs.estimates import RunEstimates
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.features.suites.report.story_events import render_stories
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.report.formats import format_card, format_number
 from recall_bench.report.pages.document import PageAssets, list_page_assets, render_document
 from recall_bench.report.pages.markup import Markup, join_markup, make_element
 from recall_bench.report.suites.figures import BehaviourReport, Figure
 from recall_bench.report.suites.report_text import format_ends, format_figure
-from recall_bench.report.suites.suite_report import FIGURE_BUILDERS, build_behaviour_report
+from recall_bench.report.suites.suite_report import build_behaviour_report
 
 PAGE, FIGURES = "scorecard.html", "scorecard.json"
 RECALL = "recall"
@@ -80,7 +80,7 @@ def build_scorecard(folders: Sequence[RunFolder], names: Sequence[str] | None = 
             recall[system] = _measure_recall(folder)
         else:
             reports.setdefault(kind, {})[system] = build_behaviour_report(folder)
-    ordered = {suite: reports[suite] for suite in FIGURE_BUILDERS if suite in reports}
+    ordered = {suite: reports[suite] for suite in list_offers("figures") if suite in reports}
     return Scorecard(systems=tuple(systems), reports=ordered, recall=recall)
 
 
@@ -169,7 +169,7 @@ def _render_body(
             "main",
             _render_key(),
             *sections,
-            *([] if stories is None else [render_stories(stories)]),
+            *([] if stories is None else [require_part("suites.stories", "a scorecard")(stories)]),
         ),
     )
 

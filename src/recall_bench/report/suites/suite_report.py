@@ -1,20 +1,14 @@
 """The report of a behaviour suite: every figure of a run, computed from its journal."""
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
+from recall_bench.core.feature import find_offer, list_offers
 from recall_bench.core.plan import BehaviourCard
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.features.suites.report.erasure_report import build_erasure_figures
-from recall_bench.features.suites.report.freshness_report import build_freshness_figures
-from recall_bench.features.suites.report.load_report import build_load_figures
-from recall_bench.features.suites.report.poisoning_report import build_poisoning_figures
-from recall_bench.features.suites.report.procedures_report import build_procedure_figures
-from recall_bench.features.suites.report.tenants_report import build_tenant_figures
 from recall_bench.report.suites.figures import (
     BehaviourReport,
     Figure,
@@ -25,16 +19,6 @@ from recall_bench.report.suites.figures import (
 REPORT = "suite.json"
 """The figures, beside the journal."""
 
-FIGURE_BUILDERS: Mapping[str, Callable[[SuiteResults], tuple[Figure, ...]]] = {
-    "erasure": build_erasure_figures,
-    "poisoning": build_poisoning_figures,
-    "tenants": build_tenant_figures,
-    "freshness": build_freshness_figures,
-    "load": build_load_figures,
-    "procedures": build_procedure_figures,
-}
-"""By suite, what computes its figures."""
-
 
 def get_behaviour(folder: RunFolder) -> BehaviourCard:
     """The suite of a run; UsageError if it is a run of none, or of one that is not known."""
@@ -43,7 +27,7 @@ def get_behaviour(folder: RunFolder) -> BehaviourCard:
         raise UsageError(
             f"{folder.path} is not a run of a behaviour suite; see `recall-bench suite`"
         )
-    if found.suite not in FIGURE_BUILDERS:
+    if found.suite not in list_offers("figures"):
         raise UsageError(
             f"{folder.path}: this version has no suite {found.suite!r}; use the version that ran it"
         )
@@ -52,7 +36,9 @@ def get_behaviour(folder: RunFolder) -> BehaviourCard:
 
 def build_figures(folder: RunFolder) -> tuple[Figure, ...]:
     """Compute every figure of a run from its journal, with its cases."""
-    return FIGURE_BUILDERS[get_behaviour(folder).suite](SuiteResults(folder))
+    build = find_offer("figures", get_behaviour(folder).suite)
+    figures: tuple[Figure, ...] = build(SuiteResults(folder))
+    return figures
 
 
 def build_behaviour_report(folder: RunFolder) -> BehaviourReport:

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone
-from recall_bench.features.models.embedders import normalise_vectors
-from recall_bench.features.models.model_endpoint import BUILT_IN_EMBEDDER, ParentEndpoint
 from recall_bench.systems.endpoint_client import (
     ModelUnavailable,
     request_embeddings,
     request_scores,
 )
-from recall_bench.systems.models.static_embedding import embed
+from recall_bench.systems.models.static_embedding import embed, normalise_vectors
+from recall_bench.systems.parent_endpoint import BUILT_IN_EMBEDDER, ParentEndpoint
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,12 +1,14 @@
 """A language model: a prompt in, a reply and its price out. Text of others is fenced in prompts."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import Protocol, runtime_checkable
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.usage import Usage
 
 
@@ -108,3 +110,29 @@ def _make_mark(bodies: tuple[str, ...]) -> str:
     while any(digest.hexdigest()[:16] in body for body in bodies):
         digest.update(b"\0")
     return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Settings from flags or a profile. They override the spec."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    """The token limit of a reply."""
+    usual_temperature: float | None = None
+    """The default for models of providers; None is 0."""
+
+    def __post_init__(self) -> None:
+        for temperature in (self.temperature, self.usual_temperature):
+            if temperature is not None and not _is_temperature(temperature):
+                raise UsageError(f"--temperature: takes a number from 0 to 2, not {temperature}")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise UsageError(f"--max-tokens: takes a whole number from 1, not {self.max_tokens}")
+
+
+def _is_temperature(number: float) -> bool:
+    return math.isfinite(number) and 0 <= number <= 2
+
+
+NO_TUNING = Tuning()
+"""No settings."""

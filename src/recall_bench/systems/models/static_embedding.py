@@ -93,3 +93,11 @@ def _load_model() -> _StaticModel:
     with suppress(AttributeError):
         tokenizer.model._resize_cache(0)  # noqa: SLF001
     return _StaticModel(tokenizer, weights)
+
+
+def normalise_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return unit vectors; zero vectors stay zero."""
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 import openai
 
 from recall_bench.features.models.chat_completions import open_chat
-from recall_bench.features.models.model_endpoint import ModelEndpoint, ParentEndpoint
+from recall_bench.features.models.model_endpoint import ModelEndpoint
 from recall_bench.features.models.model_spec import parse_spec
+from recall_bench.systems.parent_endpoint import ParentEndpoint
 
 HELLO: list[Any] = [{"role": "user", "content": "Who has the key?"}]
 

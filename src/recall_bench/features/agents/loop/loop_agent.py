@@ -19,6 +19,7 @@ from recall_bench.core.errors import (
     ReaderPending,
     SystemFault,
 )
+from recall_bench.core.feature import require_part
 from recall_bench.core.retry import retry
 from recall_bench.core.scenario import PRINCIPAL, Episode, Question
 from recall_bench.core.tool_call import (
@@ -31,7 +32,6 @@ from recall_bench.core.tool_call import (
 )
 from recall_bench.core.untrusted_json import is_too_deep
 from recall_bench.core.usage import Usage
-from recall_bench.features.models.provider_conversation import open_conversation
 from recall_bench.systems.models.conversation import (
     CONVERSATION_VERSION,
     NO_TOOLS,
@@ -198,7 +198,7 @@ class LoopAgent:
     ) -> None:
         """Let the model put a day into the memory, with every tool."""
         about = f"the agent's notes of day {episode.day}"
-        conversation = open_conversation(
+        conversation = _open_conversation(
             self.model,
             system=build_day_instruction(self.limits.max_steps),
             user=describe_day(episode),
@@ -218,9 +218,15 @@ class LoopAgent:
         else:
             system, user = build_question_instruction(question, steps), describe_question(question)
         about = f"the agent's answer to question {question.id}"
-        conversation = open_conversation(self.model, system=system, user=user, about=about)
+        conversation = _open_conversation(self.model, system=system, user=user, about=about)
         session = _ToolLoop(conversation, reading, call, self.limits, log, owes_answer=True)
         return await session.run()
+
+
+def _open_conversation(model: Model, *, system: str, user: str, about: str) -> ToolConversation:
+    converse = require_part("models.converse", "an agent")
+    conversation: ToolConversation = converse(model, system=system, user=user, about=about)
+    return conversation
 
 
 @dataclass(slots=True)

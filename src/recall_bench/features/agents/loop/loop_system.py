@@ -53,7 +53,8 @@ from recall_bench.features.agents.loop.loop_agent import (
     digest_prompts,
 )
 from recall_bench.features.agents.loop.reference_tools import NoteBook, ReferenceTools
-from recall_bench.features.models.target import resolve_model
+from recall_bench.systems.models.target import resolve_model
+from recall_bench.systems.resolver import build_memory_of
 
 
 @dataclass(slots=True, eq=False)
@@ -398,3 +399,12 @@ def _wrap_snapshots(system: LoopSystem, inner: Snapshots | None) -> Snapshots | 
     if isinstance(inner, PortableSnapshots):
         return PortableLoopSnapshots(system, inner, inner)
     return LoopSnapshots(system, inner)
+
+
+def build_named_loop(settings: Settings) -> MemorySystem:
+    """A memory under the loop agent, whose model calls are not those of the memory's endpoint."""
+    name = settings.adapter.removeprefix(LOOP_PREFIX)
+    if not name or name.startswith(LOOP_PREFIX):
+        raise UsageError(f"--adapter: {settings.adapter!r} names no memory; write loop:bm25")
+    inner = replace(settings, adapter=name, agent_model=None)
+    return build_loop_system(settings, partial(build_memory_of, inner))

@@ -84,3 +84,8 @@ def build_prompt(submission: Submission) -> Prompt:
 
 
 HALUMEM_RULES = ModelProtocol(HALUMEM_CARD, grade_halumem)
+
+
+def list_protocols() -> list[ModelProtocol]:
+    """The protocols of this module."""
+    return [HALUMEM_RULES]

@@ -143,3 +143,8 @@ def _find_rule(submission: Submission) -> str:
 
 
 LONGMEMEVAL_RULES = ModelProtocol(LONGMEMEVAL_CARD, grade_longmemeval)
+
+
+def list_protocols() -> list[ModelProtocol]:
+    """The protocols of this module."""
+    return [LONGMEMEVAL_RULES]

@@ -209,3 +209,8 @@ def _score(reason: str, rule: str, *, is_right: bool) -> ProtocolScore:
 
 
 LONGMEMEVAL_V2_RULES = ModelProtocol(LONGMEMEVAL_V2_CARD, grade_longmemeval_v2)
+
+
+def list_protocols() -> list[ModelProtocol]:
+    """The protocols of this module."""
+    return [LONGMEMEVAL_V2_RULES]

@@ -83,3 +83,8 @@ def build_prompt(submission: Submission, nugget: str) -> Prompt:
 
 
 BEAM_NUGGETS = ModelProtocol(BEAM_CARD, grade_nuggets)
+
+
+def list_protocols() -> list[ModelProtocol]:
+    """The protocols of this module."""
+    return [BEAM_NUGGETS]

@@ -452,3 +452,8 @@ def _grade_adversarial(answer: str) -> ProtocolScore:
 
 
 LOCOMO_OFFICIAL = ComputedProtocol(LOCOMO_CARD, grade_locomo, lambda _: True)
+
+
+def list_protocols() -> list[ComputedProtocol]:
+    """The protocols of this module."""
+    return [LOCOMO_OFFICIAL, *STRING_PROTOCOLS]

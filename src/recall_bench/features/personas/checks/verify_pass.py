@@ -16,7 +16,6 @@ from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.usage import Usage
 from recall_bench.core.yaml12 import Document
-from recall_bench.features.models.target import describe_sending
 from recall_bench.features.personas.call_log import CallLog, log_path
 from recall_bench.features.personas.checks.boundary_check import (
     find_retold_sentences,
@@ -73,6 +72,7 @@ from recall_bench.stories.persona_files import Layout
 from recall_bench.stories.yaml_fields import describe_value
 from recall_bench.systems.models.model import Model, Prompt, fence_blocks
 from recall_bench.systems.models.prompt_text import load_prompt
+from recall_bench.systems.models.target import describe_sending
 from recall_bench.text.text_values import (
     collect_topics,
     find_text_values,

@@ -334,8 +334,8 @@ class _QuestionPass:
         return writer
 
     def _report_estimate(self, writer: PromptingWriter) -> None:
-        from recall_bench.features.models.target import describe_sending
         from recall_bench.features.personas.model_caller import describe_estimate
+        from recall_bench.systems.models.target import describe_sending
 
         call_counts = [
             len(writer.build_prompts(window, self.count_questions(window))) for window in self.owed

@@ -106,7 +106,7 @@ def _shuffle_categories(seed: int) -> list[str]:
 
 def _open_model(request: SuiteRequest) -> "Model":
     from recall_bench.core.settings import Settings
-    from recall_bench.features.models.target import resolve_model
+    from recall_bench.systems.models.target import resolve_model
 
     settings = Settings(max_cost_usd=request.max_cost_usd)
     model = resolve_model(request.model, "--model", settings)

@@ -72,7 +72,7 @@ def build_recall_agent(
 
 
 def _open_model(target: str, settings: "Settings") -> "Model":
-    from recall_bench.features.models.target import resolve_model
+    from recall_bench.systems.models.target import resolve_model
 
     model = resolve_model(target, "models", settings)
     if model is None:

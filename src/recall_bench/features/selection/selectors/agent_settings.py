@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.features.models.model_spec import parse_spec
+from recall_bench.core.feature import require_part
 from recall_bench.features.selection.selectors.agent_prompt import (
     RecallTemplate,
     find_template,
@@ -235,7 +235,7 @@ def _split_pair(
 
 def _is_model(text: str) -> bool:
     try:
-        return text in _ALIASES or parse_spec(text) is not None
+        return text in _ALIASES or bool(require_part("models.is_spec", text)(text))
     except UsageError:
         return False
 

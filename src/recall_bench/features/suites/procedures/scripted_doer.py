@@ -1,8 +1,8 @@
 """A model that does the tasks by script: as its prompt tells, and by default where it is silent.
 
 It shows what a memory is worth to a model that keeps every rule it gets: `--reader
-recall_bench.features.suites.procedures.scripted_doer:do_task`, or the same after `--agent-model`. It knows
-the tasks and their solutions, so it measures the suite and the memory, never a model.
+recall_bench.features.suites.procedures.scripted_doer:do_task`, or the same after `--agent-model`.
+It knows the tasks and their solutions, so it measures the suite and the memory, never a model.
 """
 
 import json

@@ -1,0 +1,120 @@
+"""Features: rooms of the house that can be taken out, and how each announces itself.
+
+A feature is a package that declares what it adds in one small record, named by one entry point of
+the group `recall_bench.features`. The record holds names and texts: code is named by a target such
+as `my_package.rows:build_silent`, which is imported when it is used and never before.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from recall_bench.core.errors import UsageError
+from recall_bench.core.record import Record
+
+GROUP = "recall_bench.features"
+
+
+class Command(Record, frozen=True, kw_only=True):
+    """One command of the command line."""
+
+    name: str
+    """Its word, or its words behind another command: `suite scorecard`."""
+    target: str
+    """Its click command."""
+    help: str = ""
+    """One line; empty for a command behind another one, which does not list it."""
+    section: str = "More"
+    """The heading it is listed under."""
+    is_first: bool = False
+    """Whether the first screen lists it."""
+    old_names: Mapping[str, str] = {}
+    """Names that it had and that still work, with the words that they stand for."""
+
+
+class Feature(Record, frozen=True, kw_only=True):
+    """What a feature adds. Every value of a mapping is a target, `module:name`."""
+
+    name: str
+    commands: tuple[Command, ...] = ()
+    systems: Mapping[str, str] = {}
+    """Systems by name: functions that take a system's settings."""
+    forms: Mapping[str, str] = {}
+    """Systems by the form of their address, such as `agent` for `agent:PROGRAM`: functions that
+    take the settings of a run."""
+    transports: Mapping[str, str] = {}
+    """Systems that a YAML file describes, by its `transport`: functions that take the file and the
+    environment."""
+    judges: Mapping[str, str] = {}
+    """Judges by name: functions that take a judge's settings."""
+    loaders: Mapping[str, str] = {}
+    """Datasets by name: functions that take a path and yield scenarios."""
+    rows: Mapping[str, str] = {}
+    """Rows of a run's heatmap: functions from its trials to rows."""
+    sections: Mapping[str, str] = {}
+    """Sections of a run's page: functions from its report to markup."""
+    protocols: Mapping[str, str] = {}
+    """Official protocols of datasets, by family: functions that list them."""
+    figures: Mapping[str, str] = {}
+    """The figures of a run of a suite, by the suite's name: functions from its results."""
+    parts: Mapping[str, str] = {}
+    """What the kernel uses if it is there, by the kernel's name for it."""
+
+
+@cache
+def list_features() -> tuple[Feature, ...]:
+    """The features that are installed, by name, without importing their code."""
+    from recall_bench.core.user_code import describe_error, read_entry_points
+
+    features = []
+    for entry in sorted(read_entry_points(GROUP), key=lambda entry: entry.name):
+        try:
+            feature = entry.load()
+        except ModuleNotFoundError as error:
+            if error.name is not None and f"{entry.module}.".startswith(f"{error.name}."):
+                # Its package was taken out, and its line in the metadata was left.
+                continue
+            raise UsageError(f"the feature {entry.name}: {describe_error(error)}") from error
+        except Exception as error:
+            raise UsageError(f"the feature {entry.name}: {describe_error(error)}") from error
+        if not isinstance(feature, Feature):
+            raise UsageError(f"the feature {entry.name}: {entry.value} is no Feature")
+        features.append(feature)
+    return tuple(features)
+
+
+def list_offers(kind: str) -> dict[str, str]:
+    """The targets that features offer in one of their fields, by name."""
+    return {name: target for name, target, _ in _iterate_offers(kind)}
+
+
+def find_offer(kind: str, name: str) -> Any:  # noqa: ANN401 - what it is depends on the kind
+    """Import what a feature offers under this name; None if no feature does."""
+    target = list_offers(kind).get(name)
+    return None if target is None else load_target(target)
+
+
+def require_part(name: str, purpose: str) -> Any:  # noqa: ANN401 - what it is depends on the part
+    """Import a part that the kernel needs for something; UsageError if no feature offers it."""
+    part = find_offer("parts", name)
+    if part is None:
+        raise UsageError(f"{purpose} needs a feature that offers {name!r}, and none is installed")
+    return part
+
+
+def load_target(target: str) -> Any:  # noqa: ANN401 - whatever the target names
+    """Import `module:name`."""
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _iterate_offers(kind: str) -> Iterator[tuple[str, str, Feature]]:
+    owners: dict[str, Feature] = {}
+    for feature in list_features():
+        for name, target in getattr(feature, kind).items():
+            if name in owners:
+                both = f"{owners[name].name} and {feature.name}"
+                raise UsageError(f"two features offer {name!r} among their {kind}: {both}")
+            owners[name] = feature
+            yield name, target, feature
