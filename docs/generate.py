@@ -108,11 +108,11 @@ def command_line() -> str:
             parts.append(f"## {name}\n\n```text\n{_render_help(command, ctx)}\n```\n")
             if isinstance(command, click.Group):
                 parts += _commands_within(command, ctx)
-        for words in NESTED:
-            if words[0] == name and (nested := cli.get_command(context, " ".join(words))):
-                with click.Context(nested, parent=context, info_name=" ".join(words)) as ctx:
+        for words in read_commands():
+            if words.startswith(f"{name} ") and (nested := cli.get_command(context, words)):
+                with click.Context(nested, parent=context, info_name=words) as ctx:
                     text = _render_help(nested, ctx)
-                    parts.append(f"### {' '.join(words)}\n\n```text\n{text}\n```\n")
+                    parts.append(f"### {words}\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
 
 
