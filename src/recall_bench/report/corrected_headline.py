@@ -1,5 +1,8 @@
 """A headline corrected by labels, which the feature `judges` computes."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from recall_bench.core.feature import find_offer
 from recall_bench.core.record import ComputedRecord
 from recall_bench.engine.runs.run_folder import RunFolder
@@ -30,8 +33,10 @@ class CorrectedHeadline(ComputedRecord, frozen=True, kw_only=True):
         return self.judges[0].right
 
 
-def correct_headline(folder: RunFolder) -> CorrectedHeadline | None:
+def correct_headline(
+    folder: RunFolder, agreements: Sequence[Path] = ()
+) -> CorrectedHeadline | None:
     """Correct the share of right answers of a run; None without labels, or without the feature."""
     correct = find_offer("parts", "judges.correct_headline")
-    headline: CorrectedHeadline | None = None if correct is None else correct(folder)
+    headline: CorrectedHeadline | None = None if correct is None else correct(folder, agreements)
     return headline

@@ -227,7 +227,7 @@ def _render_smaller(found: Forecast) -> Iterator[str]:
     yield from render_text(Table(_SMALLER_COLUMNS, rows, gap=""))
     yield from _format_fact(
         "",
-        "Another question tells more than one asked again; `recall-bench power` says what "
+        "Another question tells more than one asked again; `recall-bench plan power` says what "
         "difference a number of questions shows.",
     )
 

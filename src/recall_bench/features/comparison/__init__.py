@@ -34,10 +34,9 @@ FEATURE = Feature(
             is_first=True,
         ),
         Command(
-            name="power",
+            name="plan power",
             target=f"{HERE}.compare_command:power_command",
-            help="Compute how many questions a difference takes.",
-            section="Understand",
+            old_names={"power": "plan power"},
         ),
     ),
 )

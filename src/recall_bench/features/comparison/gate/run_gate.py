@@ -131,7 +131,7 @@ class BaselineComparison:
                 what = "a run that lost nothing would pass"
             yield (
                 f"too few questions to rely on: {what} only {_format_power(power)}; ask more "
-                "(`recall-bench power` says how many)"
+                "(`recall-bench plan power` says how many)"
             )
         weak = sum(_find_low_power(each) is not None for each in self._categories.values())
         if weak:
