@@ -18,7 +18,7 @@ from report_page import ROUNDS, find_browser, measure_best, open_page, write_run
 from recall_bench.features.explorer.explorer_page import render_explorer
 from recall_bench.features.explorer.explorer_views import ExplorerViews
 from recall_bench.features.explorer.run_catalogue import RunCatalogue
-from recall_bench.report.pages.markup import PageBlock, encode_block
+from recall_bench.reporting.pages.markup import PageBlock, encode_block
 
 TARGET_S = 2.0
 SECTIONS = ("compare?runs={0},{1}", "travel?run={0}&day=20", "label?run={0}")

@@ -39,7 +39,7 @@ from recall_bench.features.datasets.eval_groups import (
 from recall_bench.features.datasets.eval_report import EvalReport
 from recall_bench.metrics.estimate import Estimate, estimate_mean
 from recall_bench.metrics.retrieval import RankedPassage, find_measure
-from recall_bench.report.eval_scores import JUDGED, ScoredQuestion
+from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
 
 SYSTEMS = ("none", "random", "recency", "full-context", "vector", "bm25", "hybrid", "oracle")
 ANSWERING = ("none", "bm25", "hybrid", "oracle")

@@ -39,10 +39,10 @@ from recall_bench.core.scenario import CATEGORIES, Evidence, Item, Truth
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import read_trials
-from recall_bench.report.analyses.attribution import find_leaves
-from recall_bench.report.pages.document import load_vega_script
-from recall_bench.report.pages.page import write_page
-from recall_bench.report.run_report import build_report
+from recall_bench.reporting.analyses.attribution import find_leaves
+from recall_bench.reporting.pages.document import load_vega_script
+from recall_bench.reporting.pages.page import write_page
+from recall_bench.reporting.run_report import build_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -15,11 +15,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from recall_bench.core.feature import list_offers
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.report.suites.figures import Figure
-from recall_bench.report.suites.report_text import format_ends, format_figure
-from recall_bench.report.suites.scorecard import RECALL, Scorecard, build_scorecard
-from recall_bench.report.suites.suite_report import FIGURE_BUILDERS
+from recall_bench.reporting.suites.figures import Figure
+from recall_bench.reporting.suites.report_text import format_ends, format_figure
+from recall_bench.reporting.suites.scorecard import RECALL, Scorecard, build_scorecard
 
 SILENT = "none"
 BUILT_IN = (SILENT, "recency", "bm25", "vector", "hybrid")
@@ -102,7 +102,7 @@ def find_target(name: str, *, respects_sessions: bool) -> list[str]:
 
 def list_commands(name: str, work: Path) -> Iterator[tuple[Path, list[str]]]:
     """The run folders of a system, and the command of each."""
-    for suite in FIGURE_BUILDERS:
+    for suite in list_offers("figures"):
         # Who may see a session is what one part of that suite asks.
         target = find_target(name, respects_sessions=suite == "tenants")
         yield work / f"{name}-{suite}", ["suite", suite, *target]

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from recall_bench.core.cache_folder import find_cache_folder
-from recall_bench.report.pages.document import load_vega_script
+from recall_bench.reporting.pages.document import load_vega_script
 
 
 def copy_vega_script(cache: Path) -> None:

@@ -15,8 +15,8 @@ from recall_bench.engine.runs.output_paths import PICTURES
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import Summary
 from recall_bench.features.comparison import matrix_picture
-from recall_bench.report.heatmap.heatmap_data import build_run_heatmap
-from recall_bench.report.heatmap.heatmap_picture import build_heatmap_spec
+from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
+from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec
 
 RUN_MODULES = (execution, experiment)
 """Those that call `write_views`."""

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from recall_bench.features.comparison.gate.gate_checks import GateReport
     from recall_bench.features.comparison.matrix_run import MatrixResult
     from recall_bench.features.datasets.evaluation import EvalResult
-    from recall_bench.report.publication import PublishedReport
-    from recall_bench.report.run_comparison import ComparisonReport
-    from recall_bench.report.suites.figures import BehaviourReport
-    from recall_bench.report.suites.suite_comparison import SuiteComparison
+    from recall_bench.reporting.publication import PublishedReport
+    from recall_bench.reporting.run_comparison import ComparisonReport
+    from recall_bench.reporting.suites.figures import BehaviourReport
+    from recall_bench.reporting.suites.suite_comparison import SuiteComparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -55,7 +55,7 @@ class Finished(RunResult):
     """How a run ended; a notebook shows its headline and its heatmap."""
 
     def __repr__(self) -> str:
-        from recall_bench.report.run_text import format_result
+        from recall_bench.reporting.run_text import format_result
 
         try:
             words = format_result(self.folder, self.summary)
@@ -65,8 +65,8 @@ class Finished(RunResult):
         return f"<{type(self).__name__} {words} · {str(self.folder.path)!r}>"
 
     def _repr_html_(self) -> str:
-        from recall_bench.report.heatmap.heatmap_data import build_run_heatmap
-        from recall_bench.report.heatmap.heatmap_table import render_heatmap_table
+        from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
+        from recall_bench.reporting.heatmap.heatmap_table import render_heatmap_table
 
         try:
             return render_heatmap_table(build_run_heatmap(self.folder, self.summary))
@@ -78,7 +78,7 @@ class Finished(RunResult):
         require_libraries("to_pandas", "pandas", "pandas")
         import pandas
 
-        from recall_bench.report.trial_records import COLUMNS, list_trial_records
+        from recall_bench.reporting.trial_records import COLUMNS, list_trial_records
 
         kinds = {str: "string", int: "Int64", bool: "boolean", float: "Float64"}
         frame = pandas.DataFrame(list_trial_records(self.folder), columns=list(COLUMNS))
@@ -89,7 +89,7 @@ class Finished(RunResult):
         require_libraries("to_polars", "polars", "polars")
         import polars
 
-        from recall_bench.report.trial_records import COLUMNS, list_trial_records
+        from recall_bench.reporting.trial_records import COLUMNS, list_trial_records
 
         records = list(list_trial_records(self.folder))
         return polars.DataFrame(records, schema=COLUMNS)
@@ -324,15 +324,15 @@ def export(
 
 def draw_heatmap(source: str | Path, output: str | Path) -> None:
     """The heatmap of a run folder, a result.json or a progress.jsonl, as .png or .svg."""
-    from recall_bench.report.heatmap.heatmap_files import load_heatmap
-    from recall_bench.report.heatmap.heatmap_picture import draw_picture
+    from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
+    from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 
     draw_picture(load_heatmap(Path(source)), Path(output))
 
 
 def text_report(folder: RunFolder, summary: Summary | None = None) -> str:
     """What `run` prints: facts, scores by checkpoint, and the heatmap as text."""
-    from recall_bench.report.run_text import render_run
+    from recall_bench.reporting.run_text import render_run
 
     return render_run(folder, summary or summarise(folder))
 
@@ -376,7 +376,7 @@ def report(
     `beside` are runs to compare with, `canaries` is a file of canaries, and `data` is the folder of
     the personas, unless they are shipped. `score` names a figure of a dataset's protocol to go by.
     """
-    from recall_bench.report.publication import publish_report
+    from recall_bench.reporting.publication import publish_report
 
     return publish_report(
         RunFolder.open(Path(run_folder)),
@@ -402,7 +402,7 @@ def compare(
     names a figure of a dataset's protocol to compare by, `judge` one of several judges of the runs.
     """
     from recall_bench.engine.runs.judge_sensitivity import find_judge_view
-    from recall_bench.report.run_comparison import compare_runs
+    from recall_bench.reporting.run_comparison import compare_runs
 
     folders = [find_judge_view(open_run(path), judge) for path in (baseline, *others)]
     return compare_runs(folders, intersect=intersect, score=score)
@@ -415,7 +415,7 @@ def compare_suites(
 
     UsageError if they are not comparable; `intersect` allows runs that are not finished.
     """
-    from recall_bench.report.suites.suite_comparison import compare_suites as compare_figures
+    from recall_bench.reporting.suites.suite_comparison import compare_suites as compare_figures
 
     return compare_figures([open_run(path) for path in (baseline, *others)], intersect=intersect)
 
@@ -506,7 +506,7 @@ def run_suite(
     continues a run that was interrupted.
     """
     from recall_bench.features.suites.behaviour_assembly import BehaviourRequest, assemble_behaviour
-    from recall_bench.report.suites.suite_report import (
+    from recall_bench.reporting.suites.suite_report import (
         build_behaviour_report,
         write_behaviour_report,
     )

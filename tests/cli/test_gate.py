@@ -9,7 +9,7 @@ import pytest
 
 from recall_bench.core.verdict import JudgeCard
 from tests.commands import Invoke
-from tests.report.simulated_runs import LABELS, questions, write_run
+from tests.reporting.simulated_runs import LABELS, questions, write_run
 from tests.written_runs import trial
 
 ITEMS = questions(24, "factual-recall", "synthesis")

@@ -25,7 +25,7 @@ from recall_bench.core.scenario import Disclosure, Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.engine.runs import trials
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.report import trial_scores
+from recall_bench.reporting import trial_scores
 from tests.commands import Invoke
 from tests.sketched_pictures import sketch_matrix
 from tests.thoroughness import choose_number

@@ -12,10 +12,10 @@ from recall_bench.core.event import Judged, RunEnded
 from recall_bench.engine.runs.journal import encode_events, read_events
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import summarise
-from recall_bench.report import publication
-from recall_bench.report.charts import gallery
-from recall_bench.report.heatmap import heatmap_picture
-from recall_bench.report.run_report import RunReport
+from recall_bench.reporting import publication
+from recall_bench.reporting.charts import gallery
+from recall_bench.reporting.heatmap import heatmap_picture
+from recall_bench.reporting.run_report import RunReport
 from tests.commands import Invoke, Shown
 from tests.sketched_pictures import write_sketch
 
@@ -62,7 +62,7 @@ def test_the_json_is_printed_as_it_is_written(run: Run, invoke: Invoke, data: Pa
 
 @pytest.fixture
 def sketched_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sketches, and no process for them: `tests/report/test_publication.py` draws a report's."""
+    """Sketches, and no process for them: `tests/reporting/test_publication.py` draws a report's."""
 
     @contextmanager
     def sketch_charts(figures: Path, target: Path) -> Iterator[Callable[[], list[Path]]]:

@@ -48,4 +48,4 @@ def test_the_smallest_run_imports_little(tmp_path: Path) -> None:
     parts = {name.split(".")[1] for name in names if name.count(".")}
     assert not {"testing", "library"} & parts
     assert "recall_bench.systems.builtin.retrieval" not in names
-    assert "recall_bench.report.publication" not in names
+    assert "recall_bench.reporting.publication" not in names

@@ -1,6 +1,6 @@
 """Figures of a suite's report that must be there."""
 
-from recall_bench.report.suites.figures import BehaviourReport
+from recall_bench.reporting.suites.figures import BehaviourReport
 
 
 def get_value(report: BehaviourReport, name: str) -> float:

@@ -34,16 +34,16 @@ from recall_bench.judging.human_labels import (
     append_label,
     read_labels,
 )
-from recall_bench.report.analyses.canaries import (
+from recall_bench.reporting.analyses.canaries import (
     CANARY_RULE,
     FILE_VERSION,
     CanaryFile,
     CanaryQuestion,
     read_canaries,
 )
-from recall_bench.report.analyses.costs import measure_costs
-from recall_bench.report.heatmap.heatmap_files import load_heatmap
-from recall_bench.report.run_report import build_report
+from recall_bench.reporting.analyses.costs import measure_costs
+from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
+from recall_bench.reporting.run_report import build_report
 from recall_bench.stories.seeds import create_challenge, read_challenge, read_secret
 from tests.fuzz.mutator import Format
 from tests.fuzz.target import ContentReader, FuzzTarget, Reading, Seed, make_file_target

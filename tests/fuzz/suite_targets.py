@@ -21,8 +21,8 @@ from recall_bench.engine.experiment import execute
 from recall_bench.engine.runs.journal import JOURNAL
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.features.suites.behaviour_assembly import BehaviourRequest, assemble_behaviour
-from recall_bench.report.suites.report_text import render_behaviour
-from recall_bench.report.suites.suite_report import build_behaviour_report
+from recall_bench.reporting.suites.report_text import render_behaviour
+from recall_bench.reporting.suites.suite_report import build_behaviour_report
 from recall_bench.systems.python.system import build_python_system
 from tests.faulty.behaviour_reference import ReferenceMemory
 from tests.fuzz.mutator import Format

@@ -30,7 +30,7 @@ from recall_bench.features.personas.model_reply import RejectedReply
 from recall_bench.features.personas.world.fact_values import find_bounds_fault
 from recall_bench.features.personas.worlds import build_world
 from recall_bench.judging.verdicts import VerdictCache
-from recall_bench.report.analyses.canaries import read_canaries
+from recall_bench.reporting.analyses.canaries import read_canaries
 from recall_bench.stories.catalogue import find_dataset
 from recall_bench.stories.seeds import read_challenge
 from recall_bench.systems.servers.stdio_server import DirectWriter, Pipes, serve_stdio

@@ -24,7 +24,7 @@ from recall_bench.judging.methodologies import (
 from recall_bench.judging.protocols import registry
 from recall_bench.metrics.fact_coverage import list_layer_measures
 from recall_bench.metrics.retrieval import list_measures
-from recall_bench.report.eval_scores import JUDGED, list_judged_figures, score_outcome
+from recall_bench.reporting.eval_scores import JUDGED, list_judged_figures, score_outcome
 from recall_bench.stories.catalogue import find_dataset, list_datasets
 from tests.conftest import shared_data
 from tests.features.datasets.evaluation.eval_datasets import (

@@ -56,14 +56,14 @@ def report_command(
     from recall_bench.cli.console import show_build
     from recall_bench.core.plain_text import clean_text
     from recall_bench.engine.runs.run_folder import RunFolder
-    from recall_bench.report.publication import publish_report
+    from recall_bench.reporting.publication import publish_report
 
     with pause_collector():
         folder = RunFolder.open(run)
     if folder.plan.behaviour is not None:
         _report_suite(folder, into, beside, as_json=as_json)
         return
-    from recall_bench.report.report_text import render_report
+    from recall_bench.reporting.report_text import render_report
 
     with pause_collector():
         done = publish_report(
@@ -92,9 +92,9 @@ def _report_suite(
 ) -> None:
     """Print all figures of a behaviour suite, and write its page."""
     from recall_bench.engine.runs.run_folder import RunFolder
-    from recall_bench.report.suites.report_text import render_behaviour
-    from recall_bench.report.suites.scorecard import build_scorecard, write_scorecard
-    from recall_bench.report.suites.suite_report import build_behaviour_report
+    from recall_bench.reporting.suites.report_text import render_behaviour
+    from recall_bench.reporting.suites.scorecard import build_scorecard, write_scorecard
+    from recall_bench.reporting.suites.suite_report import build_behaviour_report
 
     folders = [folder, *(RunFolder.open(path) for path in beside)]
     report = build_behaviour_report(folder)
@@ -128,9 +128,9 @@ def heatmap_command(source: Path, output: tuple[Path, ...], colours: str) -> Non
     Each mean has its 95 % interval and its number of questions, if the cell has room; in an .svg
     the tooltip of a cell shows both, and the number of missing trials.
     """
-    from recall_bench.report.heatmap.colours import ColourScale
-    from recall_bench.report.heatmap.heatmap_files import load_heatmap
-    from recall_bench.report.heatmap.heatmap_picture import draw_picture
+    from recall_bench.reporting.heatmap.colours import ColourScale
+    from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
+    from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 
     data = load_heatmap(source)
     folder = source if source.is_dir() else source.parent

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from recall_bench.core.settings import Settings
     from recall_bench.engine.job import Job
     from recall_bench.engine.runs.run_result import RunResult
-    from recall_bench.report.analyses.attribution import Attribution
-    from recall_bench.report.publication import PublishedReport
+    from recall_bench.reporting.analyses.attribution import Attribution
+    from recall_bench.reporting.publication import PublishedReport
 
 _MAX_NAMED = 5
 """Limit for the questions that a warning names."""
@@ -284,14 +284,14 @@ def _quote_commonest(finished: "RunResult") -> str:
 def print_run(finished: "RunResult", shape: str, misses: "Attribution | None" = None) -> None:
     """Print the run in short, with the causes of its misses if known; or all of it."""
     from recall_bench.cli.console import find_width
-    from recall_bench.report.run_brief import render_brief
+    from recall_bench.reporting.run_brief import render_brief
 
     if shape == "brief":
         brief = render_brief(finished.folder, finished.summary, misses, width=find_width())
         click.echo(brief)
         return
     from recall_bench.library import heatmap_json, result_json, text_report
-    from recall_bench.report.run_text import format_result
+    from recall_bench.reporting.run_text import format_result
 
     if shape == "grid":
         click.echo(heatmap_json(finished.summary))
@@ -317,7 +317,7 @@ def write_page(
     is_complete = finished.part is None and finished.stopped_by is None and overall.judged > 0
     if is_wanted is False or not is_complete or not (is_cheap or is_wanted):
         return None
-    from recall_bench.report.publication import publish_report
+    from recall_bench.reporting.publication import publish_report
 
     try:
         return publish_report(finished.folder, data=settings.data)
@@ -389,7 +389,7 @@ def print_outline(settings: "Settings", *, as_json: bool) -> None:
     """Print what a run would do; nothing is asked or written."""
     from recall_bench.cli.console import show_build
     from recall_bench.engine.forecast import dry_plan, make_outline
-    from recall_bench.report.plan_text import render_outline
+    from recall_bench.reporting.plan_text import render_outline
 
     with forward_to_stderr(), dry_plan(settings, show_build) as job:
         for warning in job.warnings:
@@ -459,7 +459,7 @@ def plan_command(
     """
     from recall_bench.cli.console import show_build
     from recall_bench.engine.forecast import StatedTimes, dry_plan, estimate_run
-    from recall_bench.report.plan_text import render_estimate
+    from recall_bench.reporting.plan_text import render_estimate
 
     for name in _OUTPUT_FLAGS:
         flags.pop(name)

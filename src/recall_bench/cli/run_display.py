@@ -32,8 +32,8 @@ from recall_bench.engine.execution import write_progress_file
 from recall_bench.engine.executor import OnPool
 from recall_bench.engine.job import Job, Observer
 from recall_bench.engine.runs.summary import summarise_checkpoint
-from recall_bench.report.formats import format_duration, format_round_duration
-from recall_bench.report.run_text import format_progress
+from recall_bench.reporting.formats import format_duration, format_round_duration
+from recall_bench.reporting.run_text import format_progress
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -56,7 +56,7 @@ def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None
     export_files(folder, **_list_views(settings, folder.path))
     if settings.heatmap_png:
         # Pictures belong to the report, which lies above the engine.
-        draw = load_target("recall_bench.report.heatmap.heatmap_picture:draw_run")
+        draw = load_target("recall_bench.reporting.heatmap.heatmap_picture:draw_run")
         draw(folder, summary, *(folder.path / name for name in PICTURES))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from recall_bench.core import user_code
 from recall_bench.core.errors import SystemFault, SystemGone, UsageError
@@ -228,7 +228,10 @@ def _load_described_server(settings: Settings) -> MemorySystem:
     content = document.content
     learn_secrets(content)
     transport = content.get("transport") if isinstance(content, dict) else None
-    transports = {**_BY_TRANSPORT, **list_offers("transports")}
+    transports: dict[str, Callable[[Path, Sequence[str]], MemorySystem] | str] = {
+        **_BY_TRANSPORT,
+        **list_offers("transports"),
+    }
     resolve = transports.get(str(transport))
     if resolve is None:
         raise UsageError(
@@ -236,7 +239,7 @@ def _load_described_server(settings: Settings) -> MemorySystem:
             f"{' or '.join(transports)}"
         )
     _refuse_settings(settings)
-    start = load_target(resolve) if isinstance(resolve, str) else resolve
+    start: Any = load_target(resolve) if isinstance(resolve, str) else resolve
     return cast("MemorySystem", start(Path(settings.adapter), settings.env))
 
 

@@ -9,10 +9,10 @@ from recall_bench.core.event import Answered, Metered
 from recall_bench.core.memory import Answer, Asker, Clock, Delivery, ReaderCard, SystemCard
 from recall_bench.core.scenario import BOUNDARY
 from recall_bench.core.usage import Usage
-from recall_bench.report.heatmap.heatmap_data import build_run_heatmap
-from recall_bench.report.heatmap.heatmap_files import load_result_heatmap
+from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
+from recall_bench.reporting.heatmap.heatmap_files import load_result_heatmap
 from tests.engine.runs.test_result_files import exported
-from tests.report.test_run_facts import fact
+from tests.reporting.test_run_facts import fact
 from tests.written_runs import (
     NOON,
     Story,

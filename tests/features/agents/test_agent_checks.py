@@ -17,8 +17,8 @@ from recall_bench.features.agents.talk_settings import (
     TalkSettings,
 )
 from recall_bench.features.doctor import doctor
-from recall_bench.report.run_brief import render_brief
-from recall_bench.report.run_facts import list_system_facts
+from recall_bench.reporting.run_brief import render_brief
+from recall_bench.reporting.run_facts import list_system_facts
 from recall_bench.testing import CHECKS
 from tests.commands import Invoke
 from tests.faulty.agent_server import AgentServer

@@ -9,7 +9,7 @@ import pytest
 
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import summarise
-from recall_bench.report.run_brief import render_brief
+from recall_bench.reporting.run_brief import render_brief
 from tests.engine.result_views import done_twice
 from tests.faulty.agent_server import AgentServer
 from tests.features.agents.targets import (

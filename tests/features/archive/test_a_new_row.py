@@ -17,14 +17,14 @@ from recall_bench.features.archive.exports.run_tables import ExportedRun, write_
 from recall_bench.features.archive.exports.trackers import list_metrics
 from recall_bench.features.explorer.run_catalogue import RunCatalogue
 from recall_bench.metrics.scale import SECONDS, SHARE
-from recall_bench.report.heatmap.heatmap_data import build_run_heatmap
-from recall_bench.report.heatmap.heatmap_files import load_heatmap
-from recall_bench.report.heatmap.heatmap_picture import build_heatmap_spec
-from recall_bench.report.heatmap.heatmap_table import render_heatmap_table
-from recall_bench.report.publication import PAGE_FILE, publish_report
-from recall_bench.report.run_brief import render_brief
-from recall_bench.report.run_report import build_report
-from recall_bench.report.run_text import render_run
+from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
+from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
+from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec
+from recall_bench.reporting.heatmap.heatmap_table import render_heatmap_table
+from recall_bench.reporting.publication import PAGE_FILE, publish_report
+from recall_bench.reporting.run_brief import render_brief
+from recall_bench.reporting.run_report import build_report
+from recall_bench.reporting.run_text import render_run
 from tests.written_runs import ada_story, trial
 
 

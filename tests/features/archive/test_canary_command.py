@@ -12,8 +12,8 @@ from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.features.archive.canaries_command import canaries_command
-from recall_bench.report.analyses.canaries import read_canaries
-from tests.report.simulated_runs import LABELS, questions, write_run, write_run_at
+from recall_bench.reporting.analyses.canaries import read_canaries
+from tests.reporting.simulated_runs import LABELS, questions, write_run, write_run_at
 from tests.written_runs import trial
 
 

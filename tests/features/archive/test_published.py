@@ -9,7 +9,7 @@ import pytest
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import summarise
 from recall_bench.features.archive.import_run import ImportResult, import_run
-from recall_bench.report.heatmap.heatmap_files import load_heatmap
+from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
 from tests.conftest import shared_data
 from tests.engine.runs.importing.public_files import Row, part, reconstructed, result, save
 from tests.fixtures.runs_importing import faults

@@ -9,7 +9,7 @@ from recall_bench.engine.runs.summary import Summary, summarise
 from recall_bench.engine.runs.trials import read_trials
 from recall_bench.features.archive.import_run import import_run
 from recall_bench.library import export_run, run
-from recall_bench.report.run_pairs import find_differences
+from recall_bench.reporting.run_pairs import find_differences
 from tests.engine.runs.importing.public_files import part, result, row, save
 from tests.fixtures.runs_importing import faults
 

@@ -18,12 +18,12 @@ from recall_bench.engine.runs.trials import read_trials
 from recall_bench.features.archive.exports.run_tables import ExportedRun
 from recall_bench.library import text_report
 from recall_bench.metrics.bootstrap import SEED
-from recall_bench.report.analyses.attribution import count_causes
-from recall_bench.report.analyses.degradation import measure_degradation
-from recall_bench.report.heatmap.heatmap_files import load_heatmap
-from recall_bench.report.heatmap.heatmap_picture import build_heatmap_spec
-from recall_bench.report.pages.page_data import encode_heatmap
-from recall_bench.report.run_brief import render_brief
+from recall_bench.reporting.analyses.attribution import count_causes
+from recall_bench.reporting.analyses.degradation import measure_degradation
+from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
+from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec
+from recall_bench.reporting.pages.page_data import encode_heatmap
+from recall_bench.reporting.run_brief import render_brief
 from tests.written_runs import PERFECT, POOR, Story, plan_of, question, trial
 
 FOUR = tuple(Checkpoint(label=f"{days}d", days=days) for days in (1, 2, 3, 4))

@@ -9,8 +9,8 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Plan
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.features.archive.import_run import import_run
-from recall_bench.report.run_comparison import compare_runs
-from recall_bench.report.run_pairs import find_differences
+from recall_bench.reporting.run_comparison import compare_runs
+from recall_bench.reporting.run_pairs import find_differences
 from tests.engine.runs.importing.public_files import Row, part, result, row, save
 
 MANY = [row(f"q{number}", (3, 2, 1)) for number in range(12)]

@@ -9,7 +9,7 @@ from recall_bench.core.scenario import Disclosure, Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.features.comparison.comparison_text import render_comparison
-from recall_bench.report.run_comparison import ComparisonReport, compare_runs
+from recall_bench.reporting.run_comparison import ComparisonReport, compare_runs
 from tests.written_runs import FULL, INVENTED, SILENT, Story, plan_of, question, trial
 
 SECRET = "HERON-4KG3W"

@@ -17,8 +17,8 @@ from recall_bench.features.comparison.power_plan import (
     state_basis,
 )
 from recall_bench.metrics.power import find_fewest_questions
-from recall_bench.report.run_comparison import compare_runs
-from tests.report.simulated_runs import LABELS, questions, write_run
+from recall_bench.reporting.run_comparison import compare_runs
+from tests.reporting.simulated_runs import LABELS, questions, write_run
 from tests.written_runs import trial
 
 OF_100 = 100 / 6

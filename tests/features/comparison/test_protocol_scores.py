@@ -13,10 +13,10 @@ from recall_bench.features.comparison.gate.gate_checks import CheckOutcome
 from recall_bench.features.comparison.gate.gate_rules import GateRules
 from recall_bench.features.comparison.gate.run_gate import check_run
 from recall_bench.features.datasets.eval_report import EvalReport
-from recall_bench.report.publication import publish_report
-from recall_bench.report.report_text import render_report
-from recall_bench.report.run_comparison import compare_runs
-from recall_bench.report.trial_scores import (
+from recall_bench.reporting.publication import publish_report
+from recall_bench.reporting.report_text import render_report
+from recall_bench.reporting.run_comparison import compare_runs
+from recall_bench.reporting.trial_scores import (
     list_score_names,
     measure_figures,
     read_scored_trials,

@@ -9,11 +9,11 @@ from recall_bench.core.plan import Trial
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import read_trials
 from recall_bench.features.comparison.comparison_text import render_comparison
-from recall_bench.report.pages import page_sections
-from recall_bench.report.report_text import render_costs
-from recall_bench.report.run_comparison import compare_runs
-from recall_bench.report.run_report import RunReport, build_report
-from tests.report.simulated_runs import LABELS, questions, write_run
+from recall_bench.reporting.pages import page_sections
+from recall_bench.reporting.report_text import render_costs
+from recall_bench.reporting.run_comparison import compare_runs
+from recall_bench.reporting.run_report import RunReport, build_report
+from tests.reporting.simulated_runs import LABELS, questions, write_run
 from tests.written_runs import trial
 
 COUNT = 60

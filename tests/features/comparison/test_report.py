@@ -15,9 +15,9 @@ from recall_bench.features.comparison.matrix_picture import CEILING, SILENCE, bu
 from recall_bench.features.comparison.matrix_records import MatrixReport
 from recall_bench.features.comparison.matrix_run import open_matrix, report_matrix
 from recall_bench.features.comparison.matrix_text import render_markdown, render_text
-from recall_bench.report.headlines import describe_doubt
-from recall_bench.report.run_comparison import compare_runs
-from recall_bench.report.trial_scores import measure_judges
+from recall_bench.reporting.headlines import describe_doubt
+from recall_bench.reporting.run_comparison import compare_runs
+from recall_bench.reporting.trial_scores import measure_judges
 from tests.commands import Invoke
 from tests.fixtures.running_matrix import Write
 

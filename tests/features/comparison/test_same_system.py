@@ -13,9 +13,9 @@ from numpy.random import default_rng
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import read_trials
 from recall_bench.features.comparison.power_plan import measure_pilot, plan_power
-from recall_bench.report.run_comparison import compare_runs
-from recall_bench.report.run_contrast import Contrast, is_significant
-from tests.report.simulated_runs import drawn_pair, questions
+from recall_bench.reporting.run_comparison import compare_runs
+from recall_bench.reporting.run_contrast import Contrast, is_significant
+from tests.reporting.simulated_runs import drawn_pair, questions
 from tests.thoroughness import choose_number
 
 ROUNDS = choose_number(50, 150)

@@ -25,13 +25,13 @@ from recall_bench.features.comparison.gate.run_gate import check_run
 from recall_bench.features.judges.label_correction import correct_headline
 from recall_bench.judging.human_labels import HumanLabel, append_label, make_label
 from recall_bench.metrics.judge_correction import solve_rogan_gladen
-from recall_bench.report.judge_order import OrderAgreement
-from recall_bench.report.judge_text import SPLITS_FILE, describe_range
-from recall_bench.report.publication import publish_report
-from recall_bench.report.run_brief import render_brief
-from recall_bench.report.run_comparison import compare_runs
-from recall_bench.report.trial_scores import measure_judges
-from tests.report.simulated_runs import questions, verdict_of
+from recall_bench.reporting.judge_order import OrderAgreement
+from recall_bench.reporting.judge_text import SPLITS_FILE, describe_range
+from recall_bench.reporting.publication import publish_report
+from recall_bench.reporting.run_brief import render_brief
+from recall_bench.reporting.run_comparison import compare_runs
+from recall_bench.reporting.trial_scores import measure_judges
+from tests.reporting.simulated_runs import questions, verdict_of
 from tests.written_runs import NOON, Story, plan_of, trial
 
 COUNT = 24

@@ -16,10 +16,10 @@ from recall_bench.features.comparison.gate.gate_rules import GateRules
 from recall_bench.features.comparison.gate.run_gate import check_run
 from recall_bench.features.comparison.power_plan import measure_pilot
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.report.analyses.degradation import measure_degradation
-from recall_bench.report.analyses.hallucination import analyse_hallucination
-from recall_bench.report.run_comparison import compare_runs
-from tests.report.simulated_runs import LABELS, questions, write_run
+from recall_bench.reporting.analyses.degradation import measure_degradation
+from recall_bench.reporting.analyses.hallucination import analyse_hallucination
+from recall_bench.reporting.run_comparison import compare_runs
+from tests.reporting.simulated_runs import LABELS, questions, write_run
 from tests.written_runs import trial
 
 COUNT, COPIES = 40, 5

@@ -7,7 +7,7 @@ Where the misses of a run land that a fault costs is tested with the attribution
 import pytest
 
 from recall_bench.core.memory import Offer
-from recall_bench.report.analyses.attribution import FailureLeaf
+from recall_bench.reporting.analyses.attribution import FailureLeaf
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import CHECKS, Honest, Outcome, check_system
 from tests.faulty import faults

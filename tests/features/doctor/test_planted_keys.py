@@ -12,7 +12,7 @@ import pytest
 from recall_bench.core import redaction
 from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.features.doctor import doctor
-from recall_bench.report.pages import document
+from recall_bench.reporting.pages import document
 from tests.commands import Invoke
 
 MARK = "qzhidden"

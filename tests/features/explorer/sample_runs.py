@@ -5,7 +5,7 @@ from pathlib import Path
 
 from recall_bench.core.memory import Passage, SystemCard
 from recall_bench.core.scenario import Item
-from tests.report.pages.sample_pages import ada, ada_run, hostile_run
+from tests.reporting.pages.sample_pages import ada, ada_run, hostile_run
 from tests.written_runs import INVENTED, PERFECT, POOR, Story, plan_of, trial
 
 

@@ -14,12 +14,12 @@ from recall_bench.features.explorer import explorer_files, explorer_views
 from recall_bench.features.explorer.explorer_files import export_explorer
 from recall_bench.features.explorer.explorer_views import ExplorerViews
 from recall_bench.features.explorer.run_catalogue import RunCatalogue
-from recall_bench.report.pages.markup import PageBlock
+from recall_bench.reporting.pages.markup import PageBlock
 from recall_bench.stories.story_folders import StoryTexts
 from tests.features.explorer.sample_runs import write_runs
 from tests.features.explorer.test_story_view import write_ledger
-from tests.report.browser.visits import Tab, wait_until_ready
-from tests.report.pages.sample_pages import SENTENCE, STORIES
+from tests.reporting.browser.visits import Tab, wait_until_ready
+from tests.reporting.pages.sample_pages import SENTENCE, STORIES
 
 # Beside the other modules here, so that one browser is started for all of them.
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from recall_bench.features.explorer.explorer_views import ExplorerViews
 from recall_bench.features.explorer.run_catalogue import RunCatalogue
 from recall_bench.features.judges.labelled_verdicts import load_labels
 from tests.features.explorer.sample_runs import write_runs
-from tests.report.pages.sample_pages import HOSTILE
+from tests.reporting.pages.sample_pages import HOSTILE
 from tests.written_runs import PERFECT, ada_story, trial
 
 TOKEN = "secret-token"

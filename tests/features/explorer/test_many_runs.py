@@ -13,8 +13,8 @@ from recall_bench.core.scenario import Item
 from recall_bench.features.explorer.explorer_page import render_explorer
 from recall_bench.features.explorer.explorer_views import ExplorerViews
 from recall_bench.features.explorer.run_catalogue import RunCatalogue
-from recall_bench.report.pages.markup import PageBlock, encode_block
-from tests.report.browser.visits import Tab, wait_until_ready
+from recall_bench.reporting.pages.markup import PageBlock, encode_block
+from tests.reporting.browser.visits import Tab, wait_until_ready
 from tests.thoroughness import choose_number
 from tests.written_runs import INVENTED, PERFECT, POOR, Story, plan_of, question, trial
 

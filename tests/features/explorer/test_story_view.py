@@ -7,9 +7,9 @@ import msgspec
 
 from recall_bench.engine.runs.trials import read_trials
 from recall_bench.features.explorer.story_view import build_story_blocks, read_facts
-from recall_bench.report.pages.page_data import collect_questions
+from recall_bench.reporting.pages.page_data import collect_questions
 from recall_bench.stories.story_folders import StoryFolder, StoryTexts
-from tests.report.pages.sample_pages import DAY, SENTENCE, ada_run
+from tests.reporting.pages.sample_pages import DAY, SENTENCE, ada_run
 
 LEDGER = (
     {"value": "Quince", "true_from": 2, "true_until": None, "learned": 4},

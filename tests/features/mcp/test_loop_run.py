@@ -13,7 +13,7 @@ import recall_bench
 from recall_bench.engine.runs.journal import JOURNAL
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import read_trials
-from recall_bench.report.analyses.tool_loop import ToolLoopReport, analyse_tool_loop
+from recall_bench.reporting.analyses.tool_loop import ToolLoopReport, analyse_tool_loop
 from tests.commands import Invoke
 from tests.engine.result_views import done_twice, views
 from tests.features.agents.loop import garden_model

@@ -27,7 +27,7 @@ except SystemExit:
     [
         "import recall_bench",
         HELP,
-        "from recall_bench.features.models.model_spec import parse_spec; parse_spec('openai:x', {})",
+        "from recall_bench.features.models.model_spec import parse_spec; parse_spec('vllm:x', {})",
         "import recall_bench.features.models.provider_model",
     ],
 )

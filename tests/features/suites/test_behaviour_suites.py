@@ -17,9 +17,9 @@ from recall_bench.features.suites.behaviour_assembly import (
     BehaviourRequest,
     assemble_behaviour,
 )
-from recall_bench.report.suites.figures import BehaviourReport, Figure
-from recall_bench.report.suites.report_text import render_behaviour
-from recall_bench.report.suites.suite_report import build_behaviour_report
+from recall_bench.reporting.suites.figures import BehaviourReport, Figure
+from recall_bench.reporting.suites.report_text import render_behaviour
+from recall_bench.reporting.suites.suite_report import build_behaviour_report
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import Honest

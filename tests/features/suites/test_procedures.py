@@ -19,11 +19,11 @@ from recall_bench.features.suites.behaviour_assembly import BehaviourRequest, as
 from recall_bench.features.suites.procedures.scripted_doer import do_task, reply_to_task
 from recall_bench.features.suites.procedures.task_source import describe_task, load_tasks
 from recall_bench.features.suites.report.story_events import render_stories
-from recall_bench.report.run_facts import list_suite_facts
-from recall_bench.report.suites.figures import BehaviourReport
-from recall_bench.report.suites.report_text import render_behaviour
-from recall_bench.report.suites.suite_comparison import compare_suites
-from recall_bench.report.suites.suite_report import build_behaviour_report
+from recall_bench.reporting.run_facts import list_suite_facts
+from recall_bench.reporting.suites.figures import BehaviourReport
+from recall_bench.reporting.suites.report_text import render_behaviour
+from recall_bench.reporting.suites.suite_comparison import compare_suites
+from recall_bench.reporting.suites.suite_report import build_behaviour_report
 from recall_bench.systems.models.model import Prompt, Reply
 from recall_bench.systems.readers import TaskReader
 from tests.commands import Invoke

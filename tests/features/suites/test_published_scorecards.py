@@ -8,8 +8,8 @@ from types import ModuleType
 import pytest
 
 from recall_bench.features.suites.stories.erasure import WAYS
-from recall_bench.report.suites.figures import Case, Figure, make_share
-from recall_bench.report.suites.scorecard import Scorecard
+from recall_bench.reporting.suites.figures import Case, Figure, make_share
+from recall_bench.reporting.suites.scorecard import Scorecard
 
 ROOT = Path(__file__).parents[3]
 

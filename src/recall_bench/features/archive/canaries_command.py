@@ -12,7 +12,7 @@ from recall_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
     from recall_bench.engine.runs.trials import TrialTable
-    from recall_bench.report.analyses.canaries import CanaryWatch
+    from recall_bench.reporting.analyses.canaries import CanaryWatch
 
 _FILE = click.option(
     "--file",
@@ -39,7 +39,7 @@ def update_command(runs: tuple[Path, ...], *, file: Path, as_json: bool) -> None
     Canaries that are healed or whose question has changed are removed; those that the runs asked
     too rarely are kept.
     """
-    from recall_bench.report.analyses.canaries import (
+    from recall_bench.reporting.analyses.canaries import (
         compare_canaries,
         read_canaries,
         update_canaries,
@@ -60,7 +60,7 @@ def update_command(runs: tuple[Path, ...], *, file: Path, as_json: bool) -> None
 @_JSON
 def check_command(run: Path, *, file: Path, as_json: bool) -> None:
     """List new, healed and changed canaries of RUN. The file is not changed."""
-    from recall_bench.report.analyses.canaries import watch_file
+    from recall_bench.reporting.analyses.canaries import watch_file
 
     (table,) = _read_runs([run])
     _print_watch(watch_file(table, file), as_json=as_json)
@@ -95,6 +95,6 @@ def _read_runs(paths: Sequence[Path]) -> "list[TrialTable]":
 
 
 def _print_watch(watch: "CanaryWatch", *, as_json: bool) -> None:
-    from recall_bench.report.analyses.canaries import render_canaries
+    from recall_bench.reporting.analyses.canaries import render_canaries
 
     click.echo(format_json(watch) if as_json else render_canaries(watch))

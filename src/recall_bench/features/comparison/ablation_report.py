@@ -24,14 +24,14 @@ from recall_bench.metrics.comparison import (
 )
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
-from recall_bench.report.formats import (
+from recall_bench.reporting.formats import (
     OF_100,
     format_card,
     format_delta,
     format_number,
     format_score,
 )
-from recall_bench.report.judge_scores import (
+from recall_bench.reporting.judge_scores import (
     JUDGES_HEAD,
     JudgedPair,
     JudgeMean,

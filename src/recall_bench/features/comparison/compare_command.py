@@ -56,8 +56,8 @@ def compare_command(
     from recall_bench.engine.runs.judge_sensitivity import find_judge_view
     from recall_bench.engine.runs.run_folder import RunFolder
     from recall_bench.features.comparison.comparison_text import render_comparison
-    from recall_bench.report.run_comparison import compare_runs
-    from recall_bench.report.suites.suite_comparison import (
+    from recall_bench.reporting.run_comparison import compare_runs
+    from recall_bench.reporting.suites.suite_comparison import (
         compare_suites,
         render_suite_comparison,
     )
@@ -170,7 +170,7 @@ def _measure_runs(
 ) -> "PowerBasis":
     from recall_bench.engine.runs.run_folder import RunFolder
     from recall_bench.features.comparison.power_plan import measure_pilot
-    from recall_bench.report.trial_scores import read_scored_trials
+    from recall_bench.reporting.trial_scores import read_scored_trials
 
     if sd is not None or correlation is not None:
         raise UsageError("--sd and --correlation are measured from --runs; give one or the other")

@@ -19,7 +19,7 @@ from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.engine.runs.score_ranges import ScoreRange
 from recall_bench.engine.runs.summary import RunStatus
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
-from recall_bench.report.formats import (
+from recall_bench.reporting.formats import (
     OF_100,
     SMALL_MARK,
     capitalise,
@@ -31,8 +31,8 @@ from recall_bench.report.formats import (
     format_range,
     format_score,
 )
-from recall_bench.report.groups import PERSONA, describe_population
-from recall_bench.report.headlines import (
+from recall_bench.reporting.groups import PERSONA, describe_population
+from recall_bench.reporting.headlines import (
     NO_BOUNDS,
     describe_doubts,
     describe_headline,
@@ -43,9 +43,9 @@ from recall_bench.report.headlines import (
     list_bound_notes,
     mark_doubt,
 )
-from recall_bench.report.run_comparison import ComparisonReport, RunCard
-from recall_bench.report.run_contrast import Contrast, ContrastPart, ContrastView, is_significant
-from recall_bench.report.run_text import STUB_WARNING
+from recall_bench.reporting.run_comparison import ComparisonReport, RunCard
+from recall_bench.reporting.run_contrast import Contrast, ContrastPart, ContrastView, is_significant
+from recall_bench.reporting.run_text import STUB_WARNING
 
 _NAME_WIDTH = 26
 _VIEW_WIDTH = 65

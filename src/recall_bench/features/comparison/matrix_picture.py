@@ -14,15 +14,15 @@ from recall_bench.features.comparison.matrix_records import (
 )
 from recall_bench.features.comparison.matrix_text import format_headline, list_doubts
 from recall_bench.metrics.estimate import FEW_QUESTIONS
-from recall_bench.report.formats import (
+from recall_bench.reporting.formats import (
     OF_100,
     format_number,
     format_range,
     format_score,
     format_slug,
 )
-from recall_bench.report.headlines import describe_place, mark_doubt
-from recall_bench.report.heatmap.cell_grid import (
+from recall_bench.reporting.headlines import describe_place, mark_doubt
+from recall_bench.reporting.heatmap.cell_grid import (
     EMPTY_KEY,
     LABEL_SIZE,
     TITLE_SIZE,
@@ -37,8 +37,8 @@ from recall_bench.report.heatmap.cell_grid import (
     build_score_scale,
     make_small_key,
 )
-from recall_bench.report.heatmap.colours import MUTED, colour_rate, colour_score
-from recall_bench.report.pictures import wrap_lines, write_picture
+from recall_bench.reporting.heatmap.colours import MUTED, colour_rate, colour_score
+from recall_bench.reporting.pictures import wrap_lines, write_picture
 
 _STYLE = GridStyle(cell=84.0, row=40.0, detail_lines=1)
 _HEAD_SIZE = 11.0

@@ -7,7 +7,7 @@ from recall_bench.core.event import Answered, Event, Judged, NotAnswered, NotJud
 from recall_bench.core.trial_states import ScenarioStates, TrialStates
 from recall_bench.core.usage import Usage, format_dollars
 from recall_bench.engine.experiment import CellOutcome, CellStage, ExperimentCell
-from recall_bench.report.formats import format_round_duration
+from recall_bench.reporting.formats import format_round_duration
 
 
 @dataclass(slots=True)

@@ -8,11 +8,11 @@ from recall_bench.metrics.comparison import (
     PairedComparison,
 )
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.report.judge_scores import (
+from recall_bench.reporting.judge_scores import (
     JudgeMean,
 )
-from recall_bench.report.run_contrast import Contrast
-from recall_bench.report.suites.scorecard import Scorecard
+from recall_bench.reporting.run_contrast import Contrast
+from recall_bench.reporting.suites.scorecard import Scorecard
 
 
 class MissingCell(Record, frozen=True, kw_only=True):

@@ -43,24 +43,24 @@ from recall_bench.metrics.comparison import (
 )
 from recall_bench.metrics.marks import sum_tallies
 from recall_bench.metrics.power import ALPHA
-from recall_bench.report.analyses.costs import list_seconds
-from recall_bench.report.groups import describe_judge, estimate_marks, find_quantile
-from recall_bench.report.judge_order import JudgedDifference
-from recall_bench.report.judge_scores import (
+from recall_bench.reporting.analyses.costs import list_seconds
+from recall_bench.reporting.groups import describe_judge, estimate_marks, find_quantile
+from recall_bench.reporting.judge_order import JudgedDifference
+from recall_bench.reporting.judge_scores import (
     JudgedPair,
     compare_by_judge,
     describe_orders,
     list_judge_means,
 )
-from recall_bench.report.run_contrast import (
+from recall_bench.reporting.run_contrast import (
     Contrast,
     adjust_contrasts,
     compare_pair,
     is_significant,
 )
-from recall_bench.report.run_pairs import explain_other_measure, find_differences, pair_trials
-from recall_bench.report.suites.scorecard import build_scorecard
-from recall_bench.report.trial_scores import explain_missing_scores
+from recall_bench.reporting.run_pairs import explain_other_measure, find_differences, pair_trials
+from recall_bench.reporting.suites.scorecard import build_scorecard
+from recall_bench.reporting.trial_scores import explain_missing_scores
 
 _WIDEST = 3
 """How many categories, and checkpoints, with the widest gap between systems are listed."""

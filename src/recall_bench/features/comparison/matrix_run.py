@@ -138,8 +138,8 @@ def write_matrix_report(
     """Write the report on what the folders hold now; return it and its files."""
     from recall_bench.features.comparison.matrix_picture import draw_matrix
     from recall_bench.features.comparison.matrix_text import render_markdown
-    from recall_bench.report.suites.scorecard import write_scorecard
-    from recall_bench.report.suites.suite_report import (
+    from recall_bench.reporting.suites.scorecard import write_scorecard
+    from recall_bench.reporting.suites.suite_report import (
         build_behaviour_report,
         write_behaviour_report,
     )

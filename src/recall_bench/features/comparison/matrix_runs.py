@@ -14,8 +14,8 @@ from recall_bench.engine.runs.judge_sensitivity import open_judge_views
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import Summary
 from recall_bench.engine.runs.trials import TrialTable
-from recall_bench.report.eval_scores import JUDGED
-from recall_bench.report.trial_scores import read_scored_trials
+from recall_bench.reporting.eval_scores import JUDGED
+from recall_bench.reporting.trial_scores import read_scored_trials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

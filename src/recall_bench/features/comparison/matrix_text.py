@@ -19,7 +19,7 @@ from recall_bench.features.comparison.matrix_records import (
 )
 from recall_bench.metrics.comparison import PairedComparison
 from recall_bench.metrics.estimate import FEW_QUESTIONS
-from recall_bench.report.formats import (
+from recall_bench.reporting.formats import (
     OF_100,
     SMALL_MARK,
     format_count,
@@ -32,8 +32,8 @@ from recall_bench.report.formats import (
     format_score,
     format_seconds,
 )
-from recall_bench.report.groups import CONVERSATION, PERSONA, describe_population
-from recall_bench.report.headlines import (
+from recall_bench.reporting.groups import CONVERSATION, PERSONA, describe_population
+from recall_bench.reporting.headlines import (
     describe_doubt,
     describe_doubts,
     describe_place,
@@ -43,14 +43,14 @@ from recall_bench.report.headlines import (
     list_bound_notes,
     mark_doubt,
 )
-from recall_bench.report.judge_scores import (
+from recall_bench.reporting.judge_scores import (
     JUDGES_HEAD,
     describe_judge_column,
     format_judge_range,
 )
-from recall_bench.report.run_contrast import ContrastPart, is_significant
-from recall_bench.report.run_text import STUB_WARNING
-from recall_bench.report.suites.scorecard import format_cell
+from recall_bench.reporting.run_contrast import ContrastPart, is_significant
+from recall_bench.reporting.run_text import STUB_WARNING
+from recall_bench.reporting.suites.scorecard import format_cell
 
 _SEEDS_SHARE = (
     "Seeds share their questions: the spread is what order, sample and chance in the system do, "

@@ -24,8 +24,8 @@ from recall_bench.metrics.power import (
     find_sample_size,
     measure_spread,
 )
-from recall_bench.report.formats import OF_100, format_number
-from recall_bench.report.run_pairs import pair_trials
+from recall_bench.reporting.formats import OF_100, format_number
+from recall_bench.reporting.run_pairs import pair_trials
 
 LISTED_DIFFERENCES = (1.0, 2.0, 3.0, 5.0, 10.0)
 LISTED_SIZES = (20, 50, 100, 200, 500, 1000)

@@ -34,8 +34,8 @@ from recall_bench.features.datasets.eval_groups import (
 from recall_bench.judging.eval_dataset import EvalRequest, OpenedDataset
 from recall_bench.judging.methodologies import Level
 from recall_bench.metrics.retrieval import BUDGETS
-from recall_bench.report.eval_scores import QuestionScorer, ScoredQuestion
-from recall_bench.report.trial_scores import measure_judges
+from recall_bench.reporting.eval_scores import QuestionScorer, ScoredQuestion
+from recall_bench.reporting.trial_scores import measure_judges
 
 FORMAT = "recall-bench-eval/1"
 _BUDGET = re.compile(r"@(\d+)tok$")

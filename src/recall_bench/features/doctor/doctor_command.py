@@ -242,7 +242,7 @@ _SHARES = ("facts found again", "answers changed by shuffling")
 
 def _format_figure(name: str, value: float) -> str:
     """A figure as reports show its kind: marks as points of 100, a share in %, a count whole."""
-    from recall_bench.report.formats import format_number, format_score
+    from recall_bench.reporting.formats import format_number, format_score
 
     if name.startswith("score"):
         return f"{format_score(value)} of 100"

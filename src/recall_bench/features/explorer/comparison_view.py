@@ -8,7 +8,7 @@ from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import TrialTable
 from recall_bench.metrics.comparison import PairedComparison
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.report.formats import (
+from recall_bench.reporting.formats import (
     OF_100,
     format_count,
     format_delta,
@@ -18,12 +18,12 @@ from recall_bench.report.formats import (
     format_sentence,
     format_slug,
 )
-from recall_bench.report.headlines import describe_headline
-from recall_bench.report.run_comparison import ComparisonReport, RunCard, compare_runs
-from recall_bench.report.run_contrast import Contrast, ContrastPart, ContrastView, is_significant
-from recall_bench.report.run_pairs import pair_trials
-from recall_bench.report.suites.report_text import format_figure
-from recall_bench.report.suites.suite_comparison import (
+from recall_bench.reporting.headlines import describe_headline
+from recall_bench.reporting.run_comparison import ComparisonReport, RunCard, compare_runs
+from recall_bench.reporting.run_contrast import Contrast, ContrastPart, ContrastView, is_significant
+from recall_bench.reporting.run_pairs import pair_trials
+from recall_bench.reporting.suites.report_text import format_figure
+from recall_bench.reporting.suites.suite_comparison import (
     FigureContrast,
     SuiteComparison,
     compare_suites,

@@ -21,8 +21,8 @@ from recall_bench.features.explorer.explorer_views import (
     ExplorerViews,
 )
 from recall_bench.features.explorer.run_catalogue import UNREADABLE, RunRow
-from recall_bench.report.pages.markup import Markup, PageBlock, encode_block
-from recall_bench.report.publication import PAGE_FILE
+from recall_bench.reporting.pages.markup import Markup, PageBlock, encode_block
+from recall_bench.reporting.publication import PAGE_FILE
 
 _REPORTS = "run"
 """The folder of the report pages, as the page links to them."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from recall_bench.report.pages.document import PageAssets, list_page_assets, render_document
-from recall_bench.report.pages.markup import Markup, join_markup, make_element
-from recall_bench.report.pages.page_body import render_navigation
+from recall_bench.reporting.pages.document import PageAssets, list_page_assets, render_document
+from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
+from recall_bench.reporting.pages.page_body import render_navigation
 
 INDEX: Final = "index.html"
 

@@ -31,14 +31,14 @@ from recall_bench.judging.human_labels import (
     make_label,
     read_labels,
 )
-from recall_bench.report.analyses.attribution import find_leaves
-from recall_bench.report.pages.markup import PageBlock
-from recall_bench.report.pages.page import write_page
-from recall_bench.report.pages.page_data import PageQuestions, collect_questions
-from recall_bench.report.pages.trial_blocks import TrialBlocks
-from recall_bench.report.run_report import build_report
-from recall_bench.report.suites.scorecard import build_scorecard, write_scorecard_page
-from recall_bench.report.trial_scores import read_scored_trials
+from recall_bench.reporting.analyses.attribution import find_leaves
+from recall_bench.reporting.pages.markup import PageBlock
+from recall_bench.reporting.pages.page import write_page
+from recall_bench.reporting.pages.page_data import PageQuestions, collect_questions
+from recall_bench.reporting.pages.trial_blocks import TrialBlocks
+from recall_bench.reporting.run_report import build_report
+from recall_bench.reporting.suites.scorecard import build_scorecard, write_scorecard_page
+from recall_bench.reporting.trial_scores import read_scored_trials
 from recall_bench.stories.story_folders import StoryTexts, find_story_days
 
 RUNS = "runs"

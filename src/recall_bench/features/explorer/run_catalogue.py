@@ -22,19 +22,19 @@ from recall_bench.engine.runs.rows import Row, RowKind
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import summarise
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.report.formats import (
+from recall_bench.reporting.formats import (
     OF_100,
     format_card,
     format_round_duration,
     format_score,
 )
-from recall_bench.report.groups import describe_judge
-from recall_bench.report.headlines import describe_doubt, format_ceiling
-from recall_bench.report.run_facts import format_price
-from recall_bench.report.run_pairs import list_settings
-from recall_bench.report.suites.report_text import format_figure
-from recall_bench.report.suites.suite_report import build_behaviour_report
-from recall_bench.report.trial_scores import estimate_run
+from recall_bench.reporting.groups import describe_judge
+from recall_bench.reporting.headlines import describe_doubt, format_ceiling
+from recall_bench.reporting.run_facts import format_price
+from recall_bench.reporting.run_pairs import list_settings
+from recall_bench.reporting.suites.report_text import format_figure
+from recall_bench.reporting.suites.suite_report import build_behaviour_report
+from recall_bench.reporting.trial_scores import estimate_run
 
 RUNNING, READING, UNREADABLE = "running", "reading", "unreadable"
 """States of a run besides those of its scores."""

@@ -13,9 +13,9 @@ from recall_bench.core.scenario import Item, compute_story_date
 from recall_bench.engine.runs.journal import JOURNAL, read_events_of
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import TrialTable
-from recall_bench.report.analyses.fact_survival import is_known
-from recall_bench.report.pages.markup import PageBlock, encode_block, split_chunks
-from recall_bench.report.pages.page_data import NO_PLACE, PageQuestions, count_utf16
+from recall_bench.reporting.analyses.fact_survival import is_known
+from recall_bench.reporting.pages.markup import PageBlock, encode_block, split_chunks
+from recall_bench.reporting.pages.page_data import NO_PLACE, PageQuestions, count_utf16
 from recall_bench.stories.persona_files import LEDGER_FILE, STATEMENTS_FILE, Layout
 from recall_bench.stories.story_folders import StoryFolder, StoryTexts
 

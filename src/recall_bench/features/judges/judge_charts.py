@@ -22,10 +22,10 @@ from recall_bench.features.judges.audit_report import (
 from recall_bench.features.judges.correction import format_judge
 from recall_bench.features.judges.judge_agreement import Agreement
 from recall_bench.metrics.agreement import MarkAgreement
-from recall_bench.report.charts.plane import build_quantity_axis
-from recall_bench.report.charts.theme import ChartColours, ChartTheme, build_config
-from recall_bench.report.formats import format_number
-from recall_bench.report.pictures import VEGA_LITE_SCHEMA, write_picture
+from recall_bench.reporting.charts.plane import build_quantity_axis
+from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
+from recall_bench.reporting.formats import format_number
+from recall_bench.reporting.pictures import VEGA_LITE_SCHEMA, write_picture
 
 Spec = dict[str, object]
 

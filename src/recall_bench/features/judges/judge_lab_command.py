@@ -93,7 +93,7 @@ def agreement_command(
         read_corpus,
     )
     from recall_bench.judging.human_labels import LABELS, compare_people, find_human_labels
-    from recall_bench.report.pictures import check_picture_path
+    from recall_bench.reporting.pictures import check_picture_path
 
     if chart is not None:
         check_picture_path(chart)
@@ -157,7 +157,7 @@ def audit_command(
     from recall_bench.features.judges.audit import audit_judge
     from recall_bench.features.judges.audit_answers import build_audit_set
     from recall_bench.features.judges.judge_tables import render_audit, render_audits
-    from recall_bench.report.pictures import check_picture_path
+    from recall_bench.reporting.pictures import check_picture_path
 
     if chart is not None:
         check_picture_path(chart)

@@ -23,7 +23,7 @@ from recall_bench.features.judges.judge_agreement import Agreement
 from recall_bench.features.judges.marked_answers import AnswerFigures, AnswersReport
 from recall_bench.judging.human_labels import AnnotatorAgreement
 from recall_bench.metrics.agreement import MarkAgreement
-from recall_bench.report.formats import format_card, format_number
+from recall_bench.reporting.formats import format_card, format_number
 
 NO_VALUE = "–"
 _WIDTH = 104

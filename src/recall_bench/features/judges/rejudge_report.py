@@ -12,8 +12,8 @@ from recall_bench.core.tables import make_table, render_text
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import SCALES
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.report.formats import format_card, format_number
-from recall_bench.report.headlines import describe_labels
+from recall_bench.reporting.formats import format_card, format_number
+from recall_bench.reporting.headlines import describe_labels
 
 OVERALL = "OVERALL"
 

@@ -42,7 +42,7 @@ def endpoint_command(
     from recall_bench.core.temporary_files import TemporaryFolder
     from recall_bench.core.usage import JudgingCosts, Usage
     from recall_bench.features.models.model_endpoint import UNUSED_KEY, build_endpoint
-    from recall_bench.report.run_facts import describe_costs
+    from recall_bench.reporting.run_facts import describe_costs
     from recall_bench.systems.transports.http_routes import TOKEN_VARIABLE
 
     asked_to_stop = threading.Event()

@@ -35,8 +35,9 @@ from recall_bench.features.models.chat_completions import (
     format_stream,
     translate_fault,
 )
-from recall_bench.features.models.embedders import Embedder, Embeddings, normalise_vectors
+from recall_bench.features.models.embedders import Embedder, Embeddings
 from recall_bench.features.models.rerankers import Reranker, RerankScores
+from recall_bench.systems.models.static_embedding import normalise_vectors
 from recall_bench.systems.servers.guarded_protocol import GuardedProtocol
 from recall_bench.systems.servers.request_guard import (
     has_token,

@@ -211,7 +211,7 @@ def _render_table(
     title: str, scores: Sequence[BaselineScore], columns: Sequence[dict[str, float | None]]
 ) -> list[str]:
     from recall_bench.core.tables import Column, Table, render_text
-    from recall_bench.report.formats import format_score
+    from recall_bench.reporting.formats import format_score
 
     heads = (Column(score.system, _CELL_WIDTH) for score in scores)
     rows = [(row, *(format_score(column[row]) for column in columns)) for row in columns[0]]

@@ -21,7 +21,7 @@ from recall_bench.features.selection.selection_report import SelectionReport
 from recall_bench.metrics.comparison import compute_mcnemar
 from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.metrics.selection import CLASSES, SelectionOutcome
-from recall_bench.report.formats import format_delta, format_number, format_p
+from recall_bench.reporting.formats import format_delta, format_number, format_p
 
 HEADING = """\
 # Prompt versions

@@ -35,8 +35,8 @@ from recall_bench.metrics.selection import (
     SelectionOutcome,
     compare_selection,
 )
-from recall_bench.report.formats import format_card, format_number, format_seconds
-from recall_bench.report.groups import find_quantile
+from recall_bench.reporting.formats import format_card, format_number, format_seconds
+from recall_bench.reporting.groups import find_quantile
 
 
 class ScoredTest(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):

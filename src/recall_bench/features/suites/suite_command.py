@@ -105,9 +105,9 @@ def suite_command(
     from recall_bench.core.plain_text import format_fact
     from recall_bench.engine.experiment import execute
     from recall_bench.features.suites.behaviour_assembly import BehaviourRequest, assemble_behaviour
-    from recall_bench.report.run_facts import list_suite_facts
-    from recall_bench.report.suites.report_text import render_behaviour
-    from recall_bench.report.suites.suite_report import (
+    from recall_bench.reporting.run_facts import list_suite_facts
+    from recall_bench.reporting.suites.report_text import render_behaviour
+    from recall_bench.reporting.suites.suite_report import (
         build_behaviour_report,
         write_behaviour_report,
     )
@@ -153,7 +153,7 @@ def scorecard_command(
     what it does not offer is said.
     """
     from recall_bench.engine.runs.run_folder import RunFolder
-    from recall_bench.report.suites.scorecard import (
+    from recall_bench.reporting.suites.scorecard import (
         build_scorecard,
         render_scorecard,
         write_scorecard,

@@ -12,7 +12,7 @@ from recall_bench.core.verdict import Verdict
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import RunStatus, summarise
 from recall_bench.engine.runs.trials import read_trials
-from recall_bench.report.analyses.costs import CostMeasure, measure_costs
+from recall_bench.reporting.analyses.costs import CostMeasure, measure_costs
 from tests.engine.runs.importing.public_files import Row, part, reconstructed, result, row
 from tests.fixtures.runs_importing import Import, faults
 

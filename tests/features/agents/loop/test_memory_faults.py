@@ -14,13 +14,13 @@ from recall_bench.engine.runs.agent_log import read_agent_log
 from recall_bench.engine.runs.journal import JOURNAL, read_events
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import read_trials
-from recall_bench.report.analyses.tool_loop import (
+from recall_bench.reporting.analyses.tool_loop import (
     FactStage,
     ToolLoopReport,
     analyse_tool_loop,
     build_tool_loop,
 )
-from recall_bench.report.tool_loop_text import render_tool_loop
+from recall_bench.reporting.tool_loop_text import render_tool_loop
 from tests.features.agents.loop.scripted import (
     NoteSystem,
     Script,

@@ -26,7 +26,7 @@ from recall_bench.features.agents.loop.reference_tools import (
     UPDATE,
     ReferenceTools,
 )
-from recall_bench.report.analyses.tool_loop import analyse_tool_loop
+from recall_bench.reporting.analyses.tool_loop import analyse_tool_loop
 from recall_bench.systems.builtin.baselines import build_bm25
 from recall_bench.systems.models.model import Prompt
 from tests.features.agents.loop.scripted import answer, calls, has_begun, is_day, read_results

@@ -15,7 +15,7 @@ from recall_bench.features.archive.exports.export_formats import ExportFormat
 from recall_bench.features.archive.exports.hub_folder import render_card
 from recall_bench.features.archive.exports.latex_table import escape_latex
 from recall_bench.features.archive.exports.run_tables import TABLES, ExportedRun
-from recall_bench.report.trial_scores import read_scored_trials
+from recall_bench.reporting.trial_scores import read_scored_trials
 from tests.commands import Invoke
 from tests.features.archive.exports.exported_runs import run_locomo
 

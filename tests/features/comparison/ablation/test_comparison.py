@@ -25,7 +25,7 @@ from recall_bench.features.comparison.ablation_report import (
     render_markdown,
     render_text,
 )
-from recall_bench.report.judge_scores import JudgeMean
+from recall_bench.reporting.judge_scores import JudgeMean
 from tests.gardener import PLANTS, write_persona
 
 FORGETFUL = """

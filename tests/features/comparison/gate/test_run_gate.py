@@ -19,7 +19,7 @@ from recall_bench.features.comparison.gate.gate_checks import CheckOutcome, Gate
 from recall_bench.features.comparison.gate.gate_output import render_gate
 from recall_bench.features.comparison.gate.gate_rules import GateRules
 from recall_bench.features.comparison.gate.run_gate import check_run
-from tests.report.simulated_runs import LABELS, drawn_pair, questions, write_run
+from tests.reporting.simulated_runs import LABELS, drawn_pair, questions, write_run
 from tests.thoroughness import choose_number
 from tests.written_runs import (
     ALL_OF_ADA,

@@ -7,7 +7,7 @@ from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.tables import escape_markdown, make_table, render_markdown
 from recall_bench.core.user_code import require_libraries
 from recall_bench.features.archive.exports.run_tables import TABLES, ExportedRun, write_parquet
-from recall_bench.report.formats import format_card, format_of_100
+from recall_bench.reporting.formats import format_card, format_of_100
 
 CARD = "README.md"
 

@@ -9,10 +9,10 @@ from recall_bench.features.archive.exports.run_tables import ExportedRun
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
-from recall_bench.report.formats import OF_100, format_number
-from recall_bench.report.groups import name_histories
-from recall_bench.report.run_comparison import require_comparable
-from recall_bench.report.run_report import compare_all_pairs
+from recall_bench.reporting.formats import OF_100, format_number
+from recall_bench.reporting.groups import name_histories
+from recall_bench.reporting.run_comparison import require_comparable
+from recall_bench.reporting.run_report import compare_all_pairs
 
 FILE = "results.tex"
 _MAX_CATEGORIES = 8

@@ -10,7 +10,7 @@ from recall_bench.core.user_code import require_libraries
 from recall_bench.engine.runs.rows import RowKind
 from recall_bench.features.archive.exports.run_tables import ExportedRun, describe_plan
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.report.trial_scores import measure_figures
+from recall_bench.reporting.trial_scores import measure_figures
 
 PROJECT = "recall-bench"
 """The experiment or project that runs are put in."""

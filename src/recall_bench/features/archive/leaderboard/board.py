@@ -29,8 +29,8 @@ from recall_bench.engine.runs.trials import TrialTable, read_trials
 from recall_bench.metrics.comparison import adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
-from recall_bench.report.judge_scores import JudgeMean, list_judge_means
-from recall_bench.report.run_pairs import list_settings
+from recall_bench.reporting.judge_scores import JudgeMean, list_judge_means
+from recall_bench.reporting.run_pairs import list_settings
 from recall_bench.stories.shipped import load_catalogue
 
 VERIFIED, FRESH, REPLAYED, SELF_REPORTED = "verified", "fresh seed", "replayed", "self-reported"

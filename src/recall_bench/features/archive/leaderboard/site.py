@@ -25,14 +25,14 @@ from recall_bench.features.archive.leaderboard.board import (
     Entry,
 )
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.report.formats import (
+from recall_bench.reporting.formats import (
     format_duration,
     format_number,
     format_score,
     format_seconds,
     format_slug,
 )
-from recall_bench.report.headlines import (
+from recall_bench.reporting.headlines import (
     DOUBT_NOTE,
     INVENTION_NOTE,
     WAY_NOTE,
@@ -40,14 +40,14 @@ from recall_bench.report.headlines import (
     format_way,
     mark_doubt,
 )
-from recall_bench.report.judge_scores import JudgeMean, format_judge_range
-from recall_bench.report.pages.document import (
+from recall_bench.reporting.judge_scores import JudgeMean, format_judge_range
+from recall_bench.reporting.pages.document import (
     SCORE_STEPS,
     PageAssets,
     list_page_assets,
     render_document,
 )
-from recall_bench.report.pages.markup import Markup, join_markup, make_element
+from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 
 INDEX: Final = "index.html"
 _ASSETS = PageAssets(styles=(*list_page_assets("base"), (__package__, "leaderboard")), scripts=())

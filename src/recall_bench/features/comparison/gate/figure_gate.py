@@ -18,10 +18,10 @@ from recall_bench.features.comparison.gate.gate_checks import (
 )
 from recall_bench.features.comparison.gate.gate_rules import GateRules
 from recall_bench.metrics.bootstrap import SEED
-from recall_bench.report.formats import format_card
-from recall_bench.report.suites.figures import BehaviourReport, Figure
-from recall_bench.report.suites.report_text import format_ends, format_figure
-from recall_bench.report.suites.suite_report import build_behaviour_report
+from recall_bench.reporting.formats import format_card
+from recall_bench.reporting.suites.figures import BehaviourReport, Figure
+from recall_bench.reporting.suites.report_text import format_ends, format_figure
+from recall_bench.reporting.suites.suite_report import build_behaviour_report
 
 _SCALES = {"share": 100.0, "s": 1000.0}
 """Limits are in % and milliseconds, as figures are printed."""

@@ -18,8 +18,8 @@ from recall_bench.features.comparison.gate.gate_rules import FULL_SCORE, GateRul
 from recall_bench.metrics.bootstrap import TemplateNames
 from recall_bench.metrics.comparison import TrialMarks, split_marks
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.report.formats import format_bounds, format_number
-from recall_bench.report.groups import PERSONA, estimate_marks
+from recall_bench.reporting.formats import format_bounds, format_number
+from recall_bench.reporting.groups import PERSONA, estimate_marks
 
 
 class CheckOutcome(StrEnum):

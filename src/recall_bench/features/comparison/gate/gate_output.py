@@ -27,14 +27,14 @@ from recall_bench.features.comparison.gate.gate_checks import (
     is_insignificant,
 )
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.report.formats import (
+from recall_bench.reporting.formats import (
     format_bounds,
     format_delta,
     format_interval,
     format_number,
     format_p,
 )
-from recall_bench.report.headlines import list_bounds
+from recall_bench.reporting.headlines import list_bounds
 
 _MAX_LENGTH = 500
 

@@ -35,23 +35,23 @@ from recall_bench.features.comparison.gate.gate_rules import FULL_SCORE, GateRul
 from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, forget_intervals
 from recall_bench.metrics.power import POWER
-from recall_bench.report.formats import (
+from recall_bench.reporting.formats import (
     format_card,
     format_delta,
     format_interval,
     format_number,
     format_p,
 )
-from recall_bench.report.groups import describe_judge, name_histories
-from recall_bench.report.headlines import describe_doubt
-from recall_bench.report.run_pairs import (
+from recall_bench.reporting.groups import describe_judge, name_histories
+from recall_bench.reporting.headlines import describe_doubt
+from recall_bench.reporting.run_pairs import (
     TrialPairs,
     explain_other_measure,
     find_differences,
     list_differences,
     pair_trials,
 )
-from recall_bench.report.trial_scores import (
+from recall_bench.reporting.trial_scores import (
     explain_missing_scores,
     read_figure,
     read_scored_trials,

@@ -16,7 +16,7 @@ from recall_bench.features.suites.stories.erasure import (
     WAYS,
 )
 from recall_bench.metrics.quantiles import estimate_quantile
-from recall_bench.report.suites.figures import (
+from recall_bench.reporting.suites.figures import (
     Case,
     Figure,
     SuiteResults,

@@ -8,7 +8,7 @@ from recall_bench.features.suites.stories.load import CLIENTS, PHASES, RATES, RE
 from recall_bench.metrics.bootstrap import LEVEL
 from recall_bench.metrics.estimate import Estimate, IntervalMethod, estimate_ratio
 from recall_bench.metrics.latency import find_percentile, merge_histograms
-from recall_bench.report.suites.figures import (
+from recall_bench.reporting.suites.figures import (
     Case,
     Figure,
     SuiteResults,

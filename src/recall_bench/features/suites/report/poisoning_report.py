@@ -17,7 +17,7 @@ from recall_bench.features.suites.stories.poisoning import (
     UNTOUCHED,
     VARIANTS,
 )
-from recall_bench.report.suites.figures import (
+from recall_bench.reporting.suites.figures import (
     Case,
     Figure,
     SuiteResults,

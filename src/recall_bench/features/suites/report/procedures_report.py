@@ -14,7 +14,7 @@ from recall_bench.features.suites.task_grading import (
     decode_grading,
     grade_reply,
 )
-from recall_bench.report.suites.figures import Case, Figure, SuiteResults, make_share
+from recall_bench.reporting.suites.figures import Case, Figure, SuiteResults, make_share
 
 NOTHING_ACTS = (
     "nothing acts here: let a model do the tasks with what is recalled (--reader provider:model), "

@@ -13,7 +13,7 @@ from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.plan import BehaviourCard, Trial
 from recall_bench.core.scenario import Item, Truth
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.report.suites.figures import SuiteResults
+from recall_bench.reporting.suites.figures import SuiteResults
 
 _AT = datetime(2025, 1, 1, tzinfo=UTC)
 

@@ -23,8 +23,8 @@ from recall_bench.features.suites.report.procedures_report import list_missing_r
 from recall_bench.features.suites.stories.procedures import CATEGORY as PROCEDURES
 from recall_bench.features.suites.task_grading import decode_grading, grade_reply
 from recall_bench.metrics.planted_strings import contains, find_planted
-from recall_bench.report.formats import format_seconds
-from recall_bench.report.pages.markup import Markup, join_markup, make_element
+from recall_bench.reporting.formats import format_seconds
+from recall_bench.reporting.pages.markup import Markup, join_markup, make_element
 
 _MOST_TEXT = 400
 """Characters of an answer that are shown."""

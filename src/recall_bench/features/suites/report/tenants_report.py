@@ -13,7 +13,7 @@ from recall_bench.features.suites.stories.tenants import (
     SESSIONS,
     TOGETHER,
 )
-from recall_bench.report.suites.figures import (
+from recall_bench.reporting.suites.figures import (
     Case,
     Figure,
     SuiteResults,

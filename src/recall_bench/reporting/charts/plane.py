@@ -1,0 +1,276 @@
+"""The parts of a chart as Vega-Lite layers: axes, marks, panels and placed labels."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+from typing import Literal
+
+from recall_bench.metrics.scale import HasInterval
+from recall_bench.reporting.charts.chart_text import wrap_notes
+from recall_bench.reporting.charts.theme import LABEL_SIZE
+from recall_bench.reporting.pictures import VEGA_LITE_SCHEMA, estimate_width
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A Vega-Lite chart, with its figures as words and as a table.
+
+    The specification names no colours and fonts: those come from `build_config`. Its `width` is
+    `"container"` for one view; several panels have fixed widths and are scaled together. Its
+    `title` holds the title and the notes.
+    """
+
+    name: str
+    """The stem of its file: unique in a report, in kebab-case."""
+    section: str
+    """`categories`, `hallucination`, `degradation`, `attribution` or `costs`."""
+    title: str
+    summary: str
+    """The text alternative: what it says, in a sentence or two with figures."""
+    spec: dict[str, object]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    """The same figures as a table; None where nothing was measured."""
+
+
+ChartLayer = dict[str, object]
+MarkValues = Sequence[Mapping[str, object]]
+
+_TOLERANCE = 1 - 1e-9
+"""Equal up to rounding."""
+
+PERCENT_FORMAT, NUMBER_FORMAT = ".1~%", ",.6~r"
+"""Formats that do not round: without digits, Vega takes those of its own ticks, and a label would
+not be at its value."""
+
+
+def build_quantity_axis(
+    title: str | None,
+    least: float,
+    most: float,
+    *,
+    form: str | None = None,
+    ticks: int | Sequence[float] = 5,
+    has_grid: bool = True,
+    is_log: bool = False,
+    is_bare: bool = False,
+) -> dict[str, object]:
+    """A quantitative axis; a bare one has a grid and no labels."""
+    axis: dict[str, object] = {"title": title, "grid": has_grid}
+    axis |= {"tickCount": ticks} if isinstance(ticks, int) else {"values": list(ticks)}
+    if form is not None:
+        axis["format"] = form
+    if is_bare:
+        # Invisible labels take room, so that panels are aligned.
+        axis |= {"labelOpacity": 0, "title": None}
+    scale: dict[str, object] = {"domain": [least, most], "nice": False}
+    scale |= {"type": "log"} if is_log else {"zero": False}
+    return {"type": "quantitative", "scale": scale, "axis": axis}
+
+
+def list_ticks(most: float, steps: int) -> list[float]:
+    """Round numbers from 0 to at least `most`, in about `steps` steps."""
+    if most <= 0:
+        return [0.0, 1.0]
+    rough = most / steps
+    size = 10.0 ** floor(log10(rough))
+    step = next(size * each for each in (1, 2, 2.5, 5, 10) if size * each >= rough * _TOLERANCE)
+    return [round(step * n, 12) for n in range(ceil(most / step * _TOLERANCE) + 1)]
+
+
+def list_decades(least: float, most: float) -> list[float]:
+    """The powers of ten from below the least to above the most."""
+    return [10.0**n for n in range(floor(log10(least)), ceil(log10(most) * _TOLERANCE) + 1)]
+
+
+def build_name_axis(order: Sequence[str], *, title: str | None = None) -> dict[str, object]:
+    """A nominal axis in this order."""
+    axis = {"title": title, "grid": False, "labelAngle": 0}
+    return {"type": "nominal", "sort": None, "scale": {"domain": list(order)}, "axis": axis}
+
+
+def place_value(value: float | None, found: HasInterval | None) -> dict[str, object]:
+    """A value and both ends of its interval, as far as there are any."""
+    low, high = (None, None) if found is None else (found.low, found.high)
+    return {"y": value, "low": low, "high": high}
+
+
+def span_interval(row: Mapping[str, object]) -> dict[str, object]:
+    """The row as a mark from `low` to `high`."""
+    return {**row, "y": row["low"], "y2": row["high"]}
+
+
+@dataclass(frozen=True, slots=True)
+class ChartPlane:
+    """Two axes that all marks of a view share."""
+
+    x: Mapping[str, object]
+    y: Mapping[str, object]
+
+    def draw_marks(
+        self,
+        kind: str,
+        style: str,
+        values: MarkValues,
+        *,
+        tells: Sequence[str] = (),
+        mark: Mapping[str, object] | None = None,
+        **channels: object,
+    ) -> list[ChartLayer]:
+        """One layer, or none where there is nothing to draw.
+
+        Values are placed by `x` and `y`, and by `x2` and `y2` if the first has them. `tells` are
+        the fields of the tooltip.
+        """
+        if not values:
+            return []
+        encoding: dict[str, object] = {
+            axis: {**place, "field": axis}
+            for axis, place in (("x", self.x), ("y", self.y))
+            if axis in values[0]
+        }
+        encoding |= {end: {"field": end} for end in ("x2", "y2") if end in values[0]}
+        if tells:
+            encoding["tooltip"] = [{"field": field, "type": "nominal"} for field in tells]
+        return [
+            {
+                "data": {"values": list(values)},
+                "mark": {"type": kind, "style": style, **(mark or {})},
+                "encoding": encoding | channels,
+            }
+        ]
+
+    def draw_text(
+        self, style: str, values: MarkValues, *, align: str = "left", dx: float = 0, dy: float = 0
+    ) -> list[ChartLayer]:
+        """Texts at points; each value has its `text`."""
+        mark = {"align": align, "dx": dx, "dy": dy}
+        text = {"field": "text", "type": "nominal"}
+        return self.draw_marks("text", style, values, mark=mark, text=text)
+
+    def draw_intervals(self, style: str, rows: MarkValues) -> list[ChartLayer]:
+        """A line from `low` to `high` for each row that has an interval."""
+        spans = [span_interval(row) for row in rows if row["low"] is not None]
+        return self.draw_marks("rule", style, spans)
+
+
+def build_chart_spec(
+    title: str, notes: Sequence[str], body: Mapping[str, object]
+) -> dict[str, object]:
+    """A whole chart: title, notes and views."""
+    return {
+        "$schema": VEGA_LITE_SCHEMA,
+        "title": {"text": wrap_notes(title, width=560.0), "subtitle": wrap_notes(*notes)},
+        **body,
+    }
+
+
+def build_view(layers: Sequence[ChartLayer], height: float) -> dict[str, object]:
+    """One view that fills its container."""
+    return {"width": "container", "height": height, "layer": list(layers)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartPanel:
+    """One of several small views."""
+
+    title: str
+    note: str = ""
+    layers: Sequence[ChartLayer]
+    width: float
+    height: float
+
+    def build_view(self) -> dict[str, object]:
+        """The view, its title in small type."""
+        title: dict[str, object] = {
+            "text": self.title,
+            "style": "panel-title",
+            "fontSize": 12,
+            "offset": 6,
+            "frame": "group",
+        }
+        if self.note:
+            title |= {"subtitle": self.note, "subtitleFontSize": 11, "subtitlePadding": 2}
+        size = {"width": self.width, "height": self.height}
+        return {"title": title, **size, "layer": list(self.layers)}
+
+
+def build_grid(panels: Sequence[ChartPanel], columns: int, *, gap: float = 18) -> dict[str, object]:
+    """Small views in rows and aligned columns."""
+    return {
+        "concat": [panel.build_view() for panel in panels],
+        "columns": columns,
+        "align": "all",
+        "bounds": "flush",
+        "spacing": {"row": 66 if any(panel.note for panel in panels) else 52, "column": gap},
+    }
+
+
+_LABEL_OFFSET, _POINT_RADIUS = 9.0, 6.0
+_HALF_LINE = 8.0
+"""Half the height of a line of text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelSpot:
+    """A point, from the top left corner of the drawing, and its label."""
+
+    text: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelPlace:
+    """The place of a label, relative to its point."""
+
+    align: Literal["left", "right"]
+    dx: float
+    dy: float
+
+
+LabelBox = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
+
+
+def arrange_labels(
+    spots: Sequence[LabelSpot], *, width: float, avoiding: Sequence[LabelBox] = ()
+) -> tuple[LabelPlace, ...]:
+    """The first free place for each label.
+
+    If none is free, the first within the width.
+    """
+    taken = [*(bound_point(spot.x, spot.y, _POINT_RADIUS) for spot in spots), *avoiding]
+    found = []
+    for spot in spots:
+        within = [
+            (place, box)
+            for place, box in _list_places(spot)
+            if box[0] >= -_LABEL_OFFSET and box[2] <= width + _LABEL_OFFSET
+        ]
+        choices = within or list(_list_places(spot))
+        free = [each for each in choices if not any(_is_touching(each[1], box) for box in taken)]
+        place, box = (free or choices)[0]
+        taken.append(box)
+        found.append(place)
+    return tuple(found)
+
+
+def _list_places(spot: LabelSpot) -> Iterator[tuple[LabelPlace, LabelBox]]:
+    room = estimate_width(spot.text, LABEL_SIZE)
+    for dy in (-10.0, 12.0, -24.0, 26.0, -38.0, 40.0):
+        top, bottom = spot.y + dy - _HALF_LINE, spot.y + dy + _HALF_LINE
+        right, left = spot.x + _LABEL_OFFSET, spot.x - _LABEL_OFFSET
+        beside = LabelPlace(align="left", dx=_LABEL_OFFSET, dy=dy)
+        yield beside, (right, top, right + room, bottom)
+        before = LabelPlace(align="right", dx=-_LABEL_OFFSET, dy=dy)
+        yield before, (left - room, top, left, bottom)
+
+
+def bound_point(x: float, y: float, radius: float) -> LabelBox:
+    """The box of a point."""
+    return x - radius, y - radius, x + radius, y + radius
+
+
+def _is_touching(one: LabelBox, other: LabelBox) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
