@@ -107,7 +107,7 @@ def test_the_image_installs_a_whole_wheel_that_runs(
     assert sources - packed == set(), "in the checkout, not in the wheel"
     assert {name for name in packed - sources if ".dist-info/" not in name} == {COMPILED}
     [points] = [name for name in packed if name.endswith("entry_points.txt")]
-    assert "recall_bench.features.comparison.pytest_plugin" in ZipFile(wheel).read(points).decode()
+    assert "recall_bench.testing.pytest_plugin" in ZipFile(wheel).read(points).decode()
 
     def call(program: str, *words: str) -> str:
         done = subprocess.run(

@@ -8,10 +8,13 @@ as `my_package.rows:build_silent`, which is imported when it is used and never b
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 GROUP = "recall_bench.features"
 
@@ -63,10 +66,17 @@ class Feature(Record, frozen=True, kw_only=True):
 
 
 @cache
+def read_entry_points(group: str) -> "EntryPoints":
+    """Read what is installed, once a process: reading takes longer than an answer."""
+    # The process of an adapter has no plugins, and this takes a seventh of its start to import.
+    from importlib.metadata import entry_points
+
+    return entry_points(group=group)
+
+
+@cache
 def list_features() -> tuple[Feature, ...]:
     """The features that are installed, by name, without importing their code."""
-    from recall_bench.core.user_code import describe_error, read_entry_points
-
     features = []
     for entry in sorted(read_entry_points(GROUP), key=lambda entry: entry.name):
         try:
@@ -75,9 +85,13 @@ def list_features() -> tuple[Feature, ...]:
             if error.name is not None and f"{entry.module}.".startswith(f"{error.name}."):
                 # Its package was taken out, and its line in the metadata was left.
                 continue
-            raise UsageError(f"the feature {entry.name}: {describe_error(error)}") from error
+            raise UsageError(
+                f"the feature {entry.name} cannot be imported: {type(error).__name__}: {error}"
+            ) from error
         except Exception as error:
-            raise UsageError(f"the feature {entry.name}: {describe_error(error)}") from error
+            raise UsageError(
+                f"the feature {entry.name} cannot be imported: {type(error).__name__}: {error}"
+            ) from error
         if not isinstance(feature, Feature):
             raise UsageError(f"the feature {entry.name}: {entry.value} is no Feature")
         features.append(feature)

@@ -6,18 +6,18 @@ import inspect
 import itertools
 import os
 import sys
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import AmbiguousPlugin, UnknownPlugin, UsageError
+from recall_bench.core.feature import list_offers, read_entry_points
 from recall_bench.core.file_digest import digest_file
 from recall_bench.core.plain_text import escape_surrogates
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, EntryPoints
+    from importlib.metadata import EntryPoint
 
 PLUGIN_KINDS = ("systems", "judges")
 
@@ -25,8 +25,6 @@ PLUGIN_KINDS = ("systems", "judges")
 def list_plugins(kind: str) -> "list[EntryPoint]":
     """List the installed plugins, built-ins included, without importing them."""
     from importlib.metadata import EntryPoint
-
-    from recall_bench.core.feature import list_offers
 
     group = f"recall_bench.{kind}"
     offers = (EntryPoint(name, target, group) for name, target in list_offers(kind).items())
@@ -44,15 +42,6 @@ def _describe_plugin(entry: "EntryPoint") -> str:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may raise anything
         return f"cannot be imported: {describe_error(error)}"
     return " ".join(found.split("\n\n")[0].split())
-
-
-@cache
-def read_entry_points(group: str) -> "EntryPoints":
-    """Read what is installed, once a process: reading takes longer than an answer."""
-    # The process of an adapter has no plugins, and this takes a seventh of its start to import.
-    from importlib.metadata import entry_points
-
-    return entry_points(group=group)
 
 
 def load_plugin(kind: str, name: str) -> Any:  # noqa: ANN401 - a factory of whatever the kind is

@@ -23,7 +23,7 @@ PLUGIN = tuple(
     word
     for name in (
         f"no:{INSTALLED}",
-        "recall_bench.features.comparison.pytest_plugin",
+        "recall_bench.testing.pytest_plugin",
         "no:cacheprovider",
         "no:randomly",
     )
@@ -226,9 +226,8 @@ def test_it_imports_nothing_unless_it_is_used(tmp_path: Path) -> None:
         "import sys\n"
         "def test_own():\n"
         "    ours = {name for name in sys.modules if name.startswith('recall_bench')}\n"
-        "    feature = 'recall_bench.features.comparison'\n"
-        "    assert ours == {'recall_bench', 'recall_bench.cli', f'{feature}.pytest_plugin',"
-        " 'recall_bench.core', 'recall_bench.core.lazy_exports'}\n"
+        "    assert ours == {'recall_bench', 'recall_bench.testing', 'recall_bench.core',"
+        " 'recall_bench.testing.pytest_plugin', 'recall_bench.core.lazy_exports'}\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", *PLUGIN, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
