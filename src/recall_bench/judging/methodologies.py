@@ -11,6 +11,7 @@ from functools import cache
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.feature import list_offers
 from recall_bench.core.record import Record, digest_content
 from recall_bench.core.scenario import Evidence, Item
 from recall_bench.stories.catalogue import PublicDataset, read_tables
@@ -199,7 +200,19 @@ def _load_all() -> tuple[Methodology, ...]:
 
 def list_methodologies(family: str) -> tuple[Methodology, ...]:
     """Those that measure a family of datasets, ours first."""
-    return tuple(each for each in _load_all() if each.family == family)
+    ours = tuple(each for each in _load_all() if each.family == family)
+    return ours or ((_PLAIN.replace(family=family),) if family in list_offers("loaders") else ())
+
+
+_PLAIN = Methodology(
+    family="",
+    name="strict",
+    version="1",
+    about="Answers by the judge; what was found by the sessions that hold the evidence.",
+    rankings=(Ranking(level=Level.SESSION, gold_name="cited-if-answerable"),),
+    headline=("session recall@10",),
+)
+"""What measures a dataset of somebody else's feature."""
 
 
 def find_methodology(family: str, name: str) -> Methodology:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.feature import list_offers, load_target
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.suggestion import suggest_or_list
@@ -133,9 +134,10 @@ class PublicDataset:
     def about(self) -> DatasetNotes:
         """The notes on this dataset, or on its family."""
         notes = load_notes()
-        if (entry := notes.get(self.name) or notes.get(self.family)) is None:
+        entry = notes.get(self.name) or notes.get(self.family)
+        if entry is None and self.name in load_sources():
             raise LookupError(f"{self.name}: {_FILE.name} has no entry [notes.{self.family}]")
-        return entry
+        return entry or DatasetNotes()
 
 
 @cache
@@ -169,6 +171,8 @@ def load_notes() -> dict[str, DatasetNotes]:
 
 def find_source(name: str) -> DatasetSource:
     """Return the source of a dataset; UsageError if there is none."""
+    if name in list_offers("loaders"):
+        return DatasetSource(licence="not stated", title=name)
     if name not in load_sources():
         raise UsageError(f"no source is known for {name!r}; give its files with --data")
     return load_sources()[name]
@@ -176,8 +180,8 @@ def find_source(name: str) -> DatasetSource:
 
 @cache
 def list_datasets() -> tuple[PublicDataset, ...]:
-    """List all datasets, in the order of the documentation. No loader is imported."""
-    return tuple(
+    """List all datasets, ours in the order of the documentation. No loader is imported."""
+    ours = tuple(
         PublicDataset(
             name=name,
             family=source.family or name,
@@ -187,6 +191,18 @@ def list_datasets() -> tuple[PublicDataset, ...]:
         )
         for name, source in load_sources().items()
     )
+    others = (
+        PublicDataset(
+            name=name, family=name, title=name, load=partial(_load_offer, target), has_dates=True
+        )
+        for name, target in list_offers("loaders").items()
+    )
+    return (*ours, *others)
+
+
+def _load_offer(target: str, data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
+    scenarios: Sequence[Scenario] = load_target(target)(data, layers)
+    return scenarios
 
 
 def _load(source: DatasetSource, data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
