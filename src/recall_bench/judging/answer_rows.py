@@ -1,6 +1,7 @@
 """Judge answers that stand alone: a question, its truth and an answer in one row.
 
-The row's evidence is the whole history: each entry is a day of its own. Rows come as JSON lines.
+The row's evidence and context are the whole history; without days each is a day of its own. Rows
+come as JSON lines.
 """
 
 import lzma
@@ -17,6 +18,7 @@ from msgspec import Meta
 
 from recall_bench.core.errors import DataError, JudgeFault, Malformed, UsageError
 from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.grouping import group_by
 from recall_bench.core.memory import Answer
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import (
@@ -58,7 +60,12 @@ class AnswerRow(Record, frozen=True, kw_only=True):
     reference: Text
     answer: str
     evidence: tuple[Text, ...] = ()
-    """The history: what supports the reference, in order of time."""
+    """What supports the reference, in order of time."""
+    evidence_days: tuple[int, ...] = ()
+    """The story day of each, where it is known."""
+    context: tuple[Text, ...] = ()
+    """Other sentences of the same history: they are true, and may be superseded."""
+    context_days: tuple[int, ...] = ()
     stale: tuple[Text, ...] = ()
     """Superseded values."""
     expects: Expects = Expects.ANSWER
@@ -73,17 +80,22 @@ class AnswerRow(Record, frozen=True, kw_only=True):
 
     @property
     def scenario(self) -> Scenario:
-        """The history that the row's evidence amounts to."""
+        """The history that the row amounts to: its context and its evidence, by day."""
+        texts = (*self.context, *self.evidence)
+        days = (*self.context_days, *self.evidence_days)
+        if len(days) != len(texts):
+            days = tuple(range(1, len(texts) + 1))
+        by_day = group_by(zip(days, texts, strict=True), lambda pair: pair[0])
         episodes = tuple(
             Episode(
                 id=f"day-{day}",
                 day=day,
                 at=datetime.combine(compute_story_date(EPOCH, day), time()),
-                text=text,
+                text="\n".join(text for _, text in by_day[day]),
             )
-            for day, text in enumerate(self.evidence, start=1)
+            for day in sorted(by_day)
         )
-        digest = sha256("\0".join(self.evidence).encode()).hexdigest()[:16]
+        digest = sha256("\0".join(texts).encode()).hexdigest()[:16]
         return Scenario(id=f"row-{digest}", epoch=EPOCH, episodes=episodes, items=())
 
     def make_exhibit(self, scenario: Scenario) -> Exhibit:
@@ -94,7 +106,11 @@ class AnswerRow(Record, frozen=True, kw_only=True):
             category=self.category,
             expects=self.expects,
             stale=self.stale,
-            evidence=tuple(Evidence(day=episode.day) for episode in scenario.episodes),
+            evidence=tuple(
+                Evidence(day=episode.day)
+                for episode in scenario.episodes
+                if any(text in episode.text for text in self.evidence)
+            ),
         )
         digest = sha256(f"{self.question}\0{self.reference}".encode()).hexdigest()[:12]
         return Exhibit(
