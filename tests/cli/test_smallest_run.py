@@ -4,8 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-MOST_FILES, MOST_LINES = 128, 25_800
-"""Without empty files, and without the stories' own loader in `generate`."""
+MOST_FILES, MOST_LINES = 150, 27_000
+"""Without empty files; fifteen of them are the declarations of features."""
+
+SENDERS = "recall_bench.features.models.batch_senders"
+"""Of features nothing else but declarations: a command notes whether a model sends batches."""
 
 COUNT = """
 import sys
@@ -22,7 +25,7 @@ home = Path(recall_bench.__file__).parent
 sizes = {
     name: len(Path(module.__file__).read_text(encoding="utf-8").splitlines())
     for name, module in list(sys.modules.items())
-    if name.startswith("recall_bench") and not name.startswith("recall_bench.features.personas")
+    if name.startswith("recall_bench") and module.__file__
 }
 print("\\nFILES", sum(size > 0 for size in sizes.values()), sum(sizes.values()))
 print("NAMES", *sizes)
@@ -48,4 +51,6 @@ def test_the_smallest_run_imports_little(tmp_path: Path) -> None:
     parts = {name.split(".")[1] for name in names if name.count(".")}
     assert not {"testing", "library"} & parts
     assert "recall_bench.systems.builtin.retrieval" not in names
+    code = [name for name in names if name.startswith("recall_bench.features.")]
+    assert {name for name in code if name.count(".") > 2} <= {SENDERS}
     assert "recall_bench.reporting.publication" not in names
