@@ -12,7 +12,7 @@ import numpy as np
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import ComputedRecord
-from recall_bench.metrics.bootstrap import LEVEL, ResampledUnit, TrialGroups, group_trials
+from recall_bench.metrics.bootstrap import ResampledUnit, TrialGroups, group_trials
 
 ALPHA: Final = 0.05
 """How often a difference may be claimed where there is none."""
@@ -161,15 +161,6 @@ def find_sample_size(
 def _check_levels(alpha: float, power: float) -> None:
     if not 0 < alpha < power < 1:
         raise UsageError(f"alpha {alpha:g} and power {power:g} must be 0 < alpha < power < 1")
-
-
-def compute_margin_of_error(error: float, clusters: int) -> float | None:
-    """Compute half the interval of a mean with this standard error; None for one cluster."""
-    from scipy.special import stdtrit
-
-    if clusters < 2:
-        return None
-    return float(stdtrit(clusters - 1, (1 + LEVEL) / 2)) * error
 
 
 def find_fewest_questions(alpha: float = ALPHA) -> int:

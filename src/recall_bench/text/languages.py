@@ -175,11 +175,6 @@ def list_foreign_languages() -> tuple[Language, ...]:
     return tuple(each for each in _ALL.values() if each.code != "en")
 
 
-def build_word_start(word: str, language: Language) -> str:
-    """A pattern for a word, or the beginning of one."""
-    return (rf"(?<!\w){language.prefixes}" if language.is_spaced else "") + re.escape(word)
-
-
 def is_denial(text: str, language: Language) -> bool:
     """Whether a sentence begins with a denial, or holds one where no blanks part the words."""
     if not language.is_spaced:

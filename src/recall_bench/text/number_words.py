@@ -103,16 +103,6 @@ def format_ordinal(number: int) -> str:
     return f"{number}{last}"
 
 
-def spell_small(number: int) -> str:
-    """The word for a number up to nineteen."""
-    return SPELLED_ONES[number]
-
-
-def spell_ordinal(number: int) -> str:
-    """The word for an ordinal up to the twelfth."""
-    return _SPELLED_ORDINALS[number]
-
-
 def _spell_whole(number: int) -> str:
     if number < len(SPELLED_ONES):
         return SPELLED_ONES[number]

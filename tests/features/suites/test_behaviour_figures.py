@@ -12,9 +12,9 @@ from recall_bench.features.suites.report.load_report import (
     list_resources,
 )
 from recall_bench.features.suites.report.poisoning_report import build_poisoning_figures
-from recall_bench.features.suites.report.scripted_results import ScriptedResults
 from recall_bench.features.suites.report.tenants_report import build_tenant_figures
 from recall_bench.reporting.suites.figures import Case, Figure, make_share
+from tests.features.suites.scripted_results import ScriptedResults
 
 _VALUE, _FALSE = "KX-2291", "QD-7730"
 
