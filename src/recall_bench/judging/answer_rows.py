@@ -53,7 +53,7 @@ class GoldMarks(Record, frozen=True, kw_only=True):
         return bool(getattr(self, mark) >= PASS[mark])
 
 
-class AnswerRow(Record, frozen=True, kw_only=True):
+class AnswerRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=False):
     """One answer with all that its judge is told; other keys of a line are ignored."""
 
     question: Text
@@ -68,6 +68,10 @@ class AnswerRow(Record, frozen=True, kw_only=True):
     context_days: tuple[int, ...] = ()
     stale: tuple[Text, ...] = ()
     """Superseded values."""
+    withheld: tuple[Text, ...] = ()
+    """Values that must not be disclosed to whoever asks."""
+    choices: tuple[Text, ...] = ()
+    """The options of a multiple-choice question."""
     expects: Expects = Expects.ANSWER
     category: str = "any"
     question_id: str | None = None
@@ -77,6 +81,13 @@ class AnswerRow(Record, frozen=True, kw_only=True):
     """How the answer was made or fails, in the words of whoever wrote it."""
     writer: str = "any"
     gold: GoldMarks | None = None
+
+    @property
+    def history(self) -> str:
+        """Identifies the history that the row amounts to."""
+        days = map(str, (*self.context_days, *self.evidence_days))
+        texts = "\0".join((*self.context, *self.evidence, *days))
+        return sha256(texts.encode()).hexdigest()[:16]
 
     @property
     def scenario(self) -> Scenario:
@@ -95,8 +106,7 @@ class AnswerRow(Record, frozen=True, kw_only=True):
             )
             for day in sorted(by_day)
         )
-        digest = sha256("\0".join(texts).encode()).hexdigest()[:16]
-        return Scenario(id=f"row-{digest}", epoch=EPOCH, episodes=episodes, items=())
+        return Scenario(id=f"row-{self.history}", epoch=EPOCH, episodes=episodes, items=())
 
     def make_exhibit(self, scenario: Scenario) -> Exhibit:
         """What a judge is shown."""
@@ -106,6 +116,7 @@ class AnswerRow(Record, frozen=True, kw_only=True):
             category=self.category,
             expects=self.expects,
             stale=self.stale,
+            withheld=self.withheld,
             evidence=tuple(
                 Evidence(day=episode.day)
                 for episode in scenario.episodes
@@ -115,7 +126,9 @@ class AnswerRow(Record, frozen=True, kw_only=True):
         digest = sha256(f"{self.question}\0{self.reference}".encode()).hexdigest()[:12]
         return Exhibit(
             scenario=scenario.id,
-            item=Item(id=digest, text=self.question, truth=truth, known_from=1),
+            item=Item(
+                id=digest, text=self.question, truth=truth, known_from=1, choices=self.choices
+            ),
             answer=Answer(text=self.answer),
             asked_at=scenario.compute_date(days),
             days=days,
@@ -164,7 +177,7 @@ async def judge_rows(
     scenarios = _build_scenarios(rows)
     for scenario in scenarios.values():
         judge.study(scenario)
-    exhibits = [row.make_exhibit(scenarios[row.evidence]) for row in rows]
+    exhibits = [row.make_exhibit(scenarios[row.history]) for row in rows]
     return await judge_all(judge, exhibits, limits)
 
 
@@ -182,9 +195,10 @@ def judge_answer(target: str, **fields: object) -> Verdict:
     return outcome
 
 
-def _build_scenarios(rows: Iterable[AnswerRow]) -> dict[tuple[str, ...], Scenario]:
-    scenarios: dict[tuple[str, ...], Scenario] = {}
+def _build_scenarios(rows: Iterable[AnswerRow]) -> dict[str, Scenario]:
+    """The history of each row, built once for rows that share it."""
+    scenarios: dict[str, Scenario] = {}
     for row in rows:
-        if row.evidence not in scenarios:
-            scenarios[row.evidence] = row.scenario
+        if row.history not in scenarios:
+            scenarios[row.history] = row.scenario
     return scenarios
