@@ -5,7 +5,7 @@
 Each DIR is the folder of a built persona. The lexical, the vector and the hybrid baseline ingest all
 of it and answer every question that still holds at its end; the offline judge grades them. An answer
 is right if its correctness is 2 of 3 or more. Prints the share right by kind and baseline, then the
-table for `generate/world/difficulty.toml`.
+table for `features/personas/world/difficulty.toml`.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The command `completion`: commands and options that the shell completes with Tab."""
+"""The command `help completion`: commands and options that the shell completes with Tab."""
 
 from pathlib import Path
 

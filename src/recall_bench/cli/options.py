@@ -93,7 +93,7 @@ SHORT_FLAGS = {
 }
 """The short flags of the settings that are set most."""
 OTHER_FLAGS = {"system_embedder": "--embedder", "system_reranker": "--reranker"}
-"""A second flag of a setting, as `recall-bench endpoint` calls it."""
+"""A second flag of a setting, as `recall-bench serve endpoint` calls it."""
 FOLDER = ("skip_preflight", "into", "resume", "skip_catchup_ingest", "retry_errors")
 """Settings of the run folder and of how a run continues."""
 

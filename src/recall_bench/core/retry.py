@@ -1,7 +1,7 @@
 """The one retry policy, and the one way to limit the time of a call.
 
-What is retried is decided where a call fails: `models/faults.py` raises ModelBusy, from which
-JudgeBusy follows, and the transports of `systems/` raise SystemBusy. All three are RetryLater.
+What is retried is decided where a call fails: `features/models/faults.py` raises ModelBusy, from
+which JudgeBusy follows, and the transports of `systems/` raise SystemBusy. All are RetryLater.
 """
 
 import re

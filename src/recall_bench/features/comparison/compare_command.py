@@ -1,4 +1,4 @@
-"""The commands `compare` and `power`: differences between runs, and questions they need."""
+"""The commands `compare` and `plan power`: how runs differ, and how many questions show it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

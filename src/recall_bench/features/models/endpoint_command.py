@@ -1,4 +1,4 @@
-"""The command `endpoint`: the model endpoint by itself, for products that are set up by hand."""
+"""The command `serve endpoint`: the model endpoint by itself, for products set up by hand."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The commands `suite` and `scorecard`: what a memory does beyond recall."""
+"""The commands `suite` and `suite scorecard`: what a memory does beyond recall."""
 
 from pathlib import Path
 from typing import Any
