@@ -159,7 +159,7 @@ product:
 products: $(PRODUCTS:%=.products/%/.ready)
 
 test-products: $(VENV)/.dev products
-	$(BIN)/python -m pytest tests/systems/products
+	$(BIN)/python -m pytest tests/features/products
 
 # Once more where our own entry points have changed: what is installed already costs nothing.
 .products/%/.ready: products/%.txt pyproject.toml

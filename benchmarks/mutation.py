@@ -38,21 +38,19 @@ SOURCE = Path("src/recall_bench")
 
 PARTS = {
     "engine": (
-        ("running/checkpoint", "running/scheduler", "running/grader", "running/lifecycle",
-         "running/fed_memory", "running/backlog", "running/job", "running/local_engine",
+        ("engine/checkpoint", "engine/scheduler", "engine/grader", "engine/lifecycle",
+         "engine/fed_memory", "engine/backlog", "engine/job", "engine/local_engine",
          "systems/memory_call", "systems/reply", "judging/judge_call", "core/schedule",
          "core/trial_states", "core/retry", "core/budget", "core/work_unit"),
-        ("tests/running", "tests/core", "--ignore=tests/running/evaluation",
-         "--ignore=tests/running/matrix", "--ignore=tests/running/ablation",
-         "--ignore=tests/running/planning", "--ignore=tests/running/pool"),
+        ("tests/engine", "tests/core"),
     ),
     "judge": (("judging/offline", "judging/rubric", "judging/verdicts"),
-              ("tests/judging", "--ignore=tests/judging/lab")),
+              ("tests/judging",)),
     "metrics": (("metrics",), ("tests/metrics",)),
     "journal": (
-        ("runs/journal", "runs/run_folder", "runs/summary", "runs/merge", "runs/trials",
-         "core/append_log", "core/atomic_file"),
-        ("tests/runs", "tests/core"),
+        ("engine/runs/journal", "engine/runs/run_folder", "engine/runs/summary",
+         "engine/runs/trials", "features/archive/merge", "core/append_log", "core/atomic_file"),
+        ("tests/engine/runs", "tests/features/archive", "tests/core"),
     ),
 }  # fmt: skip
 """For each part: its files or folders, and the tests that are to notice."""
