@@ -26,8 +26,13 @@ from tests.flushing import skip_flushes
 from tests.gardener import write_persona
 from tests.thoroughness import IS_EXHAUSTIVE
 
-_COMMANDS = ("eval", "matrix", "rejudge", "run_files")
-_PACKAGES = ("generate", "systems.python")
+_COMMANDS = (
+    "archive.run_files_command",
+    "comparison.matrix_command",
+    "datasets.eval_command",
+    "judges.rejudge_command",
+)
+_PACKAGES = ("features.personas", "features.selection.generation", "systems.python")
 """Packages whose modules are all imported: the commands of generation import them late."""
 _LATE = ("scipy.special",)
 """What only intervals from more questions import than those of the run here, for 0.3 s a copy."""
@@ -39,7 +44,7 @@ def warm_up() -> None:
     # As in the process of a test: four seconds of pauses for each call that fails throughout.
     retry.RETRY_PAUSES_S = (0.05, 0.1, 0.2)
     for module in _COMMANDS:
-        importlib.import_module(f"recall_bench.cli.{module}")
+        importlib.import_module(f"recall_bench.features.{module}")
     for name in _PACKAGES:
         package = importlib.import_module(f"recall_bench.{name}")
         for found in walk_packages(package.__path__, f"{package.__name__}."):

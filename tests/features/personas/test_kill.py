@@ -10,7 +10,7 @@ from tests.features.personas.killed_commands import contents, in_child
 from tests.thoroughness import choose_cases
 
 ROOT = Path(__file__).parents[3]
-AUTHOR = f"{ROOT}/tests/generate/scripted_author.py:author"
+AUTHOR = f"{ROOT}/tests/features/personas/scripted_author.py:author"
 DAYS = 7
 # Offline no reply can be lost, and each death costs a whole simulation: one, with a file written.
 DEATHS = {"offline": sorted(choose_cases((1, 0, 2), 1)), "model": choose_cases(range(14), 3)}

@@ -17,11 +17,11 @@ from recall_bench.features.personas.model_reply import (
 )
 from recall_bench.features.personas.pass_request import PassRequest
 from recall_bench.features.personas.pass_run import OnProgress, PassResult
+from recall_bench.features.personas.prompts import build_task_prompt
 from recall_bench.stories.persona_files import Layout
 from recall_bench.stories.persona_story import Persona
 from recall_bench.stories.transcripts import ToolCall
 from recall_bench.systems.models.model import Prompt, fence_blocks
-from recall_bench.systems.models.prompt_text import build_task_prompt
 from recall_bench.text.sentences import split_sentences
 
 if TYPE_CHECKING:

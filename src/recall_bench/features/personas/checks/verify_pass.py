@@ -65,13 +65,13 @@ from recall_bench.features.personas.pass_run import (
     run_pass,
     run_units,
 )
+from recall_bench.features.personas.prompts import load_prompt
 from recall_bench.stories.lint.boundary_checks import find_disclosures
 from recall_bench.stories.lint.lint_corpus import LintCorpus
 from recall_bench.stories.lint.value_index import LintQuestion
 from recall_bench.stories.persona_files import Layout
 from recall_bench.stories.yaml_fields import describe_value
 from recall_bench.systems.models.model import Model, Prompt, fence_blocks
-from recall_bench.systems.models.prompt_text import load_prompt
 from recall_bench.systems.models.target import describe_sending
 from recall_bench.text.text_values import (
     collect_topics,

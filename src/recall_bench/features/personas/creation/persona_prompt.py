@@ -16,6 +16,7 @@ from recall_bench.features.personas.creation.story_rules import (
     count_fewest_with_directives,
     count_most_quiet_periods,
 )
+from recall_bench.features.personas.prompts import load_prompt
 from recall_bench.features.personas.world.fact_values import Dates
 from recall_bench.stories.persona_story import ARC_TYPES
 from recall_bench.systems.models.json_schema import (
@@ -31,7 +32,6 @@ from recall_bench.systems.models.json_schema import (
     make_object,
 )
 from recall_bench.systems.models.model import Prompt, fence_blocks
-from recall_bench.systems.models.prompt_text import load_prompt
 
 
 def build_persona_schema() -> Schema:

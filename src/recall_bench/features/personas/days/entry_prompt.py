@@ -20,10 +20,10 @@ from recall_bench.features.personas.days.knowledge import (
     describe_session,
     describe_thread,
 )
+from recall_bench.features.personas.prompts import load_prompt
 from recall_bench.stories.lint.history_checks import CorrectionArc, read_correction
 from recall_bench.stories.persona_story import Arc, Persona
 from recall_bench.systems.models.model import Prompt, fence_blocks
-from recall_bench.systems.models.prompt_text import load_prompt
 from recall_bench.text.languages import get_language, join_list
 from recall_bench.text.text_values import NAME, TextValue, find_claims
 

@@ -35,13 +35,13 @@ from recall_bench.features.personas.pass_run import (
     run_pass,
     run_units,
 )
+from recall_bench.features.personas.prompts import build_task_prompt
 from recall_bench.features.personas.world.day_text import DayBlock, LogPage
 from recall_bench.features.personas.world.fact_values import Dates, list_spellings
 from recall_bench.features.personas.world_folder import WorldFolder, open_world
 from recall_bench.stories.persona_files import Layout, name_day_file
 from recall_bench.stories.persona_story import Persona, Session, Story, read_persona, read_story
 from recall_bench.systems.models.model import Prompt, fence_blocks
-from recall_bench.systems.models.prompt_text import build_task_prompt
 from recall_bench.text.sentences import split_sentences
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from recall_bench.features.personas.day_log import StoryDay
 from recall_bench.features.personas.model_caller import ModelCaller
 from recall_bench.features.personas.model_reply import NoUsableReply, ask_until_usable
 from recall_bench.features.personas.pass_run import run_parts
+from recall_bench.features.personas.prompts import load_prompt
 from recall_bench.features.personas.questions.candidates import (
     QuestionCandidate,
     QuoteEvidence,
@@ -51,7 +52,6 @@ from recall_bench.features.personas.questions.window import (
 from recall_bench.stories.persona_story import Session
 from recall_bench.systems.models.json_schema import TEXT, TEXTS, make_nullable, make_object
 from recall_bench.systems.models.model import Prompt, fence_blocks
-from recall_bench.systems.models.prompt_text import load_prompt
 from recall_bench.text.languages import is_affirmation, is_denial
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from recall_bench.core.scenario import DIFFICULTIES, NEGATIVE
 from recall_bench.features.personas.model_reply import RejectedReply, parse_json_reply
+from recall_bench.features.personas.prompts import load_prompt
 from recall_bench.features.personas.questions.candidates import read_text
 from recall_bench.features.personas.questions.quotation import VisibilityRule
 from recall_bench.features.personas.questions.story_view import StoryView, build_excerpts
@@ -29,7 +30,6 @@ from recall_bench.systems.models.json_schema import (
     make_object,
 )
 from recall_bench.systems.models.model import FencedText, Prompt, fence_blocks
-from recall_bench.systems.models.prompt_text import load_prompt
 
 DAY_TOKENS = 48_000
 """Limit for the text of the days in a prompt."""

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from recall_bench.core.errors import BudgetSpent, ModelFault
 from recall_bench.core.retry import retry
@@ -23,8 +24,9 @@ from recall_bench.features.selection.selectors.agent_prompt import (
 )
 from recall_bench.systems.models.json_schema import TEXT, TEXTS, make_object
 from recall_bench.systems.models.model import FencedText, Finish, Model, Prompt, Reply, fence_blocks
-from recall_bench.systems.models.prompt_text import load_prompt
+from recall_bench.systems.models.prompt_text import read_prompt
 
+_PROMPTS = Path(__file__).parent / "prompts"
 _UNLIKE = "\n\nDo not repeat any of these, nor vary one of them:"
 _LONGEST = 1000
 """Characters; enough for three sentences."""
@@ -66,7 +68,7 @@ def build_about_prompt(picked: Sequence[MemoryFile]) -> Prompt:
     blocks = fence_blocks({" ".join(memory.name.splitlines()): memory.text for memory in picked})
     return Prompt(
         system=_frame_role(blocks),
-        user=f"{load_prompt('message-task').format(count=len(picked))}\n\n{blocks.text}",
+        user=f"{_load_prompt('message-task').format(count=len(picked))}\n\n{blocks.text}",
         schema=make_object(prompt=TEXT, relevant=TEXTS),
     )
 
@@ -74,8 +76,8 @@ def build_about_prompt(picked: Sequence[MemoryFile]) -> Prompt:
 def build_chat_prompt(brief: str, before: Sequence[str]) -> Prompt:
     """Ask for a message to which no memory is relevant, unlike those before it."""
     asking = Prompt(
-        system=load_prompt("message-role"),
-        user=load_prompt("small-talk-task").format(brief=brief),
+        system=_load_prompt("message-role"),
+        user=_load_prompt("small-talk-task").format(brief=brief),
         schema=make_object(prompt=TEXT),
     )
     if not before:
@@ -90,8 +92,14 @@ def build_chat_prompt(brief: str, before: Sequence[str]) -> Prompt:
     )
 
 
+def _load_prompt(name: str) -> str:
+    return read_prompt(_PROMPTS / f"{name}.md")
+
+
 def _frame_role(blocks: FencedText) -> str:
-    return load_prompt("message-system").format(role=load_prompt("message-role"), mark=blocks.mark)
+    return _load_prompt("message-system").format(
+        role=_load_prompt("message-role"), mark=blocks.mark
+    )
 
 
 def parse_written(reply: Reply, names: Collection[str]) -> WrittenMessage | str:
