@@ -174,7 +174,7 @@ def test_it_serves_at_the_given_address_and_says_so(
     stand = Stand()
     standing_in = ModuleType(module)
     setattr(standing_in, name, stand.serve)
-    monkeypatch.setitem(sys.modules, f"recall_bench.systems.servers.{module}", standing_in)
+    monkeypatch.setitem(sys.modules, f"recall_bench.features.serving.{module}", standing_in)
 
     shown = invoke("serve", "recency", *words)
 
