@@ -58,7 +58,7 @@ async def open_template() -> AsyncIterator[Callable[[int], Awaitable["ProcessWor
             for name in sys.modules
             if name.startswith(f"{_PACKAGE}.") and not name.startswith(_NOT_IMPORTED)
         )
-        command = (sys.executable, "-P", "-m", f"{_PACKAGE}.running.worker_template")
+        command = (sys.executable, "-P", "-m", f"{_PACKAGE}.engine.worker_template")
         server = ForkServer((*command, ",".join(names)), folder=Path(folder), environ=os.environ)
         try:
             yield partial(_copy_template, server)

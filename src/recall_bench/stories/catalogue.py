@@ -4,7 +4,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +61,7 @@ class DatasetSource(Record, frozen=True, kw_only=True, omit_defaults=True):
     family: str | None = None
     """None if it is the name of the dataset."""
     loader: str = ""
-    """`module:function` of this package."""
+    """`module:function`."""
     options: dict[str, Any] = msgspec.field(default_factory=dict)
     """What the loader is told beside the place of the data."""
     has_dates: bool = True
@@ -206,8 +205,7 @@ def _load_offer(target: str, data: Path, layers: Mapping[str, Path]) -> Sequence
 
 
 def _load(source: DatasetSource, data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
-    module, _, function = source.loader.partition(":")
-    load: Load = getattr(import_module(f"recall_bench.features.datasets.{module}"), function)
+    load: Load = load_target(source.loader)
     return load(data, layers, **source.options)
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from recall_bench.features.doctor.honest import Honest as Honest
 
 _EXPORTS_BY_MODULE = {
-    "features.doctor.check_context": "CheckResult ContractReport Outcome Seen",
-    "features.doctor.contract": "CHECKS assert_contract assert_contract_async check_system",
-    "features.doctor.honest": "Honest",
+    ".features.doctor.check_context": "CheckResult ContractReport Outcome Seen",
+    ".features.doctor.contract": "CHECKS assert_contract assert_contract_async check_system",
+    ".features.doctor.honest": "Honest",
 }
 
-__all__, __getattr__, __dir__ = make_lazy_exports("recall_bench", _EXPORTS_BY_MODULE)
+__all__, __getattr__, __dir__ = make_lazy_exports(__name__, _EXPORTS_BY_MODULE)

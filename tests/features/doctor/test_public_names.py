@@ -15,7 +15,7 @@ def test_every_name_is_there_and_typed_where_it_comes_from() -> None:
         alias.name: node.module
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.ImportFrom)
-        and (node.module or "").startswith("recall_bench.testing.")
+        and (node.module or "").startswith("recall_bench.features.doctor.")
         for alias in node.names
     }
 
