@@ -27,7 +27,7 @@ except SystemExit:
     [
         "import recall_bench",
         HELP,
-        "from recall_bench.features.models.model_spec import parse_spec; parse_spec('openai:gpt-5', {})",
+        "from recall_bench.features.models import model_spec; model_spec.parse_spec('groq:m', {})",
         "import recall_bench.features.models.provider_model",
     ],
 )
