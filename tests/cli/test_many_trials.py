@@ -171,10 +171,10 @@ def test_report(matrix: WrittenMatrix, invoke: Invoke, tmp_path: Path) -> None:
     assert found["attribution"]["misses"] == TRIALS - right.passes
     [leaked] = [each for each in found["attribution"]["leaves"] if each["leaf"] == "leaked"]
     assert leaked["trials"] == right.leaks
-    heatmap = found["heatmaps"][0]
+    [overall] = [row for row in found["heatmaps"][0]["rows"] if row["name"] == "overall"]
     for place, checkpoint in enumerate(CHECKPOINTS):
         asked = [each for key, each in right.points.items() if key[2] == checkpoint.label]
-        assert heatmap["overall"][place]["mean"]["value"] == pytest.approx(mean(asked))
+        assert overall["cells"][place]["value"] == pytest.approx(mean(asked))
     half_life = found["degradation"]["survivals"][0]["survival"]["half_life"]
     assert half_life["low"] <= half_life["value"] <= half_life["high"]
     assert (tmp_path / "report/report.html").stat().st_size > 572_000 + 6 * TRIALS

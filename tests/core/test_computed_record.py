@@ -72,7 +72,7 @@ def find_records(kind: type[Record]) -> set[type[Record]]:
 
 
 def test_every_record_of_computed_numbers_is_one() -> None:
-    packages = ("metrics", "reporting", "judging.lab")
+    packages = ("metrics", "reporting", "features.judges")
     for package in packages:
         parent = importlib.import_module(f"recall_bench.{package}")
         for module in pkgutil.walk_packages(parent.__path__, f"{parent.__name__}."):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import recall_bench
 from recall_bench.core.distribution import (
     DISTRIBUTION,
     FOREIGN,
@@ -28,7 +29,8 @@ def read_project() -> dict[str, object]:
 def test_the_installed_version_is_that_of_the_project() -> None:
     project = read_project()
     assert project["name"] == DISTRIBUTION
-    assert project["version"] == get_version()
+    assert project["dynamic"] == ["version"]
+    assert recall_bench.__version__ == get_version()
 
 
 def test_no_text_tells_people_to_install_the_other_project() -> None:

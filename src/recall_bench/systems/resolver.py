@@ -17,7 +17,6 @@ from recall_bench.core.redaction import learn_secrets
 from recall_bench.core.settings import Settings
 from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.user_code import is_code_target
-from recall_bench.systems.parent_endpoint import is_parent_endpoint_set
 
 _YAML_SUFFIXES = (".yaml", ".yml")
 
@@ -145,6 +144,8 @@ def _wants_endpoint(factory: Callable[..., object]) -> bool:
         return True
     if not _takes_endpoint(factory):
         return False
+    from recall_bench.systems.parent_endpoint import is_parent_endpoint_set
+
     return is_parent_endpoint_set()
 
 
