@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from recall_bench.engine.runs.summary import Summary as Summary
     from recall_bench.engine.runs.summary import heatmap_grid as heatmap_grid
     from recall_bench.engine.runs.summary import summarise as summarise
+    from recall_bench.judging.answer_rows import AnswerRow as AnswerRow
+    from recall_bench.judging.answer_rows import read_answer_rows as read_answer_rows
     from recall_bench.library import Finished as Finished
     from recall_bench.library import arun as arun
     from recall_bench.library import compare as compare
@@ -83,6 +85,7 @@ _EXPORTS_BY_MODULE = {
     "core.scenario": "CATEGORIES Episode Item Question Scenario Truth Turn",
     "core.verdict": "Exhibit Judge JudgeCard Verdict",
     "core.errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
+    "judging.answer_rows": "AnswerRow read_answer_rows",
     "library": (
         "Finished arun compare compare_suites draw_heatmap estimate evaluate export export_run "
         "gate heatmap_json import_run judge load_persona merge open_run questions_in_range "
