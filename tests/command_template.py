@@ -32,7 +32,7 @@ _COMMANDS = (
     "datasets.eval_command",
     "judges.rejudge_command",
 )
-_PACKAGES = ("features.personas", "features.selection.generation", "systems.python")
+_PACKAGES = ("features.personas", "systems.python")
 """Packages whose modules are all imported: the commands of generation import them late."""
 _LATE = ("scipy.special",)
 """What only intervals from more questions import than those of the run here, for 0.3 s a copy."""

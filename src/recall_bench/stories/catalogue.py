@@ -61,7 +61,7 @@ class DatasetSource(Record, frozen=True, kw_only=True, omit_defaults=True):
     family: str | None = None
     """None if it is the name of the dataset."""
     loader: str = ""
-    """`module:function`."""
+    """`package.module:function`, imported when the dataset is loaded."""
     options: dict[str, Any] = msgspec.field(default_factory=dict)
     """What the loader is told beside the place of the data."""
     has_dates: bool = True

@@ -50,6 +50,7 @@ from recall_bench.systems.transports.wire import (
     Request,
     StoredRequest,
 )
+from tests.systems import offering_adapters
 from tests.systems.http_servers import hosting, serving
 from tests.systems.mcp_maps import child_map
 from tests.systems.offering_adapters import AsyncMemory, LedgerMemory, OddMemory, PlainMemory
@@ -200,7 +201,7 @@ async def drive_all(system: MemorySystem) -> list[object]:
     return said
 
 
-ADAPTER = str(Path(__file__).with_name("offering_adapters.py"))
+ADAPTER = offering_adapters.__file__
 
 
 @asynccontextmanager
