@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Invoke
-from tests.features.models.served_folder import serve_folder
+from tests.served_folder import serve_folder
 
 VERDICT = json.dumps({"reason": "as it says", "correctness": 3, "completeness": 2, "grounded": 1})
 WAITING = 13

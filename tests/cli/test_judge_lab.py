@@ -11,8 +11,8 @@ import pytest
 from tests.commands import Invoke
 from tests.conftest import shared_data
 from tests.features.judges.orchard import RECORD, written
-from tests.features.models.openai_server import OpenAIServer, Response, ok
 from tests.gardener import PLANTS
+from tests.openai_server import OpenAIServer, Response, ok
 from tests.thoroughness import choose_number
 
 JUDGE = '''

@@ -19,7 +19,7 @@ from recall_bench.core.event import Judged
 from recall_bench.core.retry import CircuitBreaker
 from recall_bench.engine.runs.journal import encode_events, read_events
 from tests.commands import Invoke, Shown
-from tests.features.models.openai_server import (
+from tests.openai_server import (
     OpenAIServer,
     Response,
     busy,

@@ -32,7 +32,6 @@ from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
 from recall_bench.stories import persona_json
 from tests.engine.finders import Finder
 from tests.faulty.fakes import ScriptedSystem
-from tests.features.datasets.protocols.scripted import ScriptedModel
 from tests.fixtures.running import Rehearsal
 from tests.hazards.making import (
     ALICE,
@@ -54,6 +53,7 @@ from tests.hazards.making import (
     scored,
 )
 from tests.judging.rubric.scripted import verdict_json
+from tests.scripted_model import ScriptedModel
 from tests.written_runs import question
 
 GUARDED = {

@@ -14,9 +14,9 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
 from recall_bench.systems.readers import resolve_reader
 from tests.commands import Invoke, Shown
-from tests.features.models.openai_server import OpenAIServer, Response, error, ok
 from tests.gardener import write_persona
 from tests.loops import loop_over_rows
+from tests.openai_server import OpenAIServer, Response, error, ok
 
 FINDER = """
 class Finder:

@@ -16,7 +16,7 @@ from recall_bench.features.models.target import estimate_target_cost, resolve_mo
 from recall_bench.systems.models.model import Finish, Prompt, Reply
 from tests.features.models.event_loop import until
 from tests.features.models.prompts import PROMPT, SCHEMA, ask
-from tests.features.models.served_folder import make_result, serve_batch
+from tests.served_folder import make_result, serve_batch
 
 pytest.importorskip("pydantic_ai")
 pytestmark = pytest.mark.anyio

@@ -14,10 +14,10 @@ from recall_bench.core.usage import Usage
 from recall_bench.features.models.embedders import Embeddings, open_embedder
 from recall_bench.features.models.embedding_cache import MemoryCachedEmbedder
 from recall_bench.features.models.model_endpoint import ModelEndpoint
-from tests.features.agents.endpoint.clients import client
-from tests.features.models import openai_server as scripted
-from tests.features.models.openai_server import OpenAIServer, Response
+from tests import openai_server as scripted
+from tests.features.models.endpoint.clients import client
 from tests.features.models.prompts import KEY
+from tests.openai_server import OpenAIServer, Response
 
 
 class Counting:

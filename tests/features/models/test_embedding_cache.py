@@ -23,10 +23,10 @@ from recall_bench.features.models.embedding_cache import (
     make_cache_key,
 )
 from recall_bench.features.models.model_endpoint import build_endpoint
-from tests.features.models.openai_server import OpenAIServer, Response, json_reply
 from tests.forked_processes import PROCESSES
 from tests.half_written import die_half_way
 from tests.loops import loop_over_rows
+from tests.openai_server import OpenAIServer, Response, json_reply
 
 KEY = make_cache_key("e", "text")
 KEPT = CachedVector(np.asarray([1.5, -2.25, 1e-40], np.float32), 7, Usage(cost_usd=0.1, unpriced=1))

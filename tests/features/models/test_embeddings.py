@@ -13,7 +13,7 @@ import pytest
 from recall_bench.core.usage import Usage
 from recall_bench.features.models.model_endpoint import ModelEndpoint
 from recall_bench.systems.models import static_embedding
-from tests.features.agents.endpoint.clients import call, client
+from tests.features.models.endpoint.clients import call, client
 
 TEXTS = ["The cat is Fig.", "Schrödingers Kätzchen 猫 🐈", "line\nbreak\ttab \u0000 nul"]
 

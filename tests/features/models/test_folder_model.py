@@ -18,7 +18,7 @@ from recall_bench.features.models.model_spec import parse_spec
 from recall_bench.systems.models.model import Prompt, make_request_key, report_rejection
 from tests.features.models.event_loop import until
 from tests.features.models.prompts import PROMPT, ask
-from tests.features.models.served_folder import put_reply, serve_folder
+from tests.served_folder import put_reply, serve_folder
 
 pytestmark = pytest.mark.anyio
 

@@ -17,11 +17,11 @@ from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.features.models.model_endpoint import ModelEndpoint, resolve_endpoint
 from recall_bench.systems.parent_endpoint import ParentEndpoint
-from tests.features.agents.endpoint.clients import HELLO, call, client, talking
-from tests.features.models import openai_server as scripted
-from tests.features.models.openai_server import OpenAIServer
+from tests import openai_server as scripted
+from tests.features.models.endpoint.clients import HELLO, call, client, talking
 from tests.features.models.prompts import KEY
 from tests.fixtures.systems_endpoint import left_over
+from tests.openai_server import OpenAIServer
 from tests.systems.serving_commands import serve_command
 
 

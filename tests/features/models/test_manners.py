@@ -11,7 +11,7 @@ import pytest
 
 from recall_bench.features.models.endpoint_server import BufferedTransport
 from recall_bench.features.models.model_endpoint import ModelEndpoint
-from tests.features.agents.endpoint.clients import HELLO, call, client
+from tests.features.models.endpoint.clients import HELLO, call, client
 
 
 def complaint(reply: bytes) -> dict[str, object]:

@@ -27,7 +27,7 @@ from recall_bench.systems.readers import (
     digest_choice_prompt,
     digest_prompt,
 )
-from tests.features.models.openai_server import (
+from tests.openai_server import (
     OpenAIServer,
     Response,
     busy,

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from tests.features.models import openai_server as scripted
-from tests.features.models.openai_server import OpenAIServer, Response
+from tests import openai_server as scripted
+from tests.openai_server import OpenAIServer, Response
 
 
 def post(server: OpenAIServer, body: object) -> tuple[int, bytes]:

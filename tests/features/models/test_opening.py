@@ -7,9 +7,9 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.features.models.model_spec import parse_spec
 from recall_bench.features.models.provider_model import open_model
-from tests.features.models import openai_server as scripted
-from tests.features.models.openai_server import OpenAIServer
+from tests import openai_server as scripted
 from tests.features.models.prompts import KEY, ask
+from tests.openai_server import OpenAIServer
 
 pytest.importorskip("pydantic_ai")
 pytestmark = pytest.mark.anyio

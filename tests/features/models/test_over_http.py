@@ -18,10 +18,10 @@ from recall_bench.features.models.provider_model import open_model
 from recall_bench.judging.rubric.passages import RubricOptions
 from recall_bench.judging.rubric.prompt import SCHEMA
 from recall_bench.judging.rubric.rubric_judge import RubricJudge
-from tests.features.models import openai_server as scripted
-from tests.features.models.openai_server import OpenAIServer, Response
+from tests import openai_server as scripted
 from tests.judging.harbour import item, points
 from tests.judging.rubric.scripted import case, verdict_json
+from tests.openai_server import OpenAIServer, Response
 
 pytestmark = [
     pytest.mark.anyio,

@@ -14,10 +14,10 @@ from recall_bench.features.models.faults import FAULTS_BY_LIBRARY_ERROR
 from recall_bench.features.models.model_spec import parse_spec
 from recall_bench.features.models.provider_model import MAX_TOKENS, open_model
 from recall_bench.systems.models.model import Finish, Prompt, Reply
-from tests.features.models import openai_server as scripted
+from tests import openai_server as scripted
 from tests.features.models.event_loop import until
-from tests.features.models.openai_server import OpenAIServer, Response
 from tests.features.models.prompts import KEY, PROMPT, SCHEMA, ask
+from tests.openai_server import OpenAIServer, Response
 
 pytest.importorskip("pydantic_ai")
 pytestmark = pytest.mark.anyio

@@ -85,7 +85,7 @@ CITY: Any = {
 def test_a_real_model_answers_behind_the_endpoint_and_is_metered(base_url: str) -> None:
     """What products send is what a server of the wild understands."""
     # Their client takes long to import, and is not always there; the model is neither.
-    from tests.features.agents.endpoint.clients import client, talking
+    from tests.features.models.endpoint.clients import client, talking
 
     messages: Any = [
         {"role": "system", "content": "Reply with JSON."},

@@ -18,10 +18,10 @@ from recall_bench.features.models.model_endpoint import ModelEndpoint
 from recall_bench.features.models.rerankers import RerankScores, open_reranker
 from recall_bench.systems.endpoint_client import request_scores
 from recall_bench.systems.parent_endpoint import ParentEndpoint
-from tests.features.agents.endpoint.clients import call
-from tests.features.models import openai_server as scripted
-from tests.features.models.openai_server import OpenAIServer, Response
+from tests import openai_server as scripted
+from tests.features.models.endpoint.clients import call
 from tests.features.models.prompts import KEY
+from tests.openai_server import OpenAIServer, Response
 
 
 class Longest:

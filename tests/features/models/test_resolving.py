@@ -13,10 +13,10 @@ from recall_bench.features.models.target import (
     resolve_model,
 )
 from recall_bench.systems.models.model import NO_TUNING, Model, Tuning
-from tests.features.models import openai_server as scripted
-from tests.features.models.openai_server import OpenAIServer
+from tests import openai_server as scripted
 from tests.features.models.prompts import PROMPT
 from tests.loops import loop_over_rows
+from tests.openai_server import OpenAIServer
 
 pytest.importorskip("pydantic_ai")
 pytestmark = pytest.mark.anyio

@@ -11,9 +11,9 @@ from recall_bench.core.redaction import REDACTED, Redactor, list_environment_sec
 from recall_bench.features.models.model_spec import parse_spec
 from recall_bench.features.models.provider_model import open_model
 from recall_bench.systems.models.model import Model, Prompt
-from tests.features.models import openai_server as scripted
-from tests.features.models.openai_server import OpenAIServer, Response
+from tests import openai_server as scripted
 from tests.loops import loop_over_rows
+from tests.openai_server import OpenAIServer, Response
 
 pytest.importorskip("pydantic_ai")
 

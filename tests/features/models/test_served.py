@@ -12,10 +12,10 @@ from recall_bench.features.models.compatible_server import (
     resolve_server,
 )
 from recall_bench.features.models.model_spec import Price
-from tests.features.models import openai_server as scripted
-from tests.features.models.openai_server import OpenAIServer, Response
+from tests import openai_server as scripted
 from tests.features.models.prompts import KEY
 from tests.loops import loop_over_rows
+from tests.openai_server import OpenAIServer, Response
 
 
 def refusal(target: str, **environ: str) -> str:

@@ -10,10 +10,10 @@ from recall_bench.core.usage import Usage
 from recall_bench.features.models.chat_completions import EndpointRefusal, PromptChat
 from recall_bench.features.models.model_spec import ModelSpec
 from recall_bench.systems.models.model import Finish, Prompt, Reply
-from tests.features.agents.endpoint.clients import HELLO, client, talking
-from tests.features.models import openai_server as scripted
-from tests.features.models.openai_server import OpenAIServer
+from tests import openai_server as scripted
+from tests.features.models.endpoint.clients import HELLO, client, talking
 from tests.features.models.prompts import KEY, SCHEMA
+from tests.openai_server import OpenAIServer
 
 pytestmark = pytest.mark.anyio
 

@@ -8,10 +8,10 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings
 from recall_bench.features.models.target import resolve_model
 from recall_bench.systems.models.model import NO_TUNING, Tuning
-from tests.features.models import openai_server as scripted
-from tests.features.models.openai_server import OpenAIServer, Request
+from tests import openai_server as scripted
 from tests.features.models.prompts import PROMPT
 from tests.loops import loop_over_rows
+from tests.openai_server import OpenAIServer, Request
 
 pytest.importorskip("pydantic_ai")
 pytestmark = pytest.mark.anyio

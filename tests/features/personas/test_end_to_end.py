@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.commands import Invoke
-from tests.features.models.openai_server import OpenAIServer, Response, ok
 from tests.features.personas.scripted_author import author
 from tests.features.personas.world.built_bakery import find_unsupported
+from tests.openai_server import OpenAIServer, Response, ok
 
 README = Path(__file__).parents[3] / "README.md"
 

@@ -8,10 +8,10 @@ import pytest
 
 from recall_bench.core.errors import ReplyPending
 from tests.commands import Invoke
-from tests.features.models.served_folder import Writer, serve_batch, serve_folder
 from tests.features.personas.killed_commands import contents, in_child
 from tests.features.personas.scripted_author import author
 from tests.features.personas.test_kill import AUTHOR, COMMANDS, DAYS
+from tests.served_folder import Writer, serve_batch, serve_folder
 from tests.warm_commands import start_command
 
 WAITING = ReplyPending.exit_code

@@ -20,7 +20,10 @@ from recall_bench.stories.lint.history_checks import HISTORY_LINTS as HISTORY
 from recall_bench.stories.lint.lint_corpus import Severity
 from recall_bench.stories.lint.lint_report import lint_story
 from recall_bench.stories.persona_story import read_persona, read_story
-from tests.features.models.openai_server import (
+from tests.features.personas.made_personas import persona as made_persona
+from tests.features.personas.made_personas import story as made_story
+from tests.features.personas.scripted_author import author
+from tests.openai_server import (
     OpenAIServer,
     Response,
     cut_off,
@@ -30,9 +33,6 @@ from tests.features.models.openai_server import (
     ok,
     truncated,
 )
-from tests.features.personas.made_personas import persona as made_persona
-from tests.features.personas.made_personas import story as made_story
-from tests.features.personas.scripted_author import author
 from tests.thoroughness import choose_number
 
 DAYS = choose_number(60, 200)

@@ -10,9 +10,9 @@ from recall_bench.core.errors import SystemFault, UsageError
 from recall_bench.core.memory import Asker, RetrievalReply
 from recall_bench.features.products.mem0 import Mem0, product
 from recall_bench.testing import CHECKS, assert_contract_async
-from tests.features.models.openai_server import OpenAIServer, Response, ok
 from tests.features.products.installed import lent, python_of, served
 from tests.features.products.pins import pinned
+from tests.openai_server import OpenAIServer, Response, ok
 from tests.systems.diary import EPISODES, question
 
 pytestmark = pytest.mark.anyio

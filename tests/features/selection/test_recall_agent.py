@@ -18,7 +18,7 @@ from recall_bench.core.errors import (
 from recall_bench.core.memory import MeteringSystem
 from recall_bench.core.usage import Usage
 from recall_bench.features.selection.selectors.agent_prompt import REMINDER
-from tests.features.datasets.protocols.scripted import CALL, ScriptedModel, cut_off, filtered
+from tests.scripted_model import CALL, ScriptedModel, cut_off, filtered
 from tests.systems.selection.scripted_agent import (
     BREAD,
     FLIGHTS,

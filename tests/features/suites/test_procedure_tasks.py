@@ -23,7 +23,7 @@ from recall_bench.features.suites.stories.procedures import (
 )
 from recall_bench.features.suites.stories.story_writer import StoryRequest
 from recall_bench.features.suites.task_grading import decode_grading, grade_reply
-from tests.features.personas.procedure_lint import find_mistakes, list_missing
+from tests.features.suites.procedure_lint import find_mistakes, list_missing
 from tests.loops import loop_over, loop_over_rows
 
 FILES = {name: Path(task_source.__file__).parent / f"{name}.yaml" for name in PERSONAS}

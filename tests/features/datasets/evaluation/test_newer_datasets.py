@@ -13,7 +13,7 @@ from recall_bench.stories.catalogue import find_dataset
 from tests.commands import Invoke
 from tests.features.datasets import beam_files, longmemeval_v2_files, newer_files, session_files
 from tests.features.datasets.evaluation.eval_commands import numbers, report
-from tests.features.models.openai_server import OpenAIServer, Response, ok
+from tests.openai_server import OpenAIServer, Response, ok
 
 
 def write_rows(folder: Path) -> Path:

@@ -10,7 +10,7 @@ import pytest
 from tests.commands import Invoke, Shown
 from tests.features.datasets.evaluation.eval_commands import numbers, report
 from tests.features.datasets.evaluation.eval_datasets import write_longmemeval
-from tests.features.models.openai_server import OpenAIServer, Response, ok
+from tests.openai_server import OpenAIServer, Response, ok
 
 
 class OfficialEval:

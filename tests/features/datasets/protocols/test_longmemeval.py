@@ -24,9 +24,9 @@ from recall_bench.judging.protocols.model_ruling import RULING_ATTEMPTS
 from recall_bench.judging.protocols.protocol import ProtocolScore, Submission
 from recall_bench.systems.models.model import Reply
 from tests.conftest import shared_data
-from tests.features.datasets.protocols.scripted import CALL, ScriptedModel, cut_off, filtered
-from tests.features.models.openai_server import OpenAIServer, ok
 from tests.loops import loop_over_rows
+from tests.openai_server import OpenAIServer, ok
+from tests.scripted_model import CALL, ScriptedModel, cut_off, filtered
 
 
 def submission(

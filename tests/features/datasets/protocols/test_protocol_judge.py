@@ -23,7 +23,7 @@ from recall_bench.features.datasets.protocols.longmemeval_protocol import LONGME
 from recall_bench.judging.judges import NoJudge
 from recall_bench.judging.protocols.registry import ProtocolJudge
 from recall_bench.judging.verdicts import VerdictCache
-from tests.features.datasets.protocols.scripted import CALL, ScriptedModel, cut_off
+from tests.scripted_model import CALL, ScriptedModel, cut_off
 
 pytestmark = pytest.mark.anyio
 

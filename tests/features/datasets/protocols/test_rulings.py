@@ -8,7 +8,7 @@ from recall_bench.features.datasets.protocols.halumem_protocol import grade_halu
 from recall_bench.features.datasets.protocols.longmemeval_v2_protocol import grade_longmemeval_v2
 from recall_bench.features.datasets.protocols.nugget_protocol import grade_nuggets
 from recall_bench.judging.protocols.protocol import Submission
-from tests.features.datasets.protocols.scripted import ScriptedModel
+from tests.scripted_model import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 

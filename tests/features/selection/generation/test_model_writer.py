@@ -13,9 +13,9 @@ from recall_bench.features.selection.generation import model_writer
 from recall_bench.features.selection.generation.sample import GeneratedSuite
 from recall_bench.features.selection.generation.suite_generator import MAX_DRAWS, generate_tests
 from recall_bench.systems.models.model import Prompt, Reply
-from tests.features.datasets.protocols.scripted import CALL, ScriptedModel, cut_off, filtered
 from tests.features.selection.generation.sample_memories import asked, written
 from tests.features.selection.generation.test_suite_generator import found_in
+from tests.scripted_model import CALL, ScriptedModel, cut_off, filtered
 
 ALL = "memory/"
 """In a script: every memory that was offered."""

@@ -8,11 +8,11 @@ import openai
 import pytest
 
 from recall_bench.core.usage import Usage
-from tests.features.agents.endpoint.clients import HELLO, call, client, talking
-from tests.features.models import openai_server as scripted
-from tests.features.models.openai_server import OpenAIServer, Response
+from tests import openai_server as scripted
+from tests.features.models.endpoint.clients import HELLO, call, client, talking
 from tests.features.models.prompts import KEY, SCHEMA
 from tests.loops import loop_over_rows
+from tests.openai_server import OpenAIServer, Response
 
 TOOL: Any = {
     "type": "function",
