@@ -12,9 +12,6 @@ FEATURE = Feature(
             target=f"{HERE}.serve_command:serve_command",
             help="Serve an adapter to other processes: gRPC, HTTP or JSON lines.",
             section="Run",
-            old_names={
-                "endpoint": "serve endpoint",
-            },
         ),
     ),
 )
