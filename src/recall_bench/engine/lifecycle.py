@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from itertools import groupby, product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -30,7 +31,9 @@ from recall_bench.engine.fed_memory import (
     release,
 )
 from recall_bench.engine.scenario_run import ScenarioRun
-from recall_bench.engine.worker_messages import NotShared, Unit
+
+if TYPE_CHECKING:
+    from recall_bench.engine.worker_messages import Unit
 
 _HANGING = frozenset({SystemTimeout.__name__, SystemStuck.__name__})
 
@@ -251,7 +254,7 @@ _UNFINISHED = ".part"
 async def feed_and_pack(
     run: ScenarioRun,
     due: Sequence[CheckpointPlan],
-    unit: Unit,
+    unit: "Unit",
     on_saved: Callable[[str, Path], None],
 ) -> None:
     """Feed a memory from checkpoint to checkpoint, and pack a snapshot for other workers at each.
@@ -282,6 +285,8 @@ async def feed_and_pack(
 
 def _require_portable(run: ScenarioRun, place: Path) -> tuple[Snapshots, PortableSnapshots]:
     """Return the system's snapshots in both roles; raise if they cannot be exchanged there."""
+    from recall_bench.engine.worker_messages import NotShared
+
     if not place.is_dir():
         raise NotShared(f"{place}: this worker cannot see the folder where snapshots go")
     snapshots = run.system.snapshots
@@ -298,6 +303,8 @@ async def _wait_for_room(place: Path, ahead: int) -> None:
 
 async def _pack(snapshots: PortableSnapshots, token: str, place: Path) -> None:
     """Pack the snapshot so that its folder appears whole or not at all."""
+    from recall_bench.engine.worker_messages import NotShared
+
     unfinished = place.with_name(place.name + _UNFINISHED)
     shutil.rmtree(unfinished, ignore_errors=True)
     shutil.rmtree(place, ignore_errors=True)

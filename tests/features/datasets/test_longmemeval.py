@@ -16,7 +16,8 @@ from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import Evidence, Expects, Item, Scenario
 from recall_bench.features.datasets.longmemeval import load
 from recall_bench.stories.catalogue import find_dataset
-from recall_bench.systems.builtin.chunks import Chunker, Chunking
+from recall_bench.systems.builtin.chunks import Chunker
+from recall_bench.systems.builtin.options import Chunking
 from recall_bench.text.passage_tracer import PassageTracer
 from tests.conftest import shared_data
 

@@ -178,6 +178,12 @@ def test_a_product_is_described_by_its_adapter() -> None:
     assert (Product(Shelf).name, Product(Shelf).extra) == ("shelf", "shelf")
 
 
+def test_products_are_found_by_name_like_any_other_system() -> None:
+    installed = {entry.name for entry in user_code.list_plugins("systems")}
+
+    assert {"chroma", "files", "langmem", "lancedb", "llama-index", "qdrant", "txtai"} <= installed
+
+
 def test_naming_a_product_imports_nothing_of_it() -> None:
     products = {
         entry.value.partition(":")[0]

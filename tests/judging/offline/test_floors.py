@@ -23,11 +23,17 @@ import recall_bench
 from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.verdict import Exhibit
-from recall_bench.features.personas.worlds import list_trades
 from recall_bench.judging.offline.offline_judge import OfflineJudge
+from recall_bench.stories import shipped
 from tests.thoroughness import IS_EXHAUSTIVE, choose_cases, choose_number
 
 DAYS = 180
+TRADES = tuple(
+    name
+    for name in sorted(shipped.load_catalogue())
+    if name != shipped.SAMPLE and not name.startswith("bakery-")
+)
+"""The personas that are told in English."""
 NONE = "There is no record of that."
 
 Contestant = Callable[[Scenario, Item], str]
@@ -175,7 +181,7 @@ SETS = [
             id=f"written-{persona}",
             marks=pytest.mark.slow,
         )
-        for persona in choose_cases(list_trades(), 1)
+        for persona in choose_cases(TRADES, 1)
     ),
 ]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from recall_bench.core.errors import Malformed
 from recall_bench.core.grouping import group_by
-from recall_bench.core.record import Record
+from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, Judge, JudgeCard, Verdict
 from recall_bench.features.judges.audit_report import AuditShare
@@ -18,7 +18,7 @@ from recall_bench.metrics.agreement import compute_auc
 MarkedVerdict = tuple[AnswerRow, GoldMarks, Verdict]
 
 
-class AnswerFigures(Record, frozen=True, kw_only=True):
+class AnswerFigures(ComputedRecord, frozen=True, kw_only=True):
     """A judge's figures over some answers; None where no answer counts for one."""
 
     n: int

@@ -6,12 +6,13 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from recall_bench.core.grouping import group_by
 from recall_bench.core.scenario import Episode
 
 if TYPE_CHECKING:
+    from recall_bench.systems.builtin.options import Chunking
     from recall_bench.text.sentences import Sentence
 
 CHUNK_CHARS = 300
@@ -22,11 +23,6 @@ PIECE_CHARS = 600
 """A longer sentence (code, a table on one line) is split between words."""
 
 _ENDINGS = tuple(".!?:;,…\"'”’“»)|。！？、」』）؟،؛")
-
-Chunking = Literal["passage", "turn", "session", "paragraph", "window"]
-"""Where a chunk ends: after about 300 characters of a paragraph, list or turn; with the turn,
-paragraph or list entry; with the session of that day; with the paragraph or list; or after a
-number of characters of the session, with some overlap."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Consolidation = Literal["none", "beside", "only"]
-"""Whether summaries are kept: no; beside the days as written; or instead of them."""
-
 Period = Literal["day", "week", "month"]
 
 LENGTHS: Mapping[Period, int] = {"day": 5, "week": 7, "month": 10}

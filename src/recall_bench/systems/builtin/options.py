@@ -11,8 +11,14 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import Asker, Clock, SystemCard
 from recall_bench.core.record import Record
 from recall_bench.core.suggestion import suggest_or_list
-from recall_bench.systems.builtin.chunks import Chunking
-from recall_bench.systems.builtin.consolidation import Consolidation
+
+Chunking = Literal["passage", "turn", "session", "paragraph", "window"]
+"""Where a chunk ends: after about 300 characters of a paragraph, list or turn; with the turn,
+paragraph or list entry; with the session of that day; with the paragraph or list; or after a
+number of characters of the session, with some overlap."""
+
+Consolidation = Literal["none", "beside", "only"]
+"""Whether summaries are kept: no; beside the days as written; or instead of them."""
 
 Fusion = Literal["weighted", "rank"]
 """How the scores of words and of meaning become one."""

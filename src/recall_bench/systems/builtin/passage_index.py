@@ -17,7 +17,6 @@ from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.scenario import Episode
 from recall_bench.systems.builtin.chunks import Chunk, Chunker, count_bytes, join_chunks
 from recall_bench.systems.builtin.consolidation import (
-    Consolidation,
     OpenPeriods,
     Period,
     PeriodSummary,
@@ -25,6 +24,7 @@ from recall_bench.systems.builtin.consolidation import (
     summarise_day,
 )
 from recall_bench.systems.builtin.no_memory import NO_RECORD
+from recall_bench.systems.builtin.options import Consolidation
 
 if TYPE_CHECKING:
     import numpy as np
