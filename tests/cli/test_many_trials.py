@@ -7,7 +7,10 @@ times, in 50,000 trials.
 Each journal is read once for all commands: `RunFolder` and its table do not change.
 """
 
+import gzip
 import json
+import re
+from base64 import b64decode
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -177,7 +180,10 @@ def test_report(matrix: WrittenMatrix, invoke: Invoke, tmp_path: Path) -> None:
         assert overall["cells"][place]["value"] == pytest.approx(mean(asked))
     half_life = found["degradation"]["survivals"][0]["survival"]["half_life"]
     assert half_life["low"] <= half_life["value"] <= half_life["high"]
-    assert (tmp_path / "report/report.html").stat().st_size > 572_000 + 6 * TRIALS
+    page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    block = re.search(r'data-block="trials">\s*([A-Za-z0-9+/=]+)', page)
+    assert block is not None
+    assert len(json.loads(gzip.decompress(b64decode(block[1])))["points"]) == TRIALS
 
 
 def test_compare(matrix: WrittenMatrix, invoke: Invoke) -> None:

@@ -15,9 +15,8 @@ from recall_bench.core.memory import Answer, MemorySystem
 from recall_bench.core.scenario import Episode, Turn, compute_story_date
 from recall_bench.systems.builtin import baselines
 from recall_bench.systems.builtin.chunks import Chunker
-from recall_bench.systems.builtin.options import Chunking
 from recall_bench.systems.builtin.exact_words import find_exact_words
-from recall_bench.systems.builtin.options import RecencyOptions
+from recall_bench.systems.builtin.options import Chunking, RecencyOptions
 from recall_bench.systems.builtin.word_index import WordVectorTable
 from tests.loops import loop_over_rows
 from tests.systems.asking import answered

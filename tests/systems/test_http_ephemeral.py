@@ -15,8 +15,8 @@ from recall_bench.systems.transports.ephemeral_server import EphemeralServer, fi
 from tests.processes import is_running, read_pids, wait_until, wait_until_gone
 from tests.systems.asking import answered
 from tests.systems.ephemeral_programs import DIES, SERVES, SLEEPS, SPAWNS, python
-from tests.systems.http_servers import saying
 from tests.systems.python_adapters import QUESTION
+from tests.systems.saying_server import saying
 
 SERVER = python(SERVES, "{port}", "--state={state_dir}", "--config={config}")
 

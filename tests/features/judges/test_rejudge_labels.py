@@ -15,8 +15,8 @@ from recall_bench.engine.runs.trials import read_trials
 from recall_bench.features.explorer.explorer_views import ExplorerViews
 from recall_bench.features.explorer.run_catalogue import RunCatalogue
 from recall_bench.judging.human_labels import LABELS, HumanLabel, append_label, make_label
-from tests.cli.test_rejudge import LENIENT, Run, events, judge, plan
 from tests.commands import Invoke, Shown
+from tests.features.judges.test_rejudge import LENIENT, Run, events, judge, plan
 
 
 @pytest.fixture

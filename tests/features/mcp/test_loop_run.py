@@ -19,12 +19,12 @@ from tests.engine.result_views import done_twice, views
 from tests.features.agents.loop import garden_model
 from tests.features.agents.loop.scripted import keep_garden
 from tests.features.datasets.evaluation.eval_datasets import write_locomo
+from tests.features.mcp import mcp_sdk_server
+from tests.features.mcp.mcp_maps import child_map
 from tests.features.mcp.test_mcp_sdk import sdk_map
 from tests.gardener import write_persona
 from tests.openai_server import OpenAIServer, Response, ok
 from tests.served_folder import serve_folder
-from tests.systems import mcp_sdk_server
-from tests.systems.mcp_maps import child_map
 from tests.thoroughness import choose_cases
 from tests.warm_commands import run_command
 

@@ -25,8 +25,8 @@ from recall_bench.features.mcp.tool_results import (
     parse_hits,
     rank_hits,
 )
+from tests.features.mcp.mcp_maps import child_map
 from tests.loops import loop_over_rows
-from tests.systems.mcp_maps import child_map
 
 SERVERS = Path(read_server_map.__code__.co_filename).with_name("servers")
 SEARCH = {"tool": "recall", "arguments": {"query": "{question}"}}

@@ -16,8 +16,8 @@ from recall_bench.core.memory import Asker, Clock, Passage
 from recall_bench.features.mcp.mcp_system import McpSystem, start_mcp_system
 from recall_bench.testing import check_system
 from tests.conftest import episode
-from tests.systems import mcp_sdk_server
-from tests.systems.mcp_asking import asked
+from tests.features.mcp import mcp_sdk_server
+from tests.features.mcp.mcp_asking import asked
 
 pytestmark = [
     pytest.mark.anyio,

@@ -16,9 +16,9 @@ from recall_bench.core.scenario import Episode
 from recall_bench.features.mcp.mcp_memory import McpMemory
 from recall_bench.features.mcp.mcp_system import McpSystem, start_mcp_system
 from tests.conftest import episode
+from tests.features.mcp.mcp_asking import asked, check_contract
+from tests.features.mcp.mcp_maps import child_map
 from tests.processes import is_running, list_children, wait_until_gone
-from tests.systems.mcp_asking import asked, check_contract
-from tests.systems.mcp_maps import child_map
 
 pytestmark = pytest.mark.anyio
 

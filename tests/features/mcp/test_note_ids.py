@@ -10,7 +10,7 @@ from recall_bench.core.tool_call import MemoryTool, NoteWrite, ToolRole
 from recall_bench.features.mcp.agent_tools import read_result
 from recall_bench.features.mcp.server_map import ServerMap, read_server_map
 from recall_bench.features.mcp.tool_results import ToolReply
-from tests.systems.mcp_maps import child_map
+from tests.features.mcp.mcp_maps import child_map
 
 
 @pytest.fixture

@@ -50,9 +50,9 @@ from recall_bench.systems.transports.wire import (
     Request,
     StoredRequest,
 )
+from tests.features.mcp.mcp_maps import child_map
+from tests.features.serving.http_servers import hosting, serving
 from tests.systems import offering_adapters
-from tests.systems.http_servers import hosting, serving
-from tests.systems.mcp_maps import child_map
 from tests.systems.offering_adapters import AsyncMemory, LedgerMemory, OddMemory, PlainMemory
 
 pytestmark = pytest.mark.anyio

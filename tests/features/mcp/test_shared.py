@@ -16,9 +16,9 @@ from recall_bench.systems.transports.http_system import connect_http_system, rea
 from recall_bench.systems.transports.once_system import build_once_system
 from recall_bench.systems.transports.remote_system import RemoteSystem
 from recall_bench.systems.transports.wire import HealthReply, HealthRequest
+from tests.features.mcp.mcp_maps import child_map
+from tests.features.serving.http_servers import hosting
 from tests.loops import loop_over_rows
-from tests.systems.http_servers import hosting
-from tests.systems.mcp_maps import child_map
 from tests.systems.portable_adapters import Plain
 
 pytestmark = pytest.mark.anyio

@@ -25,12 +25,12 @@ from recall_bench.systems.transports.http_system import connect_http_system
 from tests.conftest import episode
 from tests.faulty.fakes import ScriptedSystem
 from tests.faulty.faults import DropsWrites
+from tests.features.serving.grpc_server import Cabinet
+from tests.features.serving.grpc_server import hosting as hosting_grpc
+from tests.features.serving.http_servers import serving
 from tests.systems import command_child
 from tests.systems.builtin.test_baselines import every_system, system_of
 from tests.systems.diary import EPISODES, question
-from tests.systems.grpc_server import Cabinet
-from tests.systems.grpc_server import hosting as hosting_grpc
-from tests.systems.http_servers import serving
 from tests.systems.python_adapters import Notes, opened
 from tests.systems.test_ablations import ALL_ON
 

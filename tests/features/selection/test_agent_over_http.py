@@ -18,8 +18,8 @@ from recall_bench.core.usage import Usage
 from recall_bench.features.selection.selectors.agent import build_recall_agent
 from recall_bench.features.selection.selectors.selector import MemorySelection, Selector
 from tests import openai_server as scripted
+from tests.features.selection.scripted_agent import FLIGHTS, MEMORIES, PARKING, PROMPT
 from tests.openai_server import OpenAIServer, Response
-from tests.systems.selection.scripted_agent import FLIGHTS, MEMORIES, PARKING, PROMPT
 
 pytestmark = pytest.mark.anyio
 

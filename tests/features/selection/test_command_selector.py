@@ -16,8 +16,8 @@ from recall_bench.features.selection.selectors.user_selectors import (
     CommandSelector,
     build_command_selector,
 )
+from tests.features.selection.memories import MEMORIES, memory, names, written
 from tests.processes import SPAWNING_SCRIPT, read_pids, wait_until_gone
-from tests.systems.selection.memories import MEMORIES, memory, names, written
 
 pytestmark = pytest.mark.anyio
 

@@ -1,8 +1,8 @@
 """Presearch keeps a memory for any word of the prompt that points to it, and no other memory."""
 
 from recall_bench.features.selection.selectors.keyword import Presearch, is_keyword_hit
+from tests.features.selection.scripted_agent import BREAD, FLIGHTS, MEMORIES, PARKING, WIFI
 from tests.loops import loop_over_rows
-from tests.systems.selection.scripted_agent import BREAD, FLIGHTS, MEMORIES, PARKING, WIFI
 
 
 def left(prompt: str, *, with_content: bool) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from recall_bench.core.errors import NotAnAnswer, SystemFault, UsageError
 from recall_bench.features.selection.selectors.user_selectors import PythonSelector, load_selector
-from tests.systems.selection.memories import MEMORIES, names
+from tests.features.selection.memories import MEMORIES, names
 
 pytestmark = pytest.mark.anyio
 

@@ -18,8 +18,7 @@ from recall_bench.core.errors import (
 from recall_bench.core.memory import MeteringSystem
 from recall_bench.core.usage import Usage
 from recall_bench.features.selection.selectors.agent_prompt import REMINDER
-from tests.scripted_model import CALL, ScriptedModel, cut_off, filtered
-from tests.systems.selection.scripted_agent import (
+from tests.features.selection.scripted_agent import (
     BREAD,
     FLIGHTS,
     MEMORIES,
@@ -31,6 +30,7 @@ from tests.systems.selection.scripted_agent import (
     opened,
     selected,
 )
+from tests.scripted_model import CALL, ScriptedModel, cut_off, filtered
 
 pytestmark = pytest.mark.anyio
 

@@ -38,8 +38,8 @@ from recall_bench.systems.grpc.single_connection import parse_grpc_address
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.servers.host import SystemHost
 from recall_bench.testing import CHECKS, Honest, Outcome, check_system
+from tests.features.serving.grpc_server import Cabinet
 from tests.systems.diary import EPISODES, QUESTIONS, question
-from tests.systems.grpc_server import Cabinet
 
 pytestmark = pytest.mark.anyio
 

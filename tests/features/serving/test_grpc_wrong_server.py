@@ -15,7 +15,7 @@ from recall_bench.core.scenario import Episode, compute_story_date
 from recall_bench.features.serving.grpc_server import ServerCertificate
 from recall_bench.systems.grpc.grpc_system import GrpcSystem, build_grpc_system
 from tests.conftest import EPOCH
-from tests.systems.grpc_server import Cabinet, hosting
+from tests.features.serving.grpc_server import Cabinet, hosting
 
 pytestmark = pytest.mark.anyio
 

@@ -34,8 +34,8 @@ from recall_bench.systems.transports.http_routes import (
 from recall_bench.systems.transports.http_system import HttpAddress, HttpTransport
 from recall_bench.systems.transports.remote_system import RequestNotServed
 from tests.faulty.fakes import ScriptedMemory, ScriptedSystem
+from tests.features.serving.http_servers import hosting, serving
 from tests.loops import loop_over_rows
-from tests.systems.http_servers import hosting, serving
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from recall_bench.core.retry import limit_time
 from recall_bench.core.settings import Settings
 from recall_bench.features.selection.selectors.isolated_selector import load_isolated_selector
 from recall_bench.features.selection.selectors.user_selectors import load_selector
-from tests.systems.selection.memories import MEMORIES, names
+from tests.features.selection.memories import MEMORIES, names
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,7 @@ from recall_bench.features.selection.selectors.keyword import (
     is_hint_match,
     is_keyword_hit,
 )
-from tests.loops import loop_over_rows
-from tests.systems.selection.memories import (
+from tests.features.selection.memories import (
     COFFEE,
     DEPLOY,
     GARDEN,
@@ -22,6 +21,7 @@ from tests.systems.selection.memories import (
     TRAVEL,
     names,
 )
+from tests.loops import loop_over_rows
 
 pytestmark = pytest.mark.anyio
 

@@ -16,8 +16,8 @@ from recall_bench.features.selection.selectors.retrieval_selector import (
     build_vector,
     pick_best,
 )
+from tests.features.selection.memories import MEMORIES, TRAVEL, memory, names
 from tests.loops import loop_over_rows
-from tests.systems.selection.memories import MEMORIES, TRAVEL, memory, names
 
 pytestmark = pytest.mark.anyio
 

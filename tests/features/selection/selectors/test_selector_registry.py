@@ -11,8 +11,8 @@ from recall_bench.features.selection.selectors.isolated_selector import Isolated
 from recall_bench.features.selection.selectors.selector import Selector
 from recall_bench.features.selection.selectors.selector_registry import NAMES, resolve_selector
 from recall_bench.features.selection.selectors.user_selectors import CommandSelector
+from tests.features.selection.memories import MEMORIES, names
 from tests.loops import loop_over_rows
-from tests.systems.selection.memories import MEMORIES, names
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from recall_bench.features.selection.selectors.selector import (
     SelectorMemory,
     SelectorSystem,
 )
-from tests.systems.selection.memories import COFFEE, TRAVEL, Scripted
+from tests.features.selection.memories import COFFEE, TRAVEL, Scripted
 
 pytestmark = pytest.mark.anyio
 

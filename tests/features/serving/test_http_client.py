@@ -25,8 +25,9 @@ from recall_bench.systems.transports.http_system import (
 )
 from recall_bench.systems.transports.remote_system import RequestNotServed
 from tests.faulty.fakes import ScriptedSystem
+from tests.features.serving.http_servers import serving
 from tests.loops import loop_over_rows
-from tests.systems.http_servers import Said, saying, serving
+from tests.systems.saying_server import Said, saying
 
 pytestmark = pytest.mark.anyio
 

@@ -1,48 +1,11 @@
-"""HTTP servers for tests: ours around any system, and one that says what it is told to say."""
+"""An HTTP server for tests that says what it is told to say."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-import anyio
-
-from recall_bench.core.memory import MemorySystem
-from recall_bench.features.serving.http_server import serve_http
-from recall_bench.systems.servers.host import SystemHost
-
 Said = tuple[int, dict[str, str], bytes]
-
-
-@asynccontextmanager
-async def hosting(host: SystemHost) -> AsyncIterator[str]:
-    """The URL of our own server around this host, in this event loop."""
-    urls: list[str] = []
-    up = anyio.Event()
-
-    def ready(url: str) -> None:
-        urls.append(url)
-        up.set()
-
-    async def serve() -> None:
-        await serve_http(host, "127.0.0.1:0", ready=ready)
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(serve)
-        await up.wait()
-        try:
-            yield urls[0]
-        finally:
-            tasks.cancel_scope.cancel()
-
-
-@asynccontextmanager
-async def serving(system: MemorySystem) -> AsyncIterator[str]:
-    """The URL of our own server around this system."""
-    host = SystemHost(system)
-    async with hosting(host) as url:
-        yield url
-    await host.close()
 
 
 @contextmanager

@@ -14,15 +14,15 @@ from recall_bench.systems.builtin import baselines
 from recall_bench.systems.python.system import load_python_system
 from recall_bench.systems.servers.host import SystemHost
 from recall_bench.systems.transports.http_system import connect_http_system
+from tests.features.serving.http_servers import hosting
 from tests.systems import carried
 from tests.systems.carried import travelling
 from tests.systems.diary import question
-from tests.systems.http_servers import hosting
 from tests.warm_commands import start_command
 
 pytestmark = pytest.mark.anyio
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 async def packed(system: MemorySystem, place: Path) -> tuple[str, list[str]]:

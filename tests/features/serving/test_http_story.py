@@ -11,8 +11,8 @@ from recall_bench.core.scenario import Episode, Question, Scenario
 from recall_bench.systems.builtin.baselines import build_bm25
 from recall_bench.systems.transports.http_system import connect_http_system
 from tests.faulty.fakes import ScriptedSystem
+from tests.features.serving.http_servers import serving
 from tests.fixtures.running import Rehearsal
-from tests.systems.http_servers import serving
 
 pytestmark = pytest.mark.anyio
 

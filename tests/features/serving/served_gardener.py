@@ -1,6 +1,6 @@
 """A server of the public protocol in a process of its own, for runs over gRPC.
 
-    python -m tests.cli.served_gardener "PORT [METHOD:CALL:ACTION]"
+    python -m tests.features.serving.served_gardener "PORT [METHOD:CALL:ACTION]"
 
 ACTION is a status code to fail with, or `die` to be killed.
 A call of 0 means every call. Without arguments it copies itself for each request.
@@ -16,7 +16,7 @@ import grpc
 
 from recall_bench.core.fork_server import serve_forks
 from recall_bench.systems.grpc.grpc_messages import load_messages
-from tests.systems.grpc_server import Diary, started
+from tests.features.serving.grpc_server import Diary, started
 
 
 class Gardener(Diary):

@@ -15,8 +15,8 @@ from recall_bench.core.memory import Answer, Memory
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.grpc.grpc_messages import load_messages
 from recall_bench.systems.grpc.grpc_system import GrpcSystem, build_grpc_system
+from tests.features.serving.grpc_server import Diary, failing, hanging, serving
 from tests.systems.asking import answered
-from tests.systems.grpc_server import Diary, failing, hanging, serving
 
 pytestmark = pytest.mark.anyio
 

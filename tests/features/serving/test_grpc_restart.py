@@ -15,8 +15,8 @@ from recall_bench.core.memory import Memory, MemorySystem
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.grpc import grpc_channel
 from recall_bench.systems.grpc.grpc_system import build_grpc_system
+from tests.features.serving.grpc_server import Diary, failing, serving, started
 from tests.systems.asking import answered
-from tests.systems.grpc_server import Diary, failing, serving, started
 from tests.thoroughness import choose_number
 
 pytestmark = pytest.mark.anyio

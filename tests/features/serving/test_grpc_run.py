@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 def served(fault: str = "", port: int = 0) -> Iterator[int]:
     """The port of a gardener in another process, ended by its handle."""
     reading, writing = os.pipe()
-    child = start_copy("tests.cli.served_gardener", f"{port} {fault}", stdout=writing)
+    child = start_copy("tests.features.serving.served_gardener", f"{port} {fault}", stdout=writing)
     os.close(writing)
     try:
         with os.fdopen(reading) as output:

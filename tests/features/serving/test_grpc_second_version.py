@@ -30,8 +30,8 @@ from recall_bench.core.scenario import Episode, Question, Turn
 from recall_bench.core.usage import Usage
 from recall_bench.systems.grpc.grpc_messages import SERVICE_V1, SERVICE_V2
 from recall_bench.systems.grpc.grpc_system import GrpcSystem, build_grpc_system
+from tests.features.serving.grpc_server import Act, Cabinet, Diary, hosting, serving
 from tests.systems.asking import answered
-from tests.systems.grpc_server import Act, Cabinet, Diary, hosting, serving
 
 pytestmark = pytest.mark.anyio
 

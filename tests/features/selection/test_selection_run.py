@@ -16,8 +16,8 @@ from recall_bench.features.selection.selectors.selector import SelectorSystem
 from recall_bench.features.selection.selectors.selector_registry import resolve_selector
 from recall_bench.metrics.selection import SelectionComparison, SelectionOutcome, compare_selection
 from tests.conftest import card_of
+from tests.features.selection.memories import MEMORIES, written
 from tests.fixtures.running import Rehearsal
-from tests.systems.selection.memories import MEMORIES, written
 
 pytestmark = pytest.mark.anyio
 

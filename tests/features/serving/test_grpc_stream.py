@@ -15,7 +15,7 @@ from recall_bench.core.memory import BulkIngestMemory
 from recall_bench.core.scenario import Episode
 from recall_bench.systems.grpc.grpc_messages import SERVICE_V2, load_messages, load_methods
 from recall_bench.systems.grpc.grpc_system import build_grpc_system
-from tests.systems.grpc_server import Act, Cabinet, hosting
+from tests.features.serving.grpc_server import Act, Cabinet, hosting
 
 pytestmark = pytest.mark.anyio
 
