@@ -1,3 +1,0 @@
-"""Fixtures of this folder."""
-
-from tests.fixtures.models import nobodys_environment  # noqa: F401
