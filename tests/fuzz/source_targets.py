@@ -13,7 +13,7 @@ from recall_bench.features.personas.worlds import build_world
 from recall_bench.stories.shipped import digest_folder
 from tests.fuzz.target import FuzzTarget, Reading, make_file_target
 
-_SAMPLES = Path(__file__).parents[1] / "generate"
+_SAMPLES = Path(__file__).parents[1] / "features" / "personas"
 _DAYS = 12
 
 

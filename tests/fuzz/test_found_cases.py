@@ -42,7 +42,7 @@ from tests.fuzz.reply_targets import open_once, run_async
 from tests.warm_commands import start_command
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ROOT / "tests" / "generate"
+SOURCES = ROOT / "tests" / "features" / "personas"
 DEEP = "[" * 3000 + "]" * 3000
 
 
