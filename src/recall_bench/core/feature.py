@@ -6,12 +6,12 @@ as `my_package.rows:build_silent`, which is imported when it is used and never b
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.record import Record
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 GROUP = "recall_bench.features"
 
 
-class Command(Record, frozen=True, kw_only=True):
+# Dataclasses and no records: `--help` reads them, and answers before it could import msgspec.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
     """One command of the command line."""
 
     name: str
@@ -32,36 +34,37 @@ class Command(Record, frozen=True, kw_only=True):
     """The heading it is listed under."""
     is_first: bool = False
     """Whether the first screen lists it."""
-    old_names: Mapping[str, str] = {}
+    old_names: Mapping[str, str] = field(default_factory=dict)
     """Names that it had and that still work, with the words that they stand for."""
 
 
-class Feature(Record, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Feature:
     """What a feature adds. Every value of a mapping is a target, `module:name`."""
 
     name: str
     commands: tuple[Command, ...] = ()
-    systems: Mapping[str, str] = {}
+    systems: Mapping[str, str] = field(default_factory=dict)
     """Systems by name: functions that take a system's settings."""
-    forms: Mapping[str, str] = {}
+    forms: Mapping[str, str] = field(default_factory=dict)
     """Systems by the form of their address, such as `agent` for `agent:PROGRAM`: functions that
     take the settings of a run."""
-    transports: Mapping[str, str] = {}
+    transports: Mapping[str, str] = field(default_factory=dict)
     """Systems that a YAML file describes, by its `transport`: functions that take the file and the
     environment."""
-    judges: Mapping[str, str] = {}
+    judges: Mapping[str, str] = field(default_factory=dict)
     """Judges by name: functions that take a judge's settings."""
-    loaders: Mapping[str, str] = {}
+    loaders: Mapping[str, str] = field(default_factory=dict)
     """Datasets by name: functions that take a path and yield scenarios."""
-    rows: Mapping[str, str] = {}
+    rows: Mapping[str, str] = field(default_factory=dict)
     """Rows of a run's heatmap: functions from its trials to rows."""
-    sections: Mapping[str, str] = {}
+    sections: Mapping[str, str] = field(default_factory=dict)
     """Sections of a run's page: functions from its report to markup."""
-    protocols: Mapping[str, str] = {}
+    protocols: Mapping[str, str] = field(default_factory=dict)
     """Official protocols of datasets, by family: functions that list them."""
-    figures: Mapping[str, str] = {}
+    figures: Mapping[str, str] = field(default_factory=dict)
     """The figures of a run of a suite, by the suite's name: functions from its results."""
-    parts: Mapping[str, str] = {}
+    parts: Mapping[str, str] = field(default_factory=dict)
     """What the kernel uses if it is there, by the kernel's name for it."""
 
 
