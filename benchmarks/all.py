@@ -20,12 +20,12 @@ from pathlib import Path
 import driver
 import growth
 import open_trials
+import report
 import sweep
 
 import engine
 import judging
 import recall_bench
-import report
 from recall_bench.features.judges.audit_answers import build_audit_set
 
 WORKERS = 16

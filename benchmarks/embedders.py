@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import msgspec
+
 from engine import run_child
 
 FIGURES = ("turn recall@1", "turn recall@10", "session recall@1", "session recall@10")

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine import ChildCost, Size, build, run_child
-
 from recall_bench.core.trial_states import MAX_TRIALS
 
 SIZES = ((500, 50, 7_500), (1_000, 100, 30_000), (2_000, 200, 120_000))

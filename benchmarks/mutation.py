@@ -42,10 +42,9 @@ PARTS = {
          "engine/fed_memory", "engine/backlog", "engine/job", "engine/local_engine",
          "systems/memory_call", "systems/reply", "judging/judge_call", "core/schedule",
          "core/trial_states", "core/retry", "core/budget", "core/work_unit"),
-        ("tests/engine", "tests/core"),
+        ("tests/engine", "tests/core", "--ignore=tests/engine/runs", "--ignore=tests/engine/pool"),
     ),
-    "judge": (("judging/offline", "judging/rubric", "judging/verdicts"),
-              ("tests/judging",)),
+    "judge": (("judging/offline", "judging/rubric", "judging/verdicts"), ("tests/judging",)),
     "metrics": (("metrics",), ("tests/metrics",)),
     "journal": (
         ("engine/runs/journal", "engine/runs/run_folder", "engine/runs/summary",
