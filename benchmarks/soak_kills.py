@@ -380,7 +380,7 @@ def remove(path: Path) -> None:
 
 def warm_up() -> None:
     """Import and load everything that a fork would, and become the parent of orphans."""
-    for package in ("cli", "runs", "running", "reporting", "generate", "judging", "systems"):
+    for package in ("cli", "engine", "reporting", "features", "judging", "systems"):
         found = import_module(f"recall_bench.{package}")
         for module in walk_packages(found.__path__, f"{found.__name__}."):
             if "products" not in module.name:

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from hashlib import sha256
-from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from recall_bench.core.cache_folder import find_cache_folder, make_cache_folder
 from recall_bench.core.errors import UsageError
+from recall_bench.core.feature import require_part
 from recall_bench.core.plan import DrawnStory
 from recall_bench.core.settings import Settings
 from recall_bench.stories import shipped
@@ -93,12 +93,12 @@ def draw_story(story: DrawnStory, seed: "WorldSeed", building: BuildProgress | N
     if _is_intact(folder):
         return folder
     # The simulator is a feature of its own, which no run on stories as released loads.
-    simulator = import_module("recall_bench.features.personas.worlds")
+    draw_folder = require_part("personas.draw_folder", "a story drawn from a seed")
     with lock_world(folder.parent):
         if not _is_intact(folder):
             make_cache_folder(folder.parent)
             shutil.rmtree(folder, ignore_errors=True)
-            simulator.draw_folder(story, seed.value, folder.parent, building or show_nothing)
+            draw_folder(story, seed.value, folder.parent, building or show_nothing)
             _get_digest_file(folder).write_text(digest_folder(folder), encoding="ascii")
     sweep_worlds(folder.parent.parent)
     return folder

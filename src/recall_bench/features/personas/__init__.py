@@ -32,5 +32,8 @@ FEATURE = Feature(
             },
         ),
     ),
-    parts={"personas.draw_short_story": f"{HERE}.worlds:draw_short_story"},
+    parts={
+        "personas.draw_folder": f"{HERE}.worlds:draw_folder",
+        "personas.draw_short_story": f"{HERE}.worlds:draw_short_story",
+    },
 )
