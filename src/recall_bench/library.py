@@ -29,7 +29,6 @@ from recall_bench.engine.runs.result_files import export_files
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.run_result import RunResult
 from recall_bench.engine.runs.summary import Summary, summarise
-from recall_bench.features.judges.rejudge_report import VerdictChanges
 from recall_bench.stories.shipped import load_catalogue
 from recall_bench.stories.story_folders import find_story, load_story
 
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from recall_bench.features.comparison.gate.gate_checks import GateReport
     from recall_bench.features.comparison.matrix_run import MatrixResult
     from recall_bench.features.datasets.evaluation import EvalResult
+    from recall_bench.features.judges.rejudge_report import VerdictChanges
     from recall_bench.reporting.publication import PublishedReport
     from recall_bench.reporting.run_comparison import ComparisonReport
     from recall_bench.reporting.suites.figures import BehaviourReport
@@ -354,7 +354,7 @@ def result_json(folder: RunFolder) -> Iterator[str]:
                 yield piece
 
 
-def verdict_changes(before: RunFolder, after: RunFolder) -> VerdictChanges:
+def verdict_changes(before: RunFolder, after: RunFolder) -> "VerdictChanges":
     """The differences between two runs with the same answers and other judges, by category."""
     from recall_bench.features.judges.rejudge_report import compare_verdicts
 

@@ -58,8 +58,6 @@ class Feature:
     """Datasets by name: functions that take a path and yield scenarios."""
     rows: Mapping[str, str] = field(default_factory=dict)
     """Rows of a run's heatmap: functions from its trials to rows."""
-    sections: Mapping[str, str] = field(default_factory=dict)
-    """Sections of a run's page: functions from its report to markup."""
     protocols: Mapping[str, str] = field(default_factory=dict)
     """Official protocols of datasets, by family: functions that list them."""
     figures: Mapping[str, str] = field(default_factory=dict)
