@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
@@ -14,9 +14,7 @@ from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.temporary_files import sweep_folder
-from recall_bench.core.usage import Usage
 from recall_bench.core.yaml12 import Document
-from recall_bench.features.personas.call_log import CallLog, log_path
 from recall_bench.features.personas.checks.boundary_check import (
     find_retold_sentences,
     find_secret_words,
@@ -46,33 +44,21 @@ from recall_bench.features.personas.checks.story_checker import (
 )
 from recall_bench.features.personas.checks.support_check import GUARDED
 from recall_bench.features.personas.checks.time_check import ChangeFinder
-from recall_bench.features.personas.model_caller import (
-    ModelCaller,
-    describe_estimate,
-    open_model,
-)
+from recall_bench.features.personas.model_pass import ModelPass
 from recall_bench.features.personas.model_reply import (
     NoUsableReply,
     RejectedReply,
-    ask_until_usable,
     parse_json_reply,
 )
 from recall_bench.features.personas.pass_request import VerifyRequest
-from recall_bench.features.personas.pass_run import (
-    MissingUnit,
-    OnProgress,
-    PassStop,
-    run_pass,
-    run_units,
-)
+from recall_bench.features.personas.pass_run import OnProgress, run_units
 from recall_bench.features.personas.prompts import load_prompt
 from recall_bench.stories.lint.boundary_checks import find_disclosures
 from recall_bench.stories.lint.lint_corpus import LintCorpus
 from recall_bench.stories.lint.value_index import LintQuestion
 from recall_bench.stories.persona_files import Layout
 from recall_bench.stories.yaml_fields import describe_value
-from recall_bench.systems.models.model import Model, Prompt, fence_blocks
-from recall_bench.systems.models.target import describe_sending
+from recall_bench.systems.models.model import Prompt, fence_blocks
 from recall_bench.text.text_values import (
     collect_topics,
     find_text_values,
@@ -289,17 +275,6 @@ _PASS_NAME = "verify-qa"  # noqa: S105 - the name of a pass
 _USUAL_TOKENS = 200
 
 
-@dataclass(slots=True)
-class ReviewAnswers:
-    """The opinions by the question's place in its file, and what is missing."""
-
-    opinions: dict[int, ModelOpinion] = field(default_factory=dict)
-    missing: list[MissingUnit] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-    spent: Usage = field(default_factory=Usage)
-    stopped: PassStop | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class _ReviewUnit:
     checked: CheckedQuestion
@@ -308,41 +283,34 @@ class _ReviewUnit:
 
 
 def review_questions(
-    request: VerifyRequest,
-    corpus: LintCorpus,
-    checked: Sequence[CheckedQuestion],
-    on_progress: OnProgress,
-    model: Model | None = None,
-) -> ReviewAnswers:
-    """Ask about every question with valid fields that is not removed anyway.
-
-    A given model replaces that of the request and is not closed.
-    """
-    asked = model or open_model(request, usual_temperature=0.0)
-    answers = ReviewAnswers()
+    frame: ModelPass, corpus: LintCorpus, checked: Sequence[CheckedQuestion]
+) -> dict[int, ModelOpinion]:
+    """The opinions on every question with valid fields that is not removed anyway, by place."""
+    opinions: dict[int, ModelOpinion] = {}
     units = _list_units(corpus, checked)
-    with CallLog(log_path(corpus.layout.folder, _PASS_NAME, corpus.layout.suffix)) as log:
-        log.begin_round(overwrite=request.overwrite)
-        caller = ModelCaller.from_request(request, asked, log)
-        owed = [u for u in units if log.find_reply(log.make_key(asked.name, u.prompt, 0)) is None]
-        if owed:
-            what = f"{format_quantity(len(owed), 'question')} with excerpts of their days"
-            on_progress(describe_sending(request.model, what))
-            on_progress(describe_estimate(request.model, len(owed), owed[0].prompt, _USUAL_TOKENS))
+    last = corpus.days[-1].number
 
-        async def review_all() -> None:
-            await run_units(
-                units,
-                lambda unit: _review_one(unit, caller, corpus, answers, on_progress),
-                concurrency=request.parallelism,
+    async def review(unit: _ReviewUnit) -> None:
+        name = f"question {unit.checked.name}"
+        try:
+            opinions[unit.checked.place] = await frame.ask(
+                name,
+                unit.prompt,
+                lambda text: parse_opinion(text, first=unit.asked.opens, last=last),
             )
+        except NoUsableReply as fault:
+            frame.skip(name, str(fault))
+            return
+        frame.on_progress(f"Asked about {unit.checked.name} ({len(opinions)} so far)")
 
-        answers.stopped = run_pass(review_all, owned_model=asked if model is None else None)
-        if answers.stopped is None and not answers.missing:
-            log.end_round()
-        answers.usage, answers.spent = caller.usage, log.spent
-    answers.missing.sort(key=lambda each: each.unit)
-    return answers
+    frame.open_model(usual_temperature=0.0)
+    with frame.open_log(corpus.layout.folder, _PASS_NAME, corpus.layout.suffix):
+        frame.begin()
+        if owed := [unit for unit in units if not frame.has_reply(unit.prompt)]:
+            what = f"{format_quantity(len(owed), 'question')} with excerpts of their days"
+            frame.report_estimate(len(owed), owed[0].prompt, _USUAL_TOKENS, what)
+        frame.run(lambda: run_units(units, review, concurrency=frame.request.parallelism))
+    return opinions
 
 
 def _list_units(corpus: LintCorpus, checked: Sequence[CheckedQuestion]) -> list[_ReviewUnit]:
@@ -356,29 +324,6 @@ def _list_units(corpus: LintCorpus, checked: Sequence[CheckedQuestion]) -> list[
             prompt = build_opinion_prompt(asked, item.result.problems, days, existing)
             units.append(_ReviewUnit(item, asked, prompt))
     return units
-
-
-async def _review_one(
-    unit: _ReviewUnit,
-    caller: ModelCaller,
-    corpus: LintCorpus,
-    answers: ReviewAnswers,
-    on_progress: OnProgress,
-) -> None:
-    name = f"question {unit.checked.name}"
-    last = corpus.days[-1].number
-    try:
-        answers.opinions[unit.checked.place] = await ask_until_usable(
-            caller,
-            name,
-            unit.prompt,
-            lambda text: parse_opinion(text, first=unit.asked.opens, last=last),
-        )
-    except NoUsableReply as fault:
-        answers.missing.append(MissingUnit(unit=name, reason=str(fault)))
-        on_progress(f"[{_PASS_NAME}] {name} skipped: {fault}")
-        return
-    on_progress(f"Asked about {unit.checked.name} ({len(answers.opinions)} so far)")
 
 
 def merge_opinion(
@@ -517,13 +462,13 @@ def verify_questions(
     file, rows = _read_file(request, layout)
     corpus = read_corpus(layout)
     checked = check_file(corpus, rows)
-    questions = ReviewAnswers()
-    if model is not None or not request.is_offline:
-        questions = review_questions(request, corpus, checked, on_progress, model)
-    lines = _merge_opinions(corpus, checked, questions.opinions)
+    frame = ModelPass(_PASS_NAME, request, on_progress, model)
+    is_reviewed = model is not None or not request.is_offline
+    opinions = review_questions(frame, corpus, checked) if is_reviewed else {}
+    lines = _merge_opinions(corpus, checked, opinions)
     folder = request.out or layout.questions_file.parent
     verification, proposal = (
-        _write_files(folder, file, layout, lines) if questions.stopped is None else (None, None)
+        _write_files(folder, file, layout, lines) if frame.stopped is None else (None, None)
     )
     return VerifyResult(
         persona=layout.id,
@@ -533,11 +478,11 @@ def verify_questions(
         verification=str(verification) if verification else None,
         proposal=str(proposal) if proposal else None,
         notes=_list_notes(verification, proposal, lines),
-        missing=tuple(questions.missing),
+        missing=tuple(sorted(frame.missing, key=lambda unit: unit.unit)),
         fill=request.resume_command,
-        usage=questions.usage,
-        spent=questions.spent,
-        stopped=questions.stopped,
+        usage=frame.usage,
+        spent=frame.spent,
+        stopped=frame.stopped,
     )
 
 

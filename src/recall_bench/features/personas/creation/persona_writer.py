@@ -6,8 +6,8 @@ before persona.yaml, with its digest, so that the state after a kill is clear.
 
 import shlex
 from collections import Counter
-from collections.abc import Coroutine, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
@@ -22,8 +22,7 @@ from recall_bench.core.record import Record
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.untrusted_json import decode_untrusted_json
-from recall_bench.core.usage import Usage
-from recall_bench.features.personas.call_log import FOLDER, CallLog, log_path
+from recall_bench.features.personas.call_log import FOLDER, CallLog
 from recall_bench.features.personas.creation.persona_prompt import (
     build_persona_prompt,
     build_story_prompt,
@@ -33,14 +32,10 @@ from recall_bench.features.personas.creation.persona_reply import (
     parse_story_reply,
 )
 from recall_bench.features.personas.creation.story_rules import compute_arc_bounds
-from recall_bench.features.personas.model_caller import ModelCaller, describe_estimate
-from recall_bench.features.personas.model_reply import (
-    NoUsableReply,
-    RejectedReply,
-    ask_until_usable,
-)
+from recall_bench.features.personas.model_pass import ModelPass
+from recall_bench.features.personas.model_reply import NoUsableReply, RejectedReply
 from recall_bench.features.personas.pass_request import CreateRequest
-from recall_bench.features.personas.pass_run import MissingUnit, OnProgress, PassResult, run_pass
+from recall_bench.features.personas.pass_run import MissingUnit, OnProgress, PassResult
 from recall_bench.stories.persona_files import Layout, choose_story, list_stories
 from recall_bench.stories.persona_story import (
     ARC_TYPES,
@@ -52,7 +47,6 @@ from recall_bench.stories.persona_story import (
 )
 
 if TYPE_CHECKING:
-    from recall_bench.features.personas.pass_run import PassStop
     from recall_bench.systems.models.model import Model, Prompt
 
 
@@ -300,23 +294,17 @@ def create_persona(
 
         return _add_description(request, create_offline(request, on_progress))
     existing = check_request(request)
+    frame = ModelPass("create-persona", request, on_progress, model)
     if existing.persona is not None and existing.story is not None:
-        return _PersonaPass(request, on_progress, existing).make_result(None)
-    owned_model = None
-    if model is None:
-        from recall_bench.features.personas.model_caller import open_model
-
-        owned_model = model = open_model(request)
-    with CallLog(log_path(request.persona, "create-persona", "")) as log:
+        return _PersonaPass(frame, request, existing).make_result()
+    frame.open_model()
+    with frame.open_log(request.persona, "create-persona", "") as log:
         for folder in (request.persona, request.persona / FOLDER):
             sweep_folder(folder)
-        log.begin_round(overwrite=request.overwrite)
-        creation = _PersonaPass(request, on_progress, find_existing(request, log))
-        caller = ModelCaller.from_request(request, model, log)
-        stopped = run_pass(lambda: creation.run(caller, log), owned_model)
-        if stopped is None and not creation.missing:
-            log.end_round()
-        return creation.make_result(caller, stopped)
+        frame.begin()
+        creation = _PersonaPass(frame, request, find_existing(request, log))
+        frame.run(creation.write_files)
+        return creation.make_result()
 
 
 def _add_description(request: CreateRequest, generated: PassResult) -> PassResult:
@@ -328,121 +316,106 @@ def _add_description(request: CreateRequest, generated: PassResult) -> PassResul
     return generated.replace(notes=(*generated.notes, *describe_result(request, persona, story)))
 
 
-@dataclass(slots=True)
 class _PersonaPass:
     """The state of one pass."""
 
-    request: CreateRequest
-    on_progress: OnProgress
-    existing: ExistingFiles
-    persona: Persona | None = None
-    story: Story | None = None
-    written: list[str] = field(default_factory=list)
-    missing: list[MissingUnit] = field(default_factory=list)
+    def __init__(self, frame: ModelPass, request: CreateRequest, existing: ExistingFiles) -> None:
+        self._frame = frame
+        self._request = request
+        self._persona, self._story = existing.persona, existing.story
+        # The persona of --arcs-only is no file of the request.
+        files = (self._story,) if request.arcs_only else (self._persona, self._story)
+        self._kept = sum(file is not None for file in files)
+        self._written: list[str] = []
 
-    def __post_init__(self) -> None:
-        self.persona, self.story = self.existing.persona, self.existing.story
-
-    async def run(self, caller: ModelCaller, log: CallLog) -> None:
+    async def write_files(self) -> None:
         """Write the missing files; without a persona there is no story either."""
-        if self.persona is None:
-            self.on_progress(
-                self._describe_estimate(build_persona_prompt(self.request.prompt.strip()), calls=2)
-            )
-            await self._try_unit("persona.yaml", self._write_persona(caller, log))
-        elif self.story is None:
-            self.on_progress(self._describe_estimate(self._build_story_prompt(), calls=1))
-        if self.persona is None:
+        request, frame = self._request, self._frame
+        usual_tokens = _ARC_TOKENS * compute_arc_bounds(request.days)[1]
+        if self._persona is None:
+            sample = build_persona_prompt(request.prompt.strip())
+            frame.report_estimate(2, sample, (_PERSONA_TOKENS + usual_tokens) // 2)
+            await self._write_persona()
+        elif self._story is None:
+            frame.report_estimate(1, self._build_story_prompt(self._persona), usual_tokens)
+        if self._persona is None:
             reason = "there is no persona to tell it of"
-            self.missing.append(MissingUnit(unit=self.request.story.arcs, reason=reason))
-        elif self.story is None:
-            await self._try_unit(self.request.story.arcs, self._write_story(caller, log))
+            frame.missing.append(MissingUnit(unit=request.story.arcs, reason=reason))
+        elif self._story is None:
+            await self._write_story()
 
-    def make_result(
-        self, caller: ModelCaller | None, stopped: "PassStop | None" = None
-    ) -> PassResult:
+    def make_result(self) -> PassResult:
         """The result of the pass."""
-        request = self.request
-        result = [item for item in (self.existing.persona, self.existing.story) if item is not None]
-        if request.arcs_only:
-            result = result[1:]
-        return PassResult(
-            what="files",
-            folder=str(request.persona),
+        request = self._request
+        return self._frame.make_result(
+            "files",
+            request.persona,
             wanted=1 if request.arcs_only else 2,
-            written=len(self.written),
-            kept=len(result),
-            missing=tuple(self.missing),
+            kept=self._kept,
             notes=(
-                *describe_result(request, self.persona, self.story),
-                *find_leftovers(request, self.written),
+                *describe_result(request, self._persona, self._story),
+                *find_leftovers(request, self._written),
             ),
-            fill=request.resume_command,
-            usage=caller.usage if caller else Usage(),
-            spent=caller.spent if caller else Usage(),
-            stopped=stopped,
         )
 
-    def _describe_estimate(self, sample: "Prompt", *, calls: int) -> str:
-        usual = (_PERSONA_TOKENS if calls == 2 else 0) + _ARC_TOKENS * compute_arc_bounds(
-            self.request.days
-        )[1]
-        return describe_estimate(self.request.model, calls, sample, usual // calls)
-
-    async def _try_unit(self, unit: str, making: Coroutine[None, None, None]) -> None:
-        try:
-            await making
-        except NoUsableReply as fault:
-            self.missing.append(MissingUnit(unit=unit, reason=str(fault)))
-            self.on_progress(f"[create-persona] {unit} skipped: {fault!s:.200}")
-        else:
-            self.written.append(unit)
-            self.on_progress(f"Wrote {unit}")
-
-    async def _write_persona(self, caller: ModelCaller, log: CallLog) -> None:
-        request, epoch = self.request, find_first_day(self.request, None)
-        reply = await ask_until_usable(
-            caller,
+    async def _write_persona(self) -> None:
+        request, epoch = self._request, find_first_day(self._request, None)
+        reply = await self._ask(
             "persona.yaml",
             build_persona_prompt(request.prompt.strip()),
-            lambda reply: self._report_rejection(
-                "persona.yaml", parse_persona_reply(reply, request.id, epoch)
-            ),
-            attempts=MAX_ROUNDS,
+            lambda text: parse_persona_reply(text, request.id, epoch),
         )
+        if reply is None:
+            return
         content = reply.text.encode()
         record_origin(request, content)
         replace_file(request.story.persona_file, content)
-        log.mark_written(name_persona_unit(request))
-        self.persona = reply.persona
+        self._note_written("persona.yaml", name_persona_unit(request))
+        self._persona = reply.persona
 
-    async def _write_story(self, caller: ModelCaller, log: CallLog) -> None:
-        request, persona = self.request, read_persona(self.request.persona)
+    async def _write_story(self) -> None:
+        request, persona = self._request, read_persona(self._request.persona)
         epoch = find_first_day(request, persona)
-        reply = await ask_until_usable(
-            caller,
+        reply = await self._ask(
             request.story.arcs,
-            self._build_story_prompt(),
-            lambda reply: self._report_rejection(
-                request.story.arcs, parse_story_reply(reply, persona, request.days, epoch)
-            ),
-            attempts=MAX_ROUNDS,
+            self._build_story_prompt(persona),
+            lambda text: parse_story_reply(text, persona, request.days, epoch),
         )
+        if reply is None:
+            return
         replace_file(request.story.arcs_file, reply.text.encode())
-        log.mark_written(name_story_unit(request))
-        self.story = reply.story
+        self._note_written(request.story.arcs, name_story_unit(request))
+        self._story = reply.story
 
-    def _report_rejection(self, unit: str, found: Parsed) -> Parsed:
-        """Report why a reply is sent back."""
-        if isinstance(found, RejectedReply):
-            more = len(found.problems) - 1
-            also = f" (and {more} more)" if more else ""
-            self.on_progress(f"[create-persona] {unit} sent back: {found.problems[0]:.200}{also}")
-        return found
+    async def _ask(
+        self, unit: str, prompt: "Prompt", read: Callable[[str], Parsed | RejectedReply]
+    ) -> Parsed | None:
+        """The first usable reply, or None; a reply that is sent back is reported."""
 
-    def _build_story_prompt(self) -> "Prompt":
+        def read_and_report(text: str) -> Parsed | RejectedReply:
+            reading = read(text)
+            if isinstance(reading, RejectedReply):
+                more = len(reading.problems) - 1
+                also = f" (and {more} more)" if more else ""
+                self._frame.on_progress(
+                    f"[create-persona] {unit} sent back: {reading.problems[0]:.200}{also}"
+                )
+            return reading
+
+        try:
+            return await self._frame.ask(unit, prompt, read_and_report, attempts=MAX_ROUNDS)
+        except NoUsableReply as fault:
+            self._frame.skip(unit, str(fault))
+            return None
+
+    def _note_written(self, name: str, unit: str) -> None:
+        self._frame.note_written(unit)
+        self._written.append(name)
+        self._frame.on_progress(f"Wrote {name}")
+
+    def _build_story_prompt(self, persona: Persona) -> "Prompt":
         """The prompt for the story, from the files on disk."""
-        request, persona = self.request, read_persona(self.request.persona)
+        request = self._request
         return build_story_prompt(
             request.story.persona_file.read_text(encoding="utf-8-sig"),
             request.prompt.strip(),

@@ -5,14 +5,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import compute_story_date
 from recall_bench.core.temporary_files import sweep_folder
-from recall_bench.features.personas.call_log import CallLog, log_path
 from recall_bench.features.personas.day_log import find_exact_values, format_date, list_known_values
 from recall_bench.features.personas.days.diary import render_day
 from recall_bench.features.personas.days.entry_check import (
@@ -20,21 +19,10 @@ from recall_bench.features.personas.days.entry_check import (
     MAX_COPIED_SHARE,
     extract_entry,
 )
-from recall_bench.features.personas.model_caller import ModelCaller, describe_estimate, open_model
-from recall_bench.features.personas.model_reply import (
-    NoUsableReply,
-    RejectedReply,
-    ask_until_usable,
-)
+from recall_bench.features.personas.model_pass import ModelPass
+from recall_bench.features.personas.model_reply import RejectedReply
 from recall_bench.features.personas.pass_request import DaysRequest
-from recall_bench.features.personas.pass_run import (
-    MissingUnit,
-    OnProgress,
-    PassResult,
-    run_parts,
-    run_pass,
-    run_units,
-)
+from recall_bench.features.personas.pass_run import OnProgress, PassResult, run_units
 from recall_bench.features.personas.prompts import build_task_prompt
 from recall_bench.features.personas.world.day_text import DayBlock, LogPage
 from recall_bench.features.personas.world.fact_values import Dates, list_spellings
@@ -254,53 +242,34 @@ def write_from_ledger(
             "`recall-bench create-persona --model offline`, or leave --from-ledger out"
         )
     persona, story = read_persona(layout.folder), read_story(layout.folder, layout.arcs)
-    owned_model = None
-    if model is None:
-        owned_model = model = open_model(request)
-    with CallLog(log_path(layout.folder, "days", layout.suffix)) as log:
-        log.begin_round(overwrite=request.overwrite)
-        caller = ModelCaller.from_request(request, model, log)
-        writer = _LedgerDaysPass(
-            request=request,
-            layout=layout,
-            persona=persona,
-            story=story,
-            world=world,
-            log=log,
-            caller=caller,
-            owned_model=owned_model,
-            on_progress=on_progress,
-        )
-        return writer.run()
+    frame = ModelPass("generator", request, on_progress, model)
+    frame.open_model()
+    with frame.open_log(layout.folder, "days", layout.suffix):
+        frame.begin()
+        return _LedgerDaysPass(frame, layout, persona, story, world).run()
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _LedgerDaysPass:
     """The state of one pass."""
 
-    request: DaysRequest
+    frame: ModelPass
     layout: Layout
     persona: Persona
     story: Story
     world: WorldFolder
-    log: CallLog
-    caller: ModelCaller
-    owned_model: "Model | None"
-    """A model that this pass opened and closes."""
-    on_progress: OnProgress
-    written: int = 0
     unique: int = 0
     """The number of days with a file."""
-    missing: list[MissingUnit] = field(default_factory=list)
     planted: dict[str, str] = field(default_factory=dict)
     """Every canary so far, with the only session that may hold it."""
     steps: EarlierSteps = field(default_factory=EarlierSteps)
 
     def run(self) -> PassResult:
         """Run the simulator, then write the missing days."""
-        sweep_folder(self.layout.memories)
-        self.unique = sum(1 for _ in self.layout.memories.glob("day-*.md"))
-        days = self.request.select_days(self.world.days)
+        frame, memories = self.frame, self.layout.memories
+        sweep_folder(memories)
+        self.unique = sum(1 for _ in memories.glob("day-*.md"))
+        days = frame.request.select_days(self.world.days)
         pages = []
         for simulated in self.world.simulate_days():
             if simulated.page.day >= days.stop:
@@ -309,43 +278,23 @@ class _LedgerDaysPass:
             self.steps.add_page(simulated.page)
             if simulated.page.day in days:
                 pages.append(simulated.page)
-        owed = [page for page in pages if not self._is_there(page.day)]
-        self._report_estimate(owed)
-
-        async def write_days() -> None:
-            await run_units(owed, self._write_day, concurrency=self.request.parallelism)
-
-        stopped = run_pass(write_days, self.owned_model)
-        if stopped is None and not self.missing:
-            self.log.end_round()
-        return PassResult(
-            what="days",
-            folder=str(self.layout.memories),
-            wanted=len(pages),
-            written=self.written,
-            kept=len(pages) - len(owed),
-            missing=tuple(sorted(self.missing, key=lambda each: each.day or 0)),
-            fill=self.request.resume_command,
-            usage=self.caller.usage,
-            spent=self.caller.spent,
-            stopped=stopped,
-        )
-
-    def _is_there(self, day: int) -> bool:
-        if self.request.overwrite and not self.log.is_done_in_round(f"day {day}"):
-            return False
-        return (self.layout.memories / name_day_file(day)).exists()
+        owed = [
+            page
+            for page in pages
+            if not frame.is_done(
+                f"day {page.day}", exists=(memories / name_day_file(page.day)).exists()
+            )
+        ]
+        if owed:
+            calls = sum(len(self._collect_notes(page)) for page in owed)
+            sample = self._build_prompt(self._collect_notes(owed[0])[0])
+            frame.report_estimate(calls, sample, _USUAL_TOKENS)
+        frame.run(lambda: run_units(owed, self._write_day, concurrency=frame.request.parallelism))
+        return frame.make_result("days", memories, wanted=len(pages), kept=len(pages) - len(owed))
 
     def _collect_notes(self, page: LogPage) -> tuple[SessionNotes, ...]:
         sessions = tuple(self.world.simulation.sessions)
         return tuple(collect_notes(page, sessions, self.world.simulation.dates))
-
-    def _report_estimate(self, owed: list[LogPage]) -> None:
-        if owed:
-            calls = sum(len(self._collect_notes(page)) for page in owed)
-            notes = self._collect_notes(owed[0])[0]
-            sample = self._build_prompt(notes)
-            self.on_progress(describe_estimate(self.request.model, calls, sample, _USUAL_TOKENS))
 
     def _format_day(self, day: int) -> str:
         return format_date(compute_story_date(self.story.epoch, day).date())
@@ -364,41 +313,28 @@ class _LedgerDaysPass:
         )
 
     async def _write_day(self, page: LogPage) -> None:
-        day = page.day
-        entries: dict[str, str] = {}
-        problems: list[str] = []
-
-        async def write_session(notes: SessionNotes) -> None:
-            try:
-                entries[notes.session] = await self._write_entry(notes)
-            except NoUsableReply as fault:
-                problems.append(f"{notes.session}: {fault}")
-
-        await run_parts(self._collect_notes(page), write_session)
-        if problems:
-            reason = "; ".join(sorted(problems))
-            self.missing.append(MissingUnit(unit=f"day {day}", reason=reason, day=day))
-            self.on_progress(f"[generator] arc={self._list_arcs(day)} day={day} skipped: {reason}")
+        day, frame = page.day, self.frame
+        entries = await frame.write_entries(
+            day,
+            ",".join(self.story.list_active_arcs(day)),
+            {
+                notes.session: partial(self._write_entry, notes)
+                for notes in self._collect_notes(page)
+            },
+        )
+        if entries is None:
             return
-        ordered = {
-            name: entries[name] for name in self.world.simulation.sessions if name in entries
-        }
         path = self.layout.memories / name_day_file(day)
         self.unique += not path.exists()
-        replace_file(path, render_day(ordered).encode())
-        self.log.mark_written(f"day {day}")
-        self.written += 1
-        self.on_progress(f"Generated day {day}/{self.world.days} ({self.unique} unique)")
+        replace_file(path, render_day(entries).encode())
+        frame.note_written(f"day {day}")
+        frame.on_progress(f"Generated day {day}/{self.world.days} ({self.unique} unique)")
 
     async def _write_entry(self, notes: SessionNotes) -> str:
         date = self._format_day(notes.day)
         elsewhere = {text: home for text, home in self.planted.items() if home != notes.session}
-        return await ask_until_usable(
-            self.caller,
+        return await self.frame.ask(
             f"day {notes.day}, {notes.session}",
             self._build_prompt(notes),
             lambda reply: check_ledger_entry(reply, notes, date, elsewhere),
         )
-
-    def _list_arcs(self, day: int) -> str:
-        return ",".join(self.story.list_active_arcs(day)) or "none"

@@ -5,7 +5,7 @@ those before it. A decision is recorded before `questions.yaml` follows.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -16,20 +16,13 @@ from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.scenario import PRINCIPAL
-from recall_bench.core.usage import Usage
-from recall_bench.features.personas.call_log import CallLog, log_path
+from recall_bench.features.personas.checks.story_checker import open_checker
 from recall_bench.features.personas.day_log import UNREACHABLE_DAY, list_day_files, read_day_log
 from recall_bench.features.personas.model_caller import ModelCaller
+from recall_bench.features.personas.model_pass import ModelPass
 from recall_bench.features.personas.model_reply import NoUsableReply
 from recall_bench.features.personas.pass_request import STANDARD, QuestionsRequest
-from recall_bench.features.personas.pass_run import (
-    MissingUnit,
-    OnProgress,
-    PassResult,
-    PassStop,
-    run_pass,
-    run_units,
-)
+from recall_bench.features.personas.pass_run import OnProgress, PassResult, run_units
 from recall_bench.features.personas.questions.question_store import (
     QuestionFile,
     QuestionStore,
@@ -108,7 +101,7 @@ def prepare_questions(request: QuestionsRequest) -> QuestionPlan:
 
 
 def make_model_writer(
-    request: QuestionsRequest, view: StoryView, caller: "ModelCaller"
+    request: QuestionsRequest, view: StoryView, caller: ModelCaller
 ) -> PromptingWriter:
     """The writer for the mode that asks a model."""
     from recall_bench.features.personas.questions.model_questions import (
@@ -202,11 +195,8 @@ def generate_questions(
     layout = prepared.layout
     file = QuestionFile(layout.questions_file, layout.name(layout.questions_file))
     file.read_entries()
-    is_ours = model is None and not request.is_offline
-    if model is None and is_ours:
-        from recall_bench.features.personas.model_caller import open_model
-
-        model = open_model(request)
+    frame = ModelPass("questions", request, on_progress, model)
+    frame.open_model()
     with ExitStack() as stack:
         record = stack.enter_context(WindowRecord(layout.folder, layout.suffix))
         store = QuestionStore(
@@ -217,50 +207,50 @@ def generate_questions(
             anew=request.overwrite,
             on_progress=on_progress,
         )
-        log = caller = None
-        if model is not None:
-            path = log_path(layout.folder, f"questions-{request.mode}", layout.suffix)
-            log = stack.enter_context(CallLog(path))
-            caller = ModelCaller.from_request(request, model, log)
-        work = _QuestionPass(request, prepared, store, on_progress, log, caller)
-        return work.run(make_checker, model if is_ours else None)
+        if frame.model is not None:
+            name = f"questions-{request.mode}"
+            stack.enter_context(frame.open_log(layout.folder, name, layout.suffix))
+        return _QuestionPass(frame, request, prepared, store).run(make_checker or open_checker)
 
 
 @dataclass(slots=True)
 class _QuestionPass:
     """The state of one pass."""
 
+    frame: ModelPass
     request: QuestionsRequest
     prepared: QuestionPlan
     store: QuestionStore
-    on_progress: OnProgress
-    log: CallLog | None
-    caller: ModelCaller | None
     owed: list[QuestionWindow] = field(default_factory=list)
-    written: int = 0
     kept: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     """Rejected questions by the kind of their first problem."""
-    missing: list[MissingUnit] = field(default_factory=list)
-    modelled: PromptingWriter | None = None
+    prompting: PromptingWriter | None = None
     silent: list[QuestionWindow] = field(default_factory=list)
     """Windows for which the model had no questions."""
 
-    def run(self, make_checker: "CheckerFactory | None", owned_model: "Model | None") -> PassResult:
-        """Write the missing windows, then close the model, if given."""
+    def run(self, make_checker: "CheckerFactory") -> PassResult:
+        """Write the missing windows."""
         self._begin()
-        if not self.owed:
-            self._end(None)
-            return self._make_result(None)
-        writer = self._make_writer()
-        queue = _WindowQueue(self, writer, self._open_checker(make_checker))
-
-        async def write_windows() -> None:
-            await run_units(self.owed, queue.write, concurrency=self.request.parallelism)
-
-        stopped = run_pass(write_windows, owned_model)
-        self._end(stopped)
-        return self._make_result(stopped)
+        if self.owed:
+            writer = self._make_writer()
+            checker = make_checker(self.prepared.layout, self.store.list_known(self.owed))
+            queue = _WindowQueue(self, writer, checker)
+            self.frame.run(
+                lambda: run_units(self.owed, queue.write, concurrency=self.request.parallelism)
+            )
+        else:
+            self.frame.end_round()
+        # The log ends first: otherwise an ended round would start again.
+        if self.frame.is_complete:
+            self.store.record.end_round(self.request.mode)
+        return self.frame.make_result(
+            "windows",
+            self.store.file.path.parent,
+            wanted=len(self.prepared.windows),
+            kept=len(self.prepared.windows) - len(self.owed),
+            notes=self._list_notes(),
+        )
 
     def count_questions(self, window: QuestionWindow) -> int:
         """The number of questions of a window; a secret gives two."""
@@ -275,33 +265,24 @@ class _QuestionPass:
     ) -> None:
         """Keep the valid candidates of a window."""
         results = self.store.decide_window(window, candidates, *how)
-        self.written += 1
-        if not candidates and self._is_asked_of_model(window):
+        self.frame.written += 1
+        # Boundary windows may have no prompt.
+        if (
+            not candidates
+            and self.prompting is not None
+            and self.prompting.build_prompts(window, self.count_questions(window))
+        ):
             self.silent.append(window)
         self.kept += len(results.kept)
         self.reasons.update(refused.problems[0].kind for refused in results.refused)
-        self.on_progress(
+        self.frame.on_progress(
             f"Window {window.number}/{self.prepared.checkpoints} ({window.name}): "
             f"{len(results.kept)} kept, {len(results.refused)} rejected"
         )
 
-    def record_failure(self, window: QuestionWindow, reason: str) -> None:
-        """Record that a window failed."""
-        unit = _name_window(window)
-        self.missing.append(MissingUnit(unit=unit, reason=reason))
-        self.on_progress(f"[questions] {unit} skipped: {reason}")
-
-    def _is_asked_of_model(self, window: QuestionWindow) -> bool:
-        """Whether a model was asked about the window; boundary windows may have no prompt."""
-        writer = self.modelled
-        return writer is not None and bool(
-            writer.build_prompts(window, self.count_questions(window))
-        )
-
     def _begin(self) -> None:
         self.store.recover()
-        if self.log is not None:
-            self.log.begin_round(overwrite=self.request.overwrite)
+        self.frame.begin()
         if self.request.overwrite:
             self.store.record.begin_round(self.request.mode)
         asked_days = self.store.record.find_asked_days(
@@ -311,32 +292,18 @@ class _QuestionPass:
         rest = (find_unasked_part(window, days, asked_days) for window in self.prepared.windows)
         self.owed = [window for window in rest if window is not None]
 
-    def _end(self, stopped: PassStop | None) -> None:
-        if stopped is None and not self.missing:
-            # The log first: otherwise an ended round would start again.
-            if self.log is not None:
-                self.log.end_round()
-            self.store.record.end_round(self.request.mode)
-
     def _make_writer(self) -> QuestionWriter:
-        if self.caller is None:
-            return self._make_world_writer()
-        writer = make_model_writer(self.request, self.prepared.view, self.caller)
-        self._report_estimate(writer)
-        self.modelled = writer
-        return writer
-
-    def _make_world_writer(self) -> QuestionWriter:
-        """The simulator as writer; its ledger and lexicon are written for verification."""
+        if self.frame.caller is not None:
+            self.prompting = make_model_writer(self.request, self.prepared.view, self.frame.caller)
+            self._report_estimate(self.prompting)
+            return self.prompting
+        # The simulator; its ledger is written for verification.
         writer = make_offline_writer(self.request, self.prepared.layout)
         for name, text in writer.beside.items():
             replace_file(self.store.file.path.with_name(name), text.encode())
         return writer
 
     def _report_estimate(self, writer: PromptingWriter) -> None:
-        from recall_bench.features.personas.model_caller import describe_estimate
-        from recall_bench.systems.models.target import describe_sending
-
         call_counts = [
             len(writer.build_prompts(window, self.count_questions(window))) for window in self.owed
         ]
@@ -345,50 +312,25 @@ class _QuestionPass:
         days = [day for window in self.owed for day in self.prepared.view.list_days(window)]
         what = f"excerpts of {format_quantity(len(days), 'day')} of {self.prepared.layout.id}"
         for sample in writer.build_prompts(middle, self.count_questions(middle))[:1]:
-            self.on_progress(describe_sending(self.request.model, what))
-            self.on_progress(
-                describe_estimate(self.request.model, sum(call_counts), sample, writer.usual_tokens)
-            )
-
-    def _open_checker(self, make_checker: "CheckerFactory | None") -> "QuestionChecker":
-        from recall_bench.features.personas.checks.story_checker import open_checker
-
-        opening = make_checker or open_checker
-        return opening(self.prepared.layout, self.store.list_known(self.owed))
-
-    def _make_result(self, stopped: PassStop | None) -> PassResult:
-        return PassResult(
-            what="windows",
-            folder=str(self.store.file.path.parent),
-            wanted=len(self.prepared.windows),
-            written=self.written,
-            kept=len(self.prepared.windows) - len(self.owed),
-            missing=tuple(self.missing),
-            notes=self._list_notes(),
-            fill=self.request.resume_command,
-            usage=self.caller.usage if self.caller else Usage(),
-            spent=self.log.spent if self.log else Usage(),
-            stopped=stopped,
-        )
+            self.frame.report_estimate(sum(call_counts), sample, writer.usual_tokens, what)
 
     def _list_notes(self) -> tuple[str, ...]:
-        if not self.written:
+        if not self.frame.written:
             return ()
         summary = f"{self.kept} questions kept, {self.reasons.total()} rejected"
         if self.reasons:
             why = ", ".join(f"{count} {kind}" for kind, count in self.reasons.most_common())
             summary += f" ({why}): see {self.store.rejected}"
-        return (summary, *self._describe_silence())
-
-    def _describe_silence(self) -> Iterator[str]:
-        for window in self.silent[:1]:
-            named = ", ".join(map(_name_window, self.silent))
-            instead = "" if self.request.days is None else " in the place of --days"
-            item = "" if len(self.silent) == 1 else ", and so on for each"
-            yield (
-                f"the model found nothing to ask in {named}; to ask again, run the same command "
-                f"with --overwrite --start {window.first} --end {window.last}{instead}{item}"
-            )
+        if not self.silent:
+            return (summary,)
+        first, named = self.silent[0], ", ".join(map(_name_window, self.silent))
+        instead = "" if self.request.days is None else " in the place of --days"
+        others = "" if len(self.silent) == 1 else ", and so on for each"
+        silence = (
+            f"the model found nothing to ask in {named}; to ask again, run the same command "
+            f"with --overwrite --start {first.first} --end {first.last}{instead}{others}"
+        )
+        return summary, silence
 
 
 def _name_window(window: QuestionWindow) -> str:
@@ -430,7 +372,7 @@ class _WindowQueue:
             window = owed[self._next]
             outcome = self._found.pop(window)
             if isinstance(outcome, str):
-                self._pass.record_failure(window, outcome)
+                self._pass.frame.skip(_name_window(window), outcome)
             else:
                 self._pass.decide_window(window, outcome, (self._checker, self._writer.name))
             self._next += 1
