@@ -38,7 +38,7 @@ from recall_bench.features.personas.creation.persona_reply import (
 )
 from recall_bench.features.personas.day_log import StoryDay
 from recall_bench.features.personas.model_reply import RejectedReply
-from recall_bench.features.personas.questions.question_prompt import read_questions
+from recall_bench.features.personas.questions.model_questions import read_questions
 from recall_bench.features.personas.tool_calls import parse_calls
 from recall_bench.features.selection.generation.model_writer import parse_written
 from recall_bench.features.selection.selectors.agent_prompt import parse_names

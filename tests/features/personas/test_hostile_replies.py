@@ -37,8 +37,8 @@ from recall_bench.features.personas.pass_request import (
     PassRequest,
     QuestionsRequest,
 )
+from recall_bench.features.personas.questions.model_questions import read_questions
 from recall_bench.features.personas.questions.question_pass import generate_questions
-from recall_bench.features.personas.questions.question_prompt import read_questions
 from recall_bench.features.personas.questions.quotation import locate_quote
 from recall_bench.features.personas.questions.story_view import build_excerpts
 from recall_bench.features.personas.tool_calls import build_tool_calls_prompt as asking_for_calls

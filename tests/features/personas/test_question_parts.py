@@ -10,7 +10,7 @@ from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.yaml12 import Document
 from recall_bench.features.personas.day_log import StoryDay
 from recall_bench.features.personas.model_reply import RejectedReply
-from recall_bench.features.personas.questions.question_prompt import read_questions
+from recall_bench.features.personas.questions.model_questions import read_questions
 from recall_bench.features.personas.questions.question_store import render_entry
 from recall_bench.features.personas.questions.quotation import locate_quote
 from recall_bench.features.personas.questions.story_view import CUT, build_excerpts, divide_room

@@ -11,7 +11,6 @@ from recall_bench.features.suites.outcome_checks import (
     list_tests,
     read_outcome,
 )
-from recall_bench.features.suites.procedures.rule_history import PersonaHistory
 from recall_bench.features.suites.procedures.task_source import (
     HISTORY_DAYS,
     KINDS,
@@ -21,6 +20,7 @@ from recall_bench.features.suites.procedures.task_source import (
     TaskFile,
     describe_task,
 )
+from recall_bench.features.suites.stories.procedures import PersonaHistory
 
 TASKS = 30
 LEAST_OF_KIND = 5

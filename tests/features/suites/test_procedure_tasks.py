@@ -9,7 +9,6 @@ import msgspec
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.features.suites.procedures import task_source
-from recall_bench.features.suites.procedures.rule_history import load_history
 from recall_bench.features.suites.procedures.task_source import (
     PERSONAS,
     TaskFile,
@@ -20,6 +19,7 @@ from recall_bench.features.suites.stories.procedures import (
     FLOOR,
     MEMORY,
     draw_procedure_stories,
+    load_history,
 )
 from recall_bench.features.suites.stories.story_writer import StoryRequest
 from recall_bench.features.suites.task_grading import decode_grading, grade_reply

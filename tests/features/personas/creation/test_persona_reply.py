@@ -72,7 +72,7 @@ def test_the_id_is_the_folders_whatever_the_reply_says() -> None:
 
     assert made.persona.id == "boats"
     assert made.persona.epoch == EPOCH
-    assert made.text.startswith("id: boats\n")
+    assert made.text.startswith('id: "boats"\n')
 
 
 FORMS = {
@@ -168,7 +168,7 @@ def test_hours_of_sessions_are_kept_where_they_differ() -> None:
     made = told(made_personas.story(30) | {"sessions": hours})
 
     assert isinstance(made, NewStory)
-    assert "sessions:\n  - id: bank-room\n    firstDay: 1\n    lastDay: 15\narcs:\n" in made.text
+    assert 'sessions:\n  - id: "bank-room"\n    firstDay: 1\n    lastDay: 15\narcs:\n' in made.text
 
 
 def test_a_misspelt_key_of_an_arc_goes_back() -> None:

@@ -233,7 +233,7 @@ def test_arcs_alone_for_a_persona_that_is_there(folder: Path) -> None:
     made = create(folder, model, days=180, prompt="", arcs_only=True)
 
     assert (made.exit_code, made.wanted, made.written) == (0, 1, 1)
-    assert "name: Wick" in model.asked[0].user
+    assert 'name: "Wick"' in model.asked[0].user
     assert "Wick" in path.read_text()
 
 
@@ -292,7 +292,7 @@ def test_a_story_of_the_persona_before_is_not_passed_off(
     made = create(folder, model, overwrite=True, prompt="A lighthouse")
 
     assert (made.written, made.kept, len(model.asked)) == (1, 1, 1)
-    assert "name: Lamp" in model.asked[0].user
+    assert 'name: "Lamp"' in model.asked[0].user
 
 
 def test_overwriting_arcs_alone_leaves_the_persona(folder: Path) -> None:
@@ -380,7 +380,8 @@ def test_arcs_that_begin_on_another_day_are_not_passed_off(folder: Path) -> None
 def test_arcs_that_tell_of_other_rooms_are_not_passed_off(folder: Path) -> None:
     create(folder, Scripted(PERSONA, STORY))
     path = folder / "arcs-30d.yaml"
-    path.write_text(path.read_text().replace("primarySession: yard", "primarySession: attic"))
+    text = path.read_text().replace('primarySession: "yard"', 'primarySession: "attic"')
+    path.write_text(text)
 
     with pytest.raises(UsageError, match=r"uses session attic, which persona\.yaml does not"):
         create(folder, Scripted())

@@ -512,8 +512,8 @@ def test_the_command_wants_a_persona(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("flags", "writer"),
     [
-        ({}, "offline_days.write_offline_days"),
-        ({"from_ledger": True}, "offline_days.write_offline_days"),
+        ({}, "ledger_days.write_offline_days"),
+        ({"from_ledger": True}, "ledger_days.write_offline_days"),
         ({"from_ledger": True, "model": "command:x"}, "ledger_days.write_from_ledger"),
     ],
 )

@@ -14,7 +14,7 @@ from recall_bench.features.personas.creation.offline_persona import (
     compose_sources,
     create_offline,
 )
-from recall_bench.features.personas.days.offline_days import write_offline_days
+from recall_bench.features.personas.days.ledger_days import write_offline_days
 from recall_bench.features.personas.pass_request import CreateRequest, DaysRequest
 from recall_bench.features.personas.pass_run import PassResult
 from recall_bench.features.personas.world.build import write_world

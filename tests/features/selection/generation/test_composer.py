@@ -8,7 +8,6 @@ import pytest
 
 from recall_bench.features.selection.generation import composer
 from recall_bench.features.selection.generation import composer as supporting
-from recall_bench.features.selection.generation.batch import KnownTests
 from recall_bench.features.selection.generation.composer import (
     CLEAR,
     MemoryRelevance,
@@ -17,6 +16,7 @@ from recall_bench.features.selection.generation.composer import (
     load_phrases,
 )
 from recall_bench.features.selection.generation.sample import DrawRefusal, SampleRandom, SuiteDraft
+from recall_bench.features.selection.generation.suite_generator import KnownTests
 from recall_bench.features.selection.memory_file import MemoryFile, read_memory
 from tests.features.selection.generation.sample_memories import TWIN, memories
 

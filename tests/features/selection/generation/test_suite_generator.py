@@ -11,10 +11,13 @@ import pytest
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.features.selection.bench_file import BenchTest, parse_bench, write_bench
-from recall_bench.features.selection.generation.batch import _write_new
 from recall_bench.features.selection.generation.composer import load_phrases
 from recall_bench.features.selection.generation.sample import SuiteRequest
-from recall_bench.features.selection.generation.suite_generator import MAX_DRAWS, generate_tests
+from recall_bench.features.selection.generation.suite_generator import (
+    MAX_DRAWS,
+    _write_new,
+    generate_tests,
+)
 from recall_bench.features.selection.suite import open_suite
 from tests.features.selection.generation.sample_memories import TEXTS, TWIN, asked, written
 

@@ -7,17 +7,16 @@ cannot hold.
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from textwrap import wrap
 
 import msgspec
 
 from recall_bench.core.errors import BenchError, Malformed
 from recall_bench.core.suggestion import find_nearest
 from recall_bench.core.yaml12 import Document
-from recall_bench.core.yaml_writer import format_scalar
+from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.features.personas.creation.story_rules import check_persona, check_story
 from recall_bench.features.personas.model_reply import RejectedReply, remove_unwritable
 from recall_bench.stories.persona_story import (
@@ -28,33 +27,29 @@ from recall_bench.stories.persona_story import (
     parse_story,
 )
 
-_WIDTH = 96
-_PLAIN = re.compile(r"[A-Za-z][\w .,;'’()/&%+$€£–—-]*")
-
 
 def render_persona(persona: Persona) -> str:
     """The content of persona.yaml."""
-    return _render_document(msgspec.to_builtins(persona))
+    return dump_yaml(_clean(msgspec.to_builtins(persona)))
 
 
 def render_story(story: Story, persona: Persona, epoch: date) -> str:
     """The content of an arcs file; `gaps` allows days without a log."""
     usual = {session.id: session for session in persona.sessions}
-    return _render_document(
-        {
-            "epoch": epoch.isoformat(),
-            "gaps": True,
-            "sessions": [
-                {"id": session.id, "firstDay": session.first_day, "lastDay": session.last_day}
-                for session in story.sessions
-                if session != usual[session.id]
-            ],
-            "arcs": [
-                _convert_arc(arc)
-                for arc in sorted(story.arcs, key=lambda arc: (arc.start_day, arc.end_day))
-            ],
-        }
-    )
+    content = {
+        "epoch": epoch.isoformat(),
+        "gaps": True,
+        "sessions": [
+            {"id": session.id, "firstDay": session.first_day, "lastDay": session.last_day}
+            for session in story.sessions
+            if session != usual[session.id]
+        ],
+        "arcs": [
+            _convert_arc(arc)
+            for arc in sorted(story.arcs, key=lambda arc: (arc.start_day, arc.end_day))
+        ],
+    }
+    return dump_yaml(_clean(content))
 
 
 def _convert_arc(arc: Arc) -> Mapping[str, object]:
@@ -68,70 +63,13 @@ def _convert_arc(arc: Arc) -> Mapping[str, object]:
     return results
 
 
-def _render_document(content: Mapping[str, object]) -> str:
-    return "".join(f"{line}\n" for line in _render_mapping(content))
-
-
-def _render_mapping(content: Mapping[str, object]) -> Iterator[str]:
-    for key, value in content.items():
-        if value is None or value in ([], ()):
-            continue
-        if isinstance(value, Mapping):
-            yield f"{key}:"
-            yield from (f"  {line}" for line in _render_mapping(value))
-        elif isinstance(value, list | tuple):
-            yield from _render_list(key, value)
-        else:
-            yield from _render_text(key, value)
-
-
-def _render_list(key: str, values: Sequence[object]) -> Iterator[str]:
-    if all(isinstance(value, str) for value in values):
-        texts = [format_scalar(remove_unwritable(str(value))) for value in values]
-        if len(key) + sum(len(text) + 2 for text in texts) < _WIDTH:
-            yield f"{key}: [{', '.join(texts)}]"
-            return
-        yield f"{key}:"
-        yield from (f"  - {text}" for text in texts)
-        return
-    yield f"{key}:"
-    for value in values:
-        assert isinstance(value, Mapping)  # noqa: S101 - a list holds texts or mappings
-        for number, line in enumerate(_render_mapping(value)):
-            yield f"  - {line}" if number == 0 else f"    {line}"
-
-
-def _render_text(key: str, value: object) -> Iterator[str]:
-    if not isinstance(value, str):
-        yield f"{key}: {format_scalar(value)}"
-        return
-    text = remove_unwritable(value)
-    line = f"{key}: {text if _is_plain(text) else format_scalar(text)}"
-    folded = _fold_text(text) if len(line) > _WIDTH else None
-    if folded is None:
-        yield line
-    else:
-        yield f"{key}: >-"
-        yield from (f"  {part}" if part else "" for part in folded)
-
-
-def _fold_text(text: str) -> list[str] | None:
-    """The lines of a folded YAML block with this text; None if that is impossible."""
-    lines = [part for line in text.split("\n") for part in (*_wrap_line(line), "")]
-    block = "".join(f"  {line}\n" if line else "\n" for line in lines[:-1])
-    if Document("", f"key: >-\n{block}").content == {"key": text}:
-        return lines[:-1]
-    return None
-
-
-def _wrap_line(line: str) -> list[str]:
-    return wrap(line, _WIDTH - 8, break_long_words=False, break_on_hyphens=False)
-
-
-def _is_plain(text: str) -> bool:
-    if not _PLAIN.fullmatch(text) or text != text.strip():
-        return False
-    return Document("", f"key: {text}").content == {"key": text}
+def _clean(content: object) -> object:
+    """The content without empty keys, and without characters that YAML cannot hold."""
+    if isinstance(content, Mapping):
+        return {key: _clean(value) for key, value in content.items() if value not in (None, [], ())}
+    if isinstance(content, list | tuple):
+        return [_clean(value) for value in content]
+    return remove_unwritable(content) if isinstance(content, str) else content
 
 
 _NAME = "the reply"

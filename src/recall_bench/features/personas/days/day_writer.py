@@ -78,7 +78,7 @@ def generate_days(
     The same request continues an interrupted one. A given model replaces that of the request.
     """
     if model is None and request.is_offline:
-        from recall_bench.features.personas.days.offline_days import write_offline_days
+        from recall_bench.features.personas.days.ledger_days import write_offline_days
 
         return write_offline_days(request, on_progress)
     if request.from_ledger:

@@ -1,12 +1,17 @@
-"""The pass `generate --from-ledger`: a model words the simulator's facts, verified day by day."""
+"""The days of a simulated story: as the simulator words them, or as a model does.
+
+What a model words (`--from-ledger`) is verified against the simulator's facts, day by day.
+"""
 
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
+
+from anyio.lowlevel import checkpoint
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
@@ -26,14 +31,76 @@ from recall_bench.features.personas.pass_run import OnProgress, PassResult, run_
 from recall_bench.features.personas.prompts import build_task_prompt
 from recall_bench.features.personas.world.day_text import DayBlock, LogPage
 from recall_bench.features.personas.world.fact_values import Dates, list_spellings
-from recall_bench.features.personas.world_folder import WorldFolder, open_world
-from recall_bench.stories.persona_files import Layout, name_day_file
+from recall_bench.features.personas.world_folder import WorldFolder, is_file_of, open_world
+from recall_bench.stories.persona_files import Layout, format_days, name_day_file
 from recall_bench.stories.persona_story import Persona, Session, Story, read_persona, read_story
 from recall_bench.systems.models.model import Prompt, fence_blocks
 from recall_bench.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     from recall_bench.systems.models.model import Model
+
+
+def write_offline_days(request: DaysRequest, on_progress: Callable[[str], None]) -> PassResult:
+    """Write the missing days of a simulated persona.
+
+    UsageError if the simulator did not make the persona, or if its story was edited.
+    """
+    layout = request.find_layout()
+    world = open_world(layout)
+    if world is None:
+        raise UsageError(
+            f"{layout.id}: offline can only write stories that the world made; name a model with "
+            "--model, or create the persona with `recall-bench create-persona --model offline`"
+        )
+    span = request.select_days(world.days)
+    days_told = [day for day in world.list_days_told() if day in span]
+    frame = ModelPass("generator", request, on_progress)
+    kept: list[int] = []
+    differing: list[int] = []
+    # Only for its lock: one process at a time may write days.
+    with frame.open_log(layout.folder, "days", layout.suffix):
+        sweep_folder(layout.memories)
+        unique = sum(1 for _ in layout.memories.glob("day-*.md"))
+
+        async def write_days() -> None:
+            nonlocal unique
+            # From day 1 on, as days depend on earlier ones.
+            for simulated in world.simulate_days():
+                await checkpoint()
+                day, text = simulated.page.day, simulated.page.text.encode()
+                if day > span[-1]:
+                    return
+                if day not in span:
+                    continue
+                path = layout.memories / name_day_file(day)
+                is_as_told = is_file_of(path, text)
+                if is_as_told or (path.exists() and not request.overwrite):
+                    kept.append(day)
+                    differing.extend([] if is_as_told else [day])
+                    continue
+                unique += not path.exists()
+                replace_file(path, text)
+                frame.written += 1
+                on_progress(f"Generated day {day}/{span[-1]} ({unique} unique)")
+
+        frame.run(write_days, ends_round=False)
+    notes = []
+    if differing:
+        notes.append(
+            f"not as the world tells them: {format_days(differing)}; answers that the world "
+            "works out may not hold there (--overwrite writes these days again)"
+        )
+    quiet = sorted(set(span).difference(days_told))
+    strange = [day for day in quiet if (layout.memories / name_day_file(day)).exists()]
+    if strange:
+        notes.append(
+            f"nothing happens on {format_days(strange)}, but {layout.name(layout.memories)} has "
+            "files for it; remove them"
+        )
+    return frame.make_result(
+        "days", layout.memories, wanted=len(days_told), kept=len(kept), notes=tuple(notes)
+    )
 
 
 @dataclass(frozen=True)
