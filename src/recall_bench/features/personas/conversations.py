@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recall_bench.core.scenario import Turn
-from recall_bench.features.personas.day_log import LogTopic, StoryDay, find_exact_values
+from recall_bench.features.personas.day_log import (
+    LogTopic,
+    StoryDay,
+    find_added_values,
+    find_exact_values,
+)
 from recall_bench.features.personas.day_pass import DayRendition, run_day_pass
 from recall_bench.features.personas.model_reply import (
     RejectedReply,
@@ -155,11 +160,8 @@ def _check_sessions(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:
 
 def _find_invented_values(turns: list[Turn], day: StoryDay) -> tuple[str, ...]:
     existing = day.known_values | {atom.core for atom in find_exact_values(day.date_text)}
-    said = (atom for turn in turns for atom in find_exact_values(_MARK.sub("", turn.text)))
-    # Quotations are not checked: speakers may quote each other.
-    added = dict.fromkeys(
-        atom.shown for atom in said if atom.core not in existing and atom.kind != "quotation"
-    )
+    spoken = (_MARK.sub("", turn.text) for turn in turns)
+    added = dict.fromkeys(v for text in spoken for v in find_added_values(text, existing))
     return tuple(f"{value} is not in the log" for value in list(added)[:_MAX_PROBLEMS])
 
 

@@ -1,7 +1,7 @@
 """The day files of a story, split by session and topic."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -113,6 +113,19 @@ def format_date(at: date) -> str:
 def find_exact_values(text: str) -> tuple[TextValue, ...]:
     """The exact values of a text: amounts, dates, times and codes, but no names."""
     return tuple(atom for atom in find_claims(text) if atom.is_exact)
+
+
+def find_added_values(text: str, existing: Collection[str]) -> list[str]:
+    """The exact values of a text, as shown and each once, whose cores do not exist yet.
+
+    Quotations are not checked: speakers may quote each other.
+    """
+    added = (
+        atom.shown
+        for atom in find_exact_values(text)
+        if atom.core not in existing and atom.kind != QUOTE
+    )
+    return list(dict.fromkeys(added))
 
 
 _LARGEST_SPELLED = 99

@@ -3,7 +3,7 @@
 import re
 from datetime import date
 
-from recall_bench.features.personas.creation.persona_prompt import (
+from recall_bench.features.personas.creation.persona_writer import (
     build_persona_prompt,
     build_story_prompt,
 )

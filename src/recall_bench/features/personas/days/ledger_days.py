@@ -17,7 +17,12 @@ from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import compute_story_date
 from recall_bench.core.temporary_files import sweep_folder
-from recall_bench.features.personas.day_log import find_exact_values, format_date, list_known_values
+from recall_bench.features.personas.day_log import (
+    find_added_values,
+    find_exact_values,
+    format_date,
+    list_known_values,
+)
 from recall_bench.features.personas.days.diary import render_day
 from recall_bench.features.personas.days.entry_check import (
     LONG_SENTENCE_WORDS,
@@ -240,9 +245,10 @@ def check_ledger_entry(
     text = extract_entry(reply, notes.session)
     if isinstance(text, RejectedReply):
         return text
+    existing = notes.values | {atom.core for atom in find_exact_values(date)}
     problems = (
         *_find_missing_facts(text, notes),
-        *_find_added_values(text, notes, date),
+        *(f"{value} is not in the notes" for value in find_added_values(text, existing)),
         *(f"{secret} belongs to another session" for secret in elsewhere if secret in text),
         *_find_copies(text, notes),
     )
@@ -264,18 +270,6 @@ def _find_missing_facts(text: str, notes: SessionNotes) -> Iterator[str]:
             yield f"{fact.value}, of {fact.about}, is missing"
         elif own and not any(fact.is_in(topic) for topic in own):
             yield f"{fact.value} belongs to {fact.about} and is told under another topic"
-
-
-def _find_added_values(text: str, notes: SessionNotes, date: str) -> Iterator[str]:
-    """Values that are not in the notes."""
-    existing = notes.values | {atom.core for atom in find_exact_values(date)}
-    added = (
-        atom.shown
-        for atom in find_exact_values(text)
-        if atom.core not in existing and atom.kind != "quotation"
-    )
-    for value in dict.fromkeys(added):
-        yield f"{value} is not in the notes"
 
 
 def _find_copies(text: str, notes: SessionNotes) -> Iterator[str]:

@@ -5,7 +5,7 @@ For days that a model wrote from the same facts, the evidence is searched in its
 without evidence is left out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -16,13 +16,10 @@ from recall_bench.features.personas.pass_request import OFFLINE
 from recall_bench.features.personas.questions.window import QuestionEntry, QuestionWindow
 from recall_bench.features.personas.world.build import (
     QuestionEntryWriter,
-    build_question_context,
-    format_ledger_lines,
 )
 from recall_bench.features.personas.world.day_text import LogPage, find_sentence_spans
-from recall_bench.features.personas.world.ledger import TextSpan, Thread
+from recall_bench.features.personas.world.ledger import TextSpan
 from recall_bench.features.personas.world.question_draft import LedgerQuestion
-from recall_bench.features.personas.world.question_generator import LedgerQuestionGenerator
 from recall_bench.features.personas.world_folder import WorldFolder
 from recall_bench.stories.lint.value_index import DayLog
 from recall_bench.stories.persona_files import LEDGER_FILE, DayFile, Layout, list_days
@@ -138,31 +135,16 @@ class OfflineQuestionWriter:
         ]
 
     def _simulate_world(self, world: WorldFolder) -> WorldDrafts:
-        simulation, options = world.simulation, world.options
-        generator = LedgerQuestionGenerator(
-            build_question_context(simulation, world.sources, options),
-            simulation.routine.processes,
-            simulation.seed,
+        writer = QuestionEntryWriter(
+            world.sources.persona.id, world.options.distance, world.simulation.seed
         )
-        writer = QuestionEntryWriter(world.sources.persona.id, options.distance, simulation.seed)
         world_drafts = WorldDrafts()
-        lines: list[str] = []
-        active: dict[str, Thread] = {}
-
-        def note(drafts: Iterable[LedgerQuestion]) -> None:
-            world_drafts.drafts += [(draft, writer.build_record(draft)) for draft in drafts]
-
-        for simulated in world.simulate_days():
-            self._locator.compare_page(simulated.page)
-            for thread in simulated.started:
-                active[thread.key] = thread
-            for thread in simulated.ended:
-                lines += format_ledger_lines(active.pop(thread.key, thread))
-            note(generator.observe_day(simulated))
-        note(generator.finish())
-        for thread in active.values():
-            lines += format_ledger_lines(thread)
-        world_drafts.ledger = "".join(lines)
+        days = world.simulate_days()
+        for step in follow_world(world.simulation, days, world.sources, world.options):
+            if step.page is not None:
+                self._locator.compare_page(step.page)
+            world_drafts.drafts += [(draft, writer.build_record(draft)) for draft in step.drafts]
+            world_drafts.ledger += "".join(step.ledger_lines)
         return world_drafts
 
     def _group_drafts(self) -> Iterator[list[tuple[LedgerQuestion, Mapping[str, object]]]]:

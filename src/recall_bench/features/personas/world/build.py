@@ -2,8 +2,9 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import IO
@@ -16,6 +17,7 @@ from recall_bench.core.random_stream import RandomStream
 from recall_bench.core.temporary_files import name_beside, sweep_folder
 from recall_bench.core.yaml_writer import dump_yaml, format_scalar
 from recall_bench.features.personas.world.cast import build_renaming, rename_texts
+from recall_bench.features.personas.world.day_text import LogPage
 from recall_bench.features.personas.world.ledger import Thread
 from recall_bench.features.personas.world.public_format import (
     build_arcs_file,
@@ -29,7 +31,7 @@ from recall_bench.features.personas.world.question_draft import (
     choose_wording,
 )
 from recall_bench.features.personas.world.question_generator import LedgerQuestionGenerator
-from recall_bench.features.personas.world.simulation import Simulation
+from recall_bench.features.personas.world.simulation import SimulatedDay, Simulation
 from recall_bench.features.personas.world.sources import (
     AuthoredStory,
     Routine,
@@ -114,26 +116,48 @@ def write_world(
     memories.mkdir(parents=True)
     qa.mkdir()
     write_outline(sources, simulation, options.days, folder)
+    writer = QuestionEntryWriter(sources.persona.id, options.distance, simulation.seed)
+    with _open_text(qa / "questions.yaml") as questions, _open_text(qa / LEDGER_FILE) as facts:
+        for step in follow_world(simulation, simulation.simulate_days(), sources, options):
+            if step.page is not None:
+                write_text(memories / f"day-{step.page.day:04}.md", step.page.text)
+            facts.writelines(step.ledger_lines)
+            questions.writelines(map(writer.format_entry, step.drafts))
+            if step.page is not None:
+                progress(step.page.day)
+
+
+@dataclass(frozen=True, slots=True)
+class WorldStep:
+    """A simulated day with the questions and the ledger lines that it completes."""
+
+    page: LogPage | None
+    """None after the last day."""
+    drafts: tuple[LedgerQuestion, ...]
+    ledger_lines: tuple[str, ...]
+
+
+def follow_world(
+    simulation: Simulation,
+    days: Iterable[SimulatedDay],
+    sources: WorldSources,
+    options: WorldOptions,
+) -> Iterator[WorldStep]:
+    """Yield every simulated day with what it completes, and at last what stayed open."""
     generator = LedgerQuestionGenerator(
         build_question_context(simulation, sources, options),
         simulation.routine.processes,
         simulation.seed,
     )
-    writer = QuestionEntryWriter(sources.persona.id, options.distance, simulation.seed)
-    with _open_text(qa / "questions.yaml") as question, _open_text(qa / LEDGER_FILE) as facts:
-        active: dict[str, Thread] = {}
-        for simulated in simulation.simulate_days():
-            page = simulated.page
-            write_text(memories / f"day-{page.day:04}.md", page.text)
-            for thread in simulated.started:
-                active[thread.key] = thread
-            for thread in simulated.ended:
-                facts.writelines(format_ledger_lines(active.pop(thread.key, thread)))
-            question.writelines(map(writer.format_entry, generator.observe_day(simulated)))
-            progress(page.day)
-        question.writelines(map(writer.format_entry, generator.finish()))
-        for thread in active.values():
-            facts.writelines(format_ledger_lines(thread))
+    active: dict[str, Thread] = {}
+    for simulated in days:
+        active.update((thread.key, thread) for thread in simulated.started)
+        ended = [active.pop(thread.key, thread) for thread in simulated.ended]
+        lines = tuple(line for thread in ended for line in format_ledger_lines(thread))
+        yield WorldStep(simulated.page, tuple(generator.observe_day(simulated)), lines)
+    drafts = tuple(generator.finish())
+    lines = tuple(line for thread in active.values() for line in format_ledger_lines(thread))
+    yield WorldStep(None, drafts, lines)
 
 
 def write_outline(sources: WorldSources, simulation: Simulation, days: int, folder: Path) -> None:
