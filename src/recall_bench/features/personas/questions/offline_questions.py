@@ -14,9 +14,7 @@ import anyio.lowlevel
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, NEGATIVE
 from recall_bench.features.personas.pass_request import OFFLINE
 from recall_bench.features.personas.questions.window import QuestionEntry, QuestionWindow
-from recall_bench.features.personas.world.build import (
-    QuestionEntryWriter,
-)
+from recall_bench.features.personas.world.build import QuestionEntryWriter, follow_world
 from recall_bench.features.personas.world.day_text import LogPage, find_sentence_spans
 from recall_bench.features.personas.world.ledger import TextSpan
 from recall_bench.features.personas.world.question_draft import LedgerQuestion
