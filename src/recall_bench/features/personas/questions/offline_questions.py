@@ -6,7 +6,6 @@ without evidence is left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 
 import anyio.lowlevel
@@ -20,7 +19,7 @@ from recall_bench.features.personas.world.ledger import TextSpan
 from recall_bench.features.personas.world.question_draft import LedgerQuestion
 from recall_bench.features.personas.world_folder import WorldFolder
 from recall_bench.stories.lint.value_index import DayLog
-from recall_bench.stories.persona_files import LEDGER_FILE, DayFile, Layout, list_days
+from recall_bench.stories.persona_files import DayFile, Layout, list_days
 from recall_bench.text.text_values import collect_topics, find_claims
 
 
@@ -94,14 +93,6 @@ def _list_sentences(text: str, session: str) -> list[tuple[int, int]]:
     return [(start, end) for start, end in sentences if not text.startswith("#", start)]
 
 
-@dataclass(slots=True)
-class WorldDrafts:
-    """The questions and files of a complete simulation."""
-
-    drafts: list[tuple[LedgerQuestion, Mapping[str, object]]] = field(default_factory=list)
-    ledger: str = ""
-
-
 class OfflineQuestionWriter:
     """The simulator's questions on a story whose days exist."""
 
@@ -110,14 +101,19 @@ class OfflineQuestionWriter:
     def __init__(self, world: WorldFolder, layout: Layout, mode: str) -> None:
         self._is_boundary = mode == "boundary"
         self._locator = EvidenceLocator(list_days(layout, [], []))
-        self._world_drafts = self._simulate_world(world)
-
-    @property
-    def beside(self) -> Mapping[str, str]:
-        """The files that belong beside the questions, by name."""
-        return {
-            LEDGER_FILE: self._world_drafts.ledger,
-        }
+        self._drafts: list[tuple[LedgerQuestion, Mapping[str, object]]] = []
+        lines: list[str] = []
+        writer = QuestionEntryWriter(
+            world.sources.persona.id, world.options.distance, world.simulation.seed
+        )
+        days = world.simulate_days()
+        for step in follow_world(world.simulation, days, world.sources, world.options):
+            if step.page is not None:
+                self._locator.compare_page(step.page)
+            self._drafts += [(draft, writer.build_record(draft)) for draft in step.drafts]
+            lines += step.ledger_lines
+        self.ledger = "".join(lines)
+        """The content of ledger.jsonl, which belongs beside the questions."""
 
     async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
         """About `amount` questions of all categories that become answerable in the window."""
@@ -132,23 +128,10 @@ class OfflineQuestionWriter:
             entry for group in _distribute(groups, amount) for entry in self._make_entries(group)
         ]
 
-    def _simulate_world(self, world: WorldFolder) -> WorldDrafts:
-        writer = QuestionEntryWriter(
-            world.sources.persona.id, world.options.distance, world.simulation.seed
-        )
-        world_drafts = WorldDrafts()
-        days = world.simulate_days()
-        for step in follow_world(world.simulation, days, world.sources, world.options):
-            if step.page is not None:
-                self._locator.compare_page(step.page)
-            world_drafts.drafts += [(draft, writer.build_record(draft)) for draft in step.drafts]
-            world_drafts.ledger += "".join(step.ledger_lines)
-        return world_drafts
-
     def _group_drafts(self) -> Iterator[list[tuple[LedgerQuestion, Mapping[str, object]]]]:
         """Drafts one by one; drafts about the same secret together."""
         secrets: dict[str, list[tuple[LedgerQuestion, Mapping[str, object]]]] = {}
-        for draft, record in self._world_drafts.drafts:
+        for draft, record in self._drafts:
             if (draft.category == BOUNDARY) != self._is_boundary:
                 continue
             if draft.secret is None:

@@ -38,7 +38,7 @@ from recall_bench.features.personas.questions.window import (
     find_unasked_part,
     list_windows,
 )
-from recall_bench.stories.persona_files import Layout
+from recall_bench.stories.persona_files import LEDGER_FILE, Layout
 from recall_bench.stories.persona_story import read_persona, read_story
 
 if TYPE_CHECKING:
@@ -299,8 +299,7 @@ class _QuestionPass:
             return self.prompting
         # The simulator; its ledger is written for verification.
         writer = make_offline_writer(self.request, self.prepared.layout)
-        for name, text in writer.beside.items():
-            replace_file(self.store.file.path.with_name(name), text.encode())
+        replace_file(self.store.file.path.with_name(LEDGER_FILE), writer.ledger.encode())
         return writer
 
     def _report_estimate(self, writer: PromptingWriter) -> None:
