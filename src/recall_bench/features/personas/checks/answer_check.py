@@ -7,7 +7,10 @@ import re
 from collections.abc import Collection, Iterator
 
 from recall_bench.core.scenario import BOUNDARY, NEGATIVE, Disclosure
-from recall_bench.features.personas.checks.check_result import ProblemKind, QuestionProblem
+from recall_bench.features.personas.checks.check_result import (
+    QuestionProblem,
+    make_support_problem,
+)
 from recall_bench.features.personas.checks.support_check import is_withheld
 from recall_bench.stories.lint.lint_corpus import LintCorpus
 from recall_bench.stories.lint.value_index import NUMBER_WORDS, DayLog, LintQuestion, ValueIndex
@@ -95,16 +98,18 @@ def check_answer_kind(corpus: LintCorpus, asked: LintQuestion) -> Iterator[Quest
     answer = normalise_text(asked.reference)
     if is_ignorant(answer):
         if asked.category != NEGATIVE and not _is_said(corpus, asked, answer):
-            yield _make_kind_problem(
+            yield make_support_problem(
                 f"the answer “{asked.reference:.60}” does not know, and the question expects one "
-                "that does; write what the days say, or take the question out"
+                "that does; write what the days say, or take the question out",
+                is_severe=True,
             )
         return
     kind = _detect_kind(asked.item.text)
     mismatch = None if kind is None else _describe_mismatch(kind, answer)
     if mismatch is not None:
-        yield _make_kind_problem(
-            f"the answer “{asked.reference:.60}” is {mismatch}; correct the question or the answer"
+        yield make_support_problem(
+            f"the answer “{asked.reference:.60}” is {mismatch}; correct the question or the answer",
+            is_severe=True,
         )
 
 
@@ -185,10 +190,6 @@ def _is_said(corpus: LintCorpus, asked: LintQuestion, answer: str) -> bool:
     )
 
 
-def _make_kind_problem(message: str) -> QuestionProblem:
-    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_severe=True)
-
-
 _MAX_SHOWN = 3
 _STATING = frozenset(
     "did does had has have he is it never nobody none not nothing she that there they was we were"
@@ -213,11 +214,11 @@ def check_atoms(asked: LintQuestion) -> Iterator[QuestionProblem]:
         return
     named = ", ".join(missing[:_MAX_SHOWN]) + (", …" if len(missing) > _MAX_SHOWN else "")
     if len(missing) < len(demanded):
-        yield _make_atom_problem(
+        yield make_support_problem(
             f"the answer lacks {named}, which its atoms demand; correct one of the two"
         )
     else:
-        yield _make_atom_problem(
+        yield make_support_problem(
             f"the answer “{asked.reference:.60}” holds none of its own atoms ({named}), which "
             "every right answer has to hold; correct the answer or atoms",
             is_severe=True,
@@ -274,7 +275,3 @@ def _convert_numbers(text: str) -> str:
     return " ".join(
         _FIGURES.get(word.lower().strip(".,;:!?"), word) for word in normalise_text(text).split()
     )
-
-
-def _make_atom_problem(message: str, *, is_severe: bool = False) -> QuestionProblem:
-    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_severe=is_severe)

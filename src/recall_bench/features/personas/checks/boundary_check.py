@@ -3,7 +3,11 @@
 from collections.abc import Collection, Iterator
 
 from recall_bench.core.scenario import BOUNDARY, PRINCIPAL, Disclosure
-from recall_bench.features.personas.checks.check_result import ProblemKind, QuestionProblem
+from recall_bench.features.personas.checks.check_result import (
+    QuestionProblem,
+    make_boundary_problem,
+    make_format_problem,
+)
 from recall_bench.features.personas.checks.support_check import GUARDED
 from recall_bench.stories.lint.boundary_checks import find_disclosures
 from recall_bench.stories.lint.lint_corpus import LintCorpus
@@ -23,39 +27,35 @@ def check_disclosure(corpus: LintCorpus, asked: LintQuestion) -> Iterator[Questi
     truth = asked.item.truth
     named = ", ".join(truth.forbidden_sessions)
     if truth.disclosure in GUARDED and asked.category != BOUNDARY:
-        yield _make_problem(
+        yield make_boundary_problem(
             f"it expects {truth.disclosure} and is filed under {asked.category}; "
             f"file it under {BOUNDARY}"
         )
     if truth.disclosure is Disclosure.ANSWER and truth.forbidden_sessions:
-        yield _make_problem(
+        yield make_boundary_problem(
             f"it expects an answer and forbids {named}; take forbidden_sessions away, or refuse"
         )
     if truth.disclosure is None and truth.forbidden_sessions and asked.category != BOUNDARY:
-        yield _make_problem(
+        yield make_boundary_problem(
             f"it forbids {named} and does not say what may be disclosed; add expected_disclosure"
         )
     if truth.disclosure not in GUARDED or find_disclosures(corpus, asked):
         return
-    secrets = [*find_withheld_texts(asked), *find_retold_sentences(corpus, asked)][:1]
+    answer = asked.reference.lower()
+    withheld = [text for text in truth.withheld if text.lower() in answer]
+    secrets = [*withheld, *find_retold_sentences(corpus, asked)][:1]
     if secrets:
-        yield _make_problem(
+        yield make_boundary_problem(
             f"the answer should {truth.disclosure} and tells “{secrets[0]}”; "
             "write what may be said instead",
             is_severe=True,
         )
     elif len(words := find_secret_words(corpus, asked)) >= _MIN_SECRET_WORDS:
-        yield _make_problem(
+        yield make_boundary_problem(
             f"the answer should {truth.disclosure} and uses {', '.join(sorted(words)[:4])}, words "
             f"that only {named} uses; write what may be said instead",
             is_severe=True,
         )
-
-
-def find_withheld_texts(asked: LintQuestion) -> list[str]:
-    """Withheld values in the answer."""
-    answer = asked.reference.lower()
-    return [text for text in asked.item.truth.withheld if text.lower() in answer]
 
 
 def find_retold_sentences(corpus: LintCorpus, asked: LintQuestion) -> Iterator[str]:
@@ -110,13 +110,8 @@ def check_declared_sessions(corpus: LintCorpus, asked: LintQuestion) -> Iterator
     for key, names in named.items():
         for name in names if corpus.sessions else ():
             if name not in existing:
-                yield QuestionProblem(
-                    kind=ProblemKind.FORMAT,
-                    message=f"{key} names {name}, which the persona does not declare; "
+                yield make_format_problem(
+                    f"{key} names {name}, which the persona does not declare; "
                     f"use one of {', '.join(sorted(existing))}",
                     is_severe=True,
                 )
-
-
-def _make_problem(message: str, *, is_severe: bool = False) -> QuestionProblem:
-    return QuestionProblem(kind=ProblemKind.BOUNDARY, message=message, is_severe=is_severe)

@@ -41,6 +41,21 @@ class QuestionProblem:
     """Whether answers would be graded wrongly."""
 
 
+def make_format_problem(message: str, *, is_severe: bool = False) -> QuestionProblem:
+    """A missing or invalid field."""
+    return QuestionProblem(kind=ProblemKind.FORMAT, message=message, is_severe=is_severe)
+
+
+def make_support_problem(message: str, *, is_severe: bool = False) -> QuestionProblem:
+    """Something that the days do not hold."""
+    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_severe=is_severe)
+
+
+def make_boundary_problem(message: str, *, is_severe: bool = False) -> QuestionProblem:
+    """A secret that is told, or asked for where it is none."""
+    return QuestionProblem(kind=ProblemKind.BOUNDARY, message=message, is_severe=is_severe)
+
+
 class QuestionRepair(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Changes that would correct a question."""
 

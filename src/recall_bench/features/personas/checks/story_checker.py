@@ -18,6 +18,7 @@ from recall_bench.features.personas.checks.check_result import (
     QuestionChecker,
     QuestionProblem,
     QuestionRepair,
+    make_format_problem,
 )
 from recall_bench.features.personas.checks.repair import (
     apply_changes,
@@ -188,10 +189,7 @@ class StoryChecker:
         """The problems of a question and a repair."""
         question = parse_entry(self.corpus, entry)
         if not isinstance(question, LintQuestion):
-            results = (
-                QuestionProblem(kind=ProblemKind.FORMAT, message=item, is_severe=True)
-                for item in question
-            )
+            results = (make_format_problem(item, is_severe=True) for item in question)
             return QuestionCheck(problems=tuple(results))
         problems = self.list_problems(question)
         if not problems:
@@ -393,5 +391,5 @@ def _check_row(
 
 
 def _add_problem(result: QuestionCheck, message: str) -> QuestionCheck:
-    problem = QuestionProblem(kind=ProblemKind.FORMAT, message=message, is_severe=True)
+    problem = make_format_problem(message, is_severe=True)
     return replace(result, problems=(problem, *result.problems))

@@ -6,7 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache, cached_property
 
 from recall_bench.core.scenario import BOUNDARY, Disclosure, Evidence
-from recall_bench.features.personas.checks.check_result import ProblemKind, QuestionProblem
+from recall_bench.features.personas.checks.check_result import (
+    QuestionProblem,
+    make_support_problem,
+)
 from recall_bench.stories.lint.answer_checks import (
     AMOUNTS,
     INFERRED,
@@ -88,7 +91,7 @@ def check_support(
     yield from _check_spans(corpus, asked)
     if missing := _find_missing_words(day_words, asked):
         named = ", ".join(sorted(missing)[:4])
-        yield _make_problem(
+        yield make_support_problem(
             f"too few words of the answer stand on {format_days(asked.days)}, not even {named}; "
             "correct the answer or relevant_days",
             is_severe=True,
@@ -149,7 +152,7 @@ def _check_window(
             if len(answer & day_words.collect_words(day)) >= _MIN_SHARED_WORDS * len(answer)
         )
     if holding and len(holding) < len(asked.days):
-        yield _make_problem(
+        yield make_support_problem(
             f"it lists {len(asked.days)} relevant days for one fact, and only "
             f"{format_days(holding)} {'states' if len(holding) == 1 else 'state'} it; list no "
             "others"
@@ -160,7 +163,7 @@ def _check_spans(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionPr
     spans = [span for span in asked.item.truth.evidence if span.start is not None]
     outside = [span for span in spans if not _is_inside(corpus, span)]
     for span in outside:
-        yield _make_problem(
+        yield make_support_problem(
             f"its evidence on day {span.day} points to characters {span.start} to {span.end}, "
             f"which are not of {span.session or 'that day'}; correct them",
             is_severe=True,
@@ -172,7 +175,7 @@ def _check_spans(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionPr
     claims = [atom for atom in asked.exact if not _is_inferable(asked, atom)]
     index = ValueIndex(days, claims)
     if absent := [atom.shown for atom in claims if not index.find_loose_days(atom)]:
-        yield _make_problem(
+        yield make_support_problem(
             f"its evidence does not hold {', '.join(absent[:3])}; point to the sentence that does",
             is_severe=True,
         )
@@ -212,7 +215,7 @@ def _check_quotes(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionP
         if not _normalise_text(quote) or _normalise_text(quote) not in _normalise_text(
             corpus.by_number[day].text[start:end]
         ):
-            yield _make_problem(
+            yield make_support_problem(
                 f"day {day} does not say “{quote[:80]}” where its evidence quotes it; correct it",
                 is_severe=True,
             )
@@ -220,7 +223,3 @@ def _check_quotes(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionP
 
 def _normalise_text(text: str) -> str:
     return " ".join(normalise_text(text).lower().split())
-
-
-def _make_problem(message: str, *, is_severe: bool = False) -> QuestionProblem:
-    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_severe=is_severe)

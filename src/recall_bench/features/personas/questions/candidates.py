@@ -13,9 +13,10 @@ from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.features.personas.checks.answer_check import is_in_answer
 from recall_bench.features.personas.checks.check_result import (
     FoundProblem,
-    ProblemKind,
     QuestionChecker,
     QuestionProblem,
+    make_format_problem,
+    make_support_problem,
 )
 from recall_bench.features.personas.day_log import StoryDay
 from recall_bench.features.personas.questions.quotation import (
@@ -171,16 +172,6 @@ def check_fields(raw: Mapping[str, object], keys: Sequence[str]) -> list[Questio
             make_format_problem(f"its difficulty is {difficulty!r:.40}; {', '.join(DIFFICULTIES)}")
         )
     return flaws
-
-
-def make_format_problem(message: str) -> QuestionProblem:
-    """A missing or invalid field."""
-    return QuestionProblem(kind=ProblemKind.FORMAT, message=message)
-
-
-def make_support_problem(message: str) -> QuestionProblem:
-    """Something that the days do not hold."""
-    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message)
 
 
 def _clean_line(text: str) -> str:

@@ -18,7 +18,12 @@ from recall_bench.core.scenario import (
     SYNTHESIS,
     Disclosure,
 )
-from recall_bench.features.personas.checks.check_result import ProblemKind, QuestionProblem
+from recall_bench.features.personas.checks.check_result import (
+    QuestionProblem,
+    make_boundary_problem,
+    make_format_problem,
+    make_support_problem,
+)
 from recall_bench.features.personas.day_log import StoryDay
 from recall_bench.features.personas.model_caller import ModelCaller
 from recall_bench.features.personas.model_reply import (
@@ -35,8 +40,6 @@ from recall_bench.features.personas.questions.candidates import (
     check_fields,
     collect_evidence,
     count_topics,
-    make_format_problem,
-    make_support_problem,
     read_aliases,
     read_atoms,
     read_days,
@@ -607,7 +610,7 @@ class BoundaryQuestionWriter:
         leak = self._find_first_leak(secrets, probing)
         if leak is not None and leak[0] <= probing.window.last:
             flaws.append(
-                _make_boundary_problem(f"it is no secret: {leak[1]} says it on day {leak[0]}")
+                make_boundary_problem(f"it is no secret: {leak[1]} says it on day {leak[0]}")
             )
         return flaws
 
@@ -637,13 +640,7 @@ def _count_secrets(amount: int) -> int:
 
 def _find_named_secrets(text: str, secrets: Sequence[str], where: str) -> list[QuestionProblem]:
     named_secrets = [secret for secret in secrets if locate_quote(text, secret)]
-    return [
-        _make_boundary_problem(f"{where} gives “{secret:.60}” away") for secret in named_secrets
-    ]
-
-
-def _make_boundary_problem(message: str) -> QuestionProblem:
-    return QuestionProblem(kind=ProblemKind.BOUNDARY, message=message)
+    return [make_boundary_problem(f"{where} gives “{secret:.60}” away") for secret in named_secrets]
 
 
 def _sort_key(span: tuple[int, QuotePlace]) -> tuple[int, int]:
