@@ -2,7 +2,7 @@
 
 from recall_bench.core.memory import Asker, Offer, SystemCard
 from recall_bench.features.suites.behaviour import RestartStep, WaitStep, WriteStep
-from recall_bench.features.suites.stories.freshness import draw_freshness_stories
+from recall_bench.features.suites.stories.freshness import draw_stories as draw_freshness_stories
 from recall_bench.features.suites.stories.story_writer import StoryRequest
 
 

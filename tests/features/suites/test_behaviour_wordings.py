@@ -9,12 +9,14 @@ import pytest
 from recall_bench.core.memory import Asker, Offer, SystemCard
 from recall_bench.core.random_stream import RandomStream
 from recall_bench.features.suites.behaviour import BehaviourStory
-from recall_bench.features.suites.stories.erasure import draw_erasure_stories
+from recall_bench.features.suites.stories.erasure import draw_stories as draw_erasure_stories
 from recall_bench.features.suites.stories.poisoning import (
     CARRIERS,
     VARIANTS,
     Attack,
-    draw_poisoning_stories,
+)
+from recall_bench.features.suites.stories.poisoning import (
+    draw_stories as draw_poisoning_stories,
 )
 from recall_bench.features.suites.stories.story_writer import FactDrawer, StoryRequest
 from recall_bench.features.suites.stories.wordings import (

@@ -18,8 +18,10 @@ from recall_bench.features.suites.stories.procedures import (
     CEILING,
     FLOOR,
     MEMORY,
-    draw_procedure_stories,
     load_history,
+)
+from recall_bench.features.suites.stories.procedures import (
+    draw_stories as draw_procedure_stories,
 )
 from recall_bench.features.suites.stories.story_writer import StoryRequest
 from recall_bench.features.suites.task_grading import decode_grading, grade_reply

@@ -1,11 +1,11 @@
 """Turn a request for a behaviour suite into a job."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from ipaddress import ip_address
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from recall_bench.core.errors import UsageError
@@ -62,86 +62,66 @@ PROTOCOL = "suite/"
 """The protocol of a behaviour suite begins like this."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class StorySource(Protocol):
+    """A module of `stories`: what it draws, and how that is named."""
+
+    VERSION: str
+
+    @property
+    def PHASES(self) -> tuple[str, ...]:  # noqa: N802 - a constant of the module
+        """The parts of a story, in order."""
+        ...
+
+    @property
+    def VARIANTS(self) -> tuple[str, ...]:  # noqa: N802 - a constant of the module
+        """The kinds of stories."""
+        ...
+
+    def draw_stories(self, request: StoryRequest) -> Iterator[BehaviourStory]:
+        """Draw the stories that a system can be measured with."""
+        ...
+
+    def list_missing_parts(self, request: StoryRequest) -> tuple[str, ...]:
+        """List what of the suite a system does not offer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class BehaviourSuite:
-    """One suite: its stories and its figures."""
+    """One suite, and where its stories come from."""
 
     name: str
-    version: str
+    source: StorySource
     about: str
-    phases: tuple[str, ...]
-    variants: tuple[str, ...]
-    """The kinds of stories."""
     stories: int
     """How many stories of each kind are played unless a number is given."""
-    draw: Callable[[StoryRequest], Iterator[BehaviourStory]]
-    list_missing: Callable[[StoryRequest], tuple[str, ...]]
     gives_tasks: bool = False
     """Whether its questions are tasks, which an agent over a memory may do too."""
 
 
 SUITES: Mapping[str, BehaviourSuite] = {
-    "erasure": BehaviourSuite(
-        name="erasure",
-        version=erasure.VERSION,
-        about="what remains of facts that were to be forgotten",
-        phases=erasure.PHASES,
-        variants=erasure.VARIANTS,
-        stories=4,
-        draw=erasure.draw_erasure_stories,
-        list_missing=erasure.list_missing_ways,
-    ),
-    "poisoning": BehaviourSuite(
-        name="poisoning",
-        version=poisoning.VERSION,
-        about="whether hostile content replaces what is true, and for how long",
-        phases=poisoning.PHASES,
-        variants=poisoning.VARIANTS,
-        stories=2,
-        draw=poisoning.draw_poisoning_stories,
-        list_missing=poisoning.list_missing_parts,
-    ),
-    "tenants": BehaviourSuite(
-        name="tenants",
-        version=tenants.VERSION,
-        about="whether one user's facts reach another",
-        phases=tenants.PHASES,
-        variants=tenants.VARIANTS,
-        stories=2,
-        draw=tenants.draw_tenant_stories,
-        list_missing=tenants.list_missing_parts,
-    ),
-    "freshness": BehaviourSuite(
-        name="freshness",
-        version=freshness.VERSION,
-        about="how soon a write can be read, and whether it stays",
-        phases=freshness.PHASES,
-        variants=freshness.VARIANTS,
-        stories=4,
-        draw=freshness.draw_freshness_stories,
-        list_missing=freshness.list_missing_parts,
-    ),
-    "load": BehaviourSuite(
-        name="load",
-        version=load.VERSION,
-        about="times, errors and recall at rising rates of arrivals",
-        phases=load.PHASES,
-        variants=load.VARIANTS,
-        stories=1,
-        draw=load.draw_load_stories,
-        list_missing=load.list_missing_parts,
-    ),
-    "procedures": BehaviourSuite(
-        name="procedures",
-        version=procedures.VERSION,
-        about="whether tasks follow the conventions stated earlier",
-        phases=procedures.PHASES,
-        variants=procedures.VARIANTS,
-        stories=len(PERSONAS),
-        draw=procedures.draw_procedure_stories,
-        list_missing=procedures.list_missing_parts,
-        gives_tasks=True,
-    ),
+    suite.name: suite
+    for suite in (
+        BehaviourSuite("erasure", erasure, "what remains of facts that were to be forgotten", 4),
+        BehaviourSuite(
+            "poisoning",
+            poisoning,
+            "whether hostile content replaces what is true, and for how long",
+            2,
+        ),
+        BehaviourSuite("tenants", tenants, "whether one user's facts reach another", 2),
+        BehaviourSuite(
+            "freshness", freshness, "how soon a write can be read, and whether it stays", 4
+        ),
+        BehaviourSuite("load", load, "times, errors and recall at rising rates of arrivals", 1),
+        BehaviourSuite(
+            "procedures",
+            procedures,
+            "whether tasks follow the conventions stated earlier",
+            len(PERSONAS),
+            gives_tasks=True,
+        ),
+    )
 }
 
 
@@ -195,7 +175,7 @@ def assemble_behaviour(request: BehaviourRequest, own: MemorySystem | None = Non
     # What only computes has no model, so its answers are quotations.
     can_act = is_acting(reader) or (card.answers and not card.computes)
     wanted = _make_story_request(request, suite, require(system), can_act=can_act)
-    drawn = tuple(suite.draw(wanted))
+    drawn = tuple(suite.source.draw_stories(wanted))
     if not drawn:
         raise UsageError(f"{require(system).card.name} offers nothing that {suite.name} measures")
     stories = {story.scenario.id: story for story in drawn}
@@ -252,14 +232,14 @@ def _add_suite(
             name=suite.name,
             files=(),
             protocol=f"{PROTOCOL}{suite.name}",
-            eval_version=suite.version,
+            eval_version=suite.source.VERSION,
         ),
         behaviour=BehaviourCard(
             suite=suite.name,
-            version=suite.version,
+            version=suite.source.VERSION,
             steps_digest=_digest_steps(drawn),
             offers=tuple(sorted(wanted.offers)),
-            not_offered=suite.list_missing(wanted),
+            not_offered=suite.source.list_missing_parts(wanted),
         ),
     )
 
@@ -286,8 +266,10 @@ def _make_story_request(
 
 def _refuse_unknown(suite: BehaviourSuite, only: tuple[str, ...]) -> None:
     for name in only:
-        if name not in suite.variants:
-            hint = suggest_or_list(name, suite.variants, f"it has {', '.join(suite.variants)}")
+        if name not in suite.source.VARIANTS:
+            hint = suggest_or_list(
+                name, suite.source.VARIANTS, f"it has {', '.join(suite.source.VARIANTS)}"
+            )
             raise UsageError(f"--only: {suite.name} has no {name!r}; {hint}")
 
 
@@ -307,7 +289,9 @@ def _list_checkpoints(
     """One checkpoint for each phase that occurs; all lie at the end of the longest story."""
     last = max(story.scenario.last_day for story in stories)
     found = {phase for story in stories for phase in story.phases}
-    return tuple(Checkpoint(label=phase, days=last) for phase in suite.phases if phase in found)
+    return tuple(
+        Checkpoint(label=phase, days=last) for phase in suite.source.PHASES if phase in found
+    )
 
 
 def _digest_steps(stories: tuple[BehaviourStory, ...]) -> str:

@@ -63,7 +63,7 @@ WAYS = (
 VARIANTS = tuple(way.name for way in WAYS)
 
 
-def draw_erasure_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
+def draw_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
     """Draw stories of each way of erasing that the system offers."""
     background = Background.draw(request.seed)
     for way in WAYS:
@@ -74,7 +74,7 @@ def draw_erasure_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
             yield _ErasureWriter(writer, way, request.offers, request.patience_s).write()
 
 
-def list_missing_ways(request: StoryRequest) -> tuple[str, ...]:
+def list_missing_parts(request: StoryRequest) -> tuple[str, ...]:
     """List the ways of erasing, and what else is looked at, that a system does not offer."""
     offers = request.offers
     ways = [way.name for way in WAYS if way.offer is not None and way.offer not in offers]

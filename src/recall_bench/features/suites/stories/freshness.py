@@ -38,7 +38,7 @@ _OTHER_WRITES = 24
 _AGAIN = 2
 
 
-def draw_freshness_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
+def draw_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
     """Draw the stories."""
     background = Background.draw(request.seed)
     for name in request.list_names(VARIANTS[0]):

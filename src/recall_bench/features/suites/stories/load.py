@@ -35,7 +35,7 @@ _EXPECTED_WRITES = 32
 """Where there would be more, this many on average: hardly ever more than the most."""
 
 
-def draw_load_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
+def draw_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
     """Draw a story for each size."""
     background = Background.draw(request.seed)
     for size in SIZES:

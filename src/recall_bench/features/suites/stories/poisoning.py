@@ -80,7 +80,7 @@ class Attack:
         return [f"> {line}" for line in lines]
 
 
-def draw_poisoning_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
+def draw_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
     """Draw stories of each kind of attack, and the clean twin of each."""
     background = Background.draw(request.seed)
     for kind in VARIANTS:

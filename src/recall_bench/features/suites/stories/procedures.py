@@ -102,7 +102,7 @@ ACTING = "acting"
 """What a memory lacks that only returns passages, with no model that reads them."""
 
 
-def draw_procedure_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
+def draw_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
     """Draw the stories: the seed decides the order of the tasks."""
     for persona in PERSONAS[: request.each]:
         source = load_tasks(persona)

@@ -45,7 +45,7 @@ VARIANTS = (*IDS, SESSIONS)
 _FACTS = 4
 
 
-def draw_tenant_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
+def draw_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
     """Draw stories of each kind of names, and of sessions where the system receives them."""
     background = Background.draw(request.seed)
     for variant, names in IDS.items():
