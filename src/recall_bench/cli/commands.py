@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from recall_bench.core.errors import UsageError
 from recall_bench.core.feature import Command, list_features
 
 KERNEL = (
@@ -78,6 +79,13 @@ _SECTIONS = ("Run", "Understand", "Data", "Trust")
 @cache
 def read_commands() -> dict[str, Command]:
     """Every command by name, nested ones included; none is imported."""
+    owners = {command.name: "Recall Bench" for command in KERNEL}
+    for feature in list_features():
+        for command in feature.commands:
+            if command.name in owners:
+                both = f"{owners[command.name]} and the feature {feature.name}"
+                raise UsageError(f"two commands are called {command.name!r}: of {both}")
+            owners[command.name] = feature.name
     features = (command for feature in list_features() for command in feature.commands)
     commands = sorted((*KERNEL, *features), key=_rank)
     return {command.name: command for command in commands}
@@ -108,9 +116,10 @@ def group_commands() -> dict[str, list[Command]]:
 
 
 def read_old_names() -> dict[str, list[str]]:
-    """Names that commands had, with the words that they stand for."""
+    """Names that commands had, with the words that they stand for; a command's own name wins."""
     return {
         old: words.split()
         for command in read_commands().values()
         for old, words in command.old_names.items()
+        if old not in read_commands()
     }

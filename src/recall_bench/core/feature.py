@@ -1,4 +1,4 @@
-"""Features: rooms of the house that can be taken out, and how each announces itself.
+"""Features: packages that can be taken out, and how each announces itself.
 
 A feature is a package that declares what it adds in one small record, named by one entry point of
 the group `recall_bench.features`. The record holds names and texts: code is named by a target such
@@ -55,7 +55,8 @@ class Feature:
     judges: Mapping[str, str] = field(default_factory=dict)
     """Judges by name: functions that take a judge's settings."""
     loaders: Mapping[str, str] = field(default_factory=dict)
-    """Datasets by name: functions that take a path and yield scenarios."""
+    """Datasets by name: functions that take a path and the corrections that are
+    asked for, by name, and return scenarios."""
     rows: Mapping[str, str] = field(default_factory=dict)
     """Rows of a run's heatmap: functions from its trials to rows."""
     protocols: Mapping[str, str] = field(default_factory=dict)
@@ -82,16 +83,15 @@ def list_features() -> tuple[Feature, ...]:
     for entry in sorted(read_entry_points(GROUP), key=lambda entry: entry.name):
         try:
             feature = entry.load()
-        except ModuleNotFoundError as error:
-            if error.name is not None and f"{entry.module}.".startswith(f"{error.name}."):
+        except Exception as error:
+            missing = error.name if isinstance(error, ModuleNotFoundError) else None
+            if missing is not None and f"{entry.module}.".startswith(f"{missing}."):
                 # Its package was taken out, and its line in the metadata was left.
                 continue
+            owner = entry.dist.name if entry.dist is not None else entry.module
             raise UsageError(
-                f"the feature {entry.name} cannot be imported: {type(error).__name__}: {error}"
-            ) from error
-        except Exception as error:
-            raise UsageError(
-                f"the feature {entry.name} cannot be imported: {type(error).__name__}: {error}"
+                f"the feature {entry.name} cannot be imported: {type(error).__name__}: {error}; "
+                f"mend it, or take it out with `pip uninstall {owner}`"
             ) from error
         if not isinstance(feature, Feature):
             raise UsageError(f"the feature {entry.name}: {entry.value} is no Feature")
@@ -119,9 +119,16 @@ def require_part(name: str, purpose: str) -> Any:  # noqa: ANN401 - what it is d
 
 
 def load_target(target: str) -> Any:  # noqa: ANN401 - whatever the target names
-    """Import `module:name`."""
+    """Import `module:name`; UsageError if there is no such thing."""
     module, _, name = target.partition(":")
-    return getattr(import_module(module), name)
+    try:
+        return getattr(import_module(module), name)
+    except (AttributeError, ModuleNotFoundError) as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else name
+        if missing != name and not f"{module}.".startswith(f"{missing}."):
+            # A library that the code needs is not there, which is said where it is imported.
+            raise
+        raise UsageError(f"{target} cannot be imported: {error}") from error
 
 
 def _iterate_offers(kind: str) -> Iterator[tuple[str, str, Feature]]:

@@ -12,9 +12,6 @@ FEATURE = Feature(
             target=f"{HERE}.suite_command:suite_command",
             help="Measure erasure, poisoning, tenants, freshness, load or procedures.",
             section="Run",
-            old_names={
-                "scorecard": "suite scorecard",
-            },
         ),
         Command(
             name="suite scorecard",
