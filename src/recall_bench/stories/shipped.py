@@ -129,7 +129,9 @@ def _unpack(pack: Path, folder: Path) -> None:
     partial = name_beside(folder)
     try:
         with tarfile.open(pack) as archive:
-            archive.extractall(partial, filter="data")
+            # The first releases of Python 3.11 have no filters; the files are our own.
+            filters = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+            archive.extractall(partial, **filters)  # type: ignore[arg-type]  # noqa: S202
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
     except (OSError, EOFError, tarfile.TarError) as error:
