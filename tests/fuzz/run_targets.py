@@ -23,8 +23,8 @@ from recall_bench.engine.runs.summary import summarise
 from recall_bench.engine.runs.trials import read_trials
 from recall_bench.features.archive.bundle_file import unpack_bundle
 from recall_bench.features.archive.import_run import import_run
-from recall_bench.features.archive.leaderboard_run import read_submission
-from recall_bench.features.archive.replay import Replay, locate_replay, read_replay
+from recall_bench.features.archive.leaderboard.collection import find_submission
+from recall_bench.features.archive.leaderboard.replay import Replay, locate_replay, read_replay
 from recall_bench.features.archive.run_bundle import make_bundle
 from recall_bench.features.judges.labelled_verdicts import load_labels, merge_repeats
 from recall_bench.judging.human_labels import (
@@ -229,7 +229,7 @@ def _write_submission(folder: Path) -> None:
 
 
 def _look_at_submission(folder: Path) -> Reading:
-    found = read_submission(folder / "submission.yaml")
+    found = find_submission(folder / "run")
     return Reading(found, found)
 
 

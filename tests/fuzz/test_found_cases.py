@@ -20,7 +20,7 @@ from recall_bench.core.untrusted_json import MAX_DEPTH, decode_plain_json
 from recall_bench.core.usage import read_token_count
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.core.yaml12 import Document
-from recall_bench.features.archive.replay import locate_replay, read_replay
+from recall_bench.features.archive.leaderboard.replay import locate_replay, read_replay
 from recall_bench.features.judges.correction import load_audit
 from recall_bench.features.models.compatible_server import CompatibleServer, resolve_server
 from recall_bench.features.models.embedders import ServedEmbedder

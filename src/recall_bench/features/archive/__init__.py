@@ -27,7 +27,7 @@ FEATURE = Feature(
         ),
         Command(
             name="leaderboard",
-            target=f"{HERE}.leaderboard_command:leaderboard_command",
+            target=f"{HERE}.leaderboard.command:leaderboard_command",
             help="Make a site of verified runs, and repeat parts of them.",
             section="Trust",
         ),

@@ -15,13 +15,12 @@ from recall_bench.features.archive.leaderboard.board import (
     Board,
     BoardRun,
     BoardSubmission,
-    EntryCheck,
-    RankGroup,
     build_board,
     group_systems,
     read_run,
 )
 from recall_bench.features.archive.leaderboard.site import list_files, name_file, write_site
+from recall_bench.features.archive.run_verification import CheckPart, CheckState, RunCheck
 from tests.commands import Invoke
 
 HOSTILE = '<script>alert("x")</script> & "quotes" \u202e../../etc'
@@ -53,7 +52,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], P
 @pytest.fixture
 def make_run(folders: dict[tuple[str, str], Path]) -> MakeRun:
     def make(system: str, kind: str = "fresh", **stated: str) -> BoardRun:
-        checks = (EntryCheck(part="journal", state="verified", detail="all lines"),)
+        checks = (RunCheck(part=CheckPart.JOURNAL, state=CheckState.VERIFIED, detail="all lines"),)
         path = folders[system, kind]
         submission = BoardSubmission(**stated)  # type: ignore[arg-type]
         return read_run(RunFolder.open(path), path.name, submission, checks, ("verified",))
@@ -73,8 +72,7 @@ def test_a_system_joins_the_group_whose_best_it_cannot_be_shown_from() -> None:
 
     groups = group_systems(order, p_values)
 
-    assert [group.systems for group in groups] == [("a", "b"), ("c", "d")]
-    assert [group.number for group in groups] == [1, 2]
+    assert groups == (("a", "b"), ("c", "d"))
 
 
 def test_the_headline_is_measured_on_fresh_seeds(board: Board) -> None:
@@ -89,7 +87,7 @@ def test_the_headline_is_measured_on_fresh_seeds(board: Board) -> None:
 
 def test_controls_are_shown_but_in_no_group(board: Board) -> None:
     suite = board.suites[0]
-    grouped = {name for group in suite.groups for name in group.systems}
+    grouped = {name for group in suite.groups for name in group}
 
     assert grouped == {"bm25", "recency"}
     assert [e.system for e in suite.entries if CONTROL in e.badges] == ["none"]
@@ -141,11 +139,11 @@ def test_runs_of_several_judges_show_their_range(tmp_path: Path) -> None:
         runs.append(read_run(RunFolder.open(into), system, BoardSubmission(), (), ("verified",)))
 
     (suite,) = (board := build_board(runs)).suites
-    pages = {file.name: file.content.decode() for file in list_files(board)}
+    pages = {name: content.decode() for name, content in list_files(board)}
 
-    (strict,) = suite.judge_groups
-    assert strict.judge == "offline@strict"
-    assert {name for group in strict.groups for name in group.systems} == {"bm25", "recency"}
+    (groups,) = suite.judge_groups.values()
+    assert list(suite.judge_groups) == ["offline@strict"]
+    assert {name for group in groups for name in group} == {"bm25", "recency"}
     said = suite.describe_judges()
     assert said is not None
     assert said in pages["index.html"]
@@ -155,17 +153,11 @@ def test_runs_of_several_judges_show_their_range(tmp_path: Path) -> None:
         assert entry.judges[0].mean == pytest.approx(entry.score.value)
         assert "--judges offline,offline@strict" in entry.command
         assert "over 2 judges" in pages[f"system/{entry.system}.html"]
-    turned = (
-        RankGroup(number=1, systems=("recency",)),
-        RankGroup(number=2, systems=("bm25",)),
-    )
-    unlike = suite.replace(judge_groups=(strict.replace(groups=turned),)).describe_judges()
+    turned = {"offline@strict": (("recency",), ("bm25",))}
+    unlike = suite.replace(judge_groups=turned).describe_judges()
     assert unlike == "By offline@strict the groups are 1. recency; 2. bm25."
-    tied, swapped = (
-        (RankGroup(number=1, systems=systems),)
-        for systems in (("bm25", "recency"), ("recency", "bm25"))
-    )
-    alike = suite.replace(groups=tied, judge_groups=(strict.replace(groups=swapped),))
+    swapped = {"offline@strict": (("recency", "bm25"),)}
+    alike = suite.replace(groups=(("bm25", "recency"),), judge_groups=swapped)
     assert alike.describe_judges() == "All 2 judges give the same groups."
 
 
@@ -186,8 +178,8 @@ def test_every_link_of_the_site_leads_to_a_file_of_it(board: Board, tmp_path: Pa
     links = [(page, link) for page in pages for link in parse(page).links]
 
     assert count == len(list((tmp_path / "site").rglob("*.*")))
-    assert len(pages) > 5
-    assert len(links) > 20
+    assert len(pages) == 4
+    assert len(links) > 10
     for page, link in links:
         assert (page.parent / link).is_file(), f"{page}: {link}"
 
@@ -220,7 +212,7 @@ def test_a_hostile_name_is_text_everywhere(make_run: MakeRun, tmp_path: Path) ->
 
 
 def test_the_json_holds_the_figures_of_the_pages(board: Board) -> None:
-    files = {file.name: file.content for file in list_files(board)}
+    files = dict(list_files(board))
     entry = board.suites[0].entries[0]
 
     shown = json.loads(files["board.json"])["suites"][0]["entries"][0]

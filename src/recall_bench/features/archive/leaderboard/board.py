@@ -5,7 +5,7 @@ Runs on fresh seeds of the same stories are one suite, because a seed keeps the 
 changes their answers; runs on the stories as released are another.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
@@ -14,9 +14,9 @@ from statistics import fmean
 
 from recall_bench.core.grouping import group_by
 from recall_bench.core.memory import ReaderCard
-from recall_bench.core.plan import DrawnStory, Lifecycle, Plan
+from recall_bench.core.plan import Plan
 from recall_bench.core.record import ComputedRecord, Record
-from recall_bench.core.settings import Settings
+from recall_bench.core.settings import Settings, describe_settings
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.engine.runs.counted_marks import POINTS
@@ -26,6 +26,7 @@ from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.score_ranges import ScoreRange
 from recall_bench.engine.runs.summary import summarise
 from recall_bench.engine.runs.trials import TrialTable, read_trials
+from recall_bench.features.archive.run_verification import RunCheck
 from recall_bench.metrics.comparison import adjust_p_values, compare
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
@@ -49,10 +50,16 @@ BADGES = {
 }
 """What each badge says."""
 AS_RELEASED = "as released"
-_EXTRACTIVE = "extractive"
-"""The reader of systems that do not answer, unless another is named."""
 CONTROLS = frozenset({"none", "random", "gold-passages", "oracle"})
 """Built-in systems that know nothing, guess, or have the evidence; they are in no group."""
+_SHARED_SETTINGS = (
+    *("sample", "repeats", "copies", "seed", "top_k", "max_context_tokens", "review"),
+    *("judge_memory_window", "calendar", "ingest", "groups_enabled"),
+)
+"""The settings that a plan holds as they were given."""
+
+Groups = tuple[tuple[str, ...], ...]
+"""Systems, best group first; those of one group do not differ significantly from its best."""
 
 
 class BoardSubmission(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -71,14 +78,6 @@ class BoardSubmission(Record, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
 
 
-class EntryCheck(Record, frozen=True, kw_only=True):
-    """One part of the run behind an entry, and whether it could be derived again."""
-
-    part: str
-    state: str
-    detail: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardRun:
     """A run that was verified, as the board takes it in."""
@@ -86,17 +85,21 @@ class BoardRun:
     source: str
     """The name of the bundle or run folder."""
     folder: RunFolder
-    table: TrialTable
     judged: Mapping[str, TrialTable]
-    """The same by each judge of the run, by its name; the first gives the score."""
+    """The trials by each judge of the run, by its name; the first gives the score."""
     submission: BoardSubmission
-    checks: tuple[EntryCheck, ...]
+    checks: tuple[RunCheck, ...]
     badges: tuple[str, ...]
 
     @property
     def plan(self) -> Plan:
         """What was run."""
         return self.folder.plan
+
+    @property
+    def name(self) -> str:
+        """The name that its entry is shown under."""
+        return self.submission.name or self.plan.system.name
 
 
 class CategoryScore(Record, frozen=True, kw_only=True):
@@ -131,26 +134,12 @@ class Entry(ComputedRecord, frozen=True, kw_only=True):
     failed: int
     categories: tuple[CategoryScore, ...]
     badges: tuple[str, ...]
-    checks: tuple[EntryCheck, ...]
+    checks: tuple[RunCheck, ...]
     command: str
     """The command that repeats it."""
     seed: str | None
     """The seed of freshly drawn stories; None for released ones, or while it is secret."""
     submission: BoardSubmission
-
-
-class RankGroup(Record, frozen=True, kw_only=True):
-    """Systems that do not differ significantly from the best among them."""
-
-    number: int
-    systems: tuple[str, ...]
-
-
-class JudgeGroups(Record, frozen=True, kw_only=True):
-    """The groups by another judge that judged every ranked system."""
-
-    judge: str
-    groups: tuple[RankGroup, ...]
 
 
 class BoardSuite(ComputedRecord, frozen=True, kw_only=True):
@@ -169,35 +158,34 @@ class BoardSuite(ComputedRecord, frozen=True, kw_only=True):
     """The newest of each system, best first."""
     earlier: tuple[Entry, ...]
     """Older entries of the same systems, newest first."""
-    groups: tuple[RankGroup, ...]
+    groups: Groups
     comparisons: int
     """How many pairs were tested; their p-values are adjusted together."""
-    judge_groups: tuple[JudgeGroups, ...]
-    """The groups by each other judge; empty if there is none that judged all systems."""
+    judge_groups: dict[str, Groups]
+    """The groups by each other judge that judged every ranked system."""
 
     def describe_judges(self) -> str | None:
         """Whether the groups depend on the judge, in a sentence; None without other judges."""
         if not self.judge_groups:
             return None
-        usual = _list_members(self.groups)
-        unlike = [
-            judge_group
-            for judge_group in self.judge_groups
-            if _list_members(judge_group.groups) != usual
-        ]
+        # Within a group, the order says nothing.
+        usual = [frozenset(group) for group in self.groups]
+        unlike = {
+            judge: groups
+            for judge, groups in self.judge_groups.items()
+            if [frozenset(group) for group in groups] != usual
+        }
         if not unlike:
             return f"All {len(self.judge_groups) + 1} judges give the same groups."
         return " ".join(
-            f"By {each.judge} the groups are "
-            + "; ".join(f"{group.number}. {', '.join(group.systems)}" for group in each.groups)
-            + "."
-            for each in unlike
+            f"By {judge} the groups are {'; '.join(describe_groups(groups))}."
+            for judge, groups in unlike.items()
         )
 
 
-def _list_members(groups: Iterable[RankGroup]) -> list[frozenset[str]]:
-    """The systems of each group; within one, their order says nothing."""
-    return [frozenset(group.systems) for group in groups]
+def describe_groups(groups: Groups) -> list[str]:
+    """Each group as its number and its systems."""
+    return [f"{number}. {', '.join(group)}" for number, group in enumerate(groups, start=1)]
 
 
 class Board(Record, frozen=True, kw_only=True):
@@ -218,17 +206,15 @@ def read_run(
     folder: RunFolder,
     source: str,
     submission: BoardSubmission,
-    checks: tuple[EntryCheck, ...],
+    checks: tuple[RunCheck, ...],
     badges: tuple[str, ...],
 ) -> BoardRun:
     """Read the trials of a verified run."""
     views = zip(folder.plan.judge_names, open_judge_views(folder), strict=True)
-    judged = {name: read_trials(view) for name, view in views}
     return BoardRun(
         source=source,
         folder=folder,
-        table=judged[folder.plan.judge_names[0]],
-        judged=judged,
+        judged={name: read_trials(view) for name, view in views},
         submission=submission,
         checks=checks,
         badges=badges,
@@ -237,14 +223,12 @@ def read_run(
 
 def build_board(runs: Sequence[BoardRun], title: str = "Recall Bench leaderboard") -> Board:
     """Build the board of verified runs."""
-    grouped = group_by(runs, lambda run: _identify_suite(run.plan))
-    suites = [_build_suite(found) for found in grouped.values()]
+    suites = [
+        _build_suite(own) for own in group_by(runs, lambda run: _identify_suite(run.plan)).values()
+    ]
     suites.sort(
-        key=lambda each: (
-            not each.is_fresh,
-            each.is_model_judged,
-            -len(each.entries),
-            each.title,
+        key=lambda suite: (
+            *(not suite.is_fresh, suite.is_model_judged, -len(suite.entries), suite.title),
         )
     )
     return Board(title=title, suites=tuple(suites))
@@ -262,16 +246,38 @@ def _identify_suite(plan: Plan) -> tuple[str, ...]:
 
 def _build_suite(runs: Sequence[BoardRun]) -> BoardSuite:
     latest_first = sorted(runs, key=lambda run: run.folder.ended, reverse=True)
-    by_system = group_by(latest_first, name_system)
-    newest = {name: found[0] for name, found in by_system.items()}
-    entries = {name: _build_entry(run) for name, run in newest.items()}
-    order = sorted(entries, key=lambda name: -_get_score(entries[name]))
+    by_system = group_by(latest_first, lambda run: run.name)
+    entries = {name: _build_entry(own[0]) for name, own in by_system.items()}
+
+    def rate(name: str) -> float:
+        score = entries[name].score
+        return -1.0 if score is None else score.value
+
+    order = sorted(entries, key=rate, reverse=True)
     ranked = [name for name in order if CONTROL not in entries[name].badges]
-    p_values = _compare_all({name: newest[name].table for name in ranked}, ranked)
+    tables = [by_system[name][0].judged for name in ranked]
+    p_values = _compare_all(
+        {name: next(iter(own.values())) for name, own in zip(ranked, tables, strict=True)}
+    )
+    judge_groups: dict[str, Groups] = {}
+    for judge in list(tables[0])[1:] if len(ranked) > 1 else ():
+        if all(judge in own and own[judge].points for own in tables):
+            by_judge = {name: own[judge] for name, own in zip(ranked, tables, strict=True)}
+            means = {name: fmean(table.points.values()) for name, table in by_judge.items()}
+            best_first = sorted(means, key=lambda name: -means[name])
+            best_first_tables = {name: by_judge[name] for name in best_first}
+            judge_groups[judge] = group_systems(best_first, _compare_all(best_first_tables))
     plan = runs[0].plan
+    title = data = _describe_data(plan)
+    if plan.world is not None:
+        title += ", fresh seeds" if plan.world.is_fresh else f", seed {plan.world.seed}"
+    elif plan.dataset is None:
+        title += f", {AS_RELEASED}"
+    if plan.judge.rubrics:
+        title += f", judged by {(plan.judge.model or plan.judge.name).partition(';')[0]}"
     return BoardSuite(
-        title=_describe_suite(plan),
-        data=_describe_data(plan),
+        title=title,
+        data=data,
         is_fresh=is_fresh(plan),
         is_released=plan.world is None,
         is_model_judged=bool(plan.judge.rubrics),
@@ -280,66 +286,32 @@ def _build_suite(runs: Sequence[BoardRun]) -> BoardSuite:
             "checkpoints": ", ".join(checkpoint.label for checkpoint in plan.checkpoints),
         },
         entries=tuple(entries[name] for name in order),
-        earlier=tuple(_build_entry(run) for found in by_system.values() for run in found[1:]),
-        groups=tuple(group_systems(ranked, p_values)),
+        earlier=tuple(_build_entry(run) for own in by_system.values() for run in own[1:]),
+        groups=group_systems(ranked, p_values),
         comparisons=len(p_values),
-        judge_groups=tuple(_group_by_judge({name: newest[name] for name in ranked})),
+        judge_groups=judge_groups,
     )
 
 
-def _group_by_judge(runs: Mapping[str, BoardRun]) -> Iterator[JudgeGroups]:
-    """The groups by each judge, but the first, that judged every one of these runs."""
-    first = next(iter(runs.values()), None)
-    if len(runs) < 2 or first is None:
-        return
-    for judge in list(first.judged)[1:]:
-        tables = {name: run.judged[judge] for name, run in runs.items() if judge in run.judged}
-        if len(tables) == len(runs) and all(table.points for table in tables.values()):
-            means = {name: fmean(table.points.values()) for name, table in tables.items()}
-            order = sorted(means, key=lambda name: -means[name])
-            yield JudgeGroups(
-                judge=judge, groups=tuple(group_systems(order, _compare_all(tables, order)))
-            )
-
-
-def name_system(run: BoardRun) -> str:
-    """The name that an entry is shown under."""
-    return run.submission.name or run.plan.system.name
-
-
-def _get_score(entry: Entry) -> float:
-    return -1.0 if entry.score is None else entry.score.value
-
-
-def _compare_all(
-    tables: Mapping[str, TrialTable], order: Sequence[str]
-) -> dict[tuple[str, str], float]:
+def _compare_all(tables: Mapping[str, TrialTable]) -> dict[tuple[str, str], float]:
     """The adjusted p-value of each pair, question by question; seeds keep the questions."""
-    found = {}
-    for one, two in combinations(order, 2):
-        first, second = tables[one], tables[two]
+    p_values = {}
+    for (one, first), (two, second) in combinations(tables.items(), 2):
         result = compare(first.points, second.points, limits=POINTS, templates=first.templates)
         if result is not None:
-            found[one, two] = result.p_value
-    return adjust_p_values(found)
+            p_values[one, two] = result.p_value
+    return adjust_p_values(p_values)
 
 
-def group_systems(
-    order: Sequence[str], p_values: Mapping[tuple[str, str], float]
-) -> list[RankGroup]:
+def group_systems(order: Sequence[str], p_values: Mapping[tuple[str, str], float]) -> Groups:
     """Group systems, best first: one that does not differ from the best of a group joins it."""
     groups: list[list[str]] = []
     for name in order:
-        best = groups[-1][0] if groups else None
-        is_alike = best is not None and p_values.get((best, name), 1.0) > ALPHA
-        if is_alike:
+        if groups and p_values.get((groups[-1][0], name), 1.0) > ALPHA:
             groups[-1].append(name)
         else:
             groups.append([name])
-    return [
-        RankGroup(number=number, systems=tuple(names))
-        for number, names in enumerate(groups, start=1)
-    ]
+    return tuple(map(tuple, groups))
 
 
 def _build_entry(run: BoardRun) -> Entry:
@@ -348,7 +320,7 @@ def _build_entry(run: BoardRun) -> Entry:
     ranges = means.estimate_category_ranges()
     categories = means.estimate_by(lambda item: item.truth.category)
     return Entry(
-        system=name_system(run),
+        system=run.name,
         version=plan.system.version,
         source=run.source,
         ended=folder.ended,
@@ -364,8 +336,8 @@ def _build_entry(run: BoardRun) -> Entry:
         trials=summary.overall.owed,
         failed=summary.overall.not_answered + summary.overall.not_judged,
         categories=tuple(
-            CategoryScore(name=name, score=found.points, bounds=ranges.get(name))
-            for name, found in categories.items()
+            CategoryScore(name=name, score=score.points, bounds=ranges.get(name))
+            for name, score in categories.items()
         ),
         badges=run.badges if plan.system.name not in CONTROLS else (*run.badges, CONTROL),
         checks=run.checks,
@@ -381,87 +353,54 @@ def describe_command(plan: Plan, submission: BoardSubmission) -> str:
     words += submission.options
     for card in plan.scenarios:
         words += ["--personas", card.id]
-    if (story := _find_story(plan)) is not None:
-        words += ["--arcs", story.arcs, "--edition", str(story.edition)]
     if plan.world is not None:
-        words += ["--world-seed", plan.world.seed or "challenge.json"]
-    words += ["--ranges", ",".join(checkpoint.label for checkpoint in plan.checkpoints)]
-    usual = Settings()
-    given = {
-        "--sample": (plan.sample, usual.sample),
-        "--repeats": (plan.repeats, usual.repeats),
-        "--copies": (plan.copies, usual.copies),
-        "--seed": (plan.seed, usual.seed),
-        "--top-k": (plan.top_k, usual.top_k),
-        "--max-context-tokens": (plan.max_context_tokens, usual.max_context_tokens),
-        "--judge": (_name_part(plan.judge), usual.judge) if not plan.other_judges else (None, None),
-        "--judges": (_name_judges(plan), None),
-        "--appellate-judge": (_name_part(plan.appellate), usual.appellate_judge),
-        "--review": (plan.review.value, usual.review.value),
-        "--judge-memory-window": (plan.judge_memory_window, usual.judge_memory_window),
-        "--reader": (_name_part(plan.reader), None if plan.system.answers else _EXTRACTIVE),
-        "--timeout": (round(1000 * plan.answer_timeout_s), usual.timeout_ms),
-        "--ingest-timeout": (round(1000 * plan.feed_timeout_s), usual.ingest_timeout_ms),
-        "--judge-timeout": (round(1000 * plan.judge_timeout_s), usual.judge_timeout_ms),
-        "--calendar": (plan.calendar.value, usual.calendar.value),
-        "--ingest": (plan.ingest.value, usual.ingest.value),
-    }
-    for flag, (value, default) in given.items():
-        if value is not None and value != default:
-            words += [flag, str(value)]
-    if plan.lifecycle is Lifecycle.GROWING:
-        words += ["--lifecycle", plan.lifecycle.value]
-    if plan.sample is not None and plan.sampling is not usual.sampling:
-        words += ["--sampling", plan.sampling.value]
-    if plan.dry_run:
-        words.append("--first-checkpoint")
-    if plan.groups_enabled:
-        words.append("--groups-enabled")
-    return join(words)
-
-
-def _name_judges(plan: Plan) -> str | None:
-    """What to give to `--judges`; None for a single judge."""
-    if not plan.other_judges:
-        return None
-    cards = (plan.judge, *plan.other_judges)
-    return ",".join(
-        f"{_name_part(card)}{'' if card.reading is None else f'@{card.reading}'}" for card in cards
-    )
-
-
-def _name_part(card: JudgeCard | ReaderCard | None) -> str | None:
-    """What to name a judge or reader by in a command."""
-    return None if card is None else card.model or card.name
-
-
-def _find_story(plan: Plan) -> DrawnStory | None:
-    """The shipped story of a plan; None for others, and if its personas have different ones."""
-    if plan.world is not None:
-        found = {(story.arcs, story.edition) for story in plan.world.stories}
+        stories = {(story.arcs, story.edition) for story in plan.world.stories}
     else:
-        found = {
+        stories = {
             (story.arcs, story.edition)
             for card in plan.scenarios
             if card.id in load_catalogue()
             for story in load_catalogue()[card.id].stories
             if (story.days, story.questions) == (card.episodes, card.items)
         }
-    if len(found) != 1:
-        return None
-    ((arcs, edition),) = found
-    return DrawnStory(persona=plan.scenarios[0].id, arcs=arcs, edition=edition)
-
-
-def _describe_suite(plan: Plan) -> str:
-    parts = [_describe_data(plan)]
+    if len(stories) == 1:
+        ((arcs, edition),) = stories
+        words += ["--arcs", arcs, "--edition", str(edition)]
     if plan.world is not None:
-        parts.append("fresh seeds" if plan.world.is_fresh else f"seed {plan.world.seed}")
-    elif plan.dataset is None:
-        parts.append(AS_RELEASED)
-    if plan.judge.rubrics:
-        parts.append(f"judged by {(plan.judge.model or plan.judge.name).partition(';')[0]}")
-    return ", ".join(parts)
+        words += ["--world-seed", plan.world.seed or "challenge.json"]
+    words += ["--ranges", ",".join(checkpoint.label for checkpoint in plan.checkpoints)]
+    settings = {name: getattr(plan, name) for name in _SHARED_SETTINGS}
+    if plan.other_judges:
+        cards = (plan.judge, *plan.other_judges)
+        settings["judges"] = ",".join(
+            f"{_name_part(card)}{'' if card.reading is None else f'@{card.reading}'}"
+            for card in cards
+        )
+    else:
+        settings["judge"] = _name_part(plan.judge)
+    settings["appellate_judge"] = _name_part(plan.appellate)
+    # Systems that do not answer have the extractive reader, unless another is named.
+    reader = _name_part(plan.reader)
+    settings["reader"] = None if reader == "extractive" and not plan.system.answers else reader
+    settings["timeout_ms"] = round(1000 * plan.answer_timeout_s)
+    settings["ingest_timeout_ms"] = round(1000 * plan.feed_timeout_s)
+    settings["judge_timeout_ms"] = round(1000 * plan.judge_timeout_s)
+    if plan.lifecycle.value == "growing":
+        settings["lifecycle"] = plan.lifecycle
+    if plan.sample is not None:
+        settings["sampling"] = plan.sampling
+    settings["first_checkpoint"] = plan.dry_run
+    usual, about = Settings(), describe_settings()
+    for name, value in settings.items():
+        if value is not None and value != getattr(usual, name, None):
+            flag = about[name].flag if name in about else name.replace("_", "-")
+            words += [f"--{flag}"] if value is True else [f"--{flag}", str(value)]
+    return join(words)
+
+
+def _name_part(card: JudgeCard | ReaderCard | None) -> str | None:
+    """What to name a judge or reader by in a command."""
+    return None if card is None else card.model or card.name
 
 
 def is_fresh(plan: Plan) -> bool:

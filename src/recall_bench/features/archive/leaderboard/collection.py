@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
@@ -24,37 +23,22 @@ from recall_bench.features.archive.leaderboard.board import (
     VERIFIED,
     BoardRun,
     BoardSubmission,
-    EntryCheck,
     is_fresh,
     read_run,
 )
-from recall_bench.features.archive.replay import read_replay
+from recall_bench.features.archive.leaderboard.replay import read_replay
 from recall_bench.features.archive.run_bundle import find_runs, open_run
 from recall_bench.features.archive.run_verification import CheckPart, CheckState, RunVerification
 from recall_bench.stories.drawn import BuildProgress
 
 SUBMISSION: Final = "submission.yaml"
 _REQUIRED = frozenset(
-    {
-        CheckPart.JOURNAL,
-        CheckPart.TRIALS,
-        CheckPart.DATA,
-        CheckPart.VERDICTS,
-        CheckPart.FILES,
-    }
+    {CheckPart.JOURNAL, CheckPart.TRIALS, CheckPart.DATA, CheckPart.VERDICTS, CheckPart.FILES}
 )
 """What must be verified, not merely free of differences."""
 _MAX_ERROR_BUDGET: Final = Settings().error_budget
 """The default. With a larger budget more failures would still be valid scores, and entries of one
 board are to keep the same rule."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedRun:
-    """A run that does not go on the board, and why."""
-
-    source: str
-    reason: str
 
 
 class RunCollection:
@@ -65,7 +49,8 @@ class RunCollection:
         self._building = building
         self._unpacked = ExitStack()
         self.runs: list[BoardRun] = []
-        self.refused: list[RefusedRun] = []
+        self.refused: dict[Path, str] = {}
+        """The runs that do not go on the board, and why."""
 
     def __enter__(self) -> Self:
         return self
@@ -75,33 +60,30 @@ class RunCollection:
 
     def add_all(self, paths: Iterable[Path]) -> None:
         """Verify every run below these paths; those that fail go to `refused`."""
-        for path in paths:
-            for place in find_runs(path):
-                try:
-                    self._add(place)
-                except BenchError as error:
-                    # Errors of reading begin with the place, which `source` names already.
-                    reason = str(error).removeprefix(f"{place}: ")
-                    self.refused.append(RefusedRun(source=str(place), reason=reason))
-
-    def _add(self, place: Path) -> None:
-        with ExitStack() as stack:
-            opened = stack.enter_context(open_run(place))
-            found = opened.verify(data=None, building=self._building, signers=self._signers)
-            _refuse_unfit(opened.folder, found)
-            self.runs.append(_build_run(place, opened.folder, found))
-            # Only a run on the board keeps its unpacked folder: the board reads from it.
-            self._unpacked.enter_context(stack.pop_all())
+        for place in (place for path in paths for place in find_runs(path)):
+            try:
+                with ExitStack() as stack:
+                    opened = stack.enter_context(open_run(place))
+                    verification = opened.verify(building=self._building, signers=self._signers)
+                    _refuse_unfit(opened.folder, verification)
+                    badges = tuple(_list_badges(opened.folder, verification, place))
+                    submission, checks = find_submission(place), verification.checks
+                    run = read_run(opened.folder, place.name, submission, checks, badges)
+                    self.runs.append(run)
+                    # Only a run on the board keeps its unpacked folder: the board reads from it.
+                    self._unpacked.enter_context(stack.pop_all())
+            except BenchError as error:
+                # Errors of reading begin with the place, which is named already.
+                self.refused[place] = str(error).removeprefix(f"{place}: ")
 
 
-def _refuse_unfit(folder: RunFolder, found: RunVerification) -> None:
+def _refuse_unfit(folder: RunFolder, verification: RunVerification) -> None:
     """DataError if a run is not verified, was lenient with failures, or has no valid scores."""
-    for check in found.checks:
+    for check in verification.checks:
         is_missing = check.part in _REQUIRED and check.state is not CheckState.VERIFIED
         if check.state is CheckState.DIFFERS or is_missing:
             raise DataError(f"{check.part} {check.state.value}: {check.detail}")
-    budget = folder.plan.error_budget
-    if budget > _MAX_ERROR_BUDGET:
+    if (budget := folder.plan.error_budget) > _MAX_ERROR_BUDGET:
         raise DataError(
             f"its error budget is {budget:g}, so that failures could drop out; "
             f"run it with {_MAX_ERROR_BUDGET:g}"
@@ -111,22 +93,12 @@ def _refuse_unfit(folder: RunFolder, found: RunVerification) -> None:
         raise DataError(f"its scores are {validity.status.value}: {validity.reason}")
 
 
-def _build_run(place: Path, folder: RunFolder, found: RunVerification) -> BoardRun:
-    checks = tuple(
-        EntryCheck(part=check.part.value, state=check.state.value, detail=check.detail)
-        for check in found.checks
-    )
-    badges = tuple(_list_badges(folder, found, place))
-    return read_run(folder, place.name, find_submission(place), checks, badges)
-
-
 def find_submission(place: Path) -> BoardSubmission:
-    """Read the `submission.yaml` beside a bundle or run; all empty without one."""
-    return read_submission(place.parent / SUBMISSION)
+    """Read the `submission.yaml` beside a bundle or run: all empty without one.
 
-
-def read_submission(path: Path) -> BoardSubmission:
-    """Read a `submission.yaml`; all empty if there is no file, DataError if it is malformed."""
+    DataError if it is malformed.
+    """
+    path = place.parent / SUBMISSION
     if not path.is_file():
         return BoardSubmission()
     try:
@@ -135,15 +107,14 @@ def read_submission(path: Path) -> BoardSubmission:
         raise DataError(f"{path}: {error}") from error
 
 
-def _list_badges(folder: RunFolder, found: RunVerification, place: Path) -> Iterator[str]:
+def _list_badges(folder: RunFolder, verification: RunVerification, place: Path) -> Iterator[str]:
     plan = folder.plan
-    states = {check.part: check.state for check in found.checks}
     yield MODEL_JUDGED if plan.judge.rubrics else VERIFIED
     if is_fresh(plan):
         yield FRESH
-    isolation = plan.system.isolation
-    if isolation is not None and isolation.kind is Isolation.SANDBOX:
+    if plan.system.isolation is not None and plan.system.isolation.kind is Isolation.SANDBOX:
         yield ISOLATED
+    states = {check.part: check.state for check in verification.checks}
     if states.get(CheckPart.SIGNATURE) is CheckState.VERIFIED:
         yield SIGNED
     replay = read_replay(place, folder.last_link)

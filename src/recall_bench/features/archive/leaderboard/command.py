@@ -1,7 +1,7 @@
 """The command `leaderboard`: a static site of verified runs, and the replay of a submission."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,9 +19,6 @@ from recall_bench.cli.options import (
 )
 from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import describe_settings
-
-if TYPE_CHECKING:
-    from recall_bench.features.archive.replay import Replay
 
 _REFUSED = 3
 
@@ -44,26 +41,25 @@ def build_command(paths: tuple[Path, ...], out: Path, title: str, signers: Path 
     """
     from recall_bench.cli.console import show_build
     from recall_bench.core.errors import DataError
-    from recall_bench.features.archive.leaderboard.board import build_board
+    from recall_bench.features.archive.leaderboard.board import build_board, describe_groups
+    from recall_bench.features.archive.leaderboard.collection import RunCollection
     from recall_bench.features.archive.leaderboard.site import write_site
-    from recall_bench.features.archive.leaderboard_run import RunCollection
 
-    with RunCollection(signers, show_build) as found:
-        found.add_all(paths)
-        for each in found.refused:
-            click.echo(f"left out: {each.source}: {each.reason}", err=True)
-        if not found.runs:
+    with RunCollection(signers, show_build) as collection:
+        collection.add_all(paths)
+        for place, reason in collection.refused.items():
+            click.echo(f"left out: {place}: {reason}", err=True)
+        if not collection.runs:
             raise DataError("none of these runs could be verified, so no site was written")
-        board = build_board(found.runs, title)
+        board = build_board(collection.runs, title)
         count = write_site(board, out)
     for suite in board.suites:
-        click.echo(f"{suite.title}")
-        for group in suite.groups:
-            click.echo(f"  {group.number}. {', '.join(group.systems)}")
-        if (judges := suite.describe_judges()) is not None:
-            click.echo(f"  {judges}")
+        click.echo(suite.title)
+        for line in (*describe_groups(suite.groups), suite.describe_judges()):
+            if line is not None:
+                click.echo(f"  {line}")
     click.echo(f"{count} files in {out}; open {out / 'index.html'}", err=True)
-    return _REFUSED if found.refused else 0
+    return _REFUSED if collection.refused else 0
 
 
 _REPLAYED = (
@@ -75,14 +71,7 @@ _REPLAYED = (
 )
 """The settings of a run that are not in its plan, or only by the digest of what they made."""
 _HARMLESS = frozenset(
-    {
-        "config",
-        "endpoint",
-        "embedding_cache",
-        "grpc_timeout_ms",
-        "judge_shows",
-        "judge_budget_tokens",
-    }
+    "config endpoint embedding_cache grpc_timeout_ms judge_shows judge_budget_tokens".split()
 )
 """Those that a stranger's submission may set: the others run code, spend money or give access."""
 
@@ -128,16 +117,28 @@ def replay_command(
     """
     from recall_bench.cli.console import show_build
     from recall_bench.core.atomic_file import replace_file
-    from recall_bench.features.archive.replay import choose_settings, locate_replay, replay_run
+    from recall_bench.features.archive.leaderboard.replay import (
+        choose_settings,
+        locate_replay,
+        replay_run,
+    )
     from recall_bench.features.archive.run_bundle import open_run
 
-    given = _add_submission(run, flags, is_trusted=trust_submission)
+    stated = _add_submission(run, flags, is_trusted=trust_submission)
     with open_run(run) as opened, forward_to_stderr():
-        settings = choose_settings(opened.folder.plan, given)
-        found = replay_run(opened.folder, settings, share=share, seed=seed, building=show_build)
-    replace_file(locate_replay(run), f"{format_json(found)}\n".encode())
-    click.echo(format_json(found) if as_json else render_replay(found))
-    return 0 if found.is_confirmed else _REFUSED
+        settings = choose_settings(opened.folder.plan, stated)
+        replay = replay_run(opened.folder, settings, share=share, seed=seed, building=show_build)
+    replace_file(locate_replay(run), f"{format_json(replay)}\n".encode())
+    if as_json:
+        click.echo(format_json(replay))
+        return 0 if replay.is_confirmed else _REFUSED
+    click.echo(f"{replay.system}: {replay.trials:,} questions asked again")
+    click.echo(f"same answer  {replay.same_answers:,}")
+    click.echo(f"same marks   {replay.same_marks:,}")
+    for name in replay.differing[:10]:
+        click.echo(f"differs      {name}")
+    click.echo("confirmed" if replay.is_confirmed else "not confirmed")
+    return 0 if replay.is_confirmed else _REFUSED
 
 
 @click.command("options", add_help_option=False)
@@ -148,8 +149,8 @@ def _submission_options(**_: object) -> None:
 
 def _add_submission(run: Path, flags: dict[str, Any], *, is_trusted: bool) -> dict[str, Any]:
     """The settings of the flags, and below them those of the submission beside the run."""
-    from recall_bench.features.archive.leaderboard_run import SUBMISSION, find_submission
-    from recall_bench.features.archive.replay import is_plain_name
+    from recall_bench.features.archive.leaderboard.collection import SUBMISSION, find_submission
+    from recall_bench.features.archive.leaderboard.replay import is_plain_name
 
     submission, given = find_submission(run), select_given(flags)
     try:
@@ -172,15 +173,3 @@ def _add_submission(run: Path, flags: dict[str, Any], *, is_trusted: bool) -> di
         )
     config = {**parse_config(stated.get("config", ())), **parse_config(flags["config"])}
     return {**stated, **given, "config": config}
-
-
-def render_replay(found: "Replay") -> str:
-    """Render a replay as text."""
-    lines = [
-        f"{found.system}: {found.trials:,} questions asked again",
-        f"same answer  {found.same_answers:,}",
-        f"same marks   {found.same_marks:,}",
-    ]
-    lines += [f"differs      {name}" for name in found.differing[:10]]
-    lines.append("confirmed" if found.is_confirmed else "not confirmed")
-    return "\n".join(lines)
