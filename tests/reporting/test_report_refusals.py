@@ -12,8 +12,9 @@ from recall_bench.core.plan import Checkpoint, DatasetCard, Ingest
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import read_trials
-from recall_bench.reporting.analyses.canaries import render_canaries
+from recall_bench.reporting.report_sections import describe_canaries
 from recall_bench.reporting.run_report import RunReport, build_report
+from recall_bench.reporting.sections import Fact
 from tests.reporting.simulated_runs import LABELS, questions, write_run
 from tests.written_runs import ALL_OF_ADA, PERFECT, POOR, ada_story, trial
 
@@ -180,7 +181,8 @@ def test_nothing_that_the_stub_judged_is_a_canary(tmp_path: Path) -> None:
     ).canaries
     assert watch.watched == ()
     assert watch.file == str(tmp_path / "canaries.json")
-    assert "Rule         no canaries are looked for: the stub judge graded" in render_canaries(
-        watch
-    )
-    assert "all are new" not in render_canaries(report(stubbed).canaries)
+    facts = [part.text for part in describe_canaries(watch) if isinstance(part, Fact)]
+    assert "no canaries are looked for: the stub judge graded nothing" in facts
+    assert "none is kept" in [
+        part.text for part in describe_canaries(report(stubbed).canaries) if isinstance(part, Fact)
+    ]

@@ -15,6 +15,7 @@ from recall_bench.reporting.formats import (
 
 if TYPE_CHECKING:
     # Estimates need numpy, which a progress bar can do without.
+    from recall_bench.engine.runs.rows import RowTable
     from recall_bench.engine.runs.score_ranges import ScoreRange
     from recall_bench.engine.runs.trials import ScoreScale
     from recall_bench.metrics.estimate import Estimate
@@ -145,6 +146,11 @@ class HasCeiling(Protocol):
 def has_low_ceiling(bounds: HasCeiling) -> bool:
     """Whether the reader does not get half of the points even if it is given the evidence."""
     return bounds.ceiling is not None and bounds.ceiling * OF_100 < LOW_CEILING
+
+
+def has_low_ceilings(table: "RowTable") -> bool:
+    """Whether the reader is the limit in any category, or over all of them."""
+    return any(row.bounds is not None and has_low_ceiling(row.bounds) for row in table.rows)
 
 
 def format_ceiling(bounds: HasCeiling, digits: int = 0) -> str:

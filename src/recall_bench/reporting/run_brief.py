@@ -8,7 +8,7 @@ from recall_bench.core.plain_text import WIDTH, clean_text, format_fact, format_
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import Summary
 from recall_bench.reporting.formats import SMALL_MARK, format_card, format_score
-from recall_bench.reporting.headlines import LOW_CEILING_NOTE
+from recall_bench.reporting.headlines import LOW_CEILING_NOTE, has_low_ceilings
 from recall_bench.reporting.run_text import (
     STUB_WARNING,
     describe_missing_bounds,
@@ -16,7 +16,6 @@ from recall_bench.reporting.run_text import (
     list_run_facts,
 )
 from recall_bench.reporting.score_tables import (
-    has_low_ceilings,
     render_heatmap,
     select_heatmap_places,
 )

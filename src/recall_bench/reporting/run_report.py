@@ -30,10 +30,10 @@ from recall_bench.reporting.analyses.costs import (
 from recall_bench.reporting.analyses.degradation import Degradation, measure_degradation
 from recall_bench.reporting.analyses.hallucination import HallucinationViews, analyse_hallucination
 from recall_bench.reporting.analyses.tool_loop import ToolLoopReport, analyse_tool_loop
-from recall_bench.reporting.corrected_headline import CorrectedHeadline, correct_headline
 from recall_bench.reporting.formats import format_card
 from recall_bench.reporting.groups import PERSONA, describe_judge, name_histories
 from recall_bench.reporting.headlines import describe_labels, describe_unmeasured
+from recall_bench.reporting.judge_text import CorrectedHeadline, correct_headline
 from recall_bench.reporting.run_pairs import find_differences, list_differences, pair_trials
 from recall_bench.reporting.run_text import list_run_facts
 from recall_bench.reporting.trial_scores import (

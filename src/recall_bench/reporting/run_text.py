@@ -50,12 +50,13 @@ from recall_bench.reporting.run_facts import (
     list_system_facts,
 )
 from recall_bench.reporting.score_tables import (
-    render_categories,
+    build_category_scores,
     render_checkpoint_table,
     render_heatmap,
     select_heatmap_places,
     select_table_places,
 )
+from recall_bench.reporting.sections import render_parts
 
 if TYPE_CHECKING:
     # Numbers with intervals need numpy, which a progress bar can do without.
@@ -173,7 +174,8 @@ def _render_header(
             yield from format_fact("Silence", missing, width=width)
         if summary.has_score:
             yield ""
-            yield from render_categories(means.build_heatmap(places=()), width=width)
+            scores = build_category_scores(means.build_heatmap(places=()))
+            yield from render_parts(scores, width=width)
             yield ""
     for label, words in list_run_facts(folder, summary, means):
         yield from format_fact(label, words, width=width)

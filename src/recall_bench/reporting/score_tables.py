@@ -34,8 +34,9 @@ from recall_bench.reporting.headlines import (
     WAY_NOTE,
     describe_place,
     format_ceiling,
-    has_low_ceiling,
+    has_low_ceilings,
 )
+from recall_bench.reporting.sections import SectionPart, SectionTable
 
 if TYPE_CHECKING:
     # Numbers with intervals need numpy, which a progress bar can do without.
@@ -118,63 +119,44 @@ def _list_checkpoint(
     return (*start, format_score(mean.value, digits=1), format_range(mean, scale=OF_100))
 
 
-def render_categories(table: "RowTable", *, width: int = WIDTH) -> list[str]:
-    """Every category between silence and its ceiling, over all checkpoints, then all of them."""
-    rows = [
-        _list_category(row) for row in (*table.categories, table.total) if row.total or _is_all(row)
-    ]
-    has_bounds = table.total.bounds is not None
-    shown = len(_CATEGORY_COLUMNS) if has_bounds else _UNBOUNDED
-    columns = _CATEGORY_COLUMNS[:shown]
-    lines = render_text(Table(columns, [row[:shown] for row in rows], gap=""))
-    if has_low_ceilings(table):
-        lines.append(LOW_CEILING_NOTE)
-    return lines + (
-        wrap_text(f"{WAY_NOTE}; n: different questions", width=width) if has_bounds else []
-    )
-
-
 def _is_all(row: "Row") -> bool:
     return row.kind == "total"
 
 
-def has_low_ceilings(table: "RowTable") -> bool:
-    """Whether the reader is the limit in any category, or over all of them."""
-    return any(row.bounds is not None and has_low_ceiling(row.bounds) for row in table.rows)
+def build_category_scores(table: "RowTable") -> list[SectionPart]:
+    """Every category between silence and its ceiling, over all checkpoints, then all of them."""
+    has_bounds = table.total.bounds is not None
+    columns = [
+        Column("points of 100", _CATEGORY_WIDTH - 2, is_text=True),
+        *(Column("n "), Column("score"), Column("95 %")),
+    ]
+    if has_bounds:
+        columns += [Column("silence"), Column("ceiling "), Column("of the way")]
+    rows = [
+        _list_category_cells(row, has_bounds=has_bounds)
+        for row in (*table.categories, table.total)
+        if row.total or _is_all(row)
+    ]
+    parts: list[SectionPart] = [SectionTable(columns=columns, rows=rows)]
+    if has_low_ceilings(table):
+        parts.append(LOW_CEILING_NOTE)
+    if has_bounds:
+        parts.append(f"{WAY_NOTE}; n: different questions")
+    return parts
 
 
-_CATEGORY_COLUMNS = (
-    Column("points of 100", _CATEGORY_WIDTH - 1, is_text=True),
-    Column("n ", 7),
-    Column("score", 6),
-    Column("95 %", 8),
-    Column("silence", 8),
-    Column("ceiling ", 9),
-    Column("of the way", 16),
-)
-
-
-_UNBOUNDED = 4
-"""The columns of a run without bounds."""
-
-
-def _list_category(row: "Row") -> tuple[str, ...]:
-    score, bounds = row.total, row.bounds
-    name = _name_row(row)[: _CATEGORY_WIDTH - 1]
-    if score is None:
-        return (name, "0 ", *[NO_DATA] * 5)
-    floor = NO_DATA if bounds is None else format_score(bounds.floor)
-    ceiling = f"{NO_DATA} " if bounds is None else _pad_mark(format_ceiling(bounds))
-    return (
-        name,
-        _pad_mark(format_count(score)),
-        row.scale.format_short(score.value),
-        row.scale.format_range(score) or NO_DATA,
-        floor,
-        ceiling,
-        # A wide share never touches the ceiling.
-        NO_DATA if bounds is None else f" {describe_place(bounds)}",
-    )
+def _list_category_cells(row: "Row", *, has_bounds: bool) -> tuple[str, ...]:
+    score, bounds, name = row.total, row.bounds, _name_row(row)
+    cells = [name, _pad_mark(format_count(score)), NO_DATA, NO_DATA]
+    if score is not None:
+        cells[2] = row.scale.format_short(score.value)
+        cells[3] = row.scale.format_range(score) or NO_DATA
+    if has_bounds and bounds is None:
+        cells += [NO_DATA, f"{NO_DATA} ", NO_DATA]
+    elif has_bounds and bounds is not None:
+        ceiling = _pad_mark(format_ceiling(bounds))
+        cells += [format_score(bounds.floor), ceiling, describe_place(bounds)]
+    return tuple(cells)
 
 
 def _name_row(row: "Row") -> str:

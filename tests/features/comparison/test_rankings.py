@@ -10,9 +10,10 @@ from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import read_trials
 from recall_bench.features.comparison.comparison_text import render_comparison
 from recall_bench.reporting.pages import page_sections
-from recall_bench.reporting.report_text import render_costs
+from recall_bench.reporting.report_sections import describe_costs
 from recall_bench.reporting.run_comparison import compare_runs
 from recall_bench.reporting.run_report import RunReport, build_report
+from recall_bench.reporting.sections import render_parts
 from tests.reporting.simulated_runs import LABELS, questions, write_run
 from tests.written_runs import trial
 
@@ -48,21 +49,23 @@ def test_every_ranking_over_one_persona_says_so(tmp_path: Path) -> None:
     found = report(runs)
 
     assert HOLDS in render_comparison(compare_runs(runs, resamples=50))
-    assert HOLDS in "\n".join(render_costs(found.costs, found.paretos))
-    assert HOLDS in "".join(map(str, page_sections.render_costs(found.costs, found.paretos)))
+    assert HOLDS in "\n".join(render_parts(describe_costs(found.costs, found.paretos)))
+    assert HOLDS in "".join(
+        map(str, page_sections.render_parts(describe_costs(found.costs, found.paretos)))
+    )
 
 
 def test_a_report_of_one_run_ranks_nothing(tmp_path: Path) -> None:
     found = report(write_pair(tmp_path, 12)[:1])
 
-    assert HOLDS not in "\n".join(render_costs(found.costs, found.paretos))
+    assert HOLDS not in "\n".join(render_parts(describe_costs(found.costs, found.paretos)))
 
 
 @pytest.mark.parametrize(
     ("lost", "words"),
     [
-        pytest.param(12, "dominated by better 1", id="by the test, whatever the intervals"),
-        pytest.param(2, "score not distinguishable from better 1", id="it may be chance"),
+        pytest.param(12, "Dominated worse 1 by better 1", id="by the test, whatever the intervals"),
+        pytest.param(2, "not distinguishable in score from better 1", id="it may be chance"),
     ],
 )
 def test_a_run_is_dominated_only_if_the_difference_is_significant(
@@ -76,4 +79,6 @@ def test_a_run_is_dominated_only_if_the_difference_is_significant(
     assert better.score.low < worse.score.high, "the intervals overlap"
     beaten = [each for each in found.paretos if each.contenders[0].name == "better 1"]
     assert beaten, "one cost at least is no higher"
-    assert words in " ".join(" ".join(render_costs(found.costs, beaten)).split())
+    assert words in " ".join(
+        " ".join(render_parts(describe_costs(found.costs, tuple(beaten)))).split()
+    )

@@ -12,16 +12,21 @@ from recall_bench.reporting.analyses.canaries import (
     compare_canaries,
     find_canaries,
     is_recovery,
-    render_canaries,
     update_canaries,
     watch_file,
     write_canaries,
 )
+from recall_bench.reporting.report_sections import describe_canaries
+from recall_bench.reporting.sections import render_parts
 from tests.loops import loop_over_rows
 from tests.reporting.analyses.answer_tables import MADE_UP, SOUND, asked, table_of
 from tests.written_runs import question
 
 CALM = [asked(f"calm{n}", days=days) for n in range(30) for days in (100, 200, 300)]
+
+
+def shown(watch: CanaryWatch, most: int | None = None) -> str:
+    return "\n".join(render_parts(describe_canaries(watch, most=most))).rstrip()
 
 
 def answers(name: str, made_up: int, sound: int = 0, **settings: object) -> list[TrialRow]:
@@ -198,24 +203,23 @@ def test_an_update_puts_another_question_in_the_place_of_the_old() -> None:
 def test_the_text_names_every_change_and_counts_the_rest() -> None:
     rows = [*answers("a", 4), *answers("b", 0, 4), *answers("n", 3)]
 
-    text = render_canaries(compare_canaries([run(*rows)], KEPT))
+    text = shown(compare_canaries([run(*rows)], KEPT))
 
-    assert "new          ada/n · factual-recall · 3 of 3 made up here\n" in text
-    assert "healed       ada/b · factual-recall · 0 of 4 made up here, 4 of 4 on file" in text
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "new What about n? ada/n 3 of 3 3 of 3" in lines
+    assert "healed What about b? ada/b 0 of 4 4 of 4" in lines
     assert "still        1 · still hallucinates" in text
     assert "unasked      1 · not asked here" in text
-    assert "ada/a" not in text
-    assert "What about n?" in text
 
 
 def test_where_room_is_short_some_are_shown_and_all_are_counted() -> None:
     rows = [row for n in range(9) for row in answers(f"n{n}", 3)]
 
-    text = render_canaries(compare_canaries([run(*rows)], ()), most=2)
+    text = shown(compare_canaries([run(*rows)], ()), most=2)
 
     assert "new          9 · " in text
-    assert text.count("made up here") == 2
-    assert text.endswith("(2 of 9 shown; --json has all)")
+    assert text.count("What about") == 2
+    assert text.endswith("(2 of 9 canaries shown; --json has all)")
     assert "none is kept, so all are new" in text
 
 
@@ -223,7 +227,7 @@ def test_nothing_in_a_question_steers_a_terminal() -> None:
     hostile = "\x1b[2J\r" + "long " * 200
     canary: CanaryQuestion = KEPT[0].replace(text=hostile, persona="\x1b]0;x\x07", question="q\n")
 
-    text = render_canaries(
+    text = shown(
         compare_canaries([run()], [canary.replace(asked=1)]).replace(watched=(_new(canary),))
     )
 
@@ -238,4 +242,4 @@ def _new(canary: CanaryQuestion) -> object:
 
 
 def test_no_canaries_are_none() -> None:
-    assert "Canaries     none" in render_canaries(compare_canaries([run()], ()))
+    assert "Canaries     none" in shown(compare_canaries([run()], ()))

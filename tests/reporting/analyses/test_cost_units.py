@@ -3,8 +3,9 @@
 from itertools import product
 
 from recall_bench.core.usage import Usage
-from recall_bench.reporting.analyses.cost_units import (
+from recall_bench.reporting.analyses.costs import (
     MEASURE_UNITS,
+    CostMeasure,
     CostUnit,
     choose_unit,
     format_amount,
@@ -12,7 +13,6 @@ from recall_bench.reporting.analyses.cost_units import (
     format_money,
     price_usage,
 )
-from recall_bench.reporting.analyses.costs import CostMeasure
 from tests.loops import loop_over_rows
 
 

@@ -287,7 +287,7 @@ def test_a_leaf_lists_its_misses_and_an_example_opens_until_back(
 
     seen.page.locator('[data-leaf="infrastructure"]').click()
     seen.shows(".count", "1 of 6 trials")
-    seen.page.locator(".tree .opener").filter(has_text="dog at 2d").click()
+    seen.page.locator("#failures .opener").filter(has_text="dog at 2d").click()
     seen.open_trial()
 
     seen.shows("#detail-title", "What is told of the dog?")

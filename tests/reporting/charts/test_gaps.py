@@ -7,10 +7,10 @@ from recall_bench.reporting.charts import chart_text
 from recall_bench.reporting.charts.curves import CurveStep, draw_curve
 from recall_bench.reporting.charts.plane import (
     ChartPlane,
-    build_chart_spec,
     build_quantity_axis,
     build_view,
 )
+from recall_bench.reporting.pictures import VEGA_LITE_SCHEMA
 from tests.reporting.charts.sample_report import estimate
 from tests.reporting.charts.spec_reader import CHARTS, REPORT, drawn, heading, layers, views
 
@@ -60,7 +60,7 @@ def test_a_hole_is_a_hole_in_the_picture() -> None:
 
 
 def _strokes(parts: list[dict[str, object]]) -> int:
-    spec = build_chart_spec("", [], build_view(parts, 100)) | {"width": 200}
+    spec = build_view(parts, 100) | {"$schema": VEGA_LITE_SCHEMA, "width": 200}
     config = {"style": {"score-line": {"color": "#abcdef"}}}
     svg = vl_convert.vegalite_to_svg(spec, config=config, allowed_base_urls=[])
     return sum(part.count("L") > 0 for part in svg.split("<path") if 'stroke="#abcdef"' in part)

@@ -14,7 +14,7 @@ from tests.reporting.charts.sample_report import empty_report, sampled_report
 from tests.reporting.charts.spec_reader import CHARTS, everything, layers, views
 from tests.thoroughness import choose_cases
 
-SECTIONS = {"categories", "hallucination", "degradation", "attribution", "costs"}
+SECTIONS = {"scores", "hallucination", "degradation", "failures", "costs"}
 
 
 @cache

@@ -12,24 +12,25 @@ from recall_bench.reporting.analyses.canaries import (
     CanaryWatch,
     WatchedCanary,
 )
-from recall_bench.reporting.analyses.hallucination import HallucinationPattern
 from recall_bench.reporting.pages.page_body import render_header
-from recall_bench.reporting.pages.page_sections import (
-    render_canaries,
-    render_categories,
-    render_costs,
-    render_degradation,
-    render_failures,
-    render_hallucination,
+from recall_bench.reporting.pages.page_sections import render_parts
+from recall_bench.reporting.report_sections import (
+    describe_canaries,
+    describe_costs,
+    describe_degradation,
+    describe_failures,
+    describe_hallucination,
 )
+from recall_bench.reporting.score_tables import build_category_scores
+from recall_bench.reporting.sections import SectionPart
 from tests.loops import loop_over_rows
 from tests.reporting.charts.sample_report import estimate, sampled_report
 
 REPORT = sampled_report(3)
 
 
-def shown(parts: Iterable[str]) -> str:
-    return "\n".join(parts)
+def shown(parts: Iterable[SectionPart]) -> str:
+    return "\n".join(render_parts(parts))
 
 
 def watched(change: CanaryChange) -> WatchedCanary:
@@ -52,9 +53,9 @@ def watched(change: CanaryChange) -> WatchedCanary:
 def test_a_canary_is_shown_whatever_became_of_it(change: CanaryChange) -> None:
     watch = CanaryWatch(file="c.json", rule="always made up", watched=(watched(change),))
 
-    page = shown(render_canaries(watch))
+    page = shown(describe_canaries(watch))
 
-    assert f"change-{change.value}" in page
+    assert f"<td>{change.value}</td>" in page
     assert "What is the cat called?" in page
     assert "1 of 2" in page
 
@@ -92,36 +93,26 @@ def test_how_sure_a_headline_is_is_said_in_whole_sentences(
 
 def test_every_leaf_is_shown_with_its_meaning() -> None:
     leaves = tuple(each.replace(trials=3) for each in REPORT.attribution.leaves)
-    page = shown(render_failures(REPORT.attribution.replace(leaves=leaves)))
+    page = shown(describe_failures(REPORT.attribution.replace(leaves=leaves)))
 
     assert all(LEAF_MEANINGS[leaf] in page for leaf in FailureLeaf)
-    assert " marks lost, of 6 a trial" in page
+    assert "marks lost, of 6 a trial" in page
+    assert page.count('data-leaf="') == len(FailureLeaf)
 
 
 def test_costs_and_half_lives_have_the_words_of_the_text() -> None:
-    assert "<dd>23 ms a day</dd>" in shown(render_costs(REPORT.costs, ()))
-    page = shown(render_degradation(REPORT.degradation))
+    assert '<td class="number">23 ms a day</td>' in shown(describe_costs(REPORT.costs, ()))
+    page = shown(describe_degradation(REPORT.degradation))
     assert "900 (720 to beyond 950)" in page
     assert "beyond 950 (from 848)" in page
 
 
-def test_inventions_and_leaks_have_a_sentence_each() -> None:
-    text = shown(render_hallucination(REPORT.hallucination))
+def test_inventions_and_leaks_have_a_trend_each() -> None:
+    text = shown(describe_hallucination(REPORT.hallucination))
 
-    assert "the share of answers invented changes by +1.80 percentage points" in text
-    assert "the share of answers leaked changes by +0.10 percentage points" in text
+    assert "<dt>Leaked</dt><dd>40.0 % (30.0 to 52.0) of 60 answers that could leak.</dd>" in text
     assert "Forecast: 43.0 % at 2,000 days" in text
-    assert "No forecast for 2,000 and 5,000 days: the band says nothing" in text
-
-
-def test_the_pattern_is_called_that_of_inventions_and_is_green_only_without_more_leaks() -> None:
-    course = REPORT.hallucination.overall.replace(pattern=HallucinationPattern.HEALTHY)
-    rising = shown(render_hallucination(REPORT.hallucination.replace(overall=course)))
-    fewer = course.replace(leaks=None)
-    quiet = shown(render_hallucination(REPORT.hallucination.replace(overall=fewer)))
-
-    assert '<span class="tag">inventions: healthy</span>' in rising
-    assert '<span class="tag pattern-healthy">inventions: healthy</span>' in quiet
+    assert "o forecast for 2,000 and 5,000 days: the band says nothing" in text
 
 
 def test_the_header_has_silence_ceiling_and_both_rates() -> None:
@@ -149,10 +140,10 @@ def test_a_system_like_silence_has_a_loud_notice() -> None:
 
 
 def test_every_category_stands_between_silence_and_its_ceiling() -> None:
-    text = shown(render_categories(REPORT.heatmaps[0]))
+    text = shown(build_category_scores(REPORT.heatmaps[0]))
 
     assert text.count("<tr>") == 12
     assert "the reader is the limit here, not the memory" in text
     table = REPORT.heatmaps[0]
     bare = table.replace(rows=tuple(row.replace(bounds=None) for row in table.rows))
-    assert "silence" not in shown(render_categories(bare))
+    assert "silence" not in shown(build_category_scores(bare))

@@ -95,6 +95,10 @@ def _read_runs(paths: Sequence[Path]) -> "list[TrialTable]":
 
 
 def _print_watch(watch: "CanaryWatch", *, as_json: bool) -> None:
-    from recall_bench.reporting.analyses.canaries import render_canaries
+    from recall_bench.reporting.report_sections import describe_canaries
+    from recall_bench.reporting.sections import render_parts
 
-    click.echo(format_json(watch) if as_json else render_canaries(watch))
+    if as_json:
+        click.echo(format_json(watch))
+    else:
+        click.echo("\n".join(render_parts(describe_canaries(watch, most=None))).rstrip())

@@ -31,7 +31,7 @@ from recall_bench.judging.human_labels import (
 )
 from recall_bench.metrics.agreement import MarkPairs, measure_agreement
 from recall_bench.metrics.bootstrap import number_names
-from recall_bench.reporting.corrected_headline import CorrectedHeadline, CorrectedJudge
+from recall_bench.reporting.judge_text import CorrectedHeadline, CorrectedJudge
 
 HEADLINE_MARK = "correctness"
 """The mark whose corrected share is the headline."""

@@ -4,8 +4,7 @@ A question is one if most of its answers did so, at two corpus sizes or in two r
 size are not independent. A canary on file is healed if one would hardly ever be as quiet as it was.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
@@ -17,7 +16,7 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.core.plain_text import LABEL, clean_text, format_fact, wrap_text
+from recall_bench.core.plain_text import clean_text
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item
 from recall_bench.core.untrusted_file import read_regular_file
@@ -62,6 +61,11 @@ class CanaryQuestion(Record, frozen=True, kw_only=True):
     """How many corpus sizes."""
     repeats: int
     """How many repeats."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Persona and question."""
+        return self.persona, self.question
 
 
 class WatchedCanary(Record, frozen=True, kw_only=True):
@@ -113,39 +117,60 @@ class QuestionHistory:
     """Run and corpus size."""
     repeats: set[int] = field(default_factory=set)
 
+    @property
+    def has_places(self) -> bool:
+        """Whether it was asked at enough corpus sizes, or in enough runs."""
+        return len(self.places) >= MIN_PLACES
+
 
 def find_canaries(tables: Sequence[TrialTable]) -> tuple[CanaryQuestion, ...]:
     """The canaries of all runs together, by persona and question.
 
     UsageError if two runs use one id for different questions.
     """
-    return select_reliable(collect_histories(tables))
+    return tuple(
+        CanaryQuestion(
+            persona=persona,
+            question=question,
+            text=history.item.text,
+            category=history.item.truth.category,
+            digest=digest_item(history.item),
+            asked=history.asked,
+            hallucinated=history.hallucinated,
+            runs=len({run for run, _ in history.places}),
+            sizes=len({size for _, size in history.places}),
+            repeats=len(history.repeats),
+        )
+        for (persona, question), history in sorted(
+            collect_histories(tables).items(), key=lambda pair: pair[0]
+        )
+        if history.asked >= MIN_JUDGED
+        and history.has_places
+        and history.hallucinated >= RELIABLE_SHARE * history.asked
+    )
 
 
 def collect_histories(tables: Sequence[TrialTable]) -> dict[QuestionKey, QuestionHistory]:
     """Every question with a judged answer, with its counts."""
-    _check_same_questions(tables)
+    digests: dict[QuestionKey, str] = {}
+    for table in tables if len(tables) > 1 else ():
+        for key, digest in digest_items(table).items():
+            if digests.setdefault(key, digest) != digest:
+                raise UsageError(
+                    f"{clean_text('/'.join(key))}: the runs ask different things by this name; "
+                    "take runs over the same questions together"
+                )
     histories: dict[QuestionKey, QuestionHistory] = {}
     for number, table in enumerate(tables):
         for row in table.rows:
-            if row.is_invention is None:
-                continue
-            key = row.trial.scenario, row.trial.item
-            asked = histories.get(key)
-            if asked is None:
-                asked = histories[key] = QuestionHistory(row.item)
-            asked.asked += 1
-            asked.hallucinated += row.is_invention
-            asked.places.add((number, row.cutoff))
-            asked.repeats.add(row.trial.repeat)
+            if row.is_invention is not None:
+                key = row.trial.scenario, row.trial.item
+                history = histories.setdefault(key, QuestionHistory(row.item))
+                history.asked += 1
+                history.hallucinated += row.is_invention
+                history.places.add((number, row.cutoff))
+                history.repeats.add(row.trial.repeat)
     return histories
-
-
-def select_reliable(answers: Mapping[QuestionKey, QuestionHistory]) -> tuple[CanaryQuestion, ...]:
-    """The questions that meet the rule, by persona and question."""
-    return tuple(
-        _build_canary(key, answers[key]) for key in sorted(answers) if _is_frequent(answers[key])
-    )
 
 
 def digest_item(item: Item) -> str:
@@ -161,41 +186,6 @@ def digest_items(table: TrialTable) -> dict[QuestionKey, str]:
         for persona, items in table.items.items()
         for item in items
     }
-
-
-def _is_frequent(asked: QuestionHistory) -> bool:
-    return (
-        asked.asked >= MIN_JUDGED
-        and len(asked.places) >= MIN_PLACES
-        and asked.hallucinated >= RELIABLE_SHARE * asked.asked
-    )
-
-
-def _build_canary(key: QuestionKey, asked: QuestionHistory) -> CanaryQuestion:
-    persona, question = key
-    return CanaryQuestion(
-        persona=persona,
-        question=question,
-        text=asked.item.text,
-        category=asked.item.truth.category,
-        digest=digest_item(asked.item),
-        asked=asked.asked,
-        hallucinated=asked.hallucinated,
-        runs=len({run for run, _ in asked.places}),
-        sizes=len({size for _, size in asked.places}),
-        repeats=len(asked.repeats),
-    )
-
-
-def _check_same_questions(tables: Sequence[TrialTable]) -> None:
-    seen: dict[QuestionKey, str] = {}
-    for table in tables if len(tables) > 1 else ():
-        for key, digest in digest_items(table).items():
-            if seen.setdefault(key, digest) != digest:
-                raise UsageError(
-                    f"{clean_text('/'.join(key))}: the runs ask different things by this name; "
-                    "take runs over the same questions together"
-                )
 
 
 FILE_VERSION: Final = 1
@@ -240,7 +230,18 @@ def read_canaries(path: Path) -> tuple[CanaryQuestion, ...]:
             f"{path}: is a file of canaries of version {file.version}, and only version "
             f"{FILE_VERSION} can be read here; update it from its runs again"
         )
-    _check_canaries(path, file.canaries)
+    firsts: dict[QuestionKey, int] = {}
+    for number, canary in enumerate(file.canaries):
+        where = f"{path}: `$.canaries[{number}]`"
+        if not 0 <= canary.hallucinated <= canary.asked or canary.asked == 0:
+            raise DataError(
+                f"{where} hallucinated {canary.hallucinated} times of {canary.asked}, which cannot "
+                "be; update the file from its runs again"
+            )
+        if (first := firsts.setdefault(canary.key, number)) != number:
+            raise DataError(
+                f"{where} is the same question as `$.canaries[{first}]`; remove one of them"
+            )
     return file.canaries
 
 
@@ -248,40 +249,23 @@ def write_canaries(
     path: Path, canaries: Iterable[CanaryQuestion], tables: Sequence[TrialTable]
 ) -> None:
     """Write the file atomically; the same canaries and runs give the same bytes."""
+    sources = [
+        CanarySource(
+            plan=table.plan.digest[:16],
+            system=format_card(table.plan.system),
+            judge=format_card(table.plan.judge),
+            judged=len(table.hallucinations),
+            hallucinated=int(sum(table.hallucinations.values())),
+        )
+        for table in tables
+    ]
     content = CanaryFile(
         version=FILE_VERSION,
         rule=CANARY_RULE,
-        runs=tuple(sorted(map(_describe_source, tables), key=msgspec.json.encode)),
-        canaries=tuple(sorted(canaries, key=lambda each: (each.persona, each.question))),
+        runs=tuple(sorted(sources, key=msgspec.json.encode)),
+        canaries=tuple(sorted(canaries, key=lambda canary: canary.key)),
     )
     replace_file(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
-
-
-def _describe_source(table: TrialTable) -> CanarySource:
-    plan, marks = table.plan, table.hallucinations
-    return CanarySource(
-        plan=plan.digest[:16],
-        system=format_card(plan.system),
-        judge=format_card(plan.judge),
-        judged=len(marks),
-        hallucinated=int(sum(marks.values())),
-    )
-
-
-def _check_canaries(path: Path, kept: Sequence[CanaryQuestion]) -> None:
-    seen: dict[tuple[str, str], int] = {}
-    for number, canary in enumerate(kept):
-        where = f"{path}: `$.canaries[{number}]`"
-        if not 0 <= canary.hallucinated <= canary.asked or canary.asked == 0:
-            raise DataError(
-                f"{where} hallucinated {canary.hallucinated} times of {canary.asked}, which cannot "
-                "be; update the file from its runs again"
-            )
-        key = canary.persona, canary.question
-        if (first := seen.setdefault(key, number)) != number:
-            raise DataError(
-                f"{where} is the same question as `$.canaries[{first}]`; remove one of them"
-            )
 
 
 HEALED_CHANCE: Final = 0.05
@@ -292,7 +276,7 @@ HEALED_RULE: Final = (
     f"seldom as this run's with a chance of {HEALED_CHANCE:.0%} or less"
 ).replace("%", " %")
 
-_CHANGE_MEANINGS = {
+CHANGE_MEANINGS: Final = {
     CanaryChange.NEW: "hallucinates reliably, and is not on file",
     CanaryChange.HEALED: "made up far less often than a canary does",
     CanaryChange.CHANGED: "is another question now",
@@ -308,35 +292,56 @@ def watch_file(table: TrialTable, file: Path | None) -> CanaryWatch:
 
     UsageError if the file cannot be read, DataError if it is not a file of canaries.
     """
-    kept = () if file is None else read_canaries(file)
-    return compare_canaries([table], kept, file=None if file is None else str(file))
+    on_file = () if file is None else read_canaries(file)
+    return compare_canaries([table], on_file, file=None if file is None else str(file))
 
 
 def compare_canaries(
-    tables: Sequence[TrialTable], kept: Sequence[CanaryQuestion], *, file: str | None = None
+    tables: Sequence[TrialTable], on_file: Sequence[CanaryQuestion], *, file: str | None = None
 ) -> CanaryWatch:
     """Compare the canaries on file with those of all runs together."""
-    answers = collect_histories(tables)
+    histories = collect_histories(tables)
     digests = {key: digest for table in tables for key, digest in digest_items(table).items()}
-    found = [*_check_known(kept, answers, digests), *_find_new(kept, answers)]
-    order = list(_CHANGE_MEANINGS)
-    found.sort(key=lambda each: (order.index(each.change), *_get_key(each.canary)))
-    return CanaryWatch(file=file, rule=f"{CANARY_RULE}; {HEALED_RULE}", watched=tuple(found))
+    watched = []
+    for canary in on_file:
+        history = histories.get(canary.key)
+        is_same = digests.get(canary.key, canary.digest) == canary.digest
+        watched.append(
+            WatchedCanary(
+                canary=canary,
+                change=_detect_change(history) if is_same else CanaryChange.CHANGED,
+                asked=0 if history is None else history.asked,
+                hallucinated=0 if history is None else history.hallucinated,
+            )
+        )
+    known = {(canary.key, canary.digest) for canary in on_file}
+    watched += [
+        WatchedCanary(
+            canary=canary,
+            change=CanaryChange.NEW,
+            asked=canary.asked,
+            hallucinated=canary.hallucinated,
+        )
+        for canary in find_canaries(tables)
+        if (canary.key, canary.digest) not in known
+    ]
+    order = list(CHANGE_MEANINGS)
+    watched.sort(key=lambda each: (order.index(each.change), each.canary.key))
+    return CanaryWatch(file=file, rule=f"{CANARY_RULE}; {HEALED_RULE}", watched=tuple(watched))
 
 
 def update_canaries(
-    kept: Sequence[CanaryQuestion], tables: Sequence[TrialTable]
+    on_file: Sequence[CanaryQuestion], tables: Sequence[TrialTable]
 ) -> tuple[CanaryQuestion, ...]:
     """The canaries of a file after these runs, by persona and question.
 
     Those of the runs, and the others on file that are neither healed nor changed.
     """
-    now = {_get_key(canary): canary for canary in select_reliable(collect_histories(tables))}
-    gone = (CanaryChange.HEALED, CanaryChange.CHANGED)
-    for each in compare_canaries(tables, kept).watched:
-        if each.change not in gone:
-            now.setdefault(_get_key(each.canary), each.canary)
-    return tuple(now[key] for key in sorted(now))
+    canaries = {canary.key: canary for canary in find_canaries(tables)}
+    for each in compare_canaries(tables, on_file).watched:
+        if each.change not in (CanaryChange.HEALED, CanaryChange.CHANGED):
+            canaries.setdefault(each.canary.key, each.canary)
+    return tuple(canaries[key] for key in sorted(canaries))
 
 
 def is_recovery(asked: int, hallucinated: int) -> bool:
@@ -348,95 +353,10 @@ def is_recovery(asked: int, hallucinated: int) -> bool:
     return chance <= HEALED_CHANCE
 
 
-def _check_known(
-    kept: Sequence[CanaryQuestion],
-    answers: Mapping[QuestionKey, QuestionHistory],
-    digests: Mapping[QuestionKey, str],
-) -> Iterator[WatchedCanary]:
-    for canary in kept:
-        answered = answers.get(_get_key(canary))
-        change = (
-            CanaryChange.CHANGED
-            if digests.get(_get_key(canary), canary.digest) != canary.digest
-            else _detect_change(answered)
-        )
-        yield WatchedCanary(
-            canary=canary,
-            change=change,
-            asked=0 if answered is None else answered.asked,
-            hallucinated=0 if answered is None else answered.hallucinated,
-        )
-
-
-def _find_new(
-    kept: Sequence[CanaryQuestion], answers: Mapping[QuestionKey, QuestionHistory]
-) -> Iterator[WatchedCanary]:
-    known = {(_get_key(canary), canary.digest) for canary in kept}
-    for canary in select_reliable(answers):
-        if (_get_key(canary), canary.digest) not in known:
-            yield WatchedCanary(
-                canary=canary,
-                change=CanaryChange.NEW,
-                asked=canary.asked,
-                hallucinated=canary.hallucinated,
-            )
-
-
-def _detect_change(answered: QuestionHistory | None) -> CanaryChange:
-    if answered is None:
+def _detect_change(history: QuestionHistory | None) -> CanaryChange:
+    if history is None:
         return CanaryChange.UNASKED
-    # Repeats at one size are not independent.
-    is_seen = len(answered.places) >= MIN_PLACES
-    if is_seen and is_recovery(answered.asked, answered.hallucinated):
+    if history.has_places and is_recovery(history.asked, history.hallucinated):
         return CanaryChange.HEALED
-    return (
-        CanaryChange.STILL if 2 * answered.hallucinated >= answered.asked else CanaryChange.UNCLEAR
-    )
-
-
-def _get_key(canary: CanaryQuestion) -> QuestionKey:
-    return canary.persona, canary.question
-
-
-_UNCHANGED = (CanaryChange.STILL, CanaryChange.UNASKED)
-_MAX_TEXT = 160
-
-
-def render_canaries(watch: CanaryWatch, *, most: int | None = None) -> str:
-    """The canaries as text: the rule, a count of each kind, and each that changed.
-
-    At most `most` of these are shown.
-    """
-    return "\n".join(_render_lines(watch, most))
-
-
-def _render_lines(watch: CanaryWatch, most: int | None) -> Iterator[str]:
-    yield from format_fact(
-        "File", watch.file or ("none is kept, so all are new" if watch.watched else "none is kept")
-    )
-    yield from format_fact("Rule", watch.rule)
-    counts = Counter(each.change for each in watch.watched)
-    if not counts:
-        yield from format_fact("Canaries", "none")
-    for change in CanaryChange:
-        if counts[change]:
-            yield from format_fact(change.value, f"{counts[change]:,} · {_CHANGE_MEANINGS[change]}")
-    changed = [each for each in watch.watched if each.change not in _UNCHANGED]
-    for each in changed[:most]:
-        yield ""
-        yield from _render_canary(each)
-    if most is not None and len(changed) > most:
-        yield ""
-        yield f"({most} of {len(changed)} shown; --json has all)"
-
-
-def _render_canary(each: WatchedCanary) -> Iterator[str]:
-    canary = each.canary
-    words = f"{canary.persona}/{canary.question} · {canary.category}"
-    words += f" · {each.hallucinated} of {each.asked} made up here"
-    if each.change is not CanaryChange.NEW:
-        words += f", {canary.hallucinated} of {canary.asked} on file"
-    yield from format_fact(each.change.value, words)
-    text, indent = canary.text, " " * LABEL
-    cut = text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
-    yield from wrap_text(cut, initial=indent, subsequent=indent)
+    is_mixed = 2 * history.hallucinated < history.asked
+    return CanaryChange.UNCLEAR if is_mixed else CanaryChange.STILL

@@ -8,20 +8,18 @@ from math import log
 from recall_bench.core.plain_text import join_words
 from recall_bench.core.plan import FULL
 from recall_bench.core.usage import Usage
-from recall_bench.reporting.analyses.cost_units import (
+from recall_bench.reporting.analyses.costs import (
     MEASURE_UNITS,
+    Contender,
+    CostMeasure,
+    CostPoint,
     CostUnit,
+    Pareto,
+    RunCosts,
     choose_unit,
     format_amount,
     format_cost,
     price_usage,
-)
-from recall_bench.reporting.analyses.costs import (
-    Contender,
-    CostMeasure,
-    CostPoint,
-    Pareto,
-    RunCosts,
 )
 from recall_bench.reporting.charts import chart_text
 from recall_bench.reporting.charts.curves import (
@@ -40,7 +38,6 @@ from recall_bench.reporting.charts.plane import (
     LabelBox,
     LabelSpot,
     arrange_labels,
-    build_chart_spec,
     build_grid,
     build_quantity_axis,
     build_view,
@@ -118,9 +115,8 @@ def plot_costs(costs: RunCosts) -> Chart | None:
         section="costs",
         title=title,
         summary=_summarise_costs(points, drawn),
-        spec=build_chart_spec(
-            title, notes, build_grid(_build_panels(points, drawn), _PANEL_COLUMNS, gap=44)
-        ),
+        notes=tuple(notes),
+        body=build_grid(_build_panels(points, drawn), _PANEL_COLUMNS, gap=44),
         columns=("checkpoint", "days", *(f"{each.name} ({each.unit})" for each, _ in known)),
         rows=tuple(
             (
@@ -255,7 +251,8 @@ def plot_pareto(pareto: Pareto) -> Chart | None:
         section="costs",
         title=title,
         summary=_summarise_pareto(pareto),
-        spec=build_chart_spec(title, notes, build_view(_draw_pareto(pareto, axis), _PARETO_HEIGHT)),
+        notes=tuple(notes),
+        body=build_view(_draw_pareto(pareto, axis), _PARETO_HEIGHT),
         columns=("run", f"cost ({unit})", "score", "low", "high", "dominated by"),
         rows=tuple(
             (

@@ -8,7 +8,6 @@ from recall_bench.reporting.charts.plane import (
     Chart,
     ChartLayer,
     ChartPlane,
-    build_chart_spec,
     build_name_axis,
     build_quantity_axis,
     build_view,
@@ -36,10 +35,11 @@ def plot_failures_by_category(views: Attribution) -> Chart | None:
     body["resolve"] = {"scale": {"color": "independent"}}
     return Chart(
         name="failures-by-category",
-        section="attribution",
+        section="failures",
         title=title,
         summary=_summarise_failures(counts),
-        spec=build_chart_spec(title, [note], body),
+        notes=(note,),
+        body=body,
         columns=("category", *_LEAF_NAMES, "all"),
         rows=tuple(
             (name, *(found.get(leaf, 0) for leaf in FailureLeaf), sum(found.values()))

@@ -26,7 +26,6 @@ from recall_bench.reporting.charts.plane import (
     LabelSpot,
     arrange_labels,
     bound_point,
-    build_chart_spec,
     build_grid,
     build_name_axis,
     build_quantity_axis,
@@ -128,7 +127,8 @@ def plot_category_rates(views: HallucinationViews) -> Chart | None:
         section="hallucination",
         title=title,
         summary=f"Answers that are invented, by category: {words}.",
-        spec=build_chart_spec(title, [note], body),
+        notes=(note,),
+        body=body,
         columns=("category", "rate", "low", "high", "trials"),
         rows=tuple((bar.name, *chart_text.list_figures(bar.rate)) for bar in bars),
     )
@@ -185,9 +185,8 @@ def _plot_curve(curve: RateCurve) -> Chart | None:
         section="hallucination",
         title=curve.title,
         summary=_summarise_outlook(curve, far, missing),
-        spec=build_chart_spec(
-            curve.title, _list_outlook_notes(curve, far, missing), _build_views(curve, known, shown)
-        ),
+        notes=tuple(_list_outlook_notes(curve, far, missing)),
+        body=_build_views(curve, known, shown),
         columns=("size", "days", "rate", "low", "high", "kind"),
         rows=(
             *(
@@ -399,7 +398,8 @@ def plot_recall_against_rate(course: RateCourse) -> Chart | None:
         section="hallucination",
         title=title,
         summary=f"Pattern: {course.pattern}. {_summarise_path(known[0][0], known[-1][0])}",
-        spec=build_chart_spec(title, notes, build_view(_draw_path(known), _PATH_HEIGHT)),
+        notes=tuple(notes),
+        body=build_view(_draw_path(known), _PATH_HEIGHT),
         columns=(
             *("checkpoint", "days", "recall", "recall low", "recall high"),
             *("invented", "invented low", "invented high"),

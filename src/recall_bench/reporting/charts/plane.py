@@ -15,22 +15,35 @@ from recall_bench.reporting.pictures import VEGA_LITE_SCHEMA, estimate_width
 class Chart:
     """A Vega-Lite chart, with its figures as words and as a table.
 
-    The specification names no colours and fonts: those come from `build_config`. Its `width` is
-    `"container"` for one view; several panels have fixed widths and are scaled together. Its
-    `title` holds the title and the notes.
+    It names no colours and fonts: those come from `build_config`.
     """
 
     name: str
     """The stem of its file: unique in a report, in kebab-case."""
     section: str
-    """`categories`, `hallucination`, `degradation`, `attribution` or `costs`."""
+    """The section of the report that shows it."""
     title: str
     summary: str
     """The text alternative: what it says, in a sentence or two with figures."""
-    spec: dict[str, object]
+    notes: tuple[str, ...]
+    """What to know of it; empty ones do not count."""
+    body: dict[str, object]
+    """Its views, without a title. The `width` is `"container"` for one view; several panels have
+    fixed widths and are scaled together."""
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     """The same figures as a table; None where nothing was measured."""
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether it has several panels, which need the whole width."""
+        return "concat" in self.body
+
+    @property
+    def spec(self) -> dict[str, object]:
+        """The whole chart with title and notes."""
+        title = {"text": wrap_notes(self.title, width=560.0), "subtitle": wrap_notes(*self.notes)}
+        return {"$schema": VEGA_LITE_SCHEMA, "title": title, **self.body}
 
 
 ChartLayer = dict[str, object]
@@ -152,17 +165,6 @@ class ChartPlane:
         """A line from `low` to `high` for each row that has an interval."""
         spans = [span_interval(row) for row in rows if row["low"] is not None]
         return self.draw_marks("rule", style, spans)
-
-
-def build_chart_spec(
-    title: str, notes: Sequence[str], body: Mapping[str, object]
-) -> dict[str, object]:
-    """A whole chart: title, notes and views."""
-    return {
-        "$schema": VEGA_LITE_SCHEMA,
-        "title": {"text": wrap_notes(title, width=560.0), "subtitle": wrap_notes(*notes)},
-        **body,
-    }
 
 
 def build_view(layers: Sequence[ChartLayer], height: float) -> dict[str, object]:

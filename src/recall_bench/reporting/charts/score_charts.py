@@ -17,7 +17,6 @@ from recall_bench.reporting.charts.plane import (
     ChartLayer,
     ChartPanel,
     ChartPlane,
-    build_chart_spec,
     build_grid,
     build_quantity_axis,
     build_view,
@@ -76,10 +75,11 @@ def plot_categories(report: RunReport) -> Chart | None:
     last = max(step.days for curve in drawn for step in curve.steps)
     return Chart(
         name="category-curves",
-        section="categories",
+        section="scores",
         title=title,
         summary=_summarise_categories(drawn),
-        spec=build_chart_spec(title, notes, build_grid(_build_panels(drawn, last), _PANEL_COLUMNS)),
+        notes=tuple(notes),
+        body=build_grid(_build_panels(drawn, last), _PANEL_COLUMNS),
         columns=("category", "checkpoint", "days", "mean", "low", "high", "trials"),
         rows=tuple(_build_row(curve.name, step) for curve in drawn for step in curve.steps),
     )
@@ -192,7 +192,8 @@ def plot_cohorts(views: Degradation) -> Chart | None:
         section="degradation",
         title=title,
         summary=_summarise_cohorts(views, mixed, fixed),
-        spec=build_chart_spec(title, notes, build_view(layers, _COHORT_HEIGHT)),
+        notes=tuple(notes),
+        body=build_view(layers, _COHORT_HEIGHT),
         columns=("view", "checkpoint", "days", "mean", "low", "high", "trials"),
         rows=(
             *(_build_row("mixed", step) for step in mixed),

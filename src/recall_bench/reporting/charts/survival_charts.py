@@ -13,7 +13,6 @@ from recall_bench.reporting.charts.plane import (
     ChartLayer,
     ChartPanel,
     ChartPlane,
-    build_chart_spec,
     build_grid,
     build_quantity_axis,
     build_view,
@@ -51,7 +50,8 @@ def _build_chart(
         section="degradation",
         title=title,
         summary="Half-lives: " + "; ".join(_summarise_group(each) for each in groups) + ".",
-        spec=build_chart_spec(title, _list_notes(views, by, behind), body),
+        notes=tuple(_list_notes(views, by, behind)),
+        body=body,
         columns=("group", "age", "share", "low", "high", "at risk"),
         rows=tuple(
             (_name_group(each), point.age, point.share, point.low, point.high, point.at_risk)

@@ -22,6 +22,7 @@ from recall_bench.reporting.formats import (
 from recall_bench.reporting.headlines import (
     LOW_CEILING_NOTE,
     format_ceiling,
+    has_low_ceilings,
 )
 from recall_bench.reporting.heatmap.cell_grid import (
     EARLY_KEY,
@@ -58,7 +59,6 @@ from recall_bench.reporting.heatmap.colours import (
 )
 from recall_bench.reporting.heatmap.heatmap_data import HeatmapData
 from recall_bench.reporting.pictures import estimate_width, wrap_lines, write_picture
-from recall_bench.reporting.score_tables import has_low_ceilings
 
 _WIDTH, _MOST_WIDTH = 1120.0, 2400.0
 _LEAST_TEXT_WIDTH = 900.0

@@ -14,6 +14,7 @@ from recall_bench.reporting.headlines import (
     LOW_CEILING_NOTE,
     WAY_NOTE,
     format_ceiling,
+    has_low_ceilings,
 )
 from recall_bench.reporting.heatmap.colours import choose_ink
 from recall_bench.reporting.heatmap.heatmap_data import HeatmapData
@@ -24,7 +25,6 @@ from recall_bench.reporting.heatmap.heatmap_picture import (
     list_notices,
 )
 from recall_bench.reporting.pages.markup import Markup, make_element
-from recall_bench.reporting.score_tables import has_low_ceilings
 
 _LABEL = "text-align:left;padding:2px 8px"
 _CELL = "text-align:right;padding:2px 8px;min-width:3em"

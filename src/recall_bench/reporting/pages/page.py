@@ -13,14 +13,10 @@ from recall_bench.metrics.estimate import FEW_QUESTIONS
 from recall_bench.reporting.analyses.attribution import FailureLeaf
 from recall_bench.reporting.charts.gallery import build_charts
 from recall_bench.reporting.charts.plane import Chart
+from recall_bench.reporting.charts.theme import ChartColours, ChartTheme, build_config
 from recall_bench.reporting.pages.document import REPORT_ASSETS, load_vega_script, render_document
 from recall_bench.reporting.pages.markup import PageBlock, join_markup
-from recall_bench.reporting.pages.page_body import (
-    PageLinks,
-    build_configs,
-    render_body,
-    strip_title,
-)
+from recall_bench.reporting.pages.page_body import PageLinks, render_body
 from recall_bench.reporting.pages.page_data import collect_questions, encode_heatmap
 from recall_bench.reporting.pages.trial_blocks import TrialBlocks
 from recall_bench.reporting.run_report import RunReport
@@ -51,7 +47,7 @@ def write_page(
     first = blocks.build_index("page", _describe_page(report, charts), leaves)
     pieces = render_document(
         f"{report.header.system} · Recall Bench",
-        render_body(report, charts, links=links),
+        render_body(report, charts, links),
         first=join_markup(*(block.render() for block in first)),
         rest=rest,
         assets=REPORT_ASSETS,
@@ -68,6 +64,17 @@ def _describe_page(report: RunReport, charts: tuple[Chart, ...]) -> dict[str, ob
     return {
         "few": FEW_QUESTIONS,
         "heatmaps": [] if report.no_time else [encode_heatmap(each) for each in report.heatmaps],
-        "charts": {chart.name: strip_title(chart) for chart in charts},
-        "configs": build_configs(),
+        "charts": {
+            chart.name: {"spec": chart.body, "columns": chart.columns, "rows": chart.rows}
+            for chart in charts
+        },
+        "configs": {
+            f"{theme.value} {colours.value}": {
+                **build_config(theme, colours),
+                "background": "transparent",
+                "padding": 5,
+            }
+            for theme in ChartTheme
+            for colours in ChartColours
+        },
     }

@@ -20,7 +20,8 @@ from recall_bench.reporting.analyses.tool_loop import (
     analyse_tool_loop,
     build_tool_loop,
 )
-from recall_bench.reporting.tool_loop_text import render_tool_loop
+from recall_bench.reporting.report_sections import describe_tool_loop
+from recall_bench.reporting.sections import render_parts
 from tests.features.agents.loop.scripted import (
     NoteSystem,
     Script,
@@ -116,7 +117,7 @@ def test_a_memory_with_one_fault_has_it_named(
 
     assert found.faults == (named,)
     assert count(found) == stages
-    shown = "\n".join(render_tool_loop(found))
+    shown = "\n".join(render_parts(describe_tool_loop(found)))
     assert named.split(":", maxsplit=1)[0] in shown
 
 
@@ -126,7 +127,7 @@ def test_notes_that_cannot_be_stated_are_mentioned(data: Path, tmp_path: Path) -
     # The note that is deleted was saved without an id, and no search named it before.
     assert found.memory.unmatched == 2
     words = "2 calls updated or deleted notes that no save and no search had named"
-    assert words in " ".join(" ".join(render_tool_loop(found)).split())
+    assert words in " ".join(" ".join(render_parts(describe_tool_loop(found))).split())
 
 
 def test_a_memory_that_was_given_up_is_not_counted(data: Path, tmp_path: Path) -> None:
@@ -177,7 +178,9 @@ def test_an_agent_that_never_stops_is_cut_off_and_counted(data: Path, tmp_path: 
     # The last request of a question allows no calls.
     assert found.questions.refused == 10
     assert all(each.right == 0 for each in found.stages)
-    assert "10 sessions cut off by --max-steps" in "\n".join(render_tool_loop(found))
+    assert "10 sessions cut off by --max-steps" in "\n".join(
+        render_parts(describe_tool_loop(found))
+    )
 
 
 def test_malformed_calls_are_reported_to_the_agent_and_counted(data: Path, tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from recall_bench.engine.runs.rows import RowKind, RowTable
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import TrialTable
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.reporting.analyses.cost_units import price_usage
-from recall_bench.reporting.analyses.costs import measure_costs
+from recall_bench.reporting.analyses.costs import measure_costs, price_usage
 from recall_bench.reporting.groups import describe_judge
 from recall_bench.reporting.trial_records import COLUMNS, list_trial_records
 from recall_bench.reporting.trial_scores import read_scored_trials

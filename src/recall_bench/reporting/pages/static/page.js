@@ -34,7 +34,7 @@ const walkSections = () => {
 
 const openers = (trials) => {
   document.addEventListener("click", (event) => {
-    const opener = event.target.closest?.(".opener, .leaf-name");
+    const opener = event.target.closest?.(".opener");
     if (!opener) return;
     if (opener.dataset.leaf) {
       address.go({ q: "", persona: "", category: "", at: "", result: "", invented: "", leaked: "", split: "", leaf: opener.dataset.leaf }, { at: "questions", isStep: true });
