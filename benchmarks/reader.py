@@ -29,8 +29,8 @@ from recall_bench.stories.persona import load_persona
 from recall_bench.stories.shipped import load_catalogue
 from recall_bench.stories.story_folders import load_story
 from recall_bench.stories.supporting_passages import share_evidence
-from recall_bench.systems.builtin.baselines import build_gold_passages
 from recall_bench.systems.builtin.no_memory import NO_RECORD
+from recall_bench.systems.builtin.retrieval_systems import build_gold_passages
 from recall_bench.systems.readers import (
     NO_RECORD_BELOW,
     WORD_WEIGHT,

@@ -20,7 +20,7 @@ from recall_bench.core.plan import list_default_ranges, parse_ranges
 from recall_bench.core.scenario import Question, Scenario
 from recall_bench.stories.story_folders import load_story
 from recall_bench.systems.builtin import retrieval
-from recall_bench.systems.builtin.baselines import build_hybrid
+from recall_bench.systems.builtin.retrieval_systems import build_hybrid
 from recall_bench.systems.reading import answer_values as values
 from recall_bench.systems.reading import passage_sentences, question_analysis, sentence_ranker
 from recall_bench.systems.reading.answer_writer import AnswerWriter

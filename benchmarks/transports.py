@@ -84,10 +84,10 @@ async def open_grpc_1() -> AsyncIterator[MemorySystem]:
 @asynccontextmanager
 async def open_grpc_2() -> AsyncIterator[MemorySystem]:
     """The second version of the service."""
-    from recall_bench.systems.grpc.grpc_system import build_grpc_system
+    from recall_bench.systems.grpc.grpc_system import connect_grpc_system
 
     async with run_server() as address:
-        yield build_grpc_system(f"grpc://{address}")
+        yield await connect_grpc_system(f"grpc://{address}")
 
 
 TRANSPORTS: dict[str, Callable[[], AbstractAsyncContextManager[MemorySystem]]] = {

@@ -70,9 +70,9 @@ class _CannedServer(HttpTransport):
         self._canned = status, None, body
 
     async def _send(
-        self, method: str, path: str, body: bytes | None
+        self, method: str, path: str, body: bytes | None, where: str
     ) -> tuple[int, str | None, bytes]:
-        del method, path, body
+        del method, path, body, where
         return self._canned
 
 

@@ -24,7 +24,7 @@ from recall_bench.features.models.model_endpoint import WordVectors
 from recall_bench.features.models.model_spec import parse_spec
 from recall_bench.features.serving.grpc_server import _build_handlers
 from recall_bench.features.serving.http_server import _ServerApplication
-from recall_bench.systems.builtin.baselines import build_bm25
+from recall_bench.systems.builtin.retrieval_systems import build_bm25
 from recall_bench.systems.grpc.grpc_messages import encode_message, find_method
 from recall_bench.systems.models.model import Prompt, Reply
 from recall_bench.systems.servers.host import SystemHost

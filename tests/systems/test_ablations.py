@@ -13,7 +13,7 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import Answer, MemorySystem
 from recall_bench.core.scenario import Episode, Turn, compute_story_date
-from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin import retrieval_systems
 from recall_bench.systems.builtin.chunks import Chunker
 from recall_bench.systems.builtin.exact_words import find_exact_words
 from recall_bench.systems.builtin.options import Chunking, RecencyOptions
@@ -50,7 +50,7 @@ async def test_left_alone_the_passages_are_those_of_the_plain_system() -> None:
     """The digest was taken before there was anything to switch."""
     said = [
         f"{[(p.day, p.source, p.text) for p in reply.passages]}"
-        for name in (baselines.build_hybrid, baselines.build_recency)
+        for name in (retrieval_systems.build_hybrid, retrieval_systems.build_recency)
         for reply in await replies(name({}))
     ]
 
@@ -60,22 +60,26 @@ async def test_left_alone_the_passages_are_those_of_the_plain_system() -> None:
 
 
 async def test_with_vectors_off_it_is_word_search_to_the_last_digit() -> None:
-    alone = await replies(baselines.build_bm25({}))
+    alone = await replies(retrieval_systems.build_bm25({}))
 
     assert (
-        await replies(baselines.build_hybrid({"vector": False, "temporal_boost": False})) == alone
+        await replies(retrieval_systems.build_hybrid({"vector": False, "temporal_boost": False}))
+        == alone
     )
 
 
 async def test_with_keywords_off_it_is_vector_search_to_the_last_digit() -> None:
-    alone = await replies(baselines.build_vector({}))
+    alone = await replies(retrieval_systems.build_vector({}))
 
     assert (
-        await replies(baselines.build_hybrid({"keyword": False, "temporal_boost": False})) == alone
+        await replies(retrieval_systems.build_hybrid({"keyword": False, "temporal_boost": False}))
+        == alone
     )
 
 
-@pytest.mark.parametrize("system", [baselines.build_hybrid, baselines.build_recency])
+@pytest.mark.parametrize(
+    "system", [retrieval_systems.build_hybrid, retrieval_systems.build_recency]
+)
 def test_with_both_off_it_is_refused_in_one_sentence(system: object) -> None:
     assert callable(system)
 
@@ -91,7 +95,7 @@ def test_every_setting_is_explained_in_the_guide() -> None:
 
 def test_the_default_threshold_is_that_of_the_enabled_parts() -> None:
     def threshold(**config: object) -> object:
-        return baselines.build_hybrid(config).card.config["threshold"]
+        return retrieval_systems.build_hybrid(config).card.config["threshold"]
 
     assert threshold(vector=False) == 0.17
     assert threshold(keyword=False) == 0.43
@@ -100,7 +104,7 @@ def test_the_default_threshold_is_that_of_the_enabled_parts() -> None:
 
 def test_the_card_names_the_parts_that_are_used() -> None:
     def parts(**config: object) -> set[str]:
-        named = baselines.build_hybrid(config).card.config["parts"]
+        named = retrieval_systems.build_hybrid(config).card.config["parts"]
         assert isinstance(named, dict)
         return set(named)
 
@@ -144,7 +148,7 @@ async def test_a_temporal_boost_lifts_the_date_the_question_names(name: str) -> 
 
 def test_a_setting_under_its_old_and_its_new_name_at_once_is_refused() -> None:
     with pytest.raises(UsageError, match="no setting 'date_weight'"):
-        baselines.build_hybrid({"date_weight": 0.1, "temporal_boost": 0.1})
+        retrieval_systems.build_hybrid({"date_weight": 0.1, "temporal_boost": 0.1})
 
 
 @pytest.mark.parametrize(
@@ -312,7 +316,9 @@ async def test_a_paragraph_is_never_cut_and_a_turn_is_one_utterance() -> None:
     )
 
     async def texts(chunking: str) -> list[str]:
-        memory = await lived(baselines.build_hybrid({"chunking": chunking, "threshold": 0}), chat)
+        memory = await lived(
+            retrieval_systems.build_hybrid({"chunking": chunking, "threshold": 0}), chat
+        )
         said = (await answered(memory, asked("Who covered the bed, fine?"))).passages
         return sorted(passage.text for passage in said)
 
@@ -323,7 +329,9 @@ async def test_a_paragraph_is_never_cut_and_a_turn_is_one_utterance() -> None:
 
 
 @pytest.mark.parametrize("consolidate", ["beside", "only"])
-@pytest.mark.parametrize("system", [baselines.build_hybrid, baselines.build_recency])
+@pytest.mark.parametrize(
+    "system", [retrieval_systems.build_hybrid, retrieval_systems.build_recency]
+)
 async def test_forked_and_fresh_agree_with_everything_switched_on(
     system: object, consolidate: str
 ) -> None:
@@ -345,7 +353,7 @@ async def test_forked_and_fresh_agree_with_everything_switched_on(
 
 async def test_only_ingested_days_are_reported() -> None:
     memory = await lived(
-        baselines.build_hybrid({**ALL_ON, "threshold": 0, "k": 99}), *fortnight()[:9]
+        retrieval_systems.build_hybrid({**ALL_ON, "threshold": 0, "k": 99}), *fortnight()[:9]
     )
 
     answer = await answered(memory, asked("boiler degrees swim"))

@@ -1,6 +1,5 @@
 """The built-ins erase what they are told to, from every part of what they hold, and list it."""
 
-import pickle
 from datetime import datetime, timedelta
 
 import anyio
@@ -9,7 +8,7 @@ import pytest
 from recall_bench.core.errors import NotOffered, UsageError
 from recall_bench.core.memory import EraseScope, Offer, list_offers
 from recall_bench.core.scenario import Episode, Question, Turn
-from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin import retrieval_systems
 from recall_bench.systems.builtin.index_memory import IndexMemory, IndexSystem
 
 START = datetime(2026, 3, 2)
@@ -33,15 +32,15 @@ def build_question(text: str, *, day: int = 41) -> Question:
 
 
 SYSTEMS = {
-    "bm25": lambda: baselines.build_bm25({}),
-    "vector": lambda: baselines.build_vector({}),
-    "hybrid": lambda: baselines.build_hybrid({}),
-    "rerank": lambda: baselines.build_hybrid({"rerank": True, "lexical_boost": 0.5}),
-    "summaries": lambda: baselines.build_hybrid({"consolidate": "beside"}),
-    "only-summaries": lambda: baselines.build_hybrid({"consolidate": "only"}),
-    "full-context": lambda: baselines.build_full_context({}),
-    "recency": lambda: baselines.build_recency({"days": 60}),
-    "random": lambda: baselines.build_random({}),
+    "bm25": lambda: retrieval_systems.build_bm25({}),
+    "vector": lambda: retrieval_systems.build_vector({}),
+    "hybrid": lambda: retrieval_systems.build_hybrid({}),
+    "rerank": lambda: retrieval_systems.build_hybrid({"rerank": True, "lexical_boost": 0.5}),
+    "summaries": lambda: retrieval_systems.build_hybrid({"consolidate": "beside"}),
+    "only-summaries": lambda: retrieval_systems.build_hybrid({"consolidate": "only"}),
+    "full-context": lambda: retrieval_systems.build_full_context({}),
+    "recency": lambda: retrieval_systems.build_recency({"days": 60}),
+    "random": lambda: retrieval_systems.build_random({}),
 }
 
 
@@ -67,21 +66,17 @@ async def list_texts(memory: IndexMemory) -> str:
     return "\n".join(entry.text for entry in await memory.list_stored())
 
 
-def dump(memory: IndexMemory) -> bytes:
-    return pickle.dumps(memory.state)
-
-
 @pytest.mark.parametrize("settles", [True, False])
 def test_a_forgotten_subject_is_in_nothing_that_the_memory_holds(
     system: IndexSystem, settles: bool
 ) -> None:
     async def run() -> None:
         memory = await open_filled(system, settles=settles)
-        assert b"zilpo4471" in dump(memory).lower()
+        assert b"zilpo4471" in memory.dump().lower()
         reply = await memory.erase(EraseScope.FORGET, "the code of the garden shed")
         assert reply.confirmed
         assert reply.count
-        assert b"zilpo4471" not in dump(memory).lower()
+        assert b"zilpo4471" not in memory.dump().lower()
         await memory.settle()
         assert "Zilpo4471" not in await list_texts(memory)
         assert "85 euros" in await list_texts(memory)
@@ -125,7 +120,7 @@ def test_each_scope_erases_what_it_names_and_no_more(
         held = await list_texts(memory)
         assert gone not in held
         assert kept in held
-        assert gone.lower().encode() not in dump(memory).lower()
+        assert gone.lower().encode() not in memory.dump().lower()
 
     anyio.run(run)
 
@@ -210,7 +205,7 @@ def test_nothing_erased_is_not_confirmed(system: IndexSystem) -> None:
 
 def test_a_control_that_knows_the_evidence_offers_nothing() -> None:
     async def run() -> None:
-        system = baselines.build_oracle({})
+        system = retrieval_systems.build_oracle({})
         assert list_offers(system) == frozenset()
         memory = await system.open("s")
         assert isinstance(memory, IndexMemory)

@@ -6,7 +6,7 @@ A summary is dated by the last day it holds, and exists only once that day was l
 import pytest
 
 from recall_bench.core.memory import Asker
-from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin import retrieval_systems
 from tests.systems.asking import answered
 from tests.systems.weeks import asked, episode, fortnight, found, lived
 
@@ -14,7 +14,9 @@ pytestmark = pytest.mark.anyio
 
 
 async def summaries(days: int, **config: object) -> list[tuple[int | None, str | None]]:
-    system = baselines.build_hybrid({"consolidate": "only", "threshold": 0, "k": 99, **config})
+    system = retrieval_systems.build_hybrid(
+        {"consolidate": "only", "threshold": 0, "k": 99, **config}
+    )
     memory = await lived(system, *fortnight()[:days])
     answer = await answered(memory, asked("boiler degrees swim"))
     return sorted({(passage.day, passage.source) for passage in answer.passages}, key=str)
@@ -30,7 +32,9 @@ async def test_a_week_is_summarised_after_its_last_day_and_dated_by_it() -> None
 
 async def test_a_month_is_summarised_from_the_weeks_that_ended_in_it() -> None:
     episodes = [episode(day, f"The boiler was set to {day} degrees.") for day in range(1, 31)]
-    memory = await lived(baselines.build_hybrid({"consolidate": "only", "k": 99}), *episodes)
+    memory = await lived(
+        retrieval_systems.build_hybrid({"consolidate": "only", "k": 99}), *episodes
+    )
 
     passages = (await answered(memory, asked("boiler degrees"))).passages
 
@@ -42,7 +46,7 @@ async def test_a_month_is_summarised_from_the_weeks_that_ended_in_it() -> None:
 
 async def test_a_period_whose_last_day_is_missing_is_closed_by_the_next_day() -> None:
     days = fortnight()
-    system = baselines.build_hybrid({"consolidate": "only", "threshold": 0, "k": 99})
+    system = retrieval_systems.build_hybrid({"consolidate": "only", "threshold": 0, "k": 99})
 
     memory = await lived(system, *days[:5], days[8])
 
@@ -53,7 +57,9 @@ async def test_a_period_whose_last_day_is_missing_is_closed_by_the_next_day() ->
 
 async def test_summaries_stand_beside_the_days_or_in_their_place() -> None:
     async def sources(consolidate: str) -> set[str]:
-        system = baselines.build_hybrid({"consolidate": consolidate, "threshold": 0, "k": 99})
+        system = retrieval_systems.build_hybrid(
+            {"consolidate": consolidate, "threshold": 0, "k": 99}
+        )
         memory = await lived(system, *fortnight()[:7])
         passages = (await answered(memory, asked("boiler degrees swim"))).passages
         return {str(passage.source).partition(", ")[2] for passage in passages}
@@ -79,7 +85,9 @@ async def test_a_summary_holds_what_the_day_was_about_in_its_own_words() -> None
 
 
 async def test_a_summary_of_a_longer_time_says_so_in_the_answer() -> None:
-    system = baselines.build_hybrid({"consolidate": "only", "threshold": 0, "quotes": 20, "k": 20})
+    system = retrieval_systems.build_hybrid(
+        {"consolidate": "only", "threshold": 0, "quotes": 20, "k": 20}
+    )
     memory = await lived(system, *fortnight()[:7])
 
     said = (await answered(memory, asked("boiler degrees"))).text
@@ -88,7 +96,7 @@ async def test_a_summary_of_a_longer_time_says_so_in_the_answer() -> None:
 
 
 async def test_summaries_keep_to_their_session() -> None:
-    system = baselines.build_hybrid(
+    system = retrieval_systems.build_hybrid(
         {"consolidate": "beside", "respect_sessions": True, "threshold": 0, "k": 99}
     )
     memory = await lived(system, *fortnight())
@@ -102,7 +110,9 @@ async def test_summaries_keep_to_their_session() -> None:
 
 
 async def test_recency_summarises_no_day_outside_its_window() -> None:
-    system = baselines.build_recency({"days": 3, "consolidate": "beside", "threshold": 0, "k": 99})
+    system = retrieval_systems.build_recency(
+        {"days": 3, "consolidate": "beside", "threshold": 0, "k": 99}
+    )
     memory = await lived(system, *fortnight())
 
     answer = await answered(memory, asked("boiler degrees"))

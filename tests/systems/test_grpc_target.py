@@ -9,7 +9,7 @@ from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, UsageE
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.settings import Settings
 from recall_bench.systems import resolver
-from recall_bench.systems.grpc.grpc_system import build_grpc_system
+from recall_bench.systems.grpc.grpc_messages import require_grpc
 from recall_bench.systems.grpc.single_connection import parse_grpc_address
 from recall_bench.systems.resolver import resolve_system
 from tests.loops import loop_over_rows
@@ -51,7 +51,7 @@ def test_settings_that_would_not_reach_the_server_are_refused() -> None:
 
 def test_certificates_for_an_unencrypted_address_are_refused() -> None:
     with pytest.raises(UsageError, match=r"is not encrypted.*write grpcs://"):
-        build_grpc_system("grpc://h", ca=Path("ca.pem"))
+        parse_grpc_address("grpc://h", ca=Path("ca.pem"))
 
 
 def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
 
     for name in ("empty.pem", "missing.pem"):
         with pytest.raises(UsageError, match=f"{name} holds no certificates to trust"):
-            build_grpc_system("grpcs://h", ca=tmp_path / name)
+            parse_grpc_address("grpcs://h", ca=tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
 )
 def test_anything_else_is_refused_with_what_to_write(target: str, said: str) -> None:
     with pytest.raises(UsageError, match=said) as refusal:
-        build_grpc_system(target)
+        parse_grpc_address(target)
 
     assert "write grpc://host:port" in str(refusal.value)
 
@@ -92,14 +92,7 @@ def test_missing_libraries_are_named_with_the_remedy(
     monkeypatch.setitem(sys.modules, missing, None)
 
     with pytest.raises(UsageError, match=r"pip install -e '\.\[grpc\]'"):
-        build_grpc_system("grpc://h")
-
-
-def test_the_card_is_known_before_anything_is_contacted() -> None:
-    card = build_grpc_system("grpc://[::1]:7").card
-
-    assert card.name == "grpc://[::1]:7"
-    assert card.config == {"protocol": "recall.bench.MemoryBenchService"}
+        require_grpc("grpc://h")
 
 
 @pytest.mark.parametrize("fault", [SystemFault("Health failed with INTERNAL"), SystemBusy("later")])

@@ -11,7 +11,7 @@ from recall_bench.core.memory import (
     PassageControl,
     RetrievalReply,
 )
-from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin import baselines, retrieval_systems
 from recall_bench.systems.builtin.no_memory import NO_RECORD
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, question
@@ -30,7 +30,7 @@ async def lived(system: MemorySystem, days: int = 12) -> Memory:
 
 
 async def drawn(text: str, **config: object) -> Answer:
-    return await answered((await lived(baselines.build_random(config))), question(text))
+    return await answered((await lived(retrieval_systems.build_random(config))), question(text))
 
 
 async def test_the_lot_is_the_question_and_the_seed() -> None:
@@ -49,7 +49,9 @@ async def test_no_passage_is_drawn_twice_and_never_more_than_there_are() -> None
 
 
 async def reread(text: str, **config: object) -> Answer:
-    return await answered((await lived(baselines.build_full_context(config))), question(text))
+    return await answered(
+        (await lived(retrieval_systems.build_full_context(config))), question(text)
+    )
 
 
 async def test_the_passage_with_most_of_the_questions_words_is_quoted() -> None:
@@ -66,7 +68,7 @@ async def test_of_equally_full_passages_the_latest_is_quoted() -> None:
 
 
 async def test_neighbours_of_the_same_day_and_session_are_read_too() -> None:
-    system = baselines.build_full_context({"quotes": 1})
+    system = retrieval_systems.build_full_context({"quotes": 1})
     memory = await system.open("diary")
     await memory.ingest(
         EPISODES[0].replace(
@@ -100,7 +102,7 @@ PLAIN = Passage(text="Quiet day; rain.", day=6, source="day-0006")
 
 
 def told(*passages: Passage) -> MemorySystem:
-    system = baselines.build_oracle({})
+    system = retrieval_systems.build_oracle({})
     assert isinstance(system, EvidenceControl)
     system.receive_evidence("diary", {question(BOILER).id: passages})
     return system
@@ -126,7 +128,7 @@ async def test_the_oracle_without_references_has_no_record() -> None:
 
 
 async def test_the_oracle_may_get_references_after_it_was_opened() -> None:
-    system = baselines.build_oracle({})
+    system = retrieval_systems.build_oracle({})
     memory = await lived(system)
     assert isinstance(system, EvidenceControl)
 
@@ -136,7 +138,7 @@ async def test_the_oracle_may_get_references_after_it_was_opened() -> None:
 
 
 def found_by(*passages: Passage) -> MemorySystem:
-    system = baselines.build_gold_passages({})
+    system = retrieval_systems.build_gold_passages({})
     assert isinstance(system, PassageControl)
     system.receive_passages("diary", {question(BOILER).id: passages})
     return system
@@ -171,9 +173,9 @@ async def test_another_session_is_not_named_to_an_asker_who_may_see_the_passage(
 async def test_only_the_oracle_is_a_confidant() -> None:
     others = (
         baselines.build_none,
-        baselines.build_random,
-        baselines.build_hybrid,
-        baselines.build_full_context,
+        retrieval_systems.build_random,
+        retrieval_systems.build_hybrid,
+        retrieval_systems.build_full_context,
     )
 
     assert not any(isinstance(factory({}), EvidenceControl) for factory in others)

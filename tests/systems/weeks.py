@@ -4,7 +4,7 @@ from datetime import date
 
 from recall_bench.core.memory import Answer, Memory, MemorySystem
 from recall_bench.core.scenario import Episode, Question, compute_story_date
-from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin import retrieval_systems
 from tests.systems.asking import answered
 
 EPOCH = date(2025, 3, 3)
@@ -35,7 +35,7 @@ async def lived(system: MemorySystem, *episodes: Episode) -> Memory:
 
 async def found(text: str, *days: str, **config: object) -> Answer:
     """What the hybrid replies after these days, whether or not it is sure."""
-    system = baselines.build_hybrid({"threshold": 0, **config})
+    system = retrieval_systems.build_hybrid({"threshold": 0, **config})
     episodes = [episode(number, day) for number, day in enumerate(days, start=1)]
     return await answered(await lived(system, *episodes), asked(text))
 

@@ -212,13 +212,10 @@ def _connect_http(settings: Settings) -> MemorySystem:
 
 
 def _connect_grpc(settings: Settings) -> MemorySystem:
-    from recall_bench.systems.grpc.grpc_system import build_grpc_system
+    from recall_bench.systems.grpc.grpc_system import connect_grpc_system
 
-    served = build_grpc_system(
-        settings.adapter, timeout_s=settings.grpc_timeout_s, ca=settings.grpc_ca
-    )
-    run_to_end(served.fetch_card)
-    return served
+    connect = partial(connect_grpc_system, timeout_s=settings.grpc_timeout_s, ca=settings.grpc_ca)
+    return run_to_end(connect, settings.adapter)
 
 
 def _load_described_server(settings: Settings) -> MemorySystem:

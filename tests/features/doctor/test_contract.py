@@ -10,12 +10,8 @@ from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, UsageE
 from recall_bench.core.memory import Answer, Clock, Memory, MemorySystem
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.features.doctor import check_context
-from recall_bench.systems.builtin.baselines import (
-    build_bm25,
-    build_hybrid,
-    build_none,
-    build_oracle,
-)
+from recall_bench.systems.builtin.baselines import build_none
+from recall_bench.systems.builtin.retrieval_systems import build_bm25, build_hybrid, build_oracle
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import (
     CHECKS,

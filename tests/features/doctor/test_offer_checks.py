@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.memory import MemorySystem, Offer
-from recall_bench.systems.builtin.baselines import build_bm25, build_hybrid
+from recall_bench.systems.builtin.retrieval_systems import build_bm25, build_hybrid
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import Honest, Outcome, check_system
 from tests.features.doctor.broken import result

@@ -35,7 +35,7 @@ from recall_bench.core.settings import Settings
 from recall_bench.features.mcp.mcp_system import start_mcp_system
 from recall_bench.features.mcp.server_map import read_server_map
 from recall_bench.features.serving.grpc_server import run_grpc_server
-from recall_bench.systems.grpc.grpc_system import build_grpc_system
+from recall_bench.systems.grpc.grpc_system import connect_grpc_system
 from recall_bench.systems.python.isolated_system import load_isolated_system
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.servers.host import SystemHost
@@ -250,8 +250,7 @@ async def run_http() -> AsyncIterator[MemorySystem]:
 async def run_grpc() -> AsyncIterator[MemorySystem]:
     host = SystemHost(build_python_system(LedgerMemory))
     async with run_grpc_server(host, "127.0.0.1:0") as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
-        await system.fetch_card()
+        system = await connect_grpc_system(f"grpc://127.0.0.1:{port}")
         async with close_after(system):
             yield system
     await host.close()
@@ -338,7 +337,9 @@ async def test_a_process_of_ours_can_be_killed_and_its_memory_reopened(transport
 async def test_what_we_did_not_start_is_not_killed(transport: str) -> None:
     async with TRANSPORTS[transport]() as system:
         memory = await system.open("story")
-        assert not isinstance(memory, KillableMemory)
+        if isinstance(memory, KillableMemory):
+            with pytest.raises(NotOffered):
+                await memory.kill()
         await memory.close()
 
 
@@ -449,8 +450,7 @@ async def test_a_server_that_does_not_understand_a_request_does_not_offer_it() -
 async def test_methods_that_the_adapter_does_not_implement_are_not_offered_over_the_wire() -> None:
     host = SystemHost(build_python_system(AsyncMemory))
     async with run_grpc_server(host, "127.0.0.1:0") as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
-        await system.fetch_card()
+        system = await connect_grpc_system(f"grpc://127.0.0.1:{port}")
         async with close_after(system):
             memory = await system.open("story")
             assert isinstance(memory, RemoteMemory)

@@ -9,7 +9,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import get_worker_limit
 from recall_bench.features.mcp.mcp_system import McpSystem
 from recall_bench.features.mcp.server_map import read_server_map
-from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin import retrieval_systems
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.servers.host import SystemHost
 from recall_bench.systems.transports.http_system import connect_http_system, read_server_file
@@ -29,7 +29,7 @@ class Narrow(Plain):
 
 
 def test_a_system_made_in_each_worker_allows_any_number() -> None:
-    assert get_worker_limit(baselines.build_bm25({})) is None
+    assert get_worker_limit(retrieval_systems.build_bm25({})) is None
     assert get_worker_limit(build_python_system(Plain)) is None
     assert get_worker_limit(build_once_system("once:true", {})) is None
 
@@ -70,7 +70,7 @@ def test_a_server_at_an_address_allows_one_worker_unless_it_declares_more(
 
 async def test_a_host_passes_on_what_its_system_declares() -> None:
     said = await SystemHost(build_python_system(Narrow)).handle(HealthRequest())
-    unsaid = await SystemHost(baselines.build_bm25({})).handle(HealthRequest())
+    unsaid = await SystemHost(retrieval_systems.build_bm25({})).handle(HealthRequest())
 
     assert isinstance(said, HealthReply)
     assert isinstance(unsaid, HealthReply)

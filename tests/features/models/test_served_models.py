@@ -19,10 +19,10 @@ from recall_bench.core.usage import Usage
 from recall_bench.features.models.embedders import Embeddings
 from recall_bench.features.models.model_endpoint import ModelEndpoint, open_metered_system
 from recall_bench.features.models.rerankers import RerankScores
-from recall_bench.systems.builtin.baselines import build_hybrid, build_recency, build_vector
 from recall_bench.systems.builtin.index_memory import IndexMemory
 from recall_bench.systems.builtin.passage_index import Indexer
 from recall_bench.systems.builtin.retrieval import PassageSearch
+from recall_bench.systems.builtin.retrieval_systems import build_hybrid, build_recency, build_vector
 from recall_bench.systems.builtin.word_index import Bm25, Vocabulary
 from recall_bench.systems.models.static_embedding import embed
 from recall_bench.systems.resolver import resolve_system

@@ -14,7 +14,8 @@ from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, System
 from recall_bench.core.memory import Answer, Memory
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.grpc.grpc_messages import load_messages
-from recall_bench.systems.grpc.grpc_system import GrpcSystem, build_grpc_system
+from recall_bench.systems.grpc.grpc_system import GrpcV1System, connect_grpc_system
+from recall_bench.systems.transports.remote_system import RemoteSystem
 from tests.features.serving.grpc_server import Diary, failing, hanging, serving
 from tests.systems.asking import answered
 
@@ -35,14 +36,14 @@ QUESTION = Question(
 )
 
 
-def system_at(port: int, **settings: Any) -> GrpcSystem:
-    return build_grpc_system(f"grpc://127.0.0.1:{port}", **settings)
+async def system_at(port: int, **settings: Any) -> GrpcV1System | RemoteSystem:
+    return await connect_grpc_system(f"grpc://127.0.0.1:{port}", **settings)
 
 
 @asynccontextmanager
 async def opened(diary: Diary, **settings: Any) -> AsyncIterator[Memory]:
     async with serving(diary) as port:
-        system = system_at(port, **settings)
+        system = await system_at(port, **settings)
         memory = await system.open("ada")
         try:
             yield memory
@@ -61,6 +62,7 @@ async def test_the_calls_come_in_the_order_of_the_protocol() -> None:
 
     assert answer == Answer(text="The cat is Fig. 🐈")
     assert diary.calls == [
+        "Healthcheck",
         "Healthcheck",
         "Setup",
         "IngestDay",
@@ -81,7 +83,7 @@ async def test_a_day_and_a_question_carry_what_the_protocol_says() -> None:
     metadata = kinds["DayMetadata"](
         day_number=2, date="2026-01-02", persona_id="ada", active_arcs=["cat", "rain"]
     )
-    assert diary.requests[2:] == [
+    assert diary.requests[3:] == [
         kinds["IngestDayRequest"](day_number=2, content=DAY.text, metadata=metadata),
         kinds["QueryRequest"](question="What is the cat called?"),
     ]
@@ -96,15 +98,15 @@ async def test_an_ipv6_server_is_reached() -> None:
     diary = Diary()
 
     async with serving(diary, host="[::1]") as port:
-        memory = await build_grpc_system(f"grpc://[::1]:{port}").open("ada")
+        memory = await (await connect_grpc_system(f"grpc://[::1]:{port}")).open("ada")
         await memory.close()
 
-    assert diary.calls == ["Healthcheck", "Setup", "Teardown"]
+    assert diary.calls == ["Healthcheck", "Healthcheck", "Setup", "Teardown"]
 
 
 async def test_a_second_scenario_starts_with_an_empty_memory() -> None:
     async with serving(Diary()) as port:
-        system = system_at(port)
+        system = await system_at(port)
         first = await system.open("ada")
         await first.ingest(DAY)
         await first.close()
@@ -117,7 +119,7 @@ async def test_a_second_scenario_starts_with_an_empty_memory() -> None:
 
 async def test_the_server_holds_one_memory_at_a_time() -> None:
     async with serving(Diary()) as port:
-        system = system_at(port)
+        system = await system_at(port)
         await system.open("ada")
 
         with pytest.raises(UsageError, match="one memory at a time"):
@@ -130,7 +132,7 @@ async def test_the_server_is_not_opened_twice_at_the_same_time() -> None:
     diary = Diary()
     refusals = []
     async with serving(diary) as port:
-        system = system_at(port)
+        system = await system_at(port)
 
         async def open_one() -> None:
             try:
@@ -144,22 +146,21 @@ async def test_the_server_is_not_opened_twice_at_the_same_time() -> None:
         await system.close()
 
     assert len(refusals) == 1
-    assert diary.calls == ["Healthcheck", "Setup"]
+    assert diary.calls == ["Healthcheck", "Healthcheck", "Setup"]
 
 
 async def test_the_server_names_itself() -> None:
     async with serving(Diary()) as port:
-        system = system_at(port)
+        system = await system_at(port)
 
-        card = await system.fetch_card()
+        card = system.card
 
     assert card.name == system.card.name == "diary"
 
 
 async def test_another_name_under_the_same_address_is_another_system() -> None:
     async with serving(Diary()) as port:
-        system = system_at(port)
-        await system.fetch_card()
+        system = await system_at(port)
     other = Diary(Healthcheck=healthy("other"))
 
     async with serving(other, port=port):
@@ -181,7 +182,7 @@ async def test_a_server_without_a_healthcheck_is_taken_as_ready() -> None:
     diary = Diary()
 
     async with serving(diary, omit="Healthcheck") as port:
-        system = system_at(port)
+        system = await system_at(port)
         memory = await system.open("ada")
         await memory.close()
 
@@ -195,7 +196,7 @@ async def test_a_server_that_is_not_ready_yet_is_waited_for() -> None:
     async with opened(diary):
         pass
 
-    assert diary.calls == ["Healthcheck"] * 4 + ["Setup"]
+    assert diary.calls == ["Healthcheck"] * 5 + ["Setup"]
 
 
 @pytest.mark.parametrize(
@@ -220,10 +221,9 @@ async def test_a_failing_healthcheck_is_a_fault() -> None:
 async def test_a_server_that_is_down_is_gone_within_the_connect_timeout() -> None:
     async with serving(Diary()) as port:
         pass
-    system = system_at(port, connect_timeout_s=0.3)
 
     with pytest.raises(SystemGone, match=f"nothing can be reached at grpc://127.0.0.1:{port}"):
-        await system.open("ada")
+        await system_at(port, connect_timeout_s=0.3)
 
 
 async def test_a_listener_that_is_no_grpc_server_is_gone_too() -> None:
@@ -231,7 +231,7 @@ async def test_a_listener_that_is_no_grpc_server_is_gone_too() -> None:
         port = listener.getsockname()[1]
 
         with pytest.raises(SystemGone, match="is not ready"):
-            await system_at(port, ready_timeout_s=0.3).fetch_card()
+            await system_at(port, ready_timeout_s=0.3)
 
 
 CALLS: dict[str, Callable[[Memory], Any]] = {
@@ -387,7 +387,7 @@ async def test_a_failing_teardown_still_hangs_up() -> None:
     diary = Diary(Teardown=failing("INTERNAL", "stays"))
 
     async with serving(diary) as port:
-        system = system_at(port)
+        system = await system_at(port)
         memory = await system.open("ada")
         with pytest.raises(SystemFault, match="Teardown failed with INTERNAL: stays"):
             await memory.close()

@@ -14,7 +14,7 @@ from recall_bench.core.errors import SystemGone, SystemTimeout
 from recall_bench.core.memory import Memory, MemorySystem
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.grpc import grpc_channel
-from recall_bench.systems.grpc.grpc_system import build_grpc_system
+from recall_bench.systems.grpc.grpc_system import connect_grpc_system
 from tests.features.serving.grpc_server import Diary, failing, serving, started
 from tests.systems.asking import answered
 from tests.thoroughness import choose_number
@@ -41,7 +41,7 @@ def day(number: int) -> Episode:
 async def fed(server: Diary) -> AsyncIterator[tuple[MemorySystem, Memory, Any, int]]:
     """A memory of three days on a running server."""
     handle, port = await started(server)
-    system = build_grpc_system(f"grpc://127.0.0.1:{port}", connect_timeout_s=5)
+    system = await connect_grpc_system(f"grpc://127.0.0.1:{port}", connect_timeout_s=5)
     memory = await system.open("ada")
     for number in (1, 2, 3):
         await memory.ingest(day(number))
@@ -209,7 +209,7 @@ async def test_a_server_that_vanishes_without_hanging_up_is_gone_once_a_ping_has
         relay = Relay(port)
         listener = await asyncio.start_server(relay.accept, "127.0.0.1", 0)
         target = f"grpc://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
-        memory = await build_grpc_system(target, timeout_s=0.5).open("ada")
+        memory = await (await connect_grpc_system(target, timeout_s=0.5)).open("ada")
         relay.is_mute = True
 
         with pytest.raises(SystemGone), anyio.fail_after(20):
@@ -228,7 +228,9 @@ async def test_no_day_is_counted_as_taken_by_a_server_that_does_not_have_it() ->
     async with serving(before) as first, serving(after) as second:
         relay = Relay(first)
         listener = await asyncio.start_server(relay.accept, "127.0.0.1", 0)
-        system = build_grpc_system(f"grpc://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
+        system = await connect_grpc_system(
+            f"grpc://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+        )
 
         for _ in range(choose_number(80, 300)):
             relay.target = first

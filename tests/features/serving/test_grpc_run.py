@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.systems.grpc.grpc_system import build_grpc_system
+from recall_bench.systems.grpc.grpc_system import connect_grpc_system
 from tests.commands import Invoke, Shown
 from tests.warm_commands import start_copy
 
@@ -64,7 +64,7 @@ def test_a_healthy_server_is_scored(run: Run) -> None:
 
 def test_no_server_is_said_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is starting is waited for, here as briefly as a test can."""
-    defaults = build_grpc_system.__kwdefaults__
+    defaults = connect_grpc_system.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "connect_timeout_s", 0.1)
     with served() as port:

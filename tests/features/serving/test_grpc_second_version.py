@@ -29,7 +29,8 @@ from recall_bench.core.memory import (
 from recall_bench.core.scenario import Episode, Question, Turn
 from recall_bench.core.usage import Usage
 from recall_bench.systems.grpc.grpc_messages import SERVICE_V1, SERVICE_V2
-from recall_bench.systems.grpc.grpc_system import GrpcSystem, build_grpc_system
+from recall_bench.systems.grpc.grpc_system import connect_grpc_system
+from recall_bench.systems.transports.remote_system import RemoteSystem
 from tests.features.serving.grpc_server import Act, Cabinet, Diary, hosting, serving
 from tests.systems.asking import answered
 
@@ -55,10 +56,10 @@ QUESTION = Question(
 
 
 @asynccontextmanager
-async def greeted(cabinet: Cabinet, **settings: Any) -> AsyncIterator[GrpcSystem]:
+async def greeted(cabinet: Cabinet, **settings: Any) -> AsyncIterator[RemoteSystem]:
     async with hosting(cabinet) as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}", **settings)
-        await system.fetch_card()
+        system = await connect_grpc_system(f"grpc://127.0.0.1:{port}", **settings)
+        assert isinstance(system, RemoteSystem)
         try:
             yield system
         finally:
@@ -83,10 +84,8 @@ async def test_a_card_that_cannot_be_understood_is_refused_with_what_it_says() -
     cabinet.card = cabinet.card.replace(clock=Sundial())
 
     async with hosting(cabinet) as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
-        for meet in (system.fetch_card, lambda: system.open("ada")):
-            with pytest.raises(UsageError, match=r"describes itself .* 'sundial'"):
-                await meet()
+        with pytest.raises(UsageError, match=r"describes itself .* 'sundial'"):
+            await connect_grpc_system(f"grpc://127.0.0.1:{port}")
 
 
 async def test_an_episode_and_a_question_arrive_whole() -> None:
@@ -307,8 +306,8 @@ async def test_a_server_of_the_first_version_alone_is_spoken_to_in_it() -> None:
     diary = Diary()
 
     async with serving(diary) as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
-        card = await system.fetch_card()
+        system = await connect_grpc_system(f"grpc://127.0.0.1:{port}")
+        card = system.card
         memory = await system.open("ada")
         await memory.ingest(DAY)
         await memory.close()
@@ -323,7 +322,7 @@ async def test_a_server_may_be_opened_without_being_greeted_first() -> None:
     cabinet = Cabinet()
 
     async with hosting(cabinet) as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        system = await connect_grpc_system(f"grpc://127.0.0.1:{port}")
         async with anyio.create_task_group() as group:
             group.start_soon(system.open, "ada")
             group.start_soon(system.open, "bob")
@@ -335,8 +334,7 @@ async def test_a_server_may_be_opened_without_being_greeted_first() -> None:
 
 async def test_a_server_with_another_version_is_another_system() -> None:
     async with hosting(Cabinet()) as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
-        await system.fetch_card()
+        system = await connect_grpc_system(f"grpc://127.0.0.1:{port}")
 
     async with serving(Diary(), port=port, omit="Healthcheck"):
         with pytest.raises(SystemGone, match=f"served {SERVICE_V2} before, now {SERVICE_V1}"):
@@ -347,7 +345,7 @@ async def test_a_server_with_another_version_is_another_system() -> None:
 async def test_a_server_restarted_between_two_calls_is_noticed(call: str) -> None:
     restarted = Cabinet()
     async with hosting(Cabinet()) as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        system = await connect_grpc_system(f"grpc://127.0.0.1:{port}")
         memory = await system.open("ada")
         await memory.ingest(DAY)
 
@@ -367,7 +365,7 @@ async def test_a_server_restarted_between_two_calls_is_noticed(call: str) -> Non
 async def test_after_closing_the_system_a_restarted_server_is_contacted_again() -> None:
     restarted = Cabinet()
     async with hosting(Cabinet()) as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        system = await connect_grpc_system(f"grpc://127.0.0.1:{port}")
         memory = await system.open("ada")
 
     async with hosting(restarted, port=port):

@@ -30,10 +30,10 @@ from recall_bench.core.memory import (
 )
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.features.serving.grpc_server import ServerCertificate, run_grpc_server, serve_grpc
-from recall_bench.systems.builtin.baselines import build_hybrid
+from recall_bench.systems.builtin.retrieval_systems import build_hybrid
 from recall_bench.systems.grpc.grpc_channel import GrpcServer
 from recall_bench.systems.grpc.grpc_messages import SERVICE_V1, load_methods
-from recall_bench.systems.grpc.grpc_system import GrpcV1System, build_grpc_system
+from recall_bench.systems.grpc.grpc_system import GrpcV1System, connect_grpc_system
 from recall_bench.systems.grpc.single_connection import parse_grpc_address
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.servers.host import SystemHost
@@ -268,7 +268,7 @@ async def test_a_story_is_answered_the_same_directly_and_in_either_version() -> 
 
     async with run_grpc_server(SystemHost(build_hybrid({})), "127.0.0.1:0") as port:
         target = f"grpc://127.0.0.1:{port}"
-        second = build_grpc_system(target)
+        second = await connect_grpc_system(target)
         over_second = await told(await second.open("diary"))
         await second.close()
         timeouts = {"timeout_s": 20.0, "connect_timeout_s": 5.0, "ready_timeout_s": 5.0}
@@ -285,8 +285,7 @@ async def test_a_served_system_keeps_the_contract() -> None:
     host = SystemHost(build_python_system(Honest))
 
     async with run_grpc_server(host, "127.0.0.1:0") as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
-        await system.fetch_card()
+        system = await connect_grpc_system(f"grpc://127.0.0.1:{port}")
         report = await check_system(system)
         await system.close()
     await host.close()
@@ -313,12 +312,12 @@ async def test_serving_says_where_and_ends_when_cancelled() -> None:
 
         group.start_soon(serve)
         await up.wait()
-        card = await build_grpc_system(f"grpc://{ready[0]}").fetch_card()
+        card = (await connect_grpc_system(f"grpc://{ready[0]}")).card
         group.cancel_scope.cancel()
 
     assert card.name == "cabinet"
     with pytest.raises(SystemGone):
-        await build_grpc_system(f"grpc://{ready[0]}", connect_timeout_s=0.1).fetch_card()
+        await connect_grpc_system(f"grpc://{ready[0]}", connect_timeout_s=0.1)
 
 
 async def test_an_address_that_is_taken_is_refused_even_if_it_is_one_of_ours() -> None:

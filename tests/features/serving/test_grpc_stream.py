@@ -14,7 +14,7 @@ from recall_bench.core.errors import SystemBusy, SystemFault, SystemGone, System
 from recall_bench.core.memory import BulkIngestMemory
 from recall_bench.core.scenario import Episode
 from recall_bench.systems.grpc.grpc_messages import SERVICE_V2, load_messages, load_methods
-from recall_bench.systems.grpc.grpc_system import build_grpc_system
+from recall_bench.systems.grpc.grpc_system import connect_grpc_system
 from tests.features.serving.grpc_server import Act, Cabinet, hosting
 
 pytestmark = pytest.mark.anyio
@@ -33,7 +33,7 @@ DAYS = [
 
 @asynccontextmanager
 async def opened(port: int, **settings: Any) -> AsyncIterator[BulkIngestMemory]:
-    system = build_grpc_system(f"grpc://127.0.0.1:{port}", **settings)
+    system = await connect_grpc_system(f"grpc://127.0.0.1:{port}", **settings)
     memory = await system.open("ada")
     assert isinstance(memory, BulkIngestMemory)
     try:
@@ -214,7 +214,7 @@ async def test_a_server_that_dies_in_a_stream_is_gone_at_that_day() -> None:
 
     cabinet = Cabinet(ingest=at_day(5, hang))
     async with anyio.create_task_group() as group, hosting(cabinet) as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        system = await connect_grpc_system(f"grpc://127.0.0.1:{port}")
         memory = await system.open("ada")
         assert isinstance(memory, BulkIngestMemory)
 

@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pytest
 from recall_bench.core.errors import BenchError, SystemGone, UsageError
 from recall_bench.core.scenario import Episode, compute_story_date
 from recall_bench.features.serving.grpc_server import ServerCertificate
-from recall_bench.systems.grpc.grpc_system import GrpcSystem, build_grpc_system
+from recall_bench.systems.grpc.grpc_system import connect_grpc_system
 from tests.conftest import EPOCH
 from tests.features.serving.grpc_server import Cabinet, hosting
 
@@ -41,10 +41,10 @@ def signed(folder: Path, names: str) -> ServerCertificate:
     return made
 
 
-async def refusal(system: GrpcSystem) -> str:
+async def refusal(connecting: Awaitable[object]) -> str:
     """The sentence with which a server is refused."""
     with pytest.raises(SystemGone) as gone:
-        await system.fetch_card()
+        await connecting
     assert "\n" not in str(gone.value)
     return str(gone.value)
 
@@ -69,9 +69,7 @@ async def saying(words: bytes) -> AsyncIterator[int]:
 async def test_an_address_without_a_server_is_gone(scheme: str) -> None:
     async with saying(b"") as port:
         pass
-    system = build_grpc_system(f"{scheme}://127.0.0.1:{port}", connect_timeout_s=0.2)
-
-    said = await refusal(system)
+    said = await refusal(connect_grpc_system(f"{scheme}://127.0.0.1:{port}", connect_timeout_s=0.2))
 
     assert f"nothing can be reached at {scheme}://127.0.0.1:{port}" in said
     assert "start the server" in said
@@ -88,14 +86,14 @@ async def test_an_address_without_a_server_is_gone(scheme: str) -> None:
 )
 async def test_a_server_of_something_else_is_quoted(words: bytes, says: str) -> None:
     async with saying(words) as port:
-        said = await refusal(build_grpc_system(f"grpc://127.0.0.1:{port}"))
+        said = await refusal(connect_grpc_system(f"grpc://127.0.0.1:{port}"))
 
     assert f"127.0.0.1:{port} is not a gRPC server: it sends {says!r}" in said
 
 
 async def test_a_server_that_disconnects_may_need_tls() -> None:
     async with saying(b"") as port:
-        said = await refusal(build_grpc_system(f"grpc://127.0.0.1:{port}"))
+        said = await refusal(connect_grpc_system(f"grpc://127.0.0.1:{port}"))
 
     assert "closes the connection at once" in said
     assert "write grpcs:// if it needs TLS" in said
@@ -105,21 +103,21 @@ async def test_plaintext_to_a_tls_server_suggests_grpcs(
     certificate: ServerCertificate,
 ) -> None:
     async with hosting(Cabinet(), tls=certificate) as port:
-        said = await refusal(build_grpc_system(f"grpc://127.0.0.1:{port}"))
+        said = await refusal(connect_grpc_system(f"grpc://127.0.0.1:{port}"))
 
     assert "write grpcs://" in said
 
 
 async def test_a_tls_alert_is_recognised() -> None:
     async with saying(b"\x15\x03\x01\x00\x02\x02\x46") as port:
-        said = await refusal(build_grpc_system(f"grpc://127.0.0.1:{port}"))
+        said = await refusal(connect_grpc_system(f"grpc://127.0.0.1:{port}"))
 
     assert said == f"grpc://127.0.0.1:{port} speaks TLS; write grpcs://"
 
 
 async def test_tls_to_a_plaintext_server_suggests_grpc() -> None:
     async with hosting(Cabinet()) as port:
-        said = await refusal(build_grpc_system(f"grpcs://127.0.0.1:{port}"))
+        said = await refusal(connect_grpc_system(f"grpcs://127.0.0.1:{port}"))
 
     assert f"grpcs://127.0.0.1:{port} does not speak TLS" in said
     assert "write grpc:// if it is a plaintext server" in said
@@ -127,7 +125,7 @@ async def test_tls_to_a_plaintext_server_suggests_grpc() -> None:
 
 async def test_tls_to_an_http_server_is_refused_at_once() -> None:
     async with saying(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
-        said = await refusal(build_grpc_system(f"grpcs://127.0.0.1:{port}"))
+        said = await refusal(connect_grpc_system(f"grpcs://127.0.0.1:{port}"))
 
     assert "does not speak TLS" in said
 
@@ -139,8 +137,8 @@ async def test_with_its_authority_trusted_everything_works(
     cabinet = Cabinet()
 
     async with hosting(cabinet, tls=certificate) as port:
-        system = build_grpc_system(f"grpcs://{host}:{port}", ca=certificate.chain)
-        card = await system.fetch_card()
+        system = await connect_grpc_system(f"grpcs://{host}:{port}", ca=certificate.chain)
+        card = system.card
         memory = await system.open("ada")
         await memory.ingest(DAY.replace(text="x" * 3_000_000))
         await memory.close()
@@ -152,7 +150,7 @@ async def test_with_its_authority_trusted_everything_works(
 
 async def test_a_server_restarted_behind_tls_is_noticed(certificate: ServerCertificate) -> None:
     async with hosting(Cabinet(), tls=certificate) as port:
-        system = build_grpc_system(f"grpcs://127.0.0.1:{port}", ca=certificate.chain)
+        system = await connect_grpc_system(f"grpcs://127.0.0.1:{port}", ca=certificate.chain)
         memory = await system.open("ada")
 
     async with hosting(Cabinet(), port=port, tls=certificate):
@@ -165,7 +163,7 @@ async def test_a_server_with_an_untrusted_certificate_is_refused(
     certificate: ServerCertificate,
 ) -> None:
     async with hosting(Cabinet(), tls=certificate) as port:
-        said = await refusal(build_grpc_system(f"grpcs://127.0.0.1:{port}"))
+        said = await refusal(connect_grpc_system(f"grpcs://127.0.0.1:{port}"))
 
     assert "cannot be verified (self" in said
     assert "--grpc-ca" in said
@@ -177,7 +175,7 @@ async def test_a_certificate_of_another_authority_is_refused(
     other = signed(tmp_path, "DNS:localhost,IP:127.0.0.1")
 
     async with hosting(Cabinet(), tls=certificate) as port:
-        said = await refusal(build_grpc_system(f"grpcs://127.0.0.1:{port}", ca=other.chain))
+        said = await refusal(connect_grpc_system(f"grpcs://127.0.0.1:{port}", ca=other.chain))
 
     assert "cannot be verified" in said
 
@@ -186,7 +184,7 @@ async def test_a_certificate_made_out_to_another_name_is_refused(tmp_path: Path)
     certificate = signed(tmp_path, "DNS:memory.example.org")
 
     async with hosting(Cabinet(), tls=certificate) as port:
-        said = await refusal(build_grpc_system(f"grpcs://127.0.0.1:{port}", ca=certificate.chain))
+        said = await refusal(connect_grpc_system(f"grpcs://127.0.0.1:{port}", ca=certificate.chain))
 
     assert "IP address mismatch" in said
     assert "use a host name in the certificate" in said
@@ -198,7 +196,7 @@ async def test_a_grpc_server_without_our_service_is_reported_as_one() -> None:
     await server.start()
 
     with pytest.raises(BenchError) as refused:
-        await build_grpc_system(f"grpc://127.0.0.1:{port}").open("ada")
+        await (await connect_grpc_system(f"grpc://127.0.0.1:{port}")).open("ada")
     await server.stop(None)
 
     assert isinstance(refused.value, UsageError)

@@ -8,7 +8,7 @@ from recall_bench.core.event import Answered, Ingested
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.scenario import Episode, Question, Scenario
-from recall_bench.systems.builtin.baselines import build_bm25
+from recall_bench.systems.builtin.retrieval_systems import build_bm25
 from recall_bench.systems.transports.http_system import connect_http_system
 from tests.faulty.fakes import ScriptedSystem
 from tests.features.serving.http_servers import serving

@@ -10,7 +10,7 @@ import pytest
 
 from recall_bench.core.errors import DataError, SystemGone
 from recall_bench.core.memory import MemorySystem, PortableSnapshots, get_worker_limit
-from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin import retrieval_systems
 from recall_bench.systems.python.system import load_python_system
 from recall_bench.systems.servers.host import SystemHost
 from recall_bench.systems.transports.http_system import connect_http_system
@@ -88,7 +88,7 @@ async def test_other_processes_open_what_was_packed_as_the_same_memory(tmp_path:
 
 async def test_the_state_on_a_server_travels_by_its_name(tmp_path: Path) -> None:
     place = tmp_path / "packed"
-    host = SystemHost(baselines.build_bm25({"threshold": 0}), max_shards=2)
+    host = SystemHost(retrieval_systems.build_bm25({"threshold": 0}), max_shards=2)
     async with hosting(host) as url:
         system = await connect_http_system(url)
         assert get_worker_limit(system) == 2
@@ -109,11 +109,11 @@ async def test_the_state_on_a_server_travels_by_its_name(tmp_path: Path) -> None
 
 async def test_names_of_states_on_a_server_are_not_given_twice(tmp_path: Path) -> None:
     place = tmp_path / "packed"
-    async with hosting(SystemHost(baselines.build_bm25({}), max_shards=2)) as url:
+    async with hosting(SystemHost(retrieval_systems.build_bm25({}), max_shards=2)) as url:
         system = await connect_http_system(url)
         token, _ = await packed(system, place)
         await system.close()
-    async with hosting(SystemHost(baselines.build_bm25({}), max_shards=2)) as url:
+    async with hosting(SystemHost(retrieval_systems.build_bm25({}), max_shards=2)) as url:
         system = await connect_http_system(url)
         other, _ = await packed(system, tmp_path / "other")
         snapshots = travelling(system)
@@ -128,7 +128,7 @@ async def test_names_of_states_on_a_server_are_not_given_twice(tmp_path: Path) -
 async def test_the_states_of_a_server_for_one_worker_stay_there(
     declared: int | None,
 ) -> None:
-    async with hosting(SystemHost(baselines.build_bm25({}), max_shards=declared)) as url:
+    async with hosting(SystemHost(retrieval_systems.build_bm25({}), max_shards=declared)) as url:
         system = await connect_http_system(url)
 
         assert get_worker_limit(system) == 1

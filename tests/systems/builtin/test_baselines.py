@@ -20,7 +20,7 @@ from recall_bench.core.errors import SystemFault, UsageError
 from recall_bench.core.memory import Answer, EvidenceControl, Memory, MemorySystem, Passage
 from recall_bench.core.settings import describe_settings
 from recall_bench.core.user_code import list_plugins
-from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin import baselines, retrieval_systems
 from recall_bench.systems.builtin.no_memory import NO_RECORD
 from recall_bench.systems.builtin.options import BUILT_IN_OPTIONS
 from tests.faulty.fakes import ScriptedMemory
@@ -35,13 +35,13 @@ Factory = Callable[[Mapping[str, object]], MemorySystem]
 
 FACTORIES: dict[str, Factory] = {
     "none": baselines.build_none,
-    "random": baselines.build_random,
-    "recency": baselines.build_recency,
-    "bm25": baselines.build_bm25,
-    "vector": baselines.build_vector,
-    "hybrid": baselines.build_hybrid,
-    "full-context": baselines.build_full_context,
-    "oracle": baselines.build_oracle,
+    "random": retrieval_systems.build_random,
+    "recency": retrieval_systems.build_recency,
+    "bm25": retrieval_systems.build_bm25,
+    "vector": retrieval_systems.build_vector,
+    "hybrid": retrieval_systems.build_hybrid,
+    "full-context": retrieval_systems.build_full_context,
+    "oracle": retrieval_systems.build_oracle,
 }
 CHECKPOINTS = (1, 2, 5, 9, 12)
 

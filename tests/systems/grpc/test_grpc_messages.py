@@ -22,7 +22,7 @@ from recall_bench.systems.grpc.grpc_messages import (
     load_methods,
     read_descriptors,
 )
-from recall_bench.systems.grpc.grpc_system import build_grpc_system
+from recall_bench.systems.grpc.grpc_system import connect_grpc_system
 from recall_bench.testing import check_system
 from tests.systems.asking import answered
 
@@ -170,7 +170,7 @@ async def test_a_server_of_generated_stubs_in_another_process_understands_us(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path, SERVER) as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        system = await connect_grpc_system(f"grpc://127.0.0.1:{port}")
         memory = await system.open("ada")
         await memory.ingest(DAY)
         await memory.settle()
@@ -189,8 +189,7 @@ async def test_the_server_in_the_documents_keeps_the_contract(tmp_path: Path) ->
     program = page.split("```py\n")[1].split("```")[0]
 
     async with running(tmp_path, program) as port:
-        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
-        await system.fetch_card()
+        system = await connect_grpc_system(f"grpc://127.0.0.1:{port}")
         report = await check_system(system, only=DOCUMENTED)
         await system.close()
 

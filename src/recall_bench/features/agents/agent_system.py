@@ -28,7 +28,7 @@ from recall_bench.features.agents.talk_settings import (
     ask_question,
     tell_episode,
 )
-from recall_bench.systems.copied_snapshots import CopiedSnapshots
+from recall_bench.systems.snapshots import CopiedSnapshots
 
 MAX_TEXT = 2000
 """The most characters of a message, and of a reply, in the transcript."""

@@ -38,7 +38,7 @@ from recall_bench.features.mcp.mcp_connection import (
 )
 from recall_bench.features.mcp.mcp_memory import McpMemory, OwnServerMemory
 from recall_bench.features.mcp.server_map import ServerMap, fill_template, read_server_map
-from recall_bench.systems.copied_snapshots import CopiedSnapshots
+from recall_bench.systems.snapshots import CopiedSnapshots
 from recall_bench.systems.transports.server_yaml import shorten_digest
 
 

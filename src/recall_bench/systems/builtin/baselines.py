@@ -10,67 +10,20 @@ What searches is imported when a system that searches is built.
 
 from collections.abc import Mapping
 
+from recall_bench.core.lazy_exports import make_lazy_exports
 from recall_bench.core.memory import MemorySystem
 from recall_bench.systems.builtin.no_memory import NoMemorySystem
 from recall_bench.systems.builtin.options import NoOptions, build_card, read_options
+
+__all__, __getattr__, __dir__ = make_lazy_exports(
+    __name__,
+    {
+        ".retrieval_systems": "build_bm25 build_full_context build_gold_passages build_hybrid "
+        "build_oracle build_random build_recency build_vector"
+    },
+)
 
 
 def build_none(config: Mapping[str, object]) -> MemorySystem:
     """Remembers nothing and says so."""
     return NoMemorySystem(build_card("none", read_options("none", config, NoOptions), ()))
-
-
-def build_random(config: Mapping[str, object]) -> MemorySystem:
-    """Quotes passages drawn at random, the same for the same question and history."""
-    from recall_bench.systems.builtin import retrieval_systems
-
-    return retrieval_systems.build_random(config)
-
-
-def build_bm25(config: Mapping[str, object]) -> MemorySystem:
-    """Finds passages by their words."""
-    from recall_bench.systems.builtin import retrieval_systems
-
-    return retrieval_systems.build_bm25(config)
-
-
-def build_vector(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
-    """Finds passages by their meaning."""
-    from recall_bench.systems.builtin import retrieval_systems
-
-    return retrieval_systems.build_vector(config, endpoint=endpoint)
-
-
-def build_hybrid(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
-    """Finds passages by words, meaning and the dates a question names. The default system."""
-    from recall_bench.systems.builtin import retrieval_systems
-
-    return retrieval_systems.build_hybrid(config, endpoint=endpoint)
-
-
-def build_recency(config: Mapping[str, object], *, endpoint: str | None = None) -> MemorySystem:
-    """The hybrid system over the last days only."""
-    from recall_bench.systems.builtin import retrieval_systems
-
-    return retrieval_systems.build_recency(config, endpoint=endpoint)
-
-
-def build_full_context(config: Mapping[str, object]) -> MemorySystem:
-    """Reads everything for every question, and weighs all words the same."""
-    from recall_bench.systems.builtin import retrieval_systems
-
-    return retrieval_systems.build_full_context(config)
-
-
-def build_oracle(config: Mapping[str, object]) -> MemorySystem:
-    """Quotes the evidence of the reference answer, or the reference: the ceiling of the judge."""
-    from recall_bench.systems.builtin import retrieval_systems
-
-    return retrieval_systems.build_oracle(config)
-
-
-def build_gold_passages(config: Mapping[str, object]) -> MemorySystem:
-    """Finds the evidence of each question for the reader: the ceiling of retrieval."""
-    from recall_bench.systems.builtin import retrieval_systems
-
-    return retrieval_systems.build_gold_passages(config)

@@ -6,19 +6,17 @@ import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 from anyio.to_thread import run_sync
 
-from recall_bench.core.errors import DataError, NotOffered, SystemFault
+from recall_bench.core.errors import NotOffered
 from recall_bench.core.memory import (
     Answer,
     EraseReply,
     EraseScope,
     Holdings,
-    Memory,
     RetrievalReply,
     StoredEntry,
     SystemCard,
@@ -32,6 +30,7 @@ from recall_bench.systems.builtin.passage_index import (
     list_days,
     measure_index,
 )
+from recall_bench.systems.snapshots import PackedSnapshots
 
 if TYPE_CHECKING:
     from recall_bench.systems.builtin.word_index import VocabularyState, WordTableState
@@ -75,9 +74,10 @@ class IndexMemory:
         """With `in_thread` it calls models that make others wait, so it works in a thread."""
         self._in_thread = in_thread
         self._lock = RLock()
-        self._indexer = indexer
+        self.indexer = indexer
+        """What prepares its episodes."""
         self._knows_evidence = knows_evidence
-        self._answerer = reader
+        self.answerer = reader
         self._window = window
         self.scenario = ""
         self.renew: Callable[[], IndexMemory] | None = None
@@ -92,10 +92,7 @@ class IndexMemory:
 
     async def ingest(self, episode: Episode) -> None:
         """Prepare the episode; it is indexed when a question is asked or the memory settles."""
-        await self._call(self._prepare, episode)
-
-    def _prepare(self, episode: Episode) -> None:
-        prepared = self._indexer.prepare(episode)
+        prepared = await self._call(self.indexer.prepare, episode)
         with self._lock:
             self._prepared.append(prepared)
             self._is_pending = True
@@ -110,24 +107,22 @@ class IndexMemory:
         return await run_sync(work, *given, abandon_on_cancel=True)
 
     def _index_pending(self) -> None:
-        if self._is_pending:
-            with self._lock:
-                self._extend_index()
-
-    def _extend_index(self) -> None:
         if not self._is_pending:
             return
-        if self._window is None:
-            self._index = self._indexer.extend(self._index, self._prepared)
-            self._prepared = []
-        else:
-            oldest = self._prepared[-1].document.day - self._window + 1
-            self._prepared = [each for each in self._prepared if each.document.day >= oldest]
-            self._index = self._indexer.extend(PassageIndex(), self._prepared)
-        if self._kept_days is not None:
-            self._erase_entries(EraseScope.DAYS, self._kept_days)
-        # Last: a thread that does not see it searches the index.
-        self._is_pending = False
+        with self._lock:
+            if not self._is_pending:
+                return
+            if self._window is None:
+                self._index = self.indexer.extend(self._index, self._prepared)
+                self._prepared = []
+            else:
+                oldest = self._prepared[-1].document.day - self._window + 1
+                self._prepared = [each for each in self._prepared if each.document.day >= oldest]
+                self._index = self.indexer.extend(PassageIndex(), self._prepared)
+            if self._kept_days is not None:
+                self._erase_entries(EraseScope.DAYS, self._kept_days)
+            # Last: a thread that does not see it searches the index.
+            self._is_pending = False
 
     async def erase(self, scope: EraseScope, value: str) -> EraseReply:
         """Erase entries, their words and vectors, and the summaries made from them.
@@ -155,7 +150,7 @@ class IndexMemory:
     def _answer(self, question: Question) -> Answer | RetrievalReply:
         self._index_pending()
         with self._lock:
-            answerer, index = self._answerer, self._index
+            answerer, index = self.answerer, self._index
         return answerer(index, question)
 
     async def holdings(self) -> Holdings:
@@ -166,7 +161,7 @@ class IndexMemory:
         await self._call(self._index_pending)
         if self._knows_evidence:
             return Holdings(days=tuple(document.day for document in self._index.documents))
-        size = measure_index(self._index, self._prepared, self._indexer)
+        size = measure_index(self._index, self._prepared, self.indexer)
         return Holdings(days=list_days(self._index), bytes=size)
 
     async def close(self) -> None:
@@ -177,8 +172,8 @@ class IndexMemory:
     def copy(self) -> IndexMemory:
         """A memory in the same state, which shares only what is immutable."""
         twin = IndexMemory(
-            self._indexer,
-            self._answerer,
+            self.indexer,
+            self.answerer,
             window=self._window,
             knows_evidence=self._knows_evidence,
             in_thread=self._in_thread,
@@ -189,16 +184,10 @@ class IndexMemory:
             twin._is_pending = self._is_pending
         return twin
 
-    @property
-    def parts(self) -> tuple[Indexer, Answerer]:
-        """What prepares its episodes, and what answers."""
-        return self._indexer, self._answerer
-
-    @property
-    def state(self) -> IndexState:
+    def dump(self) -> bytes:
         """What another process needs, beside its own system, to restore this memory."""
-        vocabulary, lexicon = self._indexer.vocabulary, self._indexer.lexicon
-        return IndexState(
+        vocabulary, lexicon = self.indexer.vocabulary, self.indexer.lexicon
+        state = IndexState(
             scenario=self.scenario,
             index=replace(self._index, words=None),
             prepared=tuple(self._prepared),
@@ -207,110 +196,53 @@ class IndexMemory:
             kept_days=self._kept_days,
             is_pending=self._is_pending,
         )
+        return pickle.dumps(state, protocol=pickle.HIGHEST_PROTOCOL)
 
-    def restore(self, held: IndexState) -> None:
+    def restore(self, state: IndexState) -> None:
         """Take over the state of another memory; this one must be empty."""
-        indexer, index = self._indexer, held.index
-        if indexer.vocabulary is not None and held.vocabulary is not None:
-            indexer.vocabulary.restore(held.vocabulary)
-        if indexer.lexicon is not None and held.lexicon is not None:
-            indexer.lexicon.restore(held.lexicon)
+        indexer, index = self.indexer, state.index
+        if indexer.vocabulary is not None and state.vocabulary is not None:
+            indexer.vocabulary.restore(state.vocabulary)
+        if indexer.lexicon is not None and state.lexicon is not None:
+            indexer.lexicon.restore(state.lexicon)
         if indexer.formula is not None and index.postings is not None:
             from recall_bench.systems.builtin.word_index import Bm25Index
 
             index = replace(index, words=Bm25Index(index.postings, indexer.formula))
-        self._index, self._prepared = index, list(held.prepared)
-        self._kept_days, self._is_pending = held.kept_days, held.is_pending
+        self._index, self._prepared = index, list(state.prepared)
+        self._kept_days, self._is_pending = state.kept_days, state.is_pending
 
     def _erase_entries(self, scope: EraseScope, value: str) -> int:
         if self.renew is None:
             raise NotOffered("this built-in does not erase")
-        with self._lock:
-            return self._erase_matches(self.renew, scope, value)
-
-    def _erase_matches(
-        self, renew: Callable[[], IndexMemory], scope: EraseScope, value: str
-    ) -> int:
         from recall_bench.systems.builtin.index_erasure import (
             build_test,
             find_latest_date,
             subtract_entries,
         )
 
-        latest = find_latest_date(self._index, self._prepared)
-        test = build_test(scope, value, latest)
-        left = subtract_entries(self._index, self._prepared, test)
-        is_same = len(left.documents) == len(self._index.documents)
-        if is_same and len(left.prepared) == len(self._prepared) and not left.count:
-            return 0
-        # Copies share the vocabulary, and it holds the words of what is erased.
-        indexer, answerer = renew().parts
-        index = indexer.build_index(left.documents, left.open_periods)
-        prepared = [indexer.index_document(each.document, each.summary) for each in left.prepared]
-        # All at once and last: an embedder that fails leaves the memory as it was.
-        self._indexer, self._answerer = indexer, answerer
-        self._index, self._prepared = index, prepared
-        return left.count
+        with self._lock:
+            latest = find_latest_date(self._index, self._prepared)
+            test = build_test(scope, value, latest)
+            rest = subtract_entries(self._index, self._prepared, test)
+            is_same = len(rest.documents) == len(self._index.documents)
+            if is_same and len(rest.prepared) == len(self._prepared) and not rest.count:
+                return 0
+            # Copies share the vocabulary, and it holds the words of what is erased.
+            fresh = self.renew()
+            indexer, answerer = fresh.indexer, fresh.answerer
+            index = indexer.build_index(rest.documents, rest.open_periods)
+            prepared = [
+                indexer.index_document(each.document, each.summary) for each in rest.prepared
+            ]
+            # All at once and last: an embedder that fails leaves the memory as it was.
+            self.indexer, self.answerer = indexer, answerer
+            self._index, self._prepared = index, prepared
+            return rest.count
 
 
-_PACKED_FILE = "memory.pickle"
-
-
-class IndexSnapshots:
-    """Snapshots that cost nothing, because everything in a memory can be shared.
-
-    To reach another process a state is pickled; indexer and answerer are that process's own.
-    """
-
-    def __init__(self, opened: Callable[[str], IndexMemory]) -> None:
-        self._create_memory = opened
-        self._kept: dict[str, IndexMemory] = {}
-        self._count = 0
-
-    async def save(self, memory: Memory) -> str:
-        """Save the memory's present state."""
-        if not isinstance(memory, IndexMemory):
-            raise SystemFault(f"a {type(memory).__name__} is not a memory of this system")
-        return self._keep(memory.copy())
-
-    async def open(self, token: str) -> Memory:
-        """A new memory in the saved state."""
-        return self._get_snapshot(token).copy()
-
-    async def drop(self, token: str) -> None:
-        """Forget the saved state."""
-        self._kept.pop(token, None)
-
-    async def pack(self, token: str, place: Path) -> None:
-        """Pickle the saved state."""
-        with (place / _PACKED_FILE).open("wb") as file:
-            pickle.dump(self._get_snapshot(token).state, file, protocol=pickle.HIGHEST_PROTOCOL)
-
-    async def unpack(self, place: Path) -> str:
-        """Restore a pickled state."""
-        try:
-            held = pickle.loads((place / _PACKED_FILE).read_bytes())  # noqa: S301  we wrote it ourselves
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
-            raise DataError(
-                f"{place / _PACKED_FILE} holds no packed memory ({error}); pack the state again"
-            ) from error
-        memory = self._create_memory(held.scenario)
-        memory.restore(held)
-        return self._keep(memory)
-
-    async def discard(self, place: Path) -> None:
-        """Nothing is kept outside the folder."""
-
-    def _keep(self, memory: IndexMemory) -> str:
-        self._count += 1
-        token = str(self._count)
-        self._kept[token] = memory
-        return token
-
-    def _get_snapshot(self, token: str) -> IndexMemory:
-        if token not in self._kept:
-            raise SystemFault(f"no state is saved as {token!r}; it was dropped or never saved")
-        return self._kept[token]
+async def _copy(memory: IndexMemory) -> IndexMemory:
+    return memory.copy()
 
 
 class IndexSystem:
@@ -322,7 +254,11 @@ class IndexSystem:
         self.card = card
         self.offers = ERASING if erases else frozenset()
         self._factory = opened
-        self.snapshots = IndexSnapshots(self._create_memory)
+        # They cost nothing in this process: everything in a memory can be shared. To reach another
+        # one a state is pickled; indexer and answerer are that process's own.
+        self.snapshots = PackedSnapshots(
+            IndexMemory, _copy, dump=lambda memory: memory.dump(), load=self._load_memory
+        )
 
     async def open(self, scenario: str) -> IndexMemory:
         """An empty memory."""
@@ -330,6 +266,15 @@ class IndexSystem:
 
     async def close(self) -> None:
         """Nothing is held here."""
+
+    def _load_memory(self, content: bytes) -> IndexMemory:
+        try:
+            state = pickle.loads(content)  # noqa: S301  we wrote it ourselves
+        except pickle.UnpicklingError as error:
+            raise ValueError(str(error)) from error
+        memory = self._create_memory(state.scenario)
+        memory.restore(state)
+        return memory
 
     def _create_memory(self, scenario: str) -> IndexMemory:
         memory = self._factory(scenario)

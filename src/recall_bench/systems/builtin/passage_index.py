@@ -260,26 +260,25 @@ class Indexer:
         self, prepared: Sequence[PreparedDocument], open_periods: OpenPeriods
     ) -> tuple[list[PreparedDocument], OpenPeriods]:
         """The documents and every summary they complete, in order."""
-        result: list[PreparedDocument] = []
-        for each in prepared:
-            if each.summary is None:
-                raise AssertionError("every day is summarised when it is ingested")
-            before, after, open_periods = add_day(open_periods, each.summary)
-            result += [self._index_summary(made) for made in before]
-            result.append(each)
-            result += [self._index_summary(made) for made in after]
-        return result, open_periods
 
-    def _index_summary(self, made: PeriodSummary) -> PreparedDocument:
-        return self.index_document(
-            IndexedDocument(
-                episode=made.episode,
-                day=made.day,
-                on=made.on,
-                chunks=made.chunks,
-                summary=made.period,
+        def index_summary(summary: PeriodSummary) -> PreparedDocument:
+            return self.index_document(
+                IndexedDocument(
+                    episode=summary.episode,
+                    day=summary.day,
+                    on=summary.on,
+                    chunks=summary.chunks,
+                    summary=summary.period,
+                )
             )
-        )
+
+        result: list[PreparedDocument] = []
+        for day in prepared:
+            if day.summary is None:
+                raise AssertionError("every day is summarised when it is ingested")
+            before, after, open_periods = add_day(open_periods, day.summary)
+            result += [*map(index_summary, before), day, *map(index_summary, after)]
+        return result, open_periods
 
 
 def _append_vectors(
@@ -339,54 +338,19 @@ def measure_index(
 
     The word vectors that all memories of a process share belong to none of them.
     """
-    documents = {
-        id(document): document
-        for document in (*index.documents, *(each.document for each in prepared))
-    }
-    summaries = {id(made): made for made in _list_open_summaries(index.open_periods)}
-    return (
-        sum(map(_measure_document, documents.values()))
-        + sum(map(_measure_pending, prepared))
-        + sum(map(_measure_summary, summaries.values()))
-        + (0 if index.postings is None else _measure_postings(index.postings))
-        + (0 if index.words is None else index.words.nbytes)
-        + _measure_arrays(index.vectors)
-        + (0 if index.dialogue is None else index.dialogue.nbytes)
-        + (0 if indexer.vocabulary is None else indexer.vocabulary.nbytes)
-        + (0 if indexer.lexicon is None else indexer.lexicon.nbytes)
+    size = 0
+    documents = (*index.documents, *(each.document for each in prepared))
+    for document in {id(document): document for document in documents}.values():
+        size += count_bytes(chunk.search_text for chunk in document.chunks)
+        size += count_bytes(document.lowercase) + sum(words.nbytes for words in document.words)
+    periods = index.open_periods
+    summaries = (*periods.week, *periods.month, *filter(None, (periods.last,)))
+    for summary in {id(summary): summary for summary in summaries}.values():
+        for sentences in summary.by_session.values():
+            size += count_bytes(sentences.texts) + sentences.vectors.nbytes
+    arrays = (
+        *(part for each in prepared for part in (each.counts, each.vectors)),
+        *(index.postings, index.words, index.dialogue, *index.vectors),
+        *(indexer.vocabulary, indexer.lexicon),
     )
-
-
-def _measure_document(document: IndexedDocument) -> int:
-    texts = (chunk.search_text for chunk in document.chunks)
-    return count_bytes(texts) + count_bytes(document.lowercase) + _measure_arrays(document.words)
-
-
-def _measure_pending(each: PreparedDocument) -> int:
-    counts = (
-        0
-        if each.counts is None
-        else _measure_arrays(
-            (each.counts.terms, each.counts.passages, each.counts.counts, each.counts.lengths)
-        )
-    )
-    return counts + (0 if each.vectors is None else each.vectors.nbytes)
-
-
-def _measure_postings(postings: Postings) -> int:
-    return _measure_arrays((postings.starts, postings.passages, postings.counts, postings.lengths))
-
-
-def _list_open_summaries(open_periods: OpenPeriods) -> Iterable[PeriodSummary]:
-    last = () if open_periods.last is None else (open_periods.last,)
-    return (*open_periods.week, *open_periods.month, *last)
-
-
-def _measure_summary(made: PeriodSummary) -> int:
-    return sum(
-        count_bytes(summary.texts) + summary.vectors.nbytes for summary in made.by_session.values()
-    )
-
-
-def _measure_arrays(arrays: Iterable[NDArray[np.generic]]) -> int:
-    return sum(array.nbytes for array in arrays)
+    return size + sum(part.nbytes for part in arrays if part is not None)

@@ -149,37 +149,28 @@ def cite_passages(
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class GoldPassageFinder:
-    """Returns the evidence passages that it was given, once their days are ingested."""
-
-    passages: Mapping[str, tuple[Passage, ...]]
-
-    def __call__(self, index: PassageIndex, question: Question) -> RetrievalReply:
-        """Return them with their dates, in the order of the story."""
-        fed = {document.day: (document.episode, document.on) for document in index.documents}
-        own = self.passages.get(question.id, ())
-        return RetrievalReply(passages=cite_passages(own, question, fed))
+def _find_gold(
+    index: PassageIndex, question: Question, evidence: tuple[Passage, ...]
+) -> RetrievalReply:
+    """Return the evidence passages of fed days with their dates, in the order of the story."""
+    fed = {document.day: (document.episode, document.on) for document in index.documents}
+    return RetrievalReply(passages=cite_passages(evidence, question, fed))
 
 
-@dataclass(frozen=True, slots=True)
-class OracleAnswerer:
-    """Quotes the passages that it was given, once their days are ingested."""
-
-    evidence: Mapping[str, tuple[Passage, ...]]
-
-    def __call__(self, index: PassageIndex, question: Question) -> Answer:
-        """Quote them verbatim; without any, or before their days, there is no record."""
-        ingested = {document.day: document for document in index.documents}
-        quotes: dict[str, Passage] = {}
-        for passage in self.evidence.get(question.id, ()):
-            document = ingested.get(passage.day) if passage.day is not None else None
-            if document is not None:
-                session = passage.source if passage.source != document.episode else None
-                quotes[format_quote(passage.text, document.on, session)] = passage
-        if not quotes:
-            return answer_no_record()
-        return Answer(text="\n".join(quotes), passages=tuple(quotes.values()))
+def _quote_evidence(
+    index: PassageIndex, _: Question, evidence: tuple[Passage, ...]
+) -> Answer | RetrievalReply:
+    """Quote the evidence verbatim; without any, or before its days, there is no record."""
+    ingested = {document.day: document for document in index.documents}
+    quotes: dict[str, Passage] = {}
+    for passage in evidence:
+        document = ingested.get(passage.day) if passage.day is not None else None
+        if document is not None:
+            session = passage.source if passage.source != document.episode else None
+            quotes[format_quote(passage.text, document.on, session)] = passage
+    if not quotes:
+        return answer_no_record()
+    return Answer(text="\n".join(quotes), passages=tuple(quotes.values()))
 
 
 _WORD_LIBRARIES = ("bm25s", "PyStemmer", "numpy")
@@ -281,51 +272,53 @@ def build_full_context(config: Mapping[str, object]) -> MemorySystem:
     return _build_system("full-context", options, _WORD_LIBRARIES, create_memory)
 
 
-def build_oracle(config: Mapping[str, object]) -> MemorySystem:
-    """Quotes the evidence of the reference answer, or the reference: the ceiling of the judge."""
-    return OracleSystem(build_card("oracle", read_options("oracle", config, NoOptions), ()))
+class ControlSystem(IndexSystem):
+    """A control: it is given the evidence of each question, and uses it once its days are fed."""
 
-
-class OracleSystem(IndexSystem):
-    """A control: it is given the evidence of each question, and nothing else."""
-
-    def __init__(self, card: SystemCard) -> None:
-        super().__init__(card, self._create_oracle_memory, erases=False)
+    def __init__(
+        self,
+        card: SystemCard,
+        reply: Callable[[PassageIndex, Question, tuple[Passage, ...]], Answer | RetrievalReply],
+    ) -> None:
+        super().__init__(card, self._create_control_memory, erases=False)
+        self._reply = reply
         self._evidence: dict[str, Mapping[str, tuple[Passage, ...]]] = {}
+        """The passages of each question, by scenario and question id."""
+
+    def _create_control_memory(self, scenario: str) -> IndexMemory:
+        def answer(index: PassageIndex, question: Question) -> Answer | RetrievalReply:
+            evidence = self._evidence.get(scenario, {}).get(question.id, ())
+            return self._reply(index, question, evidence)
+
+        return IndexMemory(Indexer(has_text=False), answer, knows_evidence=True)
+
+
+class OracleSystem(ControlSystem):
+    """The control that answers."""
 
     def receive_evidence(self, scenario: str, evidence: Mapping[str, tuple[Passage, ...]]) -> None:
         """The supporting passages of each question of the scenario, by question id."""
         self._evidence[scenario] = dict(evidence)
 
-    def _create_oracle_memory(self, scenario: str) -> IndexMemory:
-        def answer(index: PassageIndex, question: Question) -> Answer:
-            return OracleAnswerer(self._evidence.get(scenario, {}))(index, question)
 
-        return IndexMemory(Indexer(has_text=False), answer, knows_evidence=True)
+class GoldPassageSystem(ControlSystem):
+    """The control that finds."""
+
+    def receive_passages(self, scenario: str, passages: Mapping[str, tuple[Passage, ...]]) -> None:
+        """The evidence passages of each question of the scenario, by question id."""
+        self._evidence[scenario] = dict(passages)
+
+
+def build_oracle(config: Mapping[str, object]) -> MemorySystem:
+    """Quotes the evidence of the reference answer, or the reference: the ceiling of the judge."""
+    card = build_card("oracle", read_options("oracle", config, NoOptions), ())
+    return OracleSystem(card, _quote_evidence)
 
 
 def build_gold_passages(config: Mapping[str, object]) -> MemorySystem:
     """Finds the evidence of each question for the reader: the ceiling of retrieval."""
     card = build_card("gold-passages", read_options("gold-passages", config, NoOptions), ())
-    return GoldPassageSystem(card.replace(answers=False, asker=Asker.HONOURED))
-
-
-class GoldPassageSystem(IndexSystem):
-    """A control: it is given the passages with the evidence of each question."""
-
-    def __init__(self, card: SystemCard) -> None:
-        super().__init__(card, self._create_gold_memory, erases=False)
-        self._passages: dict[str, Mapping[str, tuple[Passage, ...]]] = {}
-
-    def receive_passages(self, scenario: str, passages: Mapping[str, tuple[Passage, ...]]) -> None:
-        """The evidence passages of each question of the scenario, by question id."""
-        self._passages[scenario] = dict(passages)
-
-    def _create_gold_memory(self, scenario: str) -> IndexMemory:
-        def find(index: PassageIndex, question: Question) -> RetrievalReply:
-            return GoldPassageFinder(self._passages.get(scenario, {}))(index, question)
-
-        return IndexMemory(Indexer(has_text=False), find, knows_evidence=True)
+    return GoldPassageSystem(card.replace(answers=False, asker=Asker.HONOURED), _find_gold)
 
 
 def _create_hybrid_memory(

@@ -107,6 +107,11 @@ class TermCounts:
     lengths: NDArray[np.int32]
     """Terms in each passage."""
 
+    @property
+    def nbytes(self) -> int:
+        """The size of all arrays."""
+        return sum(getattr(self, name).nbytes for name in self.__slots__)
+
 
 @dataclass(frozen=True, slots=True)
 class TermQuery:
@@ -189,6 +194,11 @@ class Postings:
     passages: NDArray[np.int32]
     counts: NDArray[np.float32]
     lengths: NDArray[np.int32]
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all arrays."""
+        return sum(getattr(self, name).nbytes for name in self.__slots__)
 
     @classmethod
     def create_empty(cls) -> Postings:

@@ -13,18 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from recall_bench.core.errors import NotOffered, SystemFault, SystemGone, UsageError
-from recall_bench.core.memory import (
-    UNDECLARED,
-    Answer,
-    Asker,
-    Memory,
-    Offer,
-    Snapshots,
-    SystemCard,
-    list_offers,
-    reopen_memory,
-)
+from recall_bench.core.errors import SystemFault, SystemGone, UsageError
+from recall_bench.core.memory import UNDECLARED, Answer, Asker, SystemCard
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.systems.grpc.grpc_channel import MethodNotServed
 from recall_bench.systems.grpc.grpc_messages import (
@@ -38,16 +28,51 @@ from recall_bench.systems.grpc.grpc_messages import (
     require_grpc,
 )
 from recall_bench.systems.grpc.single_connection import parse_grpc_address
+from recall_bench.systems.transports.remote_system import RemoteSystem, StreamTransport
 from recall_bench.systems.transports.wire import IngestRequest, Reply, Request
 
 if TYPE_CHECKING:
     from recall_bench.systems.grpc.grpc_channel import GrpcChannel, GrpcServer
-    from recall_bench.systems.transports.remote_system import RemoteSystem
 
 R = TypeVar("R", bound=Reply)
 
 
-class GrpcTransport:
+async def connect_grpc_system(
+    target: str,
+    *,
+    timeout_s: float = 120.0,
+    ca: Path | None = None,
+    connect_timeout_s: float = 5.0,
+    ready_timeout_s: float = 10.0,
+) -> "GrpcV1System | RemoteSystem":
+    """The system at `grpc[s]://host[:port]`; it is connected again when a memory is opened.
+
+    `ca` is a file of certificates to trust instead of the machine's authorities. SystemGone if it
+    cannot be reached or is not ready.
+    """
+    address = parse_grpc_address(target, ca)
+    require_grpc(target)
+    from recall_bench.systems.grpc.grpc_channel import GrpcServer
+
+    server = GrpcServer(
+        address,
+        timeout_s=timeout_s,
+        connect_timeout_s=connect_timeout_s,
+        ready_timeout_s=ready_timeout_s,
+    )
+    await (await server.connect()).close()
+    if server.service != SERVICE_V2 or server.health is None:
+        return GrpcV1System(server)
+    return RemoteSystem(
+        GrpcTransport(server),
+        server.health,
+        where=str(address),
+        config={"protocol": SERVICE_V2},
+        is_shared=True,
+    )
+
+
+class GrpcTransport(StreamTransport):
     """One connection, opened at the first call, and again only after `close`."""
 
     def __init__(self, server: "GrpcServer") -> None:
@@ -74,25 +99,25 @@ class GrpcTransport:
         def describe_progress() -> str:
             return f"IngestMany, at day {requests[taken].day},"
 
+        def reject(what: str) -> SystemFault:
+            return SystemFault(f"{self._server.address}: IngestMany acknowledged {what} was due")
+
         def acknowledge(ingested: Protobuf) -> None:
             nonlocal taken
             due = requests[taken].day if taken < len(requests) else None
             if ingested.day != due:
-                raise self._reject_acknowledgement(
-                    f"day {ingested.day} where {f'day {due}' if due else 'none'}"
-                )
+                raise reject(f"day {ingested.day} where {f'day {due}' if due else 'none'}")
             taken += 1
             on_ingested(requests[taken - 1])
 
-        method = load_methods(SERVICE_V2)["IngestMany"]
         await channel.stream(
-            method,
+            load_methods(SERVICE_V2)["IngestMany"],
             [encode_message(request) for request in requests],
             acknowledge,
             describe_progress,
         )
         if taken < len(requests):
-            raise self._reject_acknowledgement(f"no more days where day {requests[taken].day}")
+            raise reject(f"no more days where day {requests[taken].day}")
 
     async def close(self) -> None:
         """Disconnect; the next call connects again."""
@@ -100,29 +125,11 @@ class GrpcTransport:
         if channel is not None:
             await channel.close()
 
-    def use_channel(self, channel: "GrpcChannel") -> None:
-        """Use a channel that is connected already."""
-        self._channel = channel
-
     async def _connect(self) -> "GrpcChannel":
         async with self._connecting:
             if self._channel is None:
                 self._channel = await self._server.connect()
             return self._channel
-
-    def _reject_acknowledgement(self, what: str) -> SystemFault:
-        return SystemFault(f"{self._server.address}: IngestMany acknowledged {what} was due")
-
-
-def build_v1_card(name: str) -> SystemCard:
-    """The card of a server of version 1, which says nothing but its name."""
-    return SystemCard(
-        name=name,
-        version=UNDECLARED,
-        config={"protocol": SERVICE_V1},
-        max_concurrency=64,
-        asker=Asker.UNTOLD,
-    )
 
 
 class GrpcV1System:
@@ -135,18 +142,17 @@ class GrpcV1System:
         self._server = server
         self._memory: GrpcV1Memory | None = None
         self._is_opening = False
+        name = server.health.name if server.health else ""
+        self.card = SystemCard(
+            name=name or str(server.address),
+            version=UNDECLARED,
+            config={"protocol": SERVICE_V1},
+            max_concurrency=64,
+            asker=Asker.UNTOLD,
+        )
 
-    @property
-    def card(self) -> SystemCard:
-        """What the system says it is."""
-        name = self._server.health.name if self._server.health else ""
-        return build_v1_card(name or str(self._server.address))
-
-    async def open(self, scenario: str, channel: "GrpcChannel | None" = None) -> "GrpcV1Memory":
-        """An empty memory on the server, the only one until it is closed.
-
-        Uses the given channel, or connects.
-        """
+    async def open(self, scenario: str) -> "GrpcV1Memory":
+        """An empty memory on the server, the only one until it is closed."""
         if self._is_opening or (self._memory is not None and self._memory.is_open):
             raise UsageError(
                 f"{self._server.address} holds one memory at a time and one is open: "
@@ -155,7 +161,7 @@ class GrpcV1System:
         self._is_opening = True
         try:
             await self.close()
-            self._memory = GrpcV1Memory(await self._setup(channel), scenario)
+            self._memory = GrpcV1Memory(await self._setup(), scenario)
         finally:
             self._is_opening = False
         return self._memory
@@ -165,20 +171,17 @@ class GrpcV1System:
         if self._memory is not None:
             await self._memory.disconnect()
 
-    async def _setup(self, channel: "GrpcChannel | None") -> "GrpcChannel":
-        channel = channel or await self._server.connect()
+    async def _setup(self) -> "GrpcChannel":
+        channel = await self._server.connect()
         try:
             await _call_v1(channel, "Setup")
-        except MethodNotServed as error:
+        except BaseException as error:
             await channel.close()
-            if self._server.has_healthcheck:
-                raise
-            raise UsageError(
-                f"{self._server.address} is a gRPC server, but serves neither {SERVICE_V1} nor "
-                f"{SERVICE_V2}; check the port"
-            ) from error
-        except BaseException:
-            await channel.close()
+            if isinstance(error, MethodNotServed) and not self._server.has_healthcheck:
+                raise UsageError(
+                    f"{self._server.address} is a gRPC server, but serves neither {SERVICE_V1} nor "
+                    f"{SERVICE_V2}; check the port"
+                ) from error
             raise
         return channel
 
@@ -236,107 +239,3 @@ class GrpcV1Memory:
 async def _call_v1(channel: "GrpcChannel", name: str, **fields: object) -> Protobuf:
     method = load_methods()[name]
     return await channel.call(method, method.request(**fields))
-
-
-def build_grpc_system(
-    target: str,
-    *,
-    timeout_s: float = 120.0,
-    ca: Path | None = None,
-    connect_timeout_s: float = 5.0,
-    ready_timeout_s: float = 10.0,
-) -> "GrpcSystem":
-    """The system at `grpc[s]://host[:port]`; it connects at `fetch_card` or `open`.
-
-    `ca` is a file of certificates to trust instead of the machine's authorities.
-    """
-    address = parse_grpc_address(target, ca)
-    require_grpc(target)
-    from recall_bench.systems.grpc.grpc_channel import GrpcServer
-
-    return GrpcSystem(
-        GrpcServer(
-            address,
-            timeout_s=timeout_s,
-            connect_timeout_s=connect_timeout_s,
-            ready_timeout_s=ready_timeout_s,
-        )
-    )
-
-
-class GrpcSystem:
-    """A server; its card and abilities are known after `fetch_card` or `open`."""
-
-    def __init__(self, server: "GrpcServer") -> None:
-        self._server = server
-        self._inner: GrpcV1System | RemoteSystem | None = None
-        self._connecting = anyio.Lock()
-
-    @property
-    def card(self) -> SystemCard:
-        """What the system says it is; before it is connected, the least of every server."""
-        return build_v1_card(str(self._server.address)) if self._inner is None else self._inner.card
-
-    @property
-    def snapshots(self) -> Snapshots | None:
-        """None if the server has no snapshots, or is not connected yet."""
-        return None if self._inner is None else self._inner.snapshots
-
-    @property
-    def max_shards(self) -> int | None:
-        """As the server says; 1 before it is connected."""
-        return 1 if self._inner is None else self._inner.max_shards
-
-    @property
-    def offers(self) -> frozenset[Offer]:
-        """What the server says it offers; version 1 has no optional parts."""
-        return frozenset() if self._inner is None else list_offers(self._inner)
-
-    async def reopen(self, memory: Memory) -> Memory:
-        """A memory on the server that goes on with another."""
-        if self._inner is None:
-            raise NotOffered(f"{self._server.address} is not connected")
-        return await reopen_memory(self._inner, memory)
-
-    async def fetch_card(self) -> SystemCard:
-        """The card from the server; SystemGone if it cannot be reached or is not ready."""
-        channel = await self._server.connect()
-        await channel.close()
-        self._inner = self._inner or self._build_inner()
-        return self.card
-
-    async def open(self, scenario: str) -> Memory:
-        """An empty memory on the server."""
-        async with self._connecting:
-            if self._inner is None:
-                channel = await self._server.connect()
-                try:
-                    self._inner = self._build_inner(channel)
-                except BaseException:
-                    await channel.close()
-                    raise
-                if isinstance(self._inner, GrpcV1System):
-                    return await self._inner.open(scenario, channel)
-            served = self._inner
-        return await served.open(scenario)
-
-    async def close(self) -> None:
-        """Disconnect from the server."""
-        if self._inner is not None:
-            await self._inner.close()
-
-    def _build_inner(self, channel: "GrpcChannel | None" = None) -> "GrpcV1System | RemoteSystem":
-        from recall_bench.systems.transports.remote_system import RemoteSystem
-
-        if self._server.service != SERVICE_V2 or self._server.health is None:
-            return GrpcV1System(self._server)
-        transport = GrpcTransport(self._server)
-        if channel is not None:
-            transport.use_channel(channel)
-        return RemoteSystem(
-            transport,
-            self._server.health,
-            where=str(self._server.address),
-            config={"protocol": SERVICE_V2},
-            is_shared=True,
-        )

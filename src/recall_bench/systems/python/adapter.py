@@ -12,8 +12,25 @@ An adapter is any object with these methods, each plain or `async`:
     stored_days()                           optional: the days it holds anything of, any iterable
     stored_bytes()                          optional: the size of everything, index included
 
-and the optional methods of `adapter_offers`, which erase, list and consolidate;
-and optionally these attributes: `name`, `version`, `max_concurrency`, `state_dir`; `max_shards`,
+and these, all optional, which erase, list and consolidate:
+
+    forget(subject)                         erase everything about a subject given in words
+    delete(id)                              erase one episode by the id it was ingested with
+    delete_session(session)                 erase a whole session
+    delete_person(name)                     erase what a person said, and what is about them
+    keep_days(days)                         from now on, keep nothing older than `days` days before
+                                            the latest
+    stored()                                list every entry: texts, or mappings with `text`, `id`
+                                            and `day`
+    consolidate()                           do now what is done from time to time: summaries,
+                                            merging
+    reopen()                                called instead of `setup` if `state_dir` holds what an
+                                            earlier process left: go on with it
+
+Of the latter, a method that raises NotImplementedError is not offered. Methods that erase return
+None if they do not know, whether they erased something, or how many entries.
+
+Optional attributes: `name`, `version`, `max_concurrency`, `state_dir`; `max_shards`,
 how many processes may have memories of it open at a time, if they share a service or a path;
 `clock`, how it knows the date ("native", "in-text" or "none"); `honours_sessions`, True if it keeps
 what one session said from another; `answers`, False if it only finds passages.
@@ -50,9 +67,21 @@ from recall_bench.core.errors import (
     SystemGone,
     UsageError,
 )
-from recall_bench.core.memory import Answer, Asker, Clock, Passage, RetrievalReply
+from recall_bench.core.memory import (
+    Answer,
+    Asker,
+    Clock,
+    EraseReply,
+    EraseScope,
+    Offer,
+    Passage,
+    RetrievalReply,
+    StoredEntry,
+    parse_kept_days,
+)
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.user_code import describe_error, locate_error
+from recall_bench.systems.reply_limits import MAX_COUNT, check_entries
 
 _REPLY_FORMS = (
     "an answer is a str, or a mapping with the text under 'answer' or what was found in 'passages'"
@@ -64,10 +93,10 @@ AdapterReply = Answer | RetrievalReply
 def parse_reply(reply: object) -> AdapterReply:
     """The answer or passages in a reply, or NotAnAnswer. Empty text is an answer."""
     try:
-        spelled = _normalise_reply(reply)
-        is_answer = isinstance(spelled, Answer) or (isinstance(spelled, dict) and "text" in spelled)
-        decoder = _ANSWER_DECODER if is_answer else _FOUND_DECODER
-        return decoder.decode(_ENCODER.encode(spelled))
+        content = _normalise_reply(reply)
+        is_answer = isinstance(content, Answer) or (isinstance(content, dict) and "text" in content)
+        decoder = _ANSWER_DECODER if is_answer else _PASSAGES_DECODER
+        return decoder.decode(_ENCODER.encode(content))
     except UnicodeEncodeError as error:
         raise NotAnAnswer(
             f"the adapter returned text with half a character ({error.reason}); {_REPLY_FORMS}"
@@ -79,36 +108,28 @@ def parse_reply(reply: object) -> AdapterReply:
 
 
 def _normalise_reply(reply: object) -> object:
-    match reply:
-        case str():
-            return {"text": reply}
-        case Answer() | RetrievalReply():
-            return reply
-        case Mapping():
-            return _normalise_mapping(reply)
-        case _:
-            raise NotAnAnswer(f"the adapter returned {_describe_value(reply)}; {_REPLY_FORMS}")
-
-
-def _normalise_mapping(reply: Mapping[object, object]) -> dict[str, object]:
+    if isinstance(reply, str):
+        return {"text": reply}
+    if isinstance(reply, Answer | RetrievalReply):
+        return reply
+    if not isinstance(reply, Mapping):
+        raise NotAnAnswer(f"the adapter returned {_describe_value(reply)}; {_REPLY_FORMS}")
     passages = _get_first(reply, "passages", "retrieval")
-    found: dict[str, object] = {}
+    content: dict[str, object] = {}
     if isinstance(reply.get("answer"), str):
-        found["text"] = reply["answer"]
+        content["text"] = reply["answer"]
     elif reply.get("answer") is not None or passages is None:
         raise NotAnAnswer(
             f"the adapter returned {_describe_value(reply)} without that; {_REPLY_FORMS}"
         )
     if passages is not None:
-        found["passages"] = [
-            _normalise_passage(passage) for passage in _require_iterable(passages, "passages")
-        ]
+        content["passages"] = [*map(_normalise_passage, _require_iterable(passages, "passages"))]
     calls = _get_first(reply, "tool_calls", "toolCalls")
     if calls is not None:
-        found["tool_calls"] = list(_require_iterable(calls, "tool_calls"))
+        content["tool_calls"] = list(_require_iterable(calls, "tool_calls"))
     if reply.get("usage") is not None:
-        found["usage"] = reply["usage"]
-    return found
+        content["usage"] = reply["usage"]
+    return content
 
 
 def _normalise_passage(passage: object) -> object:
@@ -116,14 +137,14 @@ def _normalise_passage(passage: object) -> object:
         return passage
     if not isinstance(passage, Mapping):
         raise TypeError(f"a passage is a mapping with 'text', not {_describe_value(passage)}")
-    found = {
+    content = {
         "text": _get_first(passage, "text", "snippet"),
         "id": passage.get("id"),
         "day": passage.get("day"),
         "source": _get_first(passage, "source", "path"),
         "score": passage.get("score"),
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in content.items() if value is not None}
 
 
 def _get_first(mapping: Mapping[object, object], *keys: str) -> object:
@@ -163,7 +184,7 @@ def _encode_value(value: object) -> object:
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_encode_value)
 _ANSWER_DECODER: msgspec.json.Decoder[AdapterReply] = msgspec.json.Decoder(Answer)
-_FOUND_DECODER: msgspec.json.Decoder[AdapterReply] = msgspec.json.Decoder(RetrievalReply)
+_PASSAGES_DECODER: msgspec.json.Decoder[AdapterReply] = msgspec.json.Decoder(RetrievalReply)
 
 
 NEEDS = "an adapter needs ingest_day(day, content, metadata) and query(question)"
@@ -171,8 +192,17 @@ NEEDS = "an adapter needs ingest_day(day, content, metadata) and query(question)
 ASYNC_CONCURRENCY = 64
 """How many questions an async adapter is asked at once, unless it declares a number."""
 
+_OFFERED_METHODS = {
+    Offer.FORGET: "forget",
+    Offer.DELETE: "delete",
+    Offer.DELETE_SESSION: "delete_session",
+    Offer.DELETE_PERSON: "delete_person",
+    Offer.RETAIN: "keep_days",
+    Offer.STORED: "stored",
+    Offer.CONSOLIDATE: "consolidate",
+    Offer.REOPEN: "reopen",
+}
 
-_NO_DEFAULT = inspect.Parameter.empty
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -232,7 +262,10 @@ def is_adapter(subject: object) -> bool:
 
 
 class Adapter:
-    """An object with the methods of an adapter; UsageError if it lacks them."""
+    """An object with the methods of an adapter; UsageError if it lacks them.
+
+    What calls a method returns what it returned, or an awaitable of that.
+    """
 
     def __init__(self, subject: object, where: str) -> None:
         self.subject = subject
@@ -307,6 +340,11 @@ class Adapter:
             "state_dir" in names for names in announced
         )
 
+    @property
+    def offers(self) -> frozenset[Offer]:
+        """The optional parts of which it defines the method."""
+        return frozenset(offer for offer, name in _OFFERED_METHODS.items() if self.defines(name))
+
     def defines(self, name: str) -> bool:
         """Whether the adapter defines an optional method."""
         return self._find_method(name) is not None
@@ -328,8 +366,8 @@ class Adapter:
         )
         return self.call("ingest_day", episode.day, episode.text, metadata)
 
-    def answer(self, question: Question) -> AdapterReply | Awaitable[AdapterReply]:
-        """The reply to a question, or an awaitable of it."""
+    def answer(self, question: Question) -> object:
+        """The AdapterReply to a question."""
         context = QueryContext(
             date=question.asked_at.date(),
             session=question.session,
@@ -345,7 +383,44 @@ class Adapter:
                 reply = self._query(question.text, context)
             case _:
                 reply = self._query(question.text)
-        return _read_awaited_reply(reply) if inspect.isawaitable(reply) else parse_reply(reply)
+        return _parse(reply, parse_reply)
+
+    def read_stored_days(self) -> object:
+        """The distinct days that it holds anything of, ascending; None if it does not say."""
+        return _parse(self.call("stored_days"), _parse_days)
+
+    def read_stored_bytes(self) -> object:
+        """The size of everything that it holds; None if it does not say."""
+        return _parse(
+            self.call("stored_bytes"),
+            lambda value: None if value is None else _parse_count(value, "stored_bytes", MAX_COUNT),
+        )
+
+    def erase(self, scope: EraseScope, value: str) -> object:
+        """Call the method that erases in this scope, for an EraseReply."""
+        argument = parse_kept_days(value) if scope is EraseScope.DAYS else value
+        method = _OFFERED_METHODS[scope.offer]
+        return self.call_offered(method, lambda reply: _parse_erasure(method, reply), argument)
+
+    def list_stored(self) -> object:
+        """Call `stored`, for a tuple of entries."""
+        return self.call_offered("stored", _parse_entries)
+
+    def call_offered(
+        self,
+        name: str,
+        parse: Callable[[object], object] = lambda _: None,
+        *arguments: object,
+    ) -> object:
+        """Call a method that erases, lists, consolidates or reopens; NotOffered if it does not."""
+        missing = NotOffered(f"{self.where} has no {name}()")
+        if not self.defines(name):
+            raise missing
+        try:
+            value = self.call(name, *arguments)
+        except NotImplementedError as error:
+            raise missing from error
+        return _parse(value, parse, missing)
 
     def _read_count(self, name: str) -> int | None:
         """A declared number above 0; None if undeclared."""
@@ -359,12 +434,26 @@ class Adapter:
         return declared
 
     def _find_method(self, name: str) -> Callable[..., object] | None:
-        found = getattr(self.subject, name, None)
-        return found if callable(found) else None
+        method = getattr(self.subject, name, None)
+        return method if callable(method) else None
 
 
-async def _read_awaited_reply(reply: Awaitable[object]) -> AdapterReply:
-    return parse_reply(await reply)
+def _parse(
+    value: object, parse: Callable[[object], object], missing: NotOffered | None = None
+) -> object:
+    """What a method returned, parsed where it was returned: it may be tied to its thread."""
+    if not inspect.isawaitable(value):
+        return parse(value)
+
+    async def parse_later(value: Awaitable[object]) -> object:
+        try:
+            return parse(await value)
+        except NotImplementedError as error:
+            if missing is None:
+                raise
+            raise missing from error
+
+    return parse_later(value)
 
 
 def _detect_context_style(query: Callable[..., object]) -> Literal["named", "second", "none"]:
@@ -372,9 +461,10 @@ def _detect_context_style(query: Callable[..., object]) -> Literal["named", "sec
         parameters = list(inspect.signature(query).parameters.values())[1:]
     except (TypeError, ValueError):
         return "none"
-    if any(found.name == "context" and found.kind in _BY_NAME for found in parameters):
+    if any(each.name == "context" and each.kind in _BY_NAME for each in parameters):
         return "named"
-    if parameters and parameters[0].kind in _BY_PLACE and parameters[0].default is _NO_DEFAULT:
+    second = parameters[0] if parameters else None
+    if second and second.kind in _BY_PLACE and second.default is inspect.Parameter.empty:
         return "second"
     return "none"
 
@@ -406,31 +496,8 @@ def translate_adapter_error(error: BaseException) -> BenchError:
     return SystemFault(text)
 
 
-INSPECTION_METHODS = ("stored_days", "stored_bytes")
-"""Either makes a memory inspectable."""
-
-_MAX_DAYS, _MAX_BYTES = 2**31, 2**63
-"""The limits of our wire messages."""
-
-
-def read_stored_days(adapter: Adapter) -> object:
-    """The distinct days, ascending, or None if undeclared; or an awaitable of that."""
-    return _apply_reader(adapter.call("stored_days"), _parse_days)
-
-
-def read_stored_bytes(adapter: Adapter) -> object:
-    """A number, or None if undeclared; or an awaitable of that."""
-    return _apply_reader(adapter.call("stored_bytes"), _parse_bytes)
-
-
-def _apply_reader(value: object, parse: Callable[[object], object]) -> object:
-    return _apply_reader_later(value, parse) if inspect.isawaitable(value) else parse(value)
-
-
-async def _apply_reader_later(
-    value: Awaitable[object], parse: Callable[[object], object]
-) -> object:
-    return parse(await value)
+_MAX_DAY = 2**31
+"""The limit of our wire messages."""
 
 
 def _parse_days(value: object) -> tuple[int, ...] | None:
@@ -440,11 +507,7 @@ def _parse_days(value: object) -> tuple[int, ...] | None:
         raise SystemFault(
             f"stored_days() returned a {type(value).__name__}; return the numbers of the days"
         )
-    return tuple(sorted({_parse_count(day, "stored_days", _MAX_DAYS) for day in value}))
-
-
-def _parse_bytes(value: object) -> int | None:
-    return None if value is None else _parse_count(value, "stored_bytes", _MAX_BYTES)
+    return tuple(sorted({_parse_count(day, "stored_days", _MAX_DAY) for day in value}))
 
 
 def _parse_count(value: object, method: str, most: int) -> int:
@@ -452,3 +515,48 @@ def _parse_count(value: object, method: str, most: int) -> int:
     if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < most:
         return int(value)
     raise SystemFault(f"{method}() returned {value!r:.80}; return whole numbers from 0")
+
+
+def _parse_erasure(method: str, value: object) -> EraseReply:
+    match value:
+        case None:
+            return EraseReply()
+        case EraseReply():
+            return value
+        case bool():
+            return EraseReply(confirmed=value)
+        case Integral() if 0 <= int(value) < MAX_COUNT:
+            return EraseReply(confirmed=int(value) > 0, count=int(value))
+        case _:
+            raise SystemFault(
+                f"{method}() returned {value!r:.80}; return None, whether it erased something, or "
+                "how many entries"
+            )
+
+
+def _parse_entries(value: object) -> tuple[StoredEntry, ...]:
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise SystemFault(
+            f"stored() returned a {type(value).__name__}; return a list of texts, or of mappings "
+            "with 'text'"
+        )
+    return check_entries(map(_parse_entry, value))
+
+
+def _parse_entry(value: object) -> StoredEntry:
+    match value:
+        case StoredEntry():
+            return value
+        case str():
+            return StoredEntry(text=str.__str__(value))
+        case Mapping():
+            text, name, day = value.get("text"), value.get("id"), value.get("day")
+            if isinstance(text, str) and (day is None or isinstance(day, Integral)):
+                return StoredEntry(
+                    text=str.__str__(text),
+                    id=None if name is None else str(name),
+                    day=None if day is None else int(day),
+                )
+    raise SystemFault(
+        f"stored() listed {value!r:.80}; an entry is a text, or a mapping with 'text'"
+    )

@@ -173,10 +173,6 @@ class _LoadedHost(SystemHost):
         self._system = system
         self._exchange = private / EXCHANGE
 
-    async def _get_health(self, request: wire.HealthRequest) -> wire.HealthReply:
-        health = await super()._get_health(request)
-        return msgspec.structs.replace(health, inspects=self._system.inspects)
-
     async def _ask(self, request: wire.AskRequest) -> RecordReply:
         memory, scenario = self._get_memory(request.memory)
         reply = await memory.answer(decode_question(request, scenario))
@@ -186,12 +182,12 @@ class _LoadedHost(SystemHost):
         memory, _ = self._get_memory(request.memory)
         name = uuid4().hex
         (self._exchange / name).mkdir()
-        await self._require_snapshots().folders.write(memory, self._exchange / name)
+        await self._require_snapshots().write(memory, self._exchange / name)
         return wire.SaveReply(snapshot=name)
 
     async def _restore(self, request: wire.RestoreRequest) -> wire.OpenReply:
-        folders = self._require_snapshots().folders
-        memory = await folders.open(self._exchange / request.snapshot)
+        snapshots = self._require_snapshots()
+        memory = await snapshots.open_folder(self._exchange / request.snapshot)
         return self._keep(memory, memory.scenario)
 
     def _require_snapshots(self) -> PythonSnapshots:

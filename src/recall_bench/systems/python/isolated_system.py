@@ -45,44 +45,22 @@ from recall_bench.core.folders import (
     remove_folder,
 )
 from recall_bench.core.fork_server import ForkServer, can_fork
-from recall_bench.core.memory import (
-    Answer,
-    Memory,
-    Offer,
-    RetrievalReply,
-)
+from recall_bench.core.memory import Answer, Memory, Offer, RetrievalReply
 from recall_bench.core.scenario import Question
 from recall_bench.core.settings import Settings
 from recall_bench.core.untrusted_json import decode_untrusted_json
-from recall_bench.systems.python.adapter_launch import (
-    AdapterLaunch,
-)
-from recall_bench.systems.python.adapter_process import (
-    EXCHANGE,
-    RecordReply,
-)
+from recall_bench.systems.python.adapter_launch import AdapterLaunch
+from recall_bench.systems.python.adapter_process import EXCHANGE, RecordReply
 from recall_bench.systems.python.main_thread import CANCEL_SIGNAL
 from recall_bench.systems.python.system import serialise_config
 from recall_bench.systems.python.worker_thread import GRACE_S
 from recall_bench.systems.servers.stdio_server import CANCEL, CancelRequest
+from recall_bench.systems.snapshots import FolderSnapshots
 from recall_bench.systems.transports import wire
-from recall_bench.systems.transports.child_environment import (
-    build_environment,
-)
-from recall_bench.systems.transports.child_sandbox import (
-    PACKAGES,
-    list_hidden,
-    list_opened,
-)
+from recall_bench.systems.transports.child_environment import build_environment
+from recall_bench.systems.transports.child_sandbox import PACKAGES, list_hidden, list_opened
 from recall_bench.systems.transports.command_system import RETRY_HINT, CommandSession
-from recall_bench.systems.transports.remote_system import (
-    RemoteMemory,
-    build_remote_card,
-    build_remote_memory,
-    build_reopen_request,
-    read_max_shards,
-    read_offers,
-)
+from recall_bench.systems.transports.remote_system import DeclaredSystem, RemoteMemory, Transport
 
 R = TypeVar("R", bound=wire.Reply)
 
@@ -143,7 +121,7 @@ class _AdapterSession(CommandSession):
         await super()._finish()
 
 
-class AdapterProcess:
+class AdapterProcess(Transport):
     """The process of one memory, or of none: the transport of its messages."""
 
     def __init__(
@@ -395,39 +373,35 @@ class IsolatedMemory(RemoteMemory):
         return record
 
 
-class IsolatedSystem:
+class IsolatedSystem(DeclaredSystem):
     """A Python adapter: every memory has a process of its own."""
 
     def __init__(self, launch: AdapterLaunch, health: wire.HealthReply, home: ProcessHome) -> None:
-        self._launch = launch
-        self._health = health
+        super().__init__(health, where=launch.name, config=serialise_config(launch.config))
+        self.card = self.card.replace(isolation=launch.isolation)
         self.home = home
         """Where its processes are."""
-        self.card = build_remote_card(health, launch.name, serialise_config(launch.config)).replace(
-            isolation=launch.isolation
-        )
-        self.max_shards = read_max_shards(health, launch.name)
         self.snapshots = IsolatedSnapshots(self) if health.snapshots else None
-        self.offers = read_offers(health)
+        self._launch = launch
         self._processes: set[AdapterProcess] = set()
         # For callers that only look at the card.
         weakref.finalize(self, home.close)
 
     async def open(self, scenario: str) -> RemoteMemory:
         """An empty memory in a new process."""
-        return await self.start_memory(wire.OpenRequest(scenario=scenario))
-
-    async def start_memory(
-        self, request: wire.OpenRequest | wire.RestoreRequest, snapshot: Path | None = None
-    ) -> RemoteMemory:
-        """The memory that a request opens in a new process, which may be given a snapshot."""
         process = self.home.create_process(self._launch)
-        process.can_reopen = Offer.REOPEN in self.offers and isinstance(request, wire.OpenRequest)
+        process.can_reopen = Offer.REOPEN in self.offers
+        return await self._open_memory(process, wire.OpenRequest(scenario=scenario))
+
+    async def open_snapshot(self, snapshot: Path) -> RemoteMemory:
+        """A memory in a new process, in a saved state."""
+        process = self.home.create_process(self._launch)
+        request = wire.RestoreRequest(snapshot=snapshot.name)
         return await self._open_memory(process, request, snapshot)
 
     async def reopen(self, memory: Memory) -> RemoteMemory:
         """A memory in a new process that goes on with the folder of another, which is ended."""
-        request = build_reopen_request(memory, self.offers)
+        request = self.build_reopen_request(memory)
         process, _ = find_process(memory)
         await process.end()
         return await self._open_memory(process.create_successor(), request)
@@ -450,7 +424,7 @@ class IsolatedSystem:
                 await process.close()
             raise
         scenario = request.scenario if isinstance(request, wire.OpenRequest) else ""
-        return build_remote_memory(process, opened, self._health, scenario, IsolatedMemory)
+        return IsolatedMemory(process, opened.memory, self.health, scenario)
 
     async def close(self) -> None:
         """End every process, and remove their folders."""
@@ -469,7 +443,7 @@ def find_process(memory: Memory) -> tuple[AdapterProcess, str]:
     raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
 
 
-class IsolatedSnapshots:
+class IsolatedSnapshots(FolderSnapshots):
     """Snapshots that the processes of an adapter write and open, kept where they cannot reach.
 
     A process leaves one in its own folder. It is moved out of the process's reach before we look at
@@ -477,8 +451,8 @@ class IsolatedSnapshots:
     """
 
     def __init__(self, system: IsolatedSystem) -> None:
+        super().__init__(system.home.make_folder)
         self._system = system
-        self._saved: dict[str, Path] = {}
 
     async def save(self, memory: Memory) -> str:
         """A token for the memory's present state."""
@@ -487,48 +461,27 @@ class IsolatedSnapshots:
         if not _SNAPSHOT_NAME.fullmatch(reply.snapshot):
             raise SystemFault("the adapter named its snapshot in a way that cannot be read")
         folder = self._system.home.make_folder()
-        held = folder.with_name(f"{folder.name}.held")
+        moved = folder / reply.snapshot
         try:
-            process.take_snapshot(reply.snapshot, held)
-            return await self._keep(held, folder)
+            process.take_snapshot(reply.snapshot, moved)
+            return await self._keep_copy(moved, _copy_plain_files)
         except OSError as error:
-            remove_folder(folder)
             if find_full_disk(error) is not None:
                 # Not the adapter's fault: the disk is ours.
                 raise
             raise SystemFault(f"its snapshot cannot be kept: {error.strerror}") from error
         finally:
-            remove_folder(held)
+            remove_folder(moved)
+            remove_folder(folder)
 
     async def open(self, token: str) -> RemoteMemory:
         """A new memory in the saved state, in a process of its own."""
-        request = wire.RestoreRequest(snapshot=token)
-        return await self._system.start_memory(request, self._saved[token])
-
-    async def drop(self, token: str) -> None:
-        """Forget a saved state."""
-        shutil.rmtree(self._saved.pop(token), ignore_errors=True)
-
-    async def pack(self, token: str, place: Path) -> None:
-        """Write a copy of the snapshot."""
-        await anyio.to_thread.run_sync(copy_folder, self._saved[token], place)
+        return await self._system.open_snapshot(self._saved[token])
 
     async def unpack(self, place: Path) -> str:
         """A token for a copy of a packed snapshot."""
         refuse_other_folder(place)
-        return await self._keep(place, self._system.home.make_folder())
-
-    async def discard(self, place: Path) -> None:
-        """Nothing is kept outside the folder."""
-
-    async def _keep(self, source: Path, folder: Path) -> str:
-        try:
-            await anyio.to_thread.run_sync(_copy_plain_files, source, folder)
-        except BaseException:
-            remove_folder(folder)
-            raise
-        self._saved[folder.name] = folder
-        return folder.name
+        return await self._keep_copy(place, _copy_plain_files)
 
 
 def _copy_plain_files(source: Path, target: Path) -> None:

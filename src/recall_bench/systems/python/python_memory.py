@@ -9,39 +9,21 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import cast
 
 import anyio
-import msgspec
 
 from recall_bench.core.errors import SystemFault, SystemGone, UsageError
 from recall_bench.core.folders import KeptFolders, TemporaryFolders
-from recall_bench.core.memory import (
-    UNDECLARED,
-    Answer,
-    EraseReply,
-    EraseScope,
-    Holdings,
-    RetrievalReply,
-    StoredEntry,
-)
+from recall_bench.core.memory import UNDECLARED, EraseReply, EraseScope, Holdings, StoredEntry
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.user_code import digest_source, import_target, split_target
 from recall_bench.systems.python.adapter import (
-    INSPECTION_METHODS,
     NEEDS,
     Adapter,
     AdapterReply,
     is_adapter,
-    read_stored_bytes,
-    read_stored_days,
     translate_adapter_error,
-)
-from recall_bench.systems.python.adapter_offers import (
-    consolidate_entries,
-    erase_entries,
-    read_stored_entries,
-    reopen_adapter,
 )
 from recall_bench.systems.python.worker_thread import (
     CallOutcome,
@@ -49,8 +31,6 @@ from recall_bench.systems.python.worker_thread import (
     WorkerThread,
     make_stuck_error,
 )
-
-T = TypeVar("T")
 
 _USUAL_NAMES = ("factory", "create", "Adapter", "adapter")
 _CLOSE_TIMEOUT_S = 10.0
@@ -79,19 +59,23 @@ def find_source(target: str, factory: str | None = None) -> AdapterSource:
     if factory and named and factory != named:
         raise UsageError(f"{target!r} names {named!r} and the settings name {factory!r}; drop one")
     attribute = named or factory
+    subject: object
     if place.endswith(".py"):
         module, name = import_target(place, f"adapter {target}"), Path(place).stem
     elif attribute and all(part.isidentifier() for part in place.split(".")):
         module, name = import_target(place, f"adapter {target}"), place.rpartition(".")[2]
     else:
         raise UsageError(f"{target!r} names no adapter; {_FORMS}")
-    subject = (
-        _get_attribute(module, attribute, place) if attribute else _find_only_adapter(module, place)
-    )
-    where = f"{place}:{attribute}" if attribute else place
-    return AdapterSource(
-        subject=subject, where=where, name=name, version=digest_source(module) or UNDECLARED
-    )
+    version = digest_source(module) or UNDECLARED
+    if not attribute:
+        subject = _find_only_adapter(module, place)
+        return AdapterSource(subject=subject, where=place, name=name, version=version)
+    subject = module
+    for part in attribute.split("."):
+        if not hasattr(subject, part):
+            raise UsageError(f"{place} has no {attribute!r}; {NEEDS}")
+        subject = getattr(subject, part)
+    return AdapterSource(subject=subject, where=f"{place}:{attribute}", name=name, version=version)
 
 
 def wrap_source(subject: object) -> AdapterSource:
@@ -127,30 +111,21 @@ def check_settings(
         signature = inspect.signature(source.subject)
     except (TypeError, ValueError):
         return False
-    is_wanted = "state_dir" in signature.parameters
-    if is_wanted and "state_dir" in config:
+    takes_folder = "state_dir" in signature.parameters
+    if takes_folder and "state_dir" in config:
         raise UsageError(
             f"{source.where}: state_dir is not a setting, every memory is given its own"
         )
     if taken := set(config) & set(given):
         raise UsageError(f"{source.where}: {min(taken)} is not a setting, every run brings its own")
     try:
-        signature.bind(**config, **given, **({"state_dir": Path()} if is_wanted else {}))
+        signature.bind(**config, **given, **({"state_dir": Path()} if takes_folder else {}))
     except TypeError as error:
         known = [name for name in signature.parameters if name not in {"state_dir", *given}]
         raise UsageError(
             f"{source.where} does not take these settings ({error}); it takes {_join_names(known)}"
         ) from error
-    return is_wanted
-
-
-def _get_attribute(module: ModuleType, name: str, place: str) -> object:
-    found: object = module
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise UsageError(f"{place} has no {name!r}; {NEEDS}")
-        found = getattr(found, part)
-    return found
+    return takes_folder
 
 
 def _find_only_adapter(module: ModuleType, place: str) -> object:
@@ -223,7 +198,7 @@ class PythonMemory:
             nonlocal has_begun
             if gives_folder:
                 setattr(self.adapter.subject, "state_dir", self.folder)  # noqa: B010  not ours
-            begun = reopen_adapter(self.adapter) if reopens else self.adapter.call("setup")
+            begun = self.adapter.call_offered("reopen") if reopens else self.adapter.call("setup")
             if inspect.isawaitable(begun):
                 return wait_for_end(begun)
             has_begun = True
@@ -248,12 +223,15 @@ class PythonMemory:
         """The adapter's reply; NotAnAnswer if it cannot be graded."""
         ask = partial(self.adapter.answer, question)
         if self.adapter.is_async or self.adapter.max_concurrency == 1:
-            return _check_reply(await self.run_call(ask))
+            return cast("AdapterReply", await self.run_call(ask))
         self._limiter = self._limiter or anyio.CapacityLimiter(self.adapter.max_concurrency)
         async with self._limiter:
-            helper = self._idle.pop() if self._idle else self._add_helper()
+            if not self._idle:
+                self._idle.append(WorkerThread("adapter query"))
+                self._helpers.append(self._idle[-1])
+            helper = self._idle.pop()
             try:
-                return _check_reply(await self.run_call(ask, helper))
+                return cast("AdapterReply", await self.run_call(ask, helper))
             finally:
                 self._idle.append(helper)
 
@@ -266,18 +244,26 @@ class PythonMemory:
             raise SystemFault(f"days_ingested() returned {count!r}, which is no number of days")
         return count
 
+    async def holdings(self) -> Holdings:
+        """What the adapter says it holds; None for a method it lacks."""
+        adapter, holdings = self.adapter, Holdings()
+        if adapter.defines("stored_days"):
+            holdings = holdings.replace(days=await self.run_call(adapter.read_stored_days))
+        if adapter.defines("stored_bytes"):
+            holdings = holdings.replace(bytes=await self.run_call(adapter.read_stored_bytes))
+        return holdings
+
     async def erase(self, scope: EraseScope, value: str) -> EraseReply:
         """Call the adapter's method for this scope; NotOffered if there is none."""
-        call = partial(erase_entries, self.adapter, scope, value)
-        return _check_type(await self.run_call(call), EraseReply)
+        return cast("EraseReply", await self.run_call(partial(self.adapter.erase, scope, value)))
 
     async def list_stored(self) -> tuple[StoredEntry, ...]:
         """What the adapter lists; NotOffered if it has no `stored`."""
-        return _check_type(await self.run_call(partial(read_stored_entries, self.adapter)), tuple)
+        return cast("tuple[StoredEntry, ...]", await self.run_call(self.adapter.list_stored))
 
     async def consolidate(self) -> None:
         """Call `consolidate`; NotOffered if there is none."""
-        await self.run_call(partial(consolidate_entries, self.adapter))
+        await self.run_call(partial(self.adapter.call_offered, "consolidate"))
 
     async def close(self) -> None:
         """Call `teardown`, and end the threads. A stuck memory is abandoned."""
@@ -316,29 +302,6 @@ class PythonMemory:
         for worker in (self._worker, *self._helpers):
             worker.release()
 
-    def _add_helper(self) -> WorkerThread:
-        helper = WorkerThread("adapter query")
-        self._helpers.append(helper)
-        return helper
-
-
-class InspectableMemory(PythonMemory):
-    """A memory whose adapter says what it holds."""
-
-    async def holdings(self) -> Holdings:
-        """What the adapter says it holds; None for a method it lacks."""
-        stored = {
-            "days": await self.run_call(partial(read_stored_days, self.adapter)),
-            "bytes": await self.run_call(partial(read_stored_bytes, self.adapter)),
-        }
-        return msgspec.convert(stored, Holdings)
-
-
-def build_memory(adapter: Adapter, worker: CallWorker, folder: Path | None = None) -> PythonMemory:
-    """A memory of the class that fits the adapter's methods."""
-    kind = InspectableMemory if any(map(adapter.defines, INSPECTION_METHODS)) else PythonMemory
-    return kind(adapter, worker, folder)
-
 
 def unwrap_outcome(outcome: CallOutcome) -> object:
     """What a call of user code returned; what it raised becomes an error of ours."""
@@ -346,25 +309,6 @@ def unwrap_outcome(outcome: CallOutcome) -> object:
         return outcome.value
     fault = translate_adapter_error(outcome.error)
     raise fault from (None if fault is outcome.error else outcome.error)
-
-
-def _unwrap_first(outcome: CallOutcome) -> object:
-    """The same for the first adapter, which may be ours and say that its settings are wrong."""
-    if isinstance(outcome.error, UsageError):
-        raise outcome.error
-    return unwrap_outcome(outcome)
-
-
-def _check_reply(value: object) -> AdapterReply:
-    if not isinstance(value, Answer | RetrievalReply):
-        raise TypeError(f"an adapter's answer was read as {type(value).__name__}")
-    return value
-
-
-def _check_type(value: object, kind: type[T]) -> T:
-    if not isinstance(value, kind):
-        raise TypeError(f"an adapter's reply was read as {type(value).__name__}")
-    return value
 
 
 class MemoryBuilder:
@@ -393,12 +337,27 @@ class MemoryBuilder:
 
         It is built in the thread that it will use, and set up when that memory is opened.
         """
-        first = self._build_first_memory()
-        self._sets_folder = not self._passes_folder and first.adapter.declares_folder
+        folder = self.make_folder() if self._passes_folder else None
+        worker = self._make_worker(f"adapter {self._source.name}")
+        try:
+            outcome = worker.run_blocking(partial(self._build_adapter, folder, None))
+            adapter = Adapter(unwrap_outcome(outcome), self._source.where)
+        except BaseException as error:
+            worker.release()
+            self.release()
+            if isinstance(error, SystemFault):
+                # The adapter may be ours and say that its settings are wrong.
+                if isinstance(error.__cause__, UsageError):
+                    raise error.__cause__ from None
+                raise UsageError(
+                    f"building the adapter {self._source.where} failed: {error}"
+                ) from error
+            raise
+        self._spare = PythonMemory(adapter, worker, folder)
+        self._sets_folder = not self._passes_folder and adapter.declares_folder
         if self._sets_folder:
-            first.folder = self.make_folder()
-        self._spare = first
-        return first.adapter
+            self._spare.folder = self.make_folder()
+        return adapter
 
     @property
     def keeps_files(self) -> bool:
@@ -431,7 +390,7 @@ class MemoryBuilder:
         worker = self._make_worker(f"adapter {self._source.name}")
         try:
             subject = unwrap_outcome(await worker.run(make))
-            return build_memory(Adapter(subject, self._source.where), worker, folder)
+            return PythonMemory(Adapter(subject, self._source.where), worker, folder)
         except BaseException:
             await worker.stop()
             raise
@@ -452,21 +411,6 @@ class MemoryBuilder:
         if self._spare is not None:
             self._spare.release_threads()
         self._folders.remove_all()
-
-    def _build_first_memory(self) -> PythonMemory:
-        folder = self.make_folder() if self._passes_folder else None
-        worker = self._make_worker(f"adapter {self._source.name}")
-        try:
-            subject = _unwrap_first(worker.run_blocking(partial(self._build_adapter, folder, None)))
-            return build_memory(Adapter(subject, self._source.where), worker, folder)
-        except BaseException as error:
-            worker.release()
-            self.release()
-            if isinstance(error, SystemFault):
-                raise UsageError(
-                    f"building the adapter {self._source.where} failed: {error}"
-                ) from error
-            raise
 
     def _build_adapter(self, folder: Path | None, fill: Callable[[Path], object] | None) -> object:
         if fill is not None and folder is not None:

@@ -16,30 +16,23 @@ There are three methods, and an adapter gets the first that fits:
 packed into a folder and opened by another process that has the same adapter.
 """
 
-import itertools
 import pickle
-import shutil
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-import anyio
-import anyio.to_thread
 import msgspec
 
 from recall_bench.core.errors import DataError, SystemFault, UsageError
-from recall_bench.core.folders import (
-    copy_folder,
-    refuse_other_folder,
-    refuse_special_files,
-)
+from recall_bench.core.folders import copy_folder, refuse_other_folder, refuse_special_files
 from recall_bench.core.memory import Memory
 from recall_bench.core.record import Record
 from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.user_code import describe_error
 from recall_bench.systems.python.adapter import Adapter
 from recall_bench.systems.python.python_memory import MemoryBuilder, PythonMemory
+from recall_bench.systems.snapshots import FolderSnapshots
 
 
 def choose_snapshot_method(adapter: Adapter, *, keeps_files: bool) -> "SnapshotMethod | None":
@@ -57,7 +50,7 @@ def choose_snapshot_method(adapter: Adapter, *, keeps_files: bool) -> "SnapshotM
     if keeps_files:
         return FolderCopies()
     holds_more = adapter.defines("setup") or adapter.defines("teardown")
-    if declared or not (holds_more or _explain_unpicklable(adapter.subject)):
+    if declared or (not holds_more and _can_pickle(adapter.subject)):
         return PickledAdapters(type(adapter.subject).__module__)
     return None
 
@@ -140,13 +133,29 @@ _LABEL_FILE, _STATE_FOLDER = "saved.json", "state"
 """The contents of a snapshot's folder: the label, and what the method wrote, if anything."""
 
 
-class SnapshotFolders:
-    """Writes the states of memories into folders, and opens them again."""
+class PythonSnapshots(FolderSnapshots):
+    """The snapshots of one system."""
 
     def __init__(self, method: SnapshotMethod, builder: MemoryBuilder, kind: ProcessKind) -> None:
+        super().__init__(builder.make_folder)
         self._method = method
         self._builder = builder
         self._kind = kind
+
+    async def save(self, memory: Memory) -> str:
+        """A token for the memory's present state."""
+        return await self._keep(partial(self.write, memory))
+
+    async def open(self, token: str) -> PythonMemory:
+        """A new memory in the saved state."""
+        return await self.open_folder(self._saved[token])
+
+    async def unpack(self, place: Path) -> str:
+        """A token for a copy of our own, so that adapters do not change what others read."""
+        refuse_other_folder(place)
+        refuse_special_files(place)
+        self._read_label(place)
+        return await self._keep_copy(place)
 
     async def write(self, memory: Memory, folder: Path) -> None:
         """Write the memory's present state into an empty folder."""
@@ -158,25 +167,26 @@ class SnapshotFolders:
         # Last, so that a snapshot with a label is complete.
         (folder / _LABEL_FILE).write_bytes(msgspec.json.encode(label))
 
-    async def open(self, folder: Path) -> PythonMemory:
+    async def open_folder(self, folder: Path) -> PythonMemory:
         """A new memory in the saved state; SystemFault if it reports another number of days."""
-        label = self.read_label(folder)
+        label = self._read_label(folder)
         memory = await self._method.open(self._builder, folder / _STATE_FOLDER)
         memory.scenario = label.scenario
+        is_same = False
         try:
             days = await memory.attest()
-        except BaseException:
-            await memory.discard()
-            raise
-        if days != label.days:
-            await memory.discard()
+            is_same = days == label.days
+        finally:
+            if not is_same:
+                await memory.discard()
+        if not is_same:
             raise SystemFault(
                 f"a copy of a memory of {label.days} days says it holds {days}: "
                 "the adapter does not reopen what it saved"
             )
         return memory
 
-    def read_label(self, folder: Path) -> _SnapshotLabel:
+    def _read_label(self, folder: Path) -> _SnapshotLabel:
         """The label of a state; DataError if it is none that this kind of process wrote."""
         path = folder / _LABEL_FILE
         try:
@@ -193,71 +203,12 @@ class SnapshotFolders:
         return label
 
 
-class PythonSnapshots:
-    """The snapshots of one system."""
-
-    def __init__(self, folders: SnapshotFolders, builder: MemoryBuilder) -> None:
-        self.folders = folders
-        """Writes and opens them."""
-        self._builder = builder
-        self._saved: dict[str, Path] = {}
-        self._tokens = itertools.count(1)
-
-    async def save(self, memory: Memory) -> str:
-        """A token for the memory's present state."""
-        folder = self._builder.make_folder()
-        try:
-            await self.folders.write(memory, folder)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        return self._keep(folder)
-
-    async def open(self, token: str) -> PythonMemory:
-        """A new memory in the saved state."""
-        return await self.folders.open(self._saved[token])
-
-    async def drop(self, token: str) -> None:
-        """Forget a saved state."""
-        shutil.rmtree(self._saved.pop(token), ignore_errors=True)
-
-    async def pack(self, token: str, place: Path) -> None:
-        """Write a copy of the snapshot."""
-        await anyio.to_thread.run_sync(copy_folder, self._saved[token], place)
-
-    async def unpack(self, place: Path) -> str:
-        """A token for a copy of our own, so that adapters do not change what others read."""
-        refuse_other_folder(place)
-        refuse_special_files(place)
-        self.folders.read_label(place)
-        folder = self._builder.make_folder()
-        try:
-            await anyio.to_thread.run_sync(copy_folder, place, folder)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        return self._keep(folder)
-
-    async def discard(self, place: Path) -> None:
-        """Nothing is kept outside the folder."""
-
-    def _keep(self, folder: Path) -> str:
-        token = str(next(self._tokens))
-        self._saved[token] = folder
-        return token
-
-
-class _NullWriter:
-    def write(self, data: object) -> int:
-        return memoryview(data).nbytes if isinstance(data, bytes | bytearray) else 0
-
-
-def _explain_unpicklable(subject: object) -> str | None:
+def _can_pickle(subject: object) -> bool:
     try:
-        pickle.Pickler(_NullWriter()).dump(subject)
-    except Exception as error:  # noqa: BLE001  an object's pickling is its own code
-        return describe_error(error)
-    return None
+        pickle.dumps(subject)
+    except Exception:  # noqa: BLE001  an object's pickling is its own code
+        return False
+    return True
 
 
 def _write_pickle(adapter: Adapter, module: str, path: Path) -> None:

@@ -13,8 +13,7 @@ import msgspec
 
 from recall_bench.core.errors import NotOffered, SystemGone, UsageError
 from recall_bench.core.memory import Isolation, IsolationCard, Memory, Offer, SystemCard
-from recall_bench.systems.python.adapter import INSPECTION_METHODS, Adapter
-from recall_bench.systems.python.adapter_offers import find_offers
+from recall_bench.systems.python.adapter import Adapter
 from recall_bench.systems.python.main_thread import MainThread
 from recall_bench.systems.python.python_memory import (
     AdapterSource,
@@ -26,7 +25,6 @@ from recall_bench.systems.python.python_memory import (
 from recall_bench.systems.python.python_snapshots import (
     ProcessKind,
     PythonSnapshots,
-    SnapshotFolders,
     choose_snapshot_method,
 )
 from recall_bench.systems.python.worker_thread import WorkerThread, make_stuck_error
@@ -106,12 +104,19 @@ class PythonSystem:
         )
         adapter = self._builder.build_first_adapter()
         try:
-            self.card = _build_card(source, adapter, config)
+            self.card = SystemCard(
+                name=str(getattr(adapter.subject, "name", None) or source.name),
+                version=str(getattr(adapter.subject, "version", None) or source.version),
+                config=serialise_config(config),
+                max_concurrency=adapter.max_concurrency,
+                clock=adapter.clock,
+                asker=adapter.asker,
+                answers=adapter.answers,
+            )
             self.max_shards = adapter.max_shards
-            self.inspects = any(map(adapter.defines, INSPECTION_METHODS))
-            """Whether its memories say what they hold."""
+            can_reopen = self._builder.keeps_files and not source.is_built
+            self.offers = adapter.offers - (frozenset() if can_reopen else {Offer.REOPEN})
             self.snapshots = self._build_snapshots(adapter)
-            self.offers = self._find_offers(adapter)
         except BaseException:
             self._builder.release()
             raise
@@ -166,19 +171,11 @@ class PythonSystem:
             )
         return memory
 
-    def _find_offers(self, adapter: Adapter) -> frozenset[Offer]:
-        """What the adapter has; no memory reopens without a folder and an adapter of its own."""
-        can_reopen = self._builder.keeps_files and not self._source.is_built
-        return find_offers(adapter) - (frozenset() if can_reopen else {Offer.REOPEN})
-
     def _build_snapshots(self, adapter: Adapter) -> PythonSnapshots | None:
         if self._source.is_built:
             return None
         method = choose_snapshot_method(adapter, keeps_files=self._builder.keeps_files)
-        if method is None:
-            return None
-        folders = SnapshotFolders(method, self._builder, self._kind)
-        return PythonSnapshots(folders, self._builder)
+        return None if method is None else PythonSnapshots(method, self._builder, self._kind)
 
     def _check_single_adapter(self) -> None:
         """UsageError if the single adapter cannot serve another memory."""
@@ -195,20 +192,6 @@ class PythonSystem:
                 f"{where} has no setup() to empty it for a second memory; "
                 "give its class or a factory instead"
             )
-
-
-def _build_card(
-    source: AdapterSource, adapter: Adapter, config: Mapping[str, object]
-) -> SystemCard:
-    return SystemCard(
-        name=str(getattr(adapter.subject, "name", None) or source.name),
-        version=str(getattr(adapter.subject, "version", None) or source.version),
-        config=serialise_config(config),
-        max_concurrency=adapter.max_concurrency,
-        clock=adapter.clock,
-        asker=adapter.asker,
-        answers=adapter.answers,
-    )
 
 
 def serialise_config(config: Mapping[str, object]) -> dict[str, object]:

@@ -39,6 +39,7 @@ from recall_bench.systems.transports.child_sandbox import (
 from recall_bench.systems.transports.command_program import CommandProgram, find_program
 from recall_bench.systems.transports.remote_system import (
     RemoteSystem,
+    Transport,
     connect_remote_system,
     decode_fault,
 )
@@ -290,7 +291,7 @@ def _start_task(work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
 R = TypeVar("R", bound=wire.Reply)
 
 
-class CommandTransport:
+class CommandTransport(Transport):
     """A child process in a temporary folder of its own.
 
     After a child ended, calls raise SystemGone until `close`. A child that does not answer any more

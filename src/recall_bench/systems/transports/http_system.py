@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from recall_bench.core.errors import BenchError, SystemFault, SystemGone, SystemTimeout, UsageError
+from recall_bench.core.errors import SystemFault, SystemGone, SystemTimeout, UsageError
 from recall_bench.core.memory import Isolation, IsolationCard
 from recall_bench.core.redaction import Redactor
 from recall_bench.core.user_code import require_libraries
@@ -32,6 +32,7 @@ from recall_bench.systems.transports.http_routes import (
 from recall_bench.systems.transports.remote_system import (
     READY_TIMEOUT_S,
     RemoteSystem,
+    Transport,
     connect_remote_system,
     decode_fault,
 )
@@ -87,18 +88,13 @@ def parse_http_address(target: str, environ: Mapping[str, str] = os.environ) -> 
         raise UsageError(f"{url!r} names no host and port; {_ADDRESS_FORM}")
     if parts.query or parts.fragment:
         raise UsageError(f"{url!r} is followed by a query or a fragment; {_ADDRESS_FORM}")
-    return _add_credentials(url, parts.username, parts.password, environ.get(TOKEN_VARIABLE))
-
-
-def _add_credentials(
-    url: str, user: str | None, password: str | None, token: str | None
-) -> HttpAddress:
-    if user is not None:
-        plain = f"{unquote(user)}:{unquote(password or '')}"
+    if parts.username is not None:
+        user, password = unquote(parts.username), unquote(parts.password or "")
+        plain = f"{user}:{password}"
         encoded = b64encode(plain.encode()).decode()
-        secrets = (encoded, plain, unquote(password or ""), password or "", unquote(user))
+        secrets = (encoded, plain, password, parts.password, user)
         return HttpAddress(url, f"Basic {encoded}", tuple(filter(None, secrets)))
-    if token:
+    if token := environ.get(TOKEN_VARIABLE):
         if not (token.isascii() and token.isprintable()):
             raise UsageError(f"{TOKEN_VARIABLE} holds what no HTTP header can; set it again")
         return HttpAddress(url, f"Bearer {token}", (token,))
@@ -132,7 +128,7 @@ def build_http_client(
     )
 
 
-class HttpTransport:
+class HttpTransport(Transport):
     """Calls to one server over persistent connections, without proxies and redirects.
 
     A restarted server is recognised because it does not know its memories. Calls have no deadline
@@ -154,19 +150,23 @@ class HttpTransport:
     async def call(self, request: Request, reply: type[R]) -> R:
         """The server's reply to one request."""
         method, path, body = encode_request(request)
-        status, retry_after, came = await self._send(method, path, body)
         where = f"{self._address.url}: {method} {path}"
+        status, retry_after, content = await self._send(method, path, body, where)
         if 200 <= status < 300:
-            return self._decode_reply(came, reply, where)
-        fault = parse_fault(status, retry_after, came)
+            return self._decode_reply(content, reply, where)
+        fault = parse_fault(status, retry_after, content)
         if reply is HealthReply:
             if fault.kind == "busy" or status == 503:
                 # A server that is starting says so as load balancers do.
                 return msgspec.convert({"ready": False}, reply)
             raise SystemGone(
-                self._redact(f"{where} answers {status}: {fault.message}; check the address")
+                self._address.redact(
+                    f"{where} answers {status}: {fault.message}; check the address"
+                )
             )
-        raise self._redact_error(decode_fault(fault, where))
+        error = decode_fault(fault, where)
+        error.args = (self._address.redact(str(error)),)
+        raise error
 
     async def close(self) -> None:
         """Close every connection."""
@@ -176,14 +176,31 @@ class HttpTransport:
                 await client.aclose()
 
     async def _send(
-        self, method: str, path: str, body: bytes | None
+        self, method: str, path: str, body: bytes | None, where: str
     ) -> tuple[int, str | None, bytes]:
+        """Status, `Retry-After` and body of the response."""
         import httpx
 
-        where = f"{self._address.url}: {method} {path}"
+        self._client = self._client or build_http_client(
+            self._address, connect_timeout_s=self._connect_timeout_s
+        )
+        headers = {} if body is None else {"Content-Type": JSON}
+        url = self._address.url + path
+        content = bytearray()
         try:
             with anyio.fail_after(self._timeout_s):
-                return await self._send_once(method, path, body)
+                async with self._client.stream(
+                    method, url, content=body, headers=headers
+                ) as response:
+                    async for piece in response.aiter_bytes():
+                        content += piece
+                        if len(content) > MAX_BODY_BYTES:
+                            raise SystemFault(
+                                f"{where}: more than {MAX_BODY_BYTES:,} bytes came; send less"
+                            )
+                    self._refuse_redirects(response, where)
+                    retry_after = response.headers.get("Retry-After")
+                    return response.status_code, retry_after, bytes(content)
         except TimeoutError:
             raise SystemTimeout(f"{where} took longer than {self._timeout_s:g} s") from None
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
@@ -200,61 +217,32 @@ class HttpTransport:
         except httpx.DecodingError as error:
             raise SystemFault(f"{where}: the response cannot be decompressed: {error}") from error
 
-    async def _send_once(
-        self, method: str, path: str, body: bytes | None
-    ) -> tuple[int, str | None, bytes]:
-        self._client = self._client or build_http_client(
-            self._address, connect_timeout_s=self._connect_timeout_s
-        )
-        headers = {} if body is None else {"Content-Type": JSON}
-        url = self._address.url + path
-        async with self._client.stream(method, url, content=body, headers=headers) as response:
-            came = bytearray()
-            async for piece in response.aiter_bytes():
-                came += piece
-                if len(came) > MAX_BODY_BYTES:
-                    raise SystemFault(
-                        f"{self._address.url}: {method} {path}: more than {MAX_BODY_BYTES:,} bytes "
-                        "came; send less"
-                    )
-            self._refuse_redirects(response, f"{method} {path}")
-            return response.status_code, response.headers.get("Retry-After"), bytes(came)
-
-    def _refuse_redirects(self, response: "httpx.Response", what: str) -> None:
+    def _refuse_redirects(self, response: "httpx.Response", where: str) -> None:
         status = response.status_code
         if 300 <= status < 400:
             to = strip_credentials(response.headers.get("Location", "nowhere"))
             raise UsageError(
-                self._redact(
-                    f"{self._address.url}: {what} is redirected to {to}; "
-                    "if that is the system, give that address"
+                self._address.redact(
+                    f"{where} is redirected to {to}; if that is the system, give that address"
                 )
             )
         if status in (401, 403):
             raise UsageError(
-                f"{self._address.url}: {what} is refused with {status}; "
-                f"set {TOKEN_VARIABLE} to a token it accepts"
+                f"{where} is refused with {status}; set {TOKEN_VARIABLE} to a token it accepts"
             )
 
-    def _decode_reply(self, came: bytes, reply: type[R], where: str) -> R:
+    def _decode_reply(self, content: bytes, reply: type[R], where: str) -> R:
         if reply is DoneReply:
-            came = came.strip() or b"{}"
+            content = content.strip() or b"{}"
         try:
-            return msgspec.json.decode(came, type=reply)
+            return msgspec.json.decode(content, type=reply)
         except UNREADABLE as error:
-            said = self._redact(
-                f"{where}: no {reply.__name__} came back ({error}); {describe_body(came)}"
+            problem = self._address.redact(
+                f"{where}: no {reply.__name__} came back ({error}); {describe_body(content)}"
             )
         if reply is HealthReply:
-            raise UsageError(f"{said}; give the address of a server that speaks our protocol")
-        raise SystemFault(said)
-
-    def _redact_error(self, error: BenchError) -> BenchError:
-        error.args = (self._redact(str(error)),)
-        return error
-
-    def _redact(self, text: str) -> str:
-        return self._address.redact(text)
+            raise UsageError(f"{problem}; give the address of a server that speaks our protocol")
+        raise SystemFault(problem)
 
 
 def explain_transport_error(error: BaseException) -> str:
@@ -317,17 +305,7 @@ def read_server_file(path: Path) -> HttpServerSpec:
 
 def complete_server_spec(document: Document, spec: SpecT, path: Path) -> SpecT:
     """The same with `{here}` filled in; UsageError if a server cannot be started so."""
-    _check_server_file(document, spec)
-    here = str(path.resolve().parent)
-    return msgspec.structs.replace(
-        spec,
-        command=tuple(word.replace("{here}", here) for word in spec.command),
-        env={name: text.replace("{here}", here) for name, text in spec.env.items()},
-        config={name: text.replace("{here}", here) for name, text in spec.config.items()},
-    )
 
-
-def _check_server_file(document: Document, spec: HttpServerSpec) -> None:
     def refuse(key: str, problem: str) -> None:
         raise UsageError(f"{document.describe_place('server', key)}: server.{key} {problem}")
 
@@ -347,9 +325,16 @@ def _check_server_file(document: Document, spec: HttpServerSpec) -> None:
     for name in spec.config:
         if not name or PurePath(name).is_absolute() or ".." in PurePath(name).parts:
             refuse("config", f"has the path {name!r}; write one inside the server's own folder")
+    here = str(path.resolve().parent)
+    return msgspec.structs.replace(
+        spec,
+        command=tuple(word.replace("{here}", here) for word in spec.command),
+        env={name: text.replace("{here}", here) for name, text in spec.env.items()},
+        config={name: text.replace("{here}", here) for name, text in spec.config.items()},
+    )
 
 
-class StartedServerTransport:
+class StartedServerTransport(Transport):
     """Starts a server at the first call and ends it at `close`.
 
     A dead server is replaced only to reopen a memory, in its folder.
@@ -382,6 +367,8 @@ class StartedServerTransport:
         if self._lost is not None:
             if not (isinstance(request, OpenRequest) and request.reopen):
                 raise SystemGone(self._lost)
+            # The next server gets the folder of the dead one.
+            self._folder = self.state_folder
             await self._leave_server()
         transport = await self._connect()
         try:
@@ -395,28 +382,23 @@ class StartedServerTransport:
 
     async def close(self) -> None:
         """End the server with everything it started."""
+        self._starting = anyio.Lock()
+        try:
+            await self._leave_server()
+        finally:
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+                self._folder = None
+
+    async def _leave_server(self) -> None:
         server, transport = self._server, self._transport
         self._server = self._transport = self._lost = None
-        self._starting = anyio.Lock()
         try:
             if transport is not None:
                 await transport.close()
         finally:
             if server is not None:
                 await server.__aexit__(None, None, None)
-            if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
-                self._folder = None
-
-    async def _leave_server(self) -> None:
-        """Disconnect from a dead server, whose folder the next one gets."""
-        self._folder = self.state_folder
-        server, transport = self._server, self._transport
-        self._server = self._transport = self._lost = None
-        if transport is not None:
-            await transport.close()
-        if server is not None:
-            await server.__aexit__(None, None, None)
 
     async def _connect(self) -> HttpTransport:
         async with self._starting:

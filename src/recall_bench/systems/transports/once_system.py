@@ -26,7 +26,7 @@ from recall_bench.core.memory import (
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
 from recall_bench.core.untrusted_json import MAX_REPLY_BYTES, decode_untrusted_json
-from recall_bench.systems.copied_snapshots import CopiedSnapshots
+from recall_bench.systems.snapshots import CopiedSnapshots
 from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
 from recall_bench.systems.transports.child_sandbox import (
     ProgramSandbox,

@@ -1,11 +1,11 @@
 """A system in another process, behind any transport of our messages."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TypeVar
 
 import anyio
+import msgspec
 
 from recall_bench.core.errors import (
     BenchError,
@@ -40,7 +40,7 @@ from recall_bench.systems.transports import wire
 R = TypeVar("R", bound=wire.Reply)
 
 
-class Transport(Protocol):
+class Transport:
     """Sends requests to a server and returns its replies.
 
     It connects at the first call, and again at the first call after `close`; in between it never
@@ -48,15 +48,24 @@ class Transport(Protocol):
     and the faults that the server reports. Many requests may be under way at once.
     """
 
+    @property
+    def state_folder(self) -> Path | None:
+        """The folder that the server's process may write to, if we started it."""
+        return None
+
     async def call(self, request: wire.Request, reply: type[R]) -> R:
         """The server's reply to one request."""
+        raise NotImplementedError
+
+    async def kill(self) -> None:
+        """Kill the server's process at once, and wait for its end; NotOffered if it is not ours."""
+        raise NotOffered("the system runs in no process of ours")
 
     async def close(self) -> None:
         """Disconnect, and stop the server if it was started for us. May be called twice."""
 
 
-@runtime_checkable
-class StreamTransport(Transport, Protocol):
+class StreamTransport(Transport):
     """A transport that sends many episodes without waiting for each."""
 
     async def stream(
@@ -65,18 +74,7 @@ class StreamTransport(Transport, Protocol):
         on_ingested: Callable[[wire.IngestRequest], None],
     ) -> None:
         """Send them in order; `on_ingested` is called for each that the server acknowledged."""
-
-
-@runtime_checkable
-class ProcessTransport(Transport, Protocol):
-    """A transport to a process that it started, which it may kill."""
-
-    @property
-    def state_folder(self) -> Path | None:
-        """The folder that the process may write to."""
-
-    async def kill(self) -> None:
-        """Kill the process at once, and wait for its end."""
+        raise NotImplementedError
 
 
 class RequestNotServed(SystemFault):
@@ -99,28 +97,72 @@ async def connect_remote_system(
 
     SystemGone if it cannot be reached, or is not ready in time.
     """
+    pause_s = 0.05
     try:
-        health = await _wait_until_ready(transport, where, ready_timeout_s)
+        with anyio.move_on_after(ready_timeout_s):
+            while True:
+                health = await transport.call(wire.HealthRequest(), wire.HealthReply)
+                if health.ready:
+                    return RemoteSystem(
+                        transport, health, where=where, config=config, is_shared=is_shared
+                    )
+                await anyio.sleep(pause_s)
+                pause_s = min(2 * pause_s, 1.0)
     finally:
         await transport.close()
-    return RemoteSystem(transport, health, where=where, config=config, is_shared=is_shared)
-
-
-async def _wait_until_ready(transport: Transport, where: str, timeout_s: float) -> wire.HealthReply:
-    pause_s = 0.05
-    with anyio.move_on_after(timeout_s):
-        while True:
-            health = await transport.call(wire.HealthRequest(), wire.HealthReply)
-            if health.ready:
-                return health
-            await anyio.sleep(pause_s)
-            pause_s = min(2 * pause_s, 1.0)
     raise SystemGone(
-        f"{where} is not ready after {timeout_s:g} s; run the same command again when it is"
+        f"{where} is not ready after {ready_timeout_s:g} s; run the same command again when it is"
     )
 
 
-class RemoteSystem:
+class DeclaredSystem:
+    """What a server says of itself, as the harness needs it; UsageError if it cannot be read."""
+
+    def __init__(
+        self,
+        health: wire.HealthReply,
+        *,
+        where: str,
+        config: dict[str, object],
+        is_shared: bool = False,
+    ) -> None:
+        if health.max_shards < 0:
+            raise UsageError(
+                f"{where} says max_shards = {health.max_shards}, which is not a number of workers"
+            )
+        self.health = health
+        self.max_shards = health.max_shards or (1 if is_shared else None)
+        self.offers = read_offers(health)
+        try:
+            self.card = SystemCard(
+                name=health.name or where,
+                version=health.version or UNDECLARED,
+                config=config,
+                max_concurrency=max(1, health.max_concurrency),
+                clock=Clock(health.clock) if health.clock else None,
+                asker=Asker(health.asker) if health.asker else Asker.TOLD,
+                answers=health.answers,
+            )
+        except ValueError as error:
+            raise UsageError(
+                f"{where} describes itself in a way that cannot be read: {error}"
+            ) from error
+
+    def build_reopen_request(self, memory: Memory) -> wire.OpenRequest:
+        """The request to go on with a memory; NotOffered if the system cannot."""
+        if not isinstance(memory, RemoteMemory):
+            raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
+        if Offer.REOPEN not in self.offers:
+            raise NotOffered("the system does not reopen memories")
+        return wire.OpenRequest(scenario=memory.scenario, reopen=True, memory=memory.name)
+
+
+def read_offers(health: wire.HealthReply) -> frozenset[Offer]:
+    """The optional parts that a server has; those that are unknown here are left out."""
+    return frozenset(offer for offer in Offer if offer.value in health.offers)
+
+
+class RemoteSystem(DeclaredSystem):
     """A server that holds any number of memories, and perhaps snapshots.
 
     A shared one is the same for every worker; otherwise each worker starts its own.
@@ -135,41 +177,49 @@ class RemoteSystem:
         config: dict[str, object],
         is_shared: bool = False,
     ) -> None:
-        self._transport = transport
-        self.card = build_remote_card(health, where, config)
-        self.max_shards = read_max_shards(health, where, is_shared=is_shared)
-        self.snapshots = _build_snapshots(transport, health, is_shared=is_shared)
-        self.offers = read_offers(health)
-        self._health = health
+        super().__init__(health, where=where, config=config, is_shared=is_shared)
+        self.transport = transport
+        """What carries its messages."""
+        self.snapshots: _RemoteSnapshots | None = None
+        if health.snapshots:
+            is_reached = is_shared and health.max_shards > 1
+            self.snapshots = (_SharedSnapshots if is_reached else _RemoteSnapshots)(self)
 
     async def open(self, scenario: str) -> "RemoteMemory":
         """An empty memory on the server."""
-        opened = await self._transport.call(wire.OpenRequest(scenario=scenario), wire.OpenReply)
-        return build_remote_memory(self._transport, opened, self._health, scenario)
+        return await self.open_by(wire.OpenRequest(scenario=scenario), scenario)
 
     async def reopen(self, memory: Memory) -> "RemoteMemory":
         """A memory on the server that goes on with one that was closed, or lost with its process.
 
         A process of ours that was killed is started again.
         """
-        request = build_reopen_request(memory, self.offers)
-        opened = await self._transport.call(request, wire.OpenReply)
-        return build_remote_memory(self._transport, opened, self._health, request.scenario)
+        request = self.build_reopen_request(memory)
+        return await self.open_by(request, request.scenario)
+
+    async def open_by(
+        self, request: wire.OpenRequest | wire.RestoreRequest, scenario: str = ""
+    ) -> "RemoteMemory":
+        """The memory that a request opens."""
+        opened = await self.transport.call(request, wire.OpenReply)
+        if isinstance(self.transport, StreamTransport):
+            return StreamingMemory(self.transport, opened.memory, self.health, scenario)
+        return RemoteMemory(self.transport, opened.memory, self.health, scenario)
 
     async def close(self) -> None:
         """Disconnect from the server."""
-        await self._transport.close()
+        await self.transport.close()
 
 
 class RemoteMemory:
-    """A memory on a server."""
+    """A memory on a server, with the abilities that the server declares."""
 
     def __init__(
         self,
         transport: Transport,
         name: str,
+        health: wire.HealthReply = wire.HealthReply(),  # noqa: B008 - it is immutable
         scenario: str = "",
-        offers: frozenset[Offer] = frozenset(),
     ) -> None:
         self.transport = transport
         """What carries its messages."""
@@ -177,7 +227,12 @@ class RemoteMemory:
         """Its name on the server."""
         self.scenario = scenario
         """Empty for a memory that was restored."""
-        self._offers = offers
+        self._health = health
+
+    @property
+    def state_folder(self) -> Path | None:
+        """The folder that the process may write to, if we started it."""
+        return self.transport.state_folder
 
     async def ingest(self, episode: Episode) -> None:
         """Send one episode."""
@@ -204,6 +259,20 @@ class RemoteMemory:
             top_k=question.top_k or 0,
         )
 
+    async def attest(self) -> int | None:
+        """How many days the server says it has ingested."""
+        if not self._health.attests:
+            return None
+        request = wire.AttestRequest(memory=self.name)
+        return (await self.transport.call(request, wire.AttestReply)).days
+
+    async def holdings(self) -> Holdings:
+        """What the server says it holds."""
+        if not self._health.inspects:
+            return Holdings()
+        reply = await self.transport.call(wire.InspectRequest(memory=self.name), wire.InspectReply)
+        return Holdings(days=reply.days, bytes=reply.bytes)
+
     async def erase(self, scope: EraseScope, value: str) -> EraseReply:
         """Tell the server to erase."""
         request = wire.EraseRequest(memory=self.name, scope=scope.value, value=value)
@@ -225,12 +294,16 @@ class RemoteMemory:
 
     async def _call_optional(self, offer: Offer, request: wire.Request, reply: type[R]) -> R:
         """The reply to a request that not every server understands; NotOffered if it does not."""
-        if offer not in self._offers:
+        if offer not in read_offers(self._health):
             raise NotOffered(f"the system does not offer {offer.value!r}")
         try:
             return await self.transport.call(request, reply)
         except RequestNotServed as error:
             raise NotOffered(str(error)) from error
+
+    async def kill(self) -> None:
+        """Kill the process, which may hold other memories too; NotOffered if it is not ours."""
+        await self.transport.kill()
 
     async def close(self) -> None:
         """Close it on the server; a server that is gone holds nothing."""
@@ -243,15 +316,7 @@ class RemoteMemory:
 class StreamingMemory(RemoteMemory):
     """A memory that is sent many episodes without waiting for each."""
 
-    def __init__(
-        self,
-        transport: StreamTransport,
-        name: str,
-        scenario: str = "",
-        offers: frozenset[Offer] = frozenset(),
-    ) -> None:
-        super().__init__(transport, name, scenario, offers)
-        self._stream = transport
+    transport: StreamTransport
 
     async def ingest_all(
         self, episodes: Sequence[Episode], on_ingested: Callable[[Episode], None]
@@ -259,74 +324,34 @@ class StreamingMemory(RemoteMemory):
         """Send many episodes in order."""
         by_day = {episode.day: episode for episode in episodes}
         requests = [encode_episode(self.name, episode) for episode in episodes]
-        await self._stream.stream(requests, lambda request: on_ingested(by_day[request.day]))
-
-
-class _AttestingMixin:
-    """For servers that count days."""
-
-    transport: Transport
-    name: str
-
-    async def attest(self) -> int | None:
-        """How many days the server says it has ingested."""
-        return (
-            await self.transport.call(wire.AttestRequest(memory=self.name), wire.AttestReply)
-        ).days
-
-
-class _InspectingMixin:
-    """For servers that say what they hold."""
-
-    transport: Transport
-    name: str
-
-    async def holdings(self) -> Holdings:
-        """What the server says it holds."""
-        reply = await self.transport.call(wire.InspectRequest(memory=self.name), wire.InspectReply)
-        return Holdings(days=reply.days, bytes=reply.bytes)
-
-
-class _ProcessMixin:
-    """For memories in a process that we started."""
-
-    transport: ProcessTransport
-
-    @property
-    def state_folder(self) -> Path | None:
-        """The folder that the process may write to."""
-        return self.transport.state_folder
-
-    async def kill(self) -> None:
-        """Kill the process, which may hold other memories too."""
-        await self.transport.kill()
+        await self.transport.stream(requests, lambda request: on_ingested(by_day[request.day]))
 
 
 class _RemoteSnapshots:
-    def __init__(self, transport: Transport, health: wire.HealthReply) -> None:
-        self._transport = transport
-        self._health = health
+    def __init__(self, system: RemoteSystem) -> None:
+        self._system = system
 
     async def save(self, memory: Memory) -> str:
         if not isinstance(memory, RemoteMemory):
             raise SystemFault(f"a {type(memory).__name__} is not a memory of this system")
-        return (
-            await self._transport.call(wire.SaveRequest(memory=memory.name), wire.SaveReply)
-        ).snapshot
+        request = wire.SaveRequest(memory=memory.name)
+        return (await self._system.transport.call(request, wire.SaveReply)).snapshot
 
     async def open(self, token: str) -> Memory:
-        opened = await self._transport.call(wire.RestoreRequest(snapshot=token), wire.OpenReply)
-        return build_remote_memory(self._transport, opened, self._health)
+        return await self._system.open_by(wire.RestoreRequest(snapshot=token))
 
     async def drop(self, token: str) -> None:
-        await self._transport.call(wire.DropRequest(snapshot=token), wire.DoneReply)
+        await self._system.transport.call(wire.DropRequest(snapshot=token), wire.DoneReply)
+
+
+_TOKEN_FILE = "snapshot.txt"  # noqa: S105 - the name of a file
 
 
 class _SharedSnapshots(_RemoteSnapshots):
     """Snapshots on a server that other workers reach: only their names are packed."""
 
-    def __init__(self, transport: Transport, health: wire.HealthReply) -> None:
-        super().__init__(transport, health)
+    def __init__(self, system: RemoteSystem) -> None:
+        super().__init__(system)
         self._packed: set[str] = set()
         """Snapshots that others may open: only `discard` drops them on the server."""
 
@@ -339,102 +364,19 @@ class _SharedSnapshots(_RemoteSnapshots):
         (place / _TOKEN_FILE).write_text(token, encoding="utf-8")
 
     async def unpack(self, place: Path) -> str:
-        token = _read_packed_token(place)
+        try:
+            token = (place / _TOKEN_FILE).read_text(encoding="utf-8")
+        except OSError as error:
+            raise DataError(
+                f"{place / _TOKEN_FILE} cannot be read ({error.strerror}); pack the state again"
+            ) from error
         self._packed.add(token)
         return token
 
     async def discard(self, place: Path) -> None:
-        token = _read_packed_token(place)
+        token = await self.unpack(place)
         self._packed.discard(token)
         await super().drop(token)
-
-
-_TOKEN_FILE = "snapshot.txt"  # noqa: S105 - the name of a file
-
-
-def _read_packed_token(place: Path) -> str:
-    try:
-        return (place / _TOKEN_FILE).read_text(encoding="utf-8")
-    except OSError as error:
-        raise DataError(
-            f"{place / _TOKEN_FILE} cannot be read ({error.strerror}); pack the state again"
-        ) from error
-
-
-def _build_snapshots(
-    transport: Transport, health: wire.HealthReply, *, is_shared: bool
-) -> _RemoteSnapshots | None:
-    if not health.snapshots:
-        return None
-    kind = _SharedSnapshots if is_shared and health.max_shards > 1 else _RemoteSnapshots
-    return kind(transport, health)
-
-
-def read_max_shards(health: wire.HealthReply, where: str, *, is_shared: bool = False) -> int | None:
-    """As the server says; by default 1 for a shared server, else any number."""
-    if health.max_shards < 0:
-        raise UsageError(
-            f"{where} says max_shards = {health.max_shards}, which is not a number of workers"
-        )
-    return health.max_shards or (1 if is_shared else None)
-
-
-def read_offers(health: wire.HealthReply) -> frozenset[Offer]:
-    """The optional parts that a server has; those that are unknown here are left out."""
-    return frozenset(offer for offer in Offer if offer.value in health.offers)
-
-
-def build_reopen_request(memory: Memory, offers: frozenset[Offer]) -> wire.OpenRequest:
-    """The request to go on with a memory; NotOffered if the system cannot."""
-    if not isinstance(memory, RemoteMemory):
-        raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
-    if Offer.REOPEN not in offers:
-        raise NotOffered("the system does not reopen memories")
-    return wire.OpenRequest(scenario=memory.scenario, reopen=True, memory=memory.name)
-
-
-def build_remote_memory(
-    transport: Transport,
-    opened: wire.OpenReply,
-    health: wire.HealthReply,
-    scenario: str = "",
-    kind: type[RemoteMemory] = RemoteMemory,
-) -> RemoteMemory:
-    """The memory that a server opened, with the abilities that it declares."""
-    base: type = StreamingMemory if isinstance(transport, StreamTransport) else kind
-    able: tuple[tuple[type, bool], ...] = (
-        (_AttestingMixin, health.attests),
-        (_InspectingMixin, health.inspects),
-        (_ProcessMixin, isinstance(transport, ProcessTransport)),
-    )
-    build = _combine_abilities(base, *(each for each, can in able if can))
-    return build(transport, opened.memory, scenario, read_offers(health))
-
-
-@cache
-def _combine_abilities(kind: type[RemoteMemory], *abilities: type) -> Callable[..., RemoteMemory]:
-    """A memory class with these abilities: the harness recognises them by type."""
-    return type(kind.__name__, (*abilities, kind), {}) if abilities else kind
-
-
-def build_remote_card(
-    health: wire.HealthReply, where: str, config: dict[str, object]
-) -> SystemCard:
-    """The card of a server, from what it declares."""
-    try:
-        return SystemCard(
-            name=health.name or where,
-            version=health.version or UNDECLARED,
-            config=config,
-            max_concurrency=max(1, health.max_concurrency),
-            clock=Clock(health.clock) if health.clock else None,
-            asker=Asker(health.asker) if health.asker else Asker.TOLD,
-            answers=health.answers,
-        )
-    except ValueError as error:
-        raise UsageError(
-            f"{where} describes itself in a way that cannot be read: {error}"
-        ) from error
 
 
 def encode_episode(memory: str, episode: Episode) -> wire.IngestRequest:
@@ -455,43 +397,33 @@ def encode_episode(memory: str, episode: Episode) -> wire.IngestRequest:
 
 def decode_answer(reply: wire.AnswerReply) -> Answer | RetrievalReply:
     """A server's reply as the harness records it."""
-    passages = tuple(
-        Passage(
-            text=passage.text,
-            id=passage.id,
-            day=passage.day,
-            source=passage.source,
-            score=passage.score,
+    passages = tuple(Passage(**msgspec.structs.asdict(passage)) for passage in reply.passages)
+    usage = None
+    if reply.usage is not None:
+        spent = reply.usage
+        usage = Usage(
+            calls=spent.calls,
+            input_tokens=spent.input_tokens,
+            output_tokens=spent.output_tokens,
+            cost_usd=spent.cost_usd or 0.0,
+            unpriced=spent.calls if spent.cost_usd is None else 0,
         )
-        for passage in reply.passages
-    )
-    usage = None if reply.usage is None else _decode_usage(reply.usage)
     if reply.answer is None:
         return RetrievalReply(passages=passages, tool_calls=reply.tool_calls, usage=usage)
     return Answer(text=reply.answer, passages=passages, tool_calls=reply.tool_calls, usage=usage)
 
 
-def _decode_usage(usage: wire.WireUsage) -> Usage:
-    return Usage(
-        calls=usage.calls,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cost_usd=usage.cost_usd or 0.0,
-        unpriced=usage.calls if usage.cost_usd is None else 0,
-    )
-
-
 def decode_fault(fault: wire.WireFault, where: str) -> BenchError:
     """A fault that a server reports, as an error of ours."""
-    said = f"{where}: {fault.message or 'it failed without a message'}"
+    message = f"{where}: {fault.message or 'it failed without a message'}"
     match fault.kind:
         case "busy":
-            return SystemBusy(said, fault.retry_after_s)
+            return SystemBusy(message, fault.retry_after_s)
         case "timeout":
-            return SystemTimeout(said)
+            return SystemTimeout(message)
         case "gone":
-            return SystemGone(f"{said}; see that it runs, then run the same command again")
+            return SystemGone(f"{message}; see that it runs, then run the same command again")
         case "unsupported":
-            return RequestNotServed(said)
+            return RequestNotServed(message)
         case _:
-            return SystemFault(said)
+            return SystemFault(message)

@@ -27,7 +27,7 @@ from recall_bench.features.agents.loop.reference_tools import (
     ReferenceTools,
 )
 from recall_bench.reporting.analyses.tool_loop import analyse_tool_loop
-from recall_bench.systems.builtin.baselines import build_bm25
+from recall_bench.systems.builtin.retrieval_systems import build_bm25
 from recall_bench.systems.models.model import Prompt
 from tests.features.agents.loop.scripted import answer, calls, has_begun, is_day, read_results
 from tests.features.agents.loop.test_transcript import run_loop

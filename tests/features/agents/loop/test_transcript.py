@@ -11,7 +11,7 @@ from recall_bench.core.tool_call import AgentCall, FoundNote, NoteWrite, Session
 from recall_bench.engine.assembly import assemble
 from recall_bench.engine.experiment import execute
 from recall_bench.engine.runs.journal import JOURNAL, read_events
-from recall_bench.systems.builtin.baselines import build_bm25
+from recall_bench.systems.builtin.retrieval_systems import build_bm25
 from tests.features.agents.loop.scripted import (
     Script,
     answer,

@@ -9,7 +9,7 @@ from recall_bench.features.comparison.ablation import (
     list_single_changes,
     read_grid,
 )
-from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin import retrieval_systems
 from tests.loops import loop_over_rows
 
 
@@ -62,7 +62,9 @@ def test_every_combination_changes_all() -> None:
 
 
 def test_the_usual_grid_turns_every_part_the_other_way_round() -> None:
-    grid = build_default_grid("hybrid", baselines.build_hybrid({"rerank": True}).card.config)
+    grid = build_default_grid(
+        "hybrid", retrieval_systems.build_hybrid({"rerank": True}).card.config
+    )
 
     assert grid == {
         "keyword": (False,),
@@ -82,7 +84,7 @@ def test_every_part_that_the_card_names_is_varied_or_a_number() -> None:
     numbers = {"k", "quotes", "k1", "b", "weight", "window_chars", "window_overlap", "threshold"}
     # Of effect in dialogues alone; personas are texts.
     numbers |= {"turn_boost", "session_boost", "spread"}
-    card = baselines.build_hybrid({}).card
+    card = retrieval_systems.build_hybrid({}).card
 
     parts = set(card.config) - numbers - {"parts", "respect_sessions"}
 

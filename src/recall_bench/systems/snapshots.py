@@ -1,0 +1,124 @@
+"""Saved states of memories: as copies of the memories themselves, or as folders."""
+
+import itertools
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import anyio.to_thread
+
+from recall_bench.core.errors import DataError, SystemFault, UsageError
+from recall_bench.core.folders import copy_folder, remove_folder
+from recall_bench.core.memory import Memory
+
+M = TypeVar("M", bound=Memory)
+
+
+class CopiedSnapshots(Generic[M]):
+    """Snapshots that are copies of memories of one kind, and are copied again to be opened."""
+
+    def __init__(self, kind: type[M], copy: Callable[[M], Awaitable[M]]) -> None:
+        self._kind = kind
+        self._copy = copy
+        self._saved: dict[str, M] = {}
+        self._tokens = itertools.count(1)
+
+    async def save(self, memory: Memory) -> str:
+        """A token for the present state."""
+        if not isinstance(memory, self._kind):
+            raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
+        return self.keep(await self._copy(memory))
+
+    async def open(self, token: str) -> M:
+        """A new memory in that state."""
+        return await self._copy(self.get_saved(token))
+
+    async def drop(self, token: str) -> None:
+        """Forget a saved state."""
+        await self._saved.pop(token).close()
+
+    def keep(self, memory: M) -> str:
+        """A token for a memory that nothing else uses."""
+        token = str(next(self._tokens))
+        self._saved[token] = memory
+        return token
+
+    def get_saved(self, token: str) -> M:
+        """The memory of a token; SystemFault if there is none."""
+        if token not in self._saved:
+            raise SystemFault(f"no state is saved as {token!r}; it was dropped or never saved")
+        return self._saved[token]
+
+
+class PackedSnapshots(CopiedSnapshots[M]):
+    """Copies that reach another process in one file."""
+
+    def __init__(
+        self,
+        kind: type[M],
+        copy: Callable[[M], Awaitable[M]],
+        *,
+        dump: Callable[[M], bytes],
+        load: Callable[[bytes], M],
+    ) -> None:
+        super().__init__(kind, copy)
+        self._dump = dump
+        self._load = load
+
+    async def pack(self, token: str, place: Path) -> None:
+        """Write the saved state to a file."""
+        (place / _PACKED_FILE).write_bytes(self._dump(self.get_saved(token)))
+
+    async def unpack(self, place: Path) -> str:
+        """A token for a state that was packed."""
+        try:
+            return self.keep(self._load((place / _PACKED_FILE).read_bytes()))
+        except (OSError, EOFError, ValueError) as error:
+            raise DataError(
+                f"{place / _PACKED_FILE} holds no packed memory ({error}); pack the state again"
+            ) from error
+
+    async def discard(self, place: Path) -> None:
+        """Nothing is kept outside the folder."""
+
+
+_PACKED_FILE = "memory.packed"
+
+
+class FolderSnapshots:
+    """Snapshots that are folders of ours, each named by its token."""
+
+    def __init__(self, make_folder: Callable[[], Path]) -> None:
+        self._make_folder = make_folder
+        self._saved: dict[str, Path] = {}
+
+    async def drop(self, token: str) -> None:
+        """Forget a saved state."""
+        shutil.rmtree(self._saved.pop(token), ignore_errors=True)
+
+    async def pack(self, token: str, place: Path) -> None:
+        """Write a copy of the snapshot."""
+        await anyio.to_thread.run_sync(copy_folder, self._saved[token], place)
+
+    async def discard(self, place: Path) -> None:
+        """Nothing is kept outside the folder."""
+
+    async def _keep(self, fill: Callable[[Path], Awaitable[None]]) -> str:
+        """A token for a new folder, after it was filled."""
+        folder = self._make_folder()
+        try:
+            await fill(folder)
+        except BaseException:
+            remove_folder(folder)
+            raise
+        self._saved[folder.name] = folder
+        return folder.name
+
+    async def _keep_copy(
+        self, source: Path, copy: Callable[[Path, Path], None] = copy_folder
+    ) -> str:
+        async def fill(folder: Path) -> None:
+            await anyio.to_thread.run_sync(copy, source, folder)
+
+        return await self._keep(fill)
