@@ -167,7 +167,7 @@ async def test_a_memory_of_another_system_cannot_be_saved(name: str) -> None:
     snapshots = system_of(name).snapshots
     assert snapshots is not None
 
-    with pytest.raises(SystemFault, match="ScriptedMemory"):
+    with pytest.raises(UsageError, match="ScriptedMemory"):
         await snapshots.save(ScriptedMemory(lambda lived, asked: ""))
 
 
