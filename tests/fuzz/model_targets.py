@@ -42,7 +42,7 @@ from recall_bench.features.personas.questions.model_questions import read_questi
 from recall_bench.features.personas.tool_calls import parse_calls
 from recall_bench.features.selection.generation.model_writer import parse_written
 from recall_bench.features.selection.selectors.agent_prompt import parse_names
-from recall_bench.features.suites.outcome_checks import find_failures, read_outcome
+from recall_bench.features.suites.procedures.outcome_checks import find_failures, read_outcome
 from recall_bench.features.suites.procedures.task_source import PERSONAS, load_tasks
 from recall_bench.judging.rubric.prompt import UnusableReply, parse_verdict
 from recall_bench.judging.verdicts import VerdictCache, parse_strict

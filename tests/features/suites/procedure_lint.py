@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 
-from recall_bench.features.suites.outcome_checks import (
+from recall_bench.features.suites.procedures.outcome_checks import (
     OutcomeForm,
     find_failures,
     list_tests,
     read_outcome,
 )
+from recall_bench.features.suites.procedures.suite import PersonaHistory
 from recall_bench.features.suites.procedures.task_source import (
     HISTORY_DAYS,
     KINDS,
@@ -20,7 +21,6 @@ from recall_bench.features.suites.procedures.task_source import (
     TaskFile,
     describe_task,
 )
-from recall_bench.features.suites.stories.procedures import PersonaHistory
 
 TASKS = 30
 LEAST_OF_KIND = 5

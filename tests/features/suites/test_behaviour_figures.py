@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from recall_bench.features.suites.report.erasure_report import build_erasure_figures
-from recall_bench.features.suites.report.freshness_report import build_freshness_figures
-from recall_bench.features.suites.report.load_report import (
+from recall_bench.features.suites.erasure import build_erasure_figures
+from recall_bench.features.suites.freshness import build_freshness_figures
+from recall_bench.features.suites.load import (
     LoadLevel,
     build_load_figures,
     list_resources,
 )
-from recall_bench.features.suites.report.poisoning_report import build_poisoning_figures
-from recall_bench.features.suites.report.tenants_report import build_tenant_figures
+from recall_bench.features.suites.poisoning import build_poisoning_figures
+from recall_bench.features.suites.tenants import build_tenant_figures
 from recall_bench.reporting.suites.figures import Case, Figure, make_share
 from tests.features.suites.scripted_results import ScriptedResults
 
@@ -237,7 +237,7 @@ def test_shares_of_load_that_all_agree_have_a_bound() -> None:
         counts = {"asked": 18.0, "right": 18.0}
         results.add_observation("days-10-1", "4/s", "load", lane=lane, values=counts)
     level = LoadLevel(10, 4, results.list_observed("days-10-1", "load"))
-    found = level.share(["right"], ["asked"])
+    found = level.share(["right"], "asked")
     assert found is not None
     assert found.low == pytest.approx(0.3976, abs=1e-4)
     assert found.high == 1.0

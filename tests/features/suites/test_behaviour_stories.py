@@ -2,8 +2,8 @@
 
 from recall_bench.core.memory import Asker, Offer, SystemCard
 from recall_bench.features.suites.behaviour import RestartStep, WaitStep, WriteStep
-from recall_bench.features.suites.stories.freshness import draw_stories as draw_freshness_stories
-from recall_bench.features.suites.stories.story_writer import StoryRequest
+from recall_bench.features.suites.freshness import draw_stories as draw_freshness_stories
+from recall_bench.features.suites.story_writer import StoryRequest
 
 
 def test_no_memory_is_written_to_when_the_process_of_another_is_killed() -> None:

@@ -9,19 +9,19 @@ import pytest
 from recall_bench.core.memory import Asker, Offer, SystemCard
 from recall_bench.core.random_stream import RandomStream
 from recall_bench.features.suites.behaviour import BehaviourStory
-from recall_bench.features.suites.stories.erasure import draw_stories as draw_erasure_stories
-from recall_bench.features.suites.stories.poisoning import (
+from recall_bench.features.suites.erasure import draw_stories as draw_erasure_stories
+from recall_bench.features.suites.poisoning import (
     CARRIERS,
     VARIANTS,
     Attack,
 )
-from recall_bench.features.suites.stories.poisoning import (
+from recall_bench.features.suites.poisoning import (
     draw_stories as draw_poisoning_stories,
 )
-from recall_bench.features.suites.stories.story_writer import FactDrawer, StoryRequest
-from recall_bench.features.suites.stories.wordings import (
+from recall_bench.features.suites.story_writer import (
+    FactDrawer,
     FactKind,
-    list_gaps,
+    StoryRequest,
     load_attacks,
     load_fact_kinds,
     load_requests,
@@ -33,6 +33,11 @@ from tests.thoroughness import choose_cases
 _VALUE = re.compile(r"\d\d:\d\d|£|\b[A-Z]{2}-\d")
 """What a planted clock time, amount or code looks like."""
 _STATES, _ASKS = frozenset({"person", "value"}), frozenset({"person"})
+
+
+def list_gaps(wording: str) -> frozenset[str]:
+    """List the names of a wording's gaps."""
+    return frozenset(re.findall(r"\{(\w+)\}", wording))
 
 
 def list_wordings(kind: FactKind) -> Iterator[tuple[str, frozenset[str]]]:

@@ -4,10 +4,10 @@ import pytest
 
 from recall_bench.core.memory import SystemCard
 from recall_bench.features.suites.behaviour import LoadStep
+from recall_bench.features.suites.load import RATES
+from recall_bench.features.suites.load import draw_stories as draw_load_stories
 from recall_bench.features.suites.load_generator import draw_arrivals
-from recall_bench.features.suites.stories.load import RATES
-from recall_bench.features.suites.stories.load import draw_stories as draw_load_stories
-from recall_bench.features.suites.stories.story_writer import StoryRequest
+from recall_bench.features.suites.story_writer import StoryRequest
 
 
 def draw_steps(load_s: float) -> list[LoadStep]:

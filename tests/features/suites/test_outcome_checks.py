@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from recall_bench.features.suites.outcome_checks import (
+from recall_bench.features.suites.procedures.outcome_checks import (
     MAX_REPLY,
     OutcomeCheck,
     OutcomeForm,

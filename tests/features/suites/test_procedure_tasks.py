@@ -9,22 +9,23 @@ import msgspec
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.features.suites.procedures import task_source
+from recall_bench.features.suites.procedures.suite import (
+    CEILING,
+    FLOOR,
+    MEMORY,
+    decode_grading,
+    grade_reply,
+    load_history,
+)
+from recall_bench.features.suites.procedures.suite import (
+    draw_stories as draw_procedure_stories,
+)
 from recall_bench.features.suites.procedures.task_source import (
     PERSONAS,
     TaskFile,
     load_tasks,
 )
-from recall_bench.features.suites.stories.procedures import (
-    CEILING,
-    FLOOR,
-    MEMORY,
-    load_history,
-)
-from recall_bench.features.suites.stories.procedures import (
-    draw_stories as draw_procedure_stories,
-)
-from recall_bench.features.suites.stories.story_writer import StoryRequest
-from recall_bench.features.suites.task_grading import decode_grading, grade_reply
+from recall_bench.features.suites.story_writer import StoryRequest
 from tests.features.suites.procedure_lint import find_mistakes, list_missing
 from tests.loops import loop_over, loop_over_rows
 

@@ -18,7 +18,7 @@ from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.features.suites.behaviour_assembly import BehaviourRequest, assemble_behaviour
 from recall_bench.features.suites.procedures.scripted_doer import do_task, reply_to_task
 from recall_bench.features.suites.procedures.task_source import describe_task, load_tasks
-from recall_bench.features.suites.report.story_events import render_stories
+from recall_bench.features.suites.story_events import render_stories
 from recall_bench.reporting.run_facts import list_suite_facts
 from recall_bench.reporting.suites.figures import BehaviourReport
 from recall_bench.reporting.suites.report_text import render_behaviour

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from recall_bench.features.suites.stories.erasure import WAYS
+from recall_bench.features.suites.erasure import WAYS
 from recall_bench.reporting.suites.figures import Case, Figure, make_share
 from recall_bench.reporting.suites.scorecard import Scorecard
 

@@ -22,16 +22,16 @@ FEATURE = Feature(
         ),
     ),
     figures={
-        "erasure": f"{HERE}.report.erasure_report:build_erasure_figures",
-        "poisoning": f"{HERE}.report.poisoning_report:build_poisoning_figures",
-        "tenants": f"{HERE}.report.tenants_report:build_tenant_figures",
-        "freshness": f"{HERE}.report.freshness_report:build_freshness_figures",
-        "load": f"{HERE}.report.load_report:build_load_figures",
-        "procedures": f"{HERE}.report.procedures_report:build_procedure_figures",
+        "erasure": f"{HERE}.erasure:build_erasure_figures",
+        "poisoning": f"{HERE}.poisoning:build_poisoning_figures",
+        "tenants": f"{HERE}.tenants:build_tenant_figures",
+        "freshness": f"{HERE}.freshness:build_freshness_figures",
+        "load": f"{HERE}.load:build_load_figures",
+        "procedures": f"{HERE}.procedures.suite:build_procedure_figures",
     },
     parts={
         "suites.assemble": f"{HERE}.behaviour_assembly:assemble_cell",
         "suites.settings": f"{HERE}.behaviour_assembly:SUITE_SETTINGS",
-        "suites.stories": f"{HERE}.report.story_events:render_stories",
+        "suites.stories": f"{HERE}.story_events:render_stories",
     },
 )

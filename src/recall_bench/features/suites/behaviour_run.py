@@ -6,8 +6,8 @@ are recorded as they happen, and what was answered is not asked again.
 """
 
 import time
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ from recall_bench.core.event import (
 from recall_bench.core.event_redaction import redact_event
 from recall_bench.core.memory import (
     ConsolidatingMemory,
+    EraseReply,
     ErasingMemory,
     KillableMemory,
     ListingMemory,
@@ -98,9 +99,7 @@ async def run_stories(
             events = await story.run()
         except BaseException:
             # Paid for, though the story is done again.
-            reading, by_agent = story.sum_unrecorded()
-            story.record_payment(reading)
-            story.record_payment(by_agent, by_agent=True)
+            story.record_unrecorded()
             raise
         if story.pending:
             pending += story.pending
@@ -141,8 +140,9 @@ class StoryRun:
         )
         self.pending: list[ReaderPending] = []
         """Answers that the reader gives later."""
-        self._barriers: dict[str, _Barrier] = {}
-        self._lanes: list[_LaneRun] = []
+        self._arrived: Counter[str] = Counter()
+        self._open: defaultdict[str, anyio.Event] = defaultdict(anyio.Event)
+        self._lanes = [_LaneRun(self, lane) for lane in story.lanes]
         self.polling_usage = Usage()
         """What reading cost for answers that are compared and not recorded."""
         self.stop_reason: BudgetSpent | None = None
@@ -157,28 +157,28 @@ class StoryRun:
                 return [StoryEnded(at=datetime.now(UTC), scenario=name)]
             if not self.states.done_count:
                 self.record(started)
-        lanes = self._lanes = [_LaneRun(self, lane) for lane in self.story.lanes]
-        meter = ResourceMeter(is_here=self.system.card.computes) if self._is_load else None
+        is_load = any(isinstance(step, LoadStep) for step in self.story.list_steps())
+        meter = ResourceMeter(is_here=self.system.card.computes) if is_load else None
         async with anyio.create_task_group() as group:
-            for lane in lanes:
+            for lane in self._lanes:
                 group.start_soon(lane.run, meter)
         if self.stop_reason is not None:
             raise self.stop_reason
-        recorded: list[Event] = [event for lane in lanes for event in lane.events]
-        begun = [] if self.is_kept else [started]
-        return [*begun, *recorded, StoryEnded(at=datetime.now(UTC), scenario=name)]
+        events: list[Event] = [] if self.is_kept else [started]
+        events += (event for lane in self._lanes for event in lane.events)
+        return [*events, StoryEnded(at=datetime.now(UTC), scenario=name)]
 
-    def sum_unrecorded(self) -> tuple[Usage, Usage]:
-        """Sum what reader and agent cost in a story that was cut off, as far as no event says."""
-        kept_back = (event for lane in self._lanes for event in lane.events)
+    def record_unrecorded(self) -> None:
+        """Record what reader and agent cost in a story that was cut off, where no event says."""
         reading, by_agent = self.polling_usage, Usage()
-        for event in kept_back:
+        for event in (event for lane in self._lanes for event in lane.events):
             match event:
                 case Answered(reading_usage=Usage() as usage):
                     reading += usage
                 case AgentEnded(usage=Usage() as usage):
                     by_agent += usage
-        return reading, by_agent
+        self.record_payment(reading)
+        self.record_payment(by_agent, by_agent=True)
 
     def record_payment(self, usage: Usage, *, by_agent: bool = False) -> None:
         """Record what no other event states, if it is anything."""
@@ -189,38 +189,21 @@ class StoryRun:
     def stop(self, reason: BudgetSpent) -> None:
         """Let each lane end before its next step: what is being read is paid for."""
         self.stop_reason = self.stop_reason or reason
-        for barrier in self._barriers.values():
-            barrier.open.set()
-
-    @property
-    def _is_load(self) -> bool:
-        return any(isinstance(step, LoadStep) for step in self.story.list_steps())
+        for barrier in self._open.values():
+            barrier.set()
 
     async def wait(self, name: str) -> None:
         """Wait until every lane has come to this step."""
-        if self.stop_reason is None:
-            barrier = self._barriers.setdefault(name, _Barrier(self._count_waiting(name)))
-            await barrier.wait()
-
-    def _count_waiting(self, name: str) -> int:
-        return sum(
+        if self.stop_reason is not None:
+            return
+        self._arrived[name] += 1
+        awaited = sum(
             any(isinstance(step, WaitStep) and step.name == name for step in lane.steps)
             for lane in self.story.lanes
         )
-
-
-@dataclass(slots=True)
-class _Barrier:
-    """Blocks each task until all have arrived."""
-
-    left: int
-    open: anyio.Event = field(default_factory=anyio.Event)
-
-    async def wait(self) -> None:
-        self.left -= 1
-        if self.left == 0:
-            self.open.set()
-        await self.open.wait()
+        if self._arrived[name] == awaited:
+            self._open[name].set()
+        await self._open[name].wait()
 
 
 class _LaneRun:
@@ -258,7 +241,9 @@ class _LaneRun:
             for step in self._lane.steps:
                 if self._story.stop_reason is not None:
                     return
-                await self._do[type(step)](step)
+                # Questions to a memory that cannot be used fail, and other lanes wait for this one.
+                if self._is_open or isinstance(step, AskStep | WaitStep):
+                    await self._do[type(step)](step)
         except BudgetSpent as reason:
             self._story.stop(reason)
         finally:
@@ -328,50 +313,47 @@ class _LaneRun:
             )
         )
 
-    async def _write(self, step: WriteStep) -> None:
-        self.budget.check()
-        if not self._is_open:
-            return
-        episode = self._story.story.get_episode(step.episode)
+    async def _feed(
+        self, stage: str, phase: str, call: Callable[[], Awaitable[None]], *, day: int | None = None
+    ) -> float | None:
+        """How long a call took; None if it failed, and the memory cannot be used any more."""
         started = time.perf_counter()
         try:
-            await self._call("ingest", partial(self._opened.ingest, episode))
+            await self._call(stage, call)
         except SystemFault as fault:
-            self._fail("ingest", step.phase, fault, episode.day)
-            return
+            self._fail(stage, phase, fault, day)
+            return None
+        return time.perf_counter() - started
+
+    async def _write(self, step: WriteStep) -> None:
+        self.budget.check()
+        episode = self._story.story.get_episode(step.episode)
+        ingest = partial(self._opened.ingest, episode)
+        try:
+            seconds = await self._feed("ingest", step.phase, ingest, day=episode.day)
         finally:
             record_day_sessions(self, self._opened, episode, step.phase)
             self._record_exchanges(step.phase, INGEST)
-        self._day = max(self._day, episode.day)
-        self.record(
-            Ingested(
-                at=datetime.now(UTC),
-                scenario=self.scenario.id,
-                day=episode.day,
-                checkpoint=step.phase,
-                seconds=time.perf_counter() - started,
+        if seconds is not None:
+            self._day = max(self._day, episode.day)
+            self.record(
+                Ingested(
+                    at=datetime.now(UTC),
+                    scenario=self.scenario.id,
+                    day=episode.day,
+                    checkpoint=step.phase,
+                    seconds=seconds,
+                )
             )
-        )
 
     async def _settle(self, step: SettleStep) -> None:
-        if not self._is_open:
-            return
-        started = time.perf_counter()
         try:
-            await self._call("settle", self._opened.settle)
-        except SystemFault as fault:
-            self._fail("settle", step.phase, fault)
-            return
+            seconds = await self._feed("settle", step.phase, self._opened.settle)
         finally:
             self._record_exchanges(step.phase, INGEST)
-        self.record(
-            Settled(
-                at=datetime.now(UTC),
-                scenario=self.scenario.id,
-                checkpoint=step.phase,
-                seconds=time.perf_counter() - started,
-            )
-        )
+        if seconds is not None:
+            at, name = datetime.now(UTC), self.scenario.id
+            self.record(Settled(at=at, scenario=name, checkpoint=step.phase, seconds=seconds))
 
     async def _ask(self, step: AskStep) -> None:
         for name in step.items:
@@ -414,44 +396,38 @@ class _LaneRun:
         return await finish_trial(story.finisher, trial, question, reply, until=self._day)
 
     async def _erase(self, step: EraseStep) -> None:
-        memory = self._memory
-        if not self._is_open:
-            return
+        memory = self._opened
         if not isinstance(memory, ErasingMemory):
             raise TypeError("stories that erase are drawn for systems that offer it")
-        started = time.perf_counter()
-        try:
-            reply = await self._call("erase", partial(memory.erase, step.scope, step.value))
-        except (SystemFault, NotOffered) as fault:
-            self._observe(step, "erase", fault=str(fault))
-            return
-        finally:
-            self._record_exchanges(step.phase, INGEST)
-        self._observe(
-            step,
-            "erase",
-            confirmed=reply.confirmed,
-            count=reply.count,
-            seconds=time.perf_counter() - started,
-        )
+        await self._act(step, "erase", partial(memory.erase, step.scope, step.value))
 
     async def _consolidate(self, step: ConsolidateStep) -> None:
-        memory = self._memory
-        if not self._is_open or not isinstance(memory, ConsolidatingMemory):
-            return
+        memory = self._opened
+        if isinstance(memory, ConsolidatingMemory):
+            await self._act(step, "consolidate", memory.consolidate)
+
+    async def _act(
+        self, step: Step, action: str, call: Callable[[], Awaitable[EraseReply | None]]
+    ) -> None:
+        """Let the memory do something that it may refuse, and record what came of it."""
         started = time.perf_counter()
         try:
-            await self._call("consolidate", memory.consolidate)
+            reply = await self._call(action, call)
         except (SystemFault, NotOffered) as fault:
-            self._observe(step, "consolidate", fault=str(fault))
+            self._observe(step, action, fault=str(fault))
             return
         finally:
             self._record_exchanges(step.phase, INGEST)
-        self._observe(step, "consolidate", seconds=time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        if reply is None:
+            self._observe(step, action, seconds=seconds)
+        else:
+            confirmed, count = reply.confirmed, reply.count
+            self._observe(step, action, confirmed=confirmed, count=count, seconds=seconds)
 
     async def _restart(self, step: RestartStep) -> None:
-        system, memory = self._system, self._memory
-        if not self._is_open or memory is None or not isinstance(system, ReopeningSystem):
+        system, memory = self._system, self._opened
+        if not isinstance(system, ReopeningSystem):
             return
         started = time.perf_counter()
         try:
@@ -478,9 +454,7 @@ class _LaneRun:
         return True
 
     async def _look(self, step: LookStep) -> None:
-        memory = self._memory
-        if not self._is_open or memory is None:
-            return
+        memory = self._opened
         if isinstance(memory, ListingMemory):
             try:
                 entries = await self._call("stored", memory.list_stored)
@@ -501,8 +475,6 @@ class _LaneRun:
             self._observe(step, "search", found=found)
 
     async def _poll(self, step: PollStep) -> None:
-        if not self._is_open:
-            return
         item, started, pause = self._story.items[step.item], time.perf_counter(), _FIRST_PAUSE_S
         asked = 0
         while True:
@@ -547,8 +519,6 @@ class _LaneRun:
         await self._story.wait(step.name)
 
     async def _load(self, step: LoadStep) -> None:
-        if not self._is_open:
-            return
         story, scenario = self._story, self.scenario
         at = scenario.compute_date(max(self._day, 1))
         load = LoadGenerator(

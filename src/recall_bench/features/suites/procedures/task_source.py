@@ -12,7 +12,7 @@ import msgspec
 
 from recall_bench.core.errors import DataError
 from recall_bench.core.yaml12 import load_yaml
-from recall_bench.features.suites.outcome_checks import OutcomeCheck, OutcomeForm
+from recall_bench.features.suites.procedures.outcome_checks import OutcomeCheck, OutcomeForm
 
 HISTORY_DAYS = 56
 """The story days before the tasks: eight weeks."""

@@ -18,10 +18,13 @@ from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.scenario import Item
 from recall_bench.engine.runs.journal import JOURNAL, read_events
 from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.features.suites.procedures.suite import CATEGORY as PROCEDURES
+from recall_bench.features.suites.procedures.suite import (
+    decode_grading,
+    grade_reply,
+    list_missing_rules,
+)
 from recall_bench.features.suites.procedures.task_source import CONVENTION_REQUEST
-from recall_bench.features.suites.report.procedures_report import list_missing_rules
-from recall_bench.features.suites.stories.procedures import CATEGORY as PROCEDURES
-from recall_bench.features.suites.task_grading import decode_grading, grade_reply
 from recall_bench.metrics.planted_strings import contains, find_planted
 from recall_bench.reporting.formats import format_seconds
 from recall_bench.reporting.pages.markup import Markup, join_markup, make_element

@@ -1,1 +1,0 @@
-"""Stories of the behaviour suites: erasure, poisoning, tenants, freshness and load."""
