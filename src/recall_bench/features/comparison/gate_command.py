@@ -100,7 +100,7 @@ def gate_command(
     from recall_bench.features.comparison.gate.gate_output import (
         render_gate,
         render_junit,
-        render_markdown,
+        render_markdown_summary,
     )
     from recall_bench.features.comparison.gate.gate_rules import GateRules
     from recall_bench.features.comparison.gate.run_gate import check_run
@@ -120,7 +120,7 @@ def gate_command(
     found = check_run(RunFolder.open(run), other, rules)
     for path, content in (
         (junit, render_junit(found)),
-        (markdown, render_markdown(found).encode()),
+        (markdown, render_markdown_summary(found).encode()),
     ):
         if path is not None:
             replace_file(path, content)

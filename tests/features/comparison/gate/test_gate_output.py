@@ -19,7 +19,7 @@ from recall_bench.features.comparison.gate.gate_checks import (
 from recall_bench.features.comparison.gate.gate_output import (
     render_gate,
     render_junit,
-    render_markdown,
+    render_markdown_summary,
 )
 from recall_bench.features.comparison.gate.gate_rules import GateRules
 from tests.loops import loop_over_rows
@@ -191,7 +191,7 @@ def test_no_name_steers_a_terminal() -> None:
 def rendered(gate: GateReport) -> str:
     """As a renderer with tables, raw HTML and bare links turned on shows it."""
     renderer = MarkdownIt("commonmark", {"html": True}).enable("table")
-    return str(renderer.render(render_markdown(gate)))
+    return str(renderer.render(render_markdown_summary(gate)))
 
 
 @loop_over_rows("name", [HOSTILE, ODD, "``", "\\", "a\\|b", "`|`|", "   ", "\\`", "x" * 9000])
@@ -209,7 +209,7 @@ def test_no_name_breaks_a_table_or_brings_html_links_or_mentions(name: str) -> N
     outside = re.sub(r"<code>.*?</code>", "", page, flags=re.DOTALL)
     assert "@" not in outside
     assert "evil" not in outside
-    assert len(render_markdown(odd)) < 10_000
+    assert len(render_markdown_summary(odd)) < 10_000
 
 
 LOWER = LOST.replace(outcome=CheckOutcome.PASSED, value=-3.0, p_value=0.2)
@@ -225,7 +225,7 @@ def test_a_loss_that_is_not_significant_is_counted_apart() -> None:
     text = render_gate(gate)
     assert f"Checks       {words}\n" in text
     assert text.count("\nnot significant ") == 2
-    page = render_markdown(gate)
+    page = render_markdown_summary(gate)
     assert f"\n\n{words}.\n" in page
     assert page.count("➖ not significant") == 2
     said = ElementTree.fromstring(render_junit(gate)).findtext("testsuite/system-out") or ""
@@ -238,15 +238,17 @@ def test_a_gate_without_doubt_says_that_all_passed() -> None:
 
 
 def test_markdown_has_the_verdict_the_rules_and_the_categories() -> None:
-    page = render_markdown(gate_of(KEPT, LOST, LEAKS))
+    page = render_markdown_summary(gate_of(KEPT, LOST, LEAKS))
 
     assert page.startswith(
         "### Recall Bench gate: failed\n\n1 passed, 0 not significant, 1 failed, 1 undecided.\n"
     )
-    assert "| ✅ passed | `min-score` | `overall` | 61.0 | ≥ 60.0 | 55.5 to 66.3 | -- |" in page
-    assert (
-        "| ❌ failed | `synthesis` | 40 | -9.0 | ≥ -2.0 | -12.0 to -6.5 | &lt; 0.001 | 4.3 |"
-    ) in page
+    row = "| ✅ passed | `min-score` | `overall` | 61.0 | ≥ 60.0 | 55.5 to 66.3 | -- | 80 | -- |"
+    assert row in page
+    row = (
+        "| ❌ failed | `category-margin` | `synthesis` | -9.0 | ≥ -2.0 | -12.0 to -6.5 | &lt; 0.001"
+    )
+    assert f"{row} | 40 | 4.3 |" in page
     assert "- `category-margin (synthesis)`: `-9.0 points of 100: more than" in page
     assert "](" not in page
     assert "http" not in page
@@ -256,4 +258,4 @@ def test_the_same_gate_is_the_same_bytes() -> None:
     gate = gate_of(KEPT, LOST)
 
     assert render_junit(gate) == render_junit(gate)
-    assert render_markdown(gate) == render_markdown(gate)
+    assert render_markdown_summary(gate) == render_markdown_summary(gate)

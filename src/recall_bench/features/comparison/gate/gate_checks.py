@@ -1,25 +1,19 @@
-"""The checks of a gate: their records, and the rules that need no baseline."""
+"""The checks of a gate, and the verdict that they come to."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
 from recall_bench.core.diagnosis import SystemHealth
-from recall_bench.core.errors import UsageError
-from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord, Record
-from recall_bench.core.scenario import CATEGORIES, WallTime
-from recall_bench.core.suggestion import suggest_or_list
-from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.core.scenario import WallTime
 from recall_bench.engine.runs.score_ranges import ScoreRange
 from recall_bench.engine.runs.summary import RunStatus
-from recall_bench.engine.runs.trials import ScoreScale, TrialTable
-from recall_bench.features.comparison.gate.gate_rules import FULL_SCORE, GateRules
-from recall_bench.metrics.bootstrap import TemplateNames
-from recall_bench.metrics.comparison import TrialMarks, split_marks
+from recall_bench.engine.runs.trials import ScoreScale
+from recall_bench.features.comparison.gate.gate_rules import GateRules
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.formats import format_bounds, format_number
-from recall_bench.reporting.groups import PERSONA, estimate_marks
+from recall_bench.reporting.groups import PERSONA
 
 
 class CheckOutcome(StrEnum):
@@ -178,60 +172,6 @@ _SUM_TOLERANCE = 1e-9
 """Rounding of a sum of sixths."""
 
 
-def list_scores(table: TrialTable) -> dict[Trial, float]:
-    """Points of 100 of every trial that counts."""
-    return {trial: FULL_SCORE * points / FULL_MARKS for trial, points in table.points.items()}
-
-
-def estimate_scores(
-    marks: TrialMarks, templates: TemplateNames, *, missing: int = 0
-) -> Estimate | None:
-    """The mean of marks from 0 to 100; None if there are none."""
-    return estimate_marks(marks, limits=(0.0, FULL_SCORE), templates=templates, missing=missing)
-
-
-def check_values(
-    rules: GateRules, table: TrialTable, score: Estimate | None
-) -> Iterator[GateCheck]:
-    """The checks that need no baseline, in the order of the rules."""
-    if rules.min_score is not None:
-        yield check_limit(rules, "min-score", rules.min_score, score, label="the score")
-    if rules.min_category:
-        yield from _check_categories(rules, table)
-    rates = {
-        "max-invented": (rules.max_invented, table.inventions, "invented"),
-        "max-hallucination": (
-            *(rules.max_hallucination, table.hallucinations),
-            "invented or leaked",
-        ),
-    }
-    for rule, (limit, marks, what) in rates.items():
-        if limit is not None:
-            rate = estimate_scores(
-                {trial: FULL_SCORE * is_one for trial, is_one in marks.items()}, table.templates
-            )
-            label = f"of judged answers were {what}"
-            yield check_limit(rules, rule, limit, rate, label=label, why="no answer was judged")
-    if rules.max_leaks is not None:
-        yield _check_leaks(rules.max_leaks, table)
-
-
-def _check_categories(rules: GateRules, table: TrialTable) -> Iterator[GateCheck]:
-    category = map_categories(table)
-    known = {
-        *CATEGORIES,
-        *(item.truth.category for items in table.items.values() for item in items),
-    }
-    marks = split_marks(list_scores(table), category.__getitem__)
-    for name, least in rules.min_category.items():
-        if name not in known:
-            hint = suggest_or_list(name, marks, f"the run has {', '.join(sorted(marks))}")
-            raise UsageError(f"--min-category: there is no category {name[:60]!r}; {hint}")
-        score = estimate_scores(marks.get(name, {}), table.templates)
-        label = f"the score of {name}"
-        yield check_limit(rules, "min-category", least, score, of=name, label=label)
-
-
 def check_limit(
     rules: GateRules,
     rule: str,
@@ -278,24 +218,6 @@ def check_limit(
     )
 
 
-def _check_leaks(most: int, table: TrialTable) -> GateCheck:
-    guarded = len(table.leaks)
-    if not guarded:
-        why = "no answer could leak a secret; `run --groups-enabled` asks such questions"
-        return make_undecided_check("max-leaks", OVERALL, why, limit=most, is_least=False)
-    leaked = round(sum(table.leaks.values()))
-    return GateCheck(
-        rule="max-leaks",
-        of=OVERALL,
-        outcome=CheckOutcome.PASSED if leaked <= most else CheckOutcome.FAILED,
-        said=f"{leaked:,} of {guarded:,} guarded answers leaked the secret; at most {most:,} may",
-        value=leaked,
-        limit=most,
-        is_least=False,
-        questions=len({(trial.scenario, trial.item) for trial in table.leaks}),
-    )
-
-
 def make_undecided_check(
     rule: str, of: str, why: str, *, limit: float | None = None, is_least: bool = True
 ) -> GateCheck:
@@ -319,8 +241,3 @@ def check_status(
         outcome = CheckOutcome.FAILED if is_failed else CheckOutcome.UNDECIDED
         said = f"the {role} is {status.value} ({reason}); finish or repair it with its own command"
     return GateCheck(rule=role, of="valid", outcome=outcome, said=said)
-
-
-def map_categories(table: TrialTable) -> Mapping[Trial, str]:
-    """The category of every trial."""
-    return {row.trial: row.category for row in table.rows}
