@@ -10,7 +10,7 @@ few whole questions or a little of every question. The first varies more and is 
 its power is the one reported.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -92,12 +92,46 @@ class ProofPower(NamedTuple):
     provable: float | None
 
 
+class _SimulatedRuns:
+    """The data with random signs, one row a draw, in which losses are planted."""
+
+    def __init__(self, questions: QuestionSums) -> None:
+        self._before, self._asks = (
+            sums.astype(np.float32) for sums in (questions.before, questions.asks)
+        )
+        count = len(self._asks)
+        shape = (min(MAX_DRAWS, max(_MIN_DRAWS, _MAX_CELLS // count)), count)
+        chance = np.random.default_rng(SEED)
+        signs = 2 * chance.integers(0, 2, size=shape, dtype=np.int8) - 1
+        # Corrects the bias of an estimated standard deviation: of this many normal deviates, its
+        # inverse is right on average.
+        widened = 1 + 0.75 / max(1, count - 1)
+        self._luck = signs * (widened * questions.change).astype(np.float32)
+        self._lots = chance.random(shape, dtype=np.float32)
+        self.most = float(self._before.sum() / self._asks.sum())
+        """A total loss."""
+
+    def drop_questions(self, lost: float, margin: float) -> Floats:
+        """Each question plus the margin, where randomly chosen questions lose everything."""
+        share = min(1.0, lost / self.most) if self.most > 0 else 0.0
+        sums = np.where(self._lots < share, -self._before, self._luck)
+        return np.asarray(sums + np.float32(margin) * self._asks)
+
+    def subtract_evenly(self, lost: float, margin: float) -> Floats:
+        """Each question plus the margin, where every trial loses the same."""
+        return np.asarray(self._luck + np.float32(margin - lost) * self._asks)
+
+    def append_lost(self, margin: float) -> Floats:
+        """Each question plus the margin, with one more question that lost everything."""
+        one = np.full((len(self._luck), 1), (margin - FULL_SCORE) * self._asks.mean(), np.float32)
+        return np.concatenate([self.subtract_evenly(0.0, margin), one], axis=1)
+
+
 def simulate_loss_power(
     questions: QuestionSums, *, margin: float, notice: float, looks: int = 1
 ) -> LossPower:
     """The power to show that a true loss of `notice` exceeds the margin, with `looks` tests."""
-    runs = _SimulatedRuns(questions)
-    alpha = ALPHA / looks
+    runs, alpha = _SimulatedRuns(questions), ALPHA / looks
 
     def compute_power(lost: float) -> float:
         return float(_is_detectable(-runs.drop_questions(lost, margin), alpha).mean())
@@ -117,44 +151,6 @@ def simulate_proof_power(questions: QuestionSums, *, margin: float) -> ProofPowe
         return float(_is_detectable(runs.append_lost(tolerated), ALPHA).mean())
 
     return ProofPower(compute_power(margin), _find_smallest(compute_power, 0.0, FULL_SCORE))
-
-
-class _SimulatedRuns:
-    """The data with random signs, one row a draw, in which losses are planted."""
-
-    def __init__(self, questions: QuestionSums) -> None:
-        self._before, self._asks = (
-            each.astype(np.float32) for each in (questions.before, questions.asks)
-        )
-        count = len(self._asks)
-        shape = (min(MAX_DRAWS, max(_MIN_DRAWS, _MAX_CELLS // count)), count)
-        chance = np.random.default_rng(SEED)
-        signs = 2 * chance.integers(0, 2, size=shape, dtype=np.int8) - 1
-        # Corrects the bias of an estimated standard deviation: of this many normal deviates, its
-        # inverse is right on average.
-        widened = 1 + 0.75 / max(1, count - 1)
-        self._luck = signs * (widened * questions.change).astype(np.float32)
-        self._lots = chance.random(shape, dtype=np.float32)
-
-    @property
-    def most(self) -> float:
-        """A total loss."""
-        return float(self._before.sum() / self._asks.sum())
-
-    def drop_questions(self, lost: float, margin: float) -> Floats:
-        """Each question plus the margin, where randomly chosen questions lose everything."""
-        share = min(1.0, lost / self.most) if self.most > 0 else 0.0
-        gone = np.where(self._lots < share, -self._before, self._luck)
-        return np.asarray(gone + np.float32(margin) * self._asks)
-
-    def subtract_evenly(self, lost: float, margin: float) -> Floats:
-        """Each question plus the margin, where every trial loses the same."""
-        return np.asarray(self._luck + np.float32(margin - lost) * self._asks)
-
-    def append_lost(self, margin: float) -> Floats:
-        """Each question plus the margin, with one more question that lost everything."""
-        one = np.full((len(self._luck), 1), (margin - FULL_SCORE) * self._asks.mean(), np.float32)
-        return np.concatenate([self.subtract_evenly(0.0, margin), one], axis=1)
 
 
 def _is_detectable(rows: Floats, alpha: float) -> _Booleans:
@@ -241,7 +237,11 @@ def measure_loss(
     trials = sorted(baseline.keys() & run.keys(), key=str)
     if not trials:
         return None
-    questions = _sum_questions(baseline, run, trials, templates)
+    names = [trial.item for trial in trials], [trial.scenario for trial in trials]
+    marks = [(baseline[trial], run[trial] - baseline[trial], 1.0) for trial in trials]
+    columns = np.asarray(marks, np.float64)
+    sums = group_trials(*names, templates).sum_columns(columns, ResampledUnit.TEMPLATES)
+    questions = QuestionSums(before=sums[:, 0], change=sums[:, 1], asks=sums[:, 2])
     gate_loss = GateLoss(
         margin=margin,
         difference=estimate_difference(
@@ -279,9 +279,8 @@ def measure_losses(
     """The loss in each category that has a pair, adjusted for several tests."""
     ours, theirs = split_marks(baseline, category), split_marks(run, category)
     both = [name for name in ours if ours[name].keys() & theirs.get(name, {}).keys()]
-    found: dict[str, GateLoss] = {}
-    for name in both:
-        each = measure_loss(
+    measures = {
+        name: measure_loss(
             ours[name],
             theirs[name],
             margin=margin,
@@ -290,21 +289,11 @@ def measure_losses(
             templates=templates,
             resamples=resamples,
         )
-        if each is not None:
-            found[name] = each
-    adjusted = adjust_p_values({name: each.more_p for name, each in found.items()})
-    return {name: each.replace(more_adjusted=adjusted[name]) for name, each in found.items()}
-
-
-def _sum_questions(
-    baseline: TrialMarks, run: TrialMarks, trials: Sequence[Trial], templates: TemplateNames | None
-) -> QuestionSums:
-    marks = [(baseline[trial], run[trial] - baseline[trial], 1.0) for trial in trials]
-    groups = group_trials(
-        [trial.item for trial in trials], [trial.scenario for trial in trials], templates
-    )
-    sums = groups.sum_columns(np.asarray(marks, np.float64), ResampledUnit.TEMPLATES)
-    return QuestionSums(before=sums[:, 0], change=sums[:, 1], asks=sums[:, 2])
+        for name in both
+    }
+    losses = {name: loss for name, loss in measures.items() if loss is not None}
+    adjusted = adjust_p_values({name: loss.more_p for name, loss in losses.items()})
+    return {name: loss.replace(more_adjusted=adjusted[name]) for name, loss in losses.items()}
 
 
 def _compute_one_sided_p(sums: Floats) -> float:
