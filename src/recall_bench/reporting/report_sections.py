@@ -510,7 +510,7 @@ def _compare_costs(paretos: tuple[Pareto, ...]) -> Iterator[SectionPart]:
         yield SectionTable(
             title=f"Score against {name}",
             columns=[
-                *(Column(f"score against {name}", 50, is_text=True), Column("of 100")),
+                *(Column(f"Score against {name}", 50, is_text=True), Column("of 100")),
                 Column("cost"),
             ],
             rows=[

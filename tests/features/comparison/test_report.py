@@ -1,6 +1,5 @@
 """The report says what `compare` says of the same folders, and ranks nothing that is invalid."""
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 import recall_bench
 from recall_bench.engine.runs.estimates import estimate_hallucination, estimate_overall
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.features.comparison.matrix_picture import CEILING, SILENCE, build_specification
+from recall_bench.features.comparison.matrix_picture import build_overview
 from recall_bench.features.comparison.matrix_records import MatrixReport
 from recall_bench.features.comparison.matrix_run import open_matrix, report_matrix
 from recall_bench.features.comparison.matrix_text import render_markdown, render_text
@@ -120,10 +119,9 @@ def test_silence_is_what_none_scores_and_every_system_has_the_same(three: Path) 
     assert doubtful == ["none"]
 
 
-def list_rows(report: MatrixReport) -> set[str]:
-    """The rows of silence and ceiling in the picture."""
-    views = json.dumps(build_specification(report))
-    return {name for name in (CEILING, SILENCE) if name in views}
+def has_ranges(report: MatrixReport) -> bool:
+    """Whether silence and ceiling stand beside the rows of the picture."""
+    return build_overview(report).table.total.bounds is not None
 
 
 def test_the_picture_has_silence_and_ceiling_where_all_systems_have_the_same(three: Path) -> None:
@@ -134,8 +132,11 @@ def test_the_picture_has_silence_and_ceiling_where_all_systems_have_the_same(thr
     other = first.replace(bounds=first.bounds.replace(ceiling=5.0))
     unlike = setting.replace(systems=(other, *setting.systems[1:]))
 
-    assert list_rows(report) == {CEILING, SILENCE}
-    assert list_rows(report.replace(settings=(unlike,))) == set()
+    assert [column.label for column in build_overview(report).table.columns] == [
+        rank.system for rank in setting.ranking
+    ]
+    assert has_ranges(report)
+    assert not has_ranges(report.replace(settings=(unlike,)))
     assert "Silence or ceiling differ between systems" in render_text(
         report.replace(settings=(unlike,))
     )

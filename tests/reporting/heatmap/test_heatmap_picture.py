@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from recall_bench.core.errors import UsageError
 from recall_bench.engine.runs.rows import RowKind
 from recall_bench.metrics.scale import SECONDS, SHARE
-from recall_bench.reporting.heatmap.cell_grid import is_fitting, select_labels
 from recall_bench.reporting.heatmap.colours import (
     MUTED,
     NO_DATA_FILL,
@@ -26,7 +25,12 @@ from recall_bench.reporting.heatmap.colours import (
     compute_contrast,
 )
 from recall_bench.reporting.heatmap.heatmap_data import HeatmapData
-from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec, draw_picture
+from recall_bench.reporting.heatmap.heatmap_picture import (
+    build_heatmap_spec,
+    draw_picture,
+    is_fitting,
+    select_labels,
+)
 from recall_bench.reporting.pictures import estimate_width, wrap_lines
 from tests.loops import loop_over_rows
 from tests.reporting.heatmap.row_tables import (

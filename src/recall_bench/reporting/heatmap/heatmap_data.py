@@ -38,6 +38,11 @@ class HeatmapData:
     """Why the scores must not be quoted."""
     intervals: str | None = None
     """How intervals were computed; None if there are none."""
+    others: tuple[tuple[str, RowTable], ...] = ()
+    """Further tables, each with its title."""
+    column_name: str = "checkpoint"
+    names_all_columns: bool = False
+    """Whether every column is named, over several lines; else as many as have room."""
     counts_trials: bool = False
     """Whether the file has no numbers of questions: those of the cells are numbers of trials."""
 
