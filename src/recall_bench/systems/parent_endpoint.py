@@ -69,19 +69,6 @@ class ParentEndpoint:
 
     def start(self) -> None:
         """Check that it answers; UsageError otherwise."""
-        self._offered = self._fetch_models()
-
-    def stop(self) -> None:
-        """Do nothing: the parent process stops it."""
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _fetch_models(self) -> list[dict[str, Any]]:
         parts = urlsplit(self.url)
         line = HTTPConnection(parts.hostname or "", parts.port, timeout=10)
         try:
@@ -93,7 +80,17 @@ class ParentEndpoint:
             line.close()
         if not any("dimensions" in model for model in listed):
             raise self._make_missing_error()
-        return listed
+        self._offered = listed
+
+    def stop(self) -> None:
+        """Do nothing: the parent process stops it."""
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def _make_missing_error(self) -> UsageError:
         # Without the path, which may be its key.

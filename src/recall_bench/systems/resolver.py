@@ -73,13 +73,38 @@ def _build_system(settings: Settings, endpoint: str | None = None) -> MemorySyst
     if form in _BY_FORM or form in list_offers("forms"):
         return _build_by_form(form, settings)
     if "://" in target:
-        return _connect_server(settings)
+        # The system at an address, by its scheme.
+        scheme = settings.adapter.partition("://")[0].lower()
+        resolve = _BY_SCHEME.get(scheme)
+        if resolve is None:
+            # The rest is not repeated: it may contain a password.
+            known = ", ".join(f"{each}://" for each in _BY_SCHEME)
+            raise UsageError(f"no system is reached by {scheme}://; use {known}")
+        _refuse_settings(settings)
+        return resolve(settings)
     if target.endswith(_YAML_SUFFIXES):
         return _load_described_server(settings)
     if (hint := _explain_form(target)) is not None:
         raise UsageError(hint)
     if is_code_target(target):
-        return _load_adapter(settings)
+        # The user's Python code: in processes of its own, unless it is to run in this
+        # one.
+        if not settings.in_process:
+            from recall_bench.systems.python.isolated_system import load_isolated_system
+
+            return load_isolated_system(settings)
+        from recall_bench.systems.python.system import load_python_system
+        from recall_bench.systems.transports.child_environment import STATE_DIR
+
+        # A program that was started for a run is given a folder, which outlasts it.
+        given = os.environ.get(STATE_DIR)
+        return load_python_system(
+            settings.adapter,
+            settings.config,
+            factory=settings.factory,
+            state_dir=Path(given) if given else None,
+            keeps_states=given is not None,
+        )
     return _load_named_system(settings, endpoint)
 
 
@@ -107,26 +132,6 @@ def _explain_form(target: str) -> str | None:
 
 _INTERPRETERS = {".js": "node ", ".mjs": "node ", ".ts": "npx tsx ", ".rb": "ruby ", ".sh": "sh "}
 _PROGRAM_SUFFIXES = {*_INTERPRETERS, ".go", ".jar", ".exe"}
-
-
-def _load_adapter(settings: Settings) -> MemorySystem:
-    """The user's Python code: in processes of its own, unless it is to run in this one."""
-    if not settings.in_process:
-        from recall_bench.systems.python.isolated_system import load_isolated_system
-
-        return load_isolated_system(settings)
-    from recall_bench.systems.python.system import load_python_system
-    from recall_bench.systems.transports.child_environment import STATE_DIR
-
-    # A program that was started for a run is given a folder, which outlasts it.
-    given = os.environ.get(STATE_DIR)
-    return load_python_system(
-        settings.adapter,
-        settings.config,
-        factory=settings.factory,
-        state_dir=Path(given) if given else None,
-        keeps_states=given is not None,
-    )
 
 
 def _load_named_system(settings: Settings, endpoint: str | None) -> MemorySystem:
@@ -191,18 +196,6 @@ def _build_once_system(settings: Settings) -> MemorySystem:
         settings=settings,
         timeout_s=settings.answer_timeout_s,
     )
-
-
-def _connect_server(settings: Settings) -> MemorySystem:
-    """The system at an address, by its scheme."""
-    scheme = settings.adapter.partition("://")[0].lower()
-    resolve = _BY_SCHEME.get(scheme)
-    if resolve is None:
-        # The rest is not repeated: it may contain a password.
-        known = ", ".join(f"{each}://" for each in _BY_SCHEME)
-        raise UsageError(f"no system is reached by {scheme}://; use {known}")
-    _refuse_settings(settings)
-    return resolve(settings)
 
 
 def _connect_http(settings: Settings) -> MemorySystem:

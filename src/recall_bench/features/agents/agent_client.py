@@ -250,7 +250,8 @@ def read_usage(reported: object) -> Usage:
     cost = next((each for each in costs if each is not None), None)
     return Usage(
         calls=1,
-        input_tokens=_read_first(reported, "prompt_tokens") or _count_input(reported),
+        input_tokens=_read_first(reported, "prompt_tokens")
+        or sum(_read_first(reported, name) for name in ("input_tokens", *_CACHE_NAMES)),
         output_tokens=_read_first(reported, "completion_tokens", "output_tokens"),
         cost_usd=cost or 0.0,
         unpriced=1 if cost is None else 0,
@@ -261,10 +262,6 @@ def _read_cost(cost: object) -> float | None:
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         return None
     return float(cost) if 0 <= cost < 1e9 else None
-
-
-def _count_input(reported: Mapping[str, object]) -> int:
-    return sum(_read_first(reported, name) for name in ("input_tokens", *_CACHE_NAMES))
 
 
 def _read_first(reported: Mapping[str, object], *names: str) -> int:

@@ -116,7 +116,10 @@ async def check_system(
     A check has failed if one of its calls takes longer than `timeout_s`. The system stays open.
     SystemGone is raised if it opens no memory at all, UsageError if there is no such check.
     """
-    _refuse_unknown(only)
+    known = [check.name for check in CHECKS]
+    for name in only:
+        if name not in known:
+            raise UsageError(f"there is no check {name!r}; there are {', '.join(known)}")
     observations = Observations()
     results = []
     for check in CHECKS:
@@ -137,13 +140,6 @@ async def check_system(
         seen=observations.make_seen(system),
         max_shards=get_worker_limit(system),
     )
-
-
-def _refuse_unknown(only: Collection[str]) -> None:
-    known = [check.name for check in CHECKS]
-    for name in only:
-        if name not in known:
-            raise UsageError(f"there is no check {name!r}; there are {', '.join(known)}")
 
 
 async def _run_check(check: ContractCheck, context: CheckContext) -> tuple[Outcome, str]:

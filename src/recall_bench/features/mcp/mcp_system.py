@@ -228,19 +228,6 @@ class McpSystem:
         return connection
 
     async def _greet_server(self, folder: Path) -> tuple[McpConnection, ServerGreeting]:
-        connection = self._build_connection(folder)
-        greeting = await connection.connect(self.spec.server.start_timeout_s)
-        lacking = [tool for tool in self.spec.tools if tool not in greeting.tools]
-        if lacking:
-            await connection.close()
-            raise UsageError(
-                f"{self._path}: the server {greeting.name or self._name} has no tool "
-                f"{lacking[0]!r}; name one of those it offers: "
-                f"{', '.join(greeting.tools) or 'none'}"
-            )
-        return connection, greeting
-
-    def _build_connection(self, folder: Path) -> McpConnection:
         server = self.spec.server
         endpoint: McpEndpoint
         if server.url is not None:
@@ -255,7 +242,17 @@ class McpSystem:
                 folder,
                 self._env,
             )
-        return McpConnection(endpoint, where=where, grace_s=self._grace_s)
+        connection = McpConnection(endpoint, where=where, grace_s=self._grace_s)
+        greeting = await connection.connect(self.spec.server.start_timeout_s)
+        lacking = [tool for tool in self.spec.tools if tool not in greeting.tools]
+        if lacking:
+            await connection.close()
+            raise UsageError(
+                f"{self._path}: the server {greeting.name or self._name} has no tool "
+                f"{lacking[0]!r}; name one of those it offers: "
+                f"{', '.join(greeting.tools) or 'none'}"
+            )
+        return connection, greeting
 
     def _release(self, memory: McpMemory) -> None:
         self._open.discard(memory)

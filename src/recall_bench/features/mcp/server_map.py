@@ -102,7 +102,10 @@ def fill_template(template: object, values: Mapping[str, Value]) -> object:
     """
     match template:
         case str():
-            return _fill_text(template, values)
+            whole = _PLACE.fullmatch(template)
+            if whole is not None and whole[1] in values:
+                return values[whole[1]]
+            return _PLACE.sub(lambda place: str(values.get(place[1], place[0])), template)
         case dict():
             return {key: fill_template(part, values) for key, part in template.items()}
         case list():
@@ -153,13 +156,6 @@ def find_repeated_lists(template: object, names: set[str]) -> list[object]:
             return [found for part in template for found in find_repeated_lists(part, names)]
         case _:
             return []
-
-
-def _fill_text(text: str, values: Mapping[str, Value]) -> Value:
-    whole = _PLACE.fullmatch(text)
-    if whole is not None and whole[1] in values:
-        return values[whole[1]]
-    return _PLACE.sub(lambda place: str(values.get(place[1], place[0])), text)
 
 
 def _iterate_texts(template: object) -> Iterator[str]:
@@ -373,7 +369,34 @@ class _ServerMapCheck:
                 self._check_arguments(key, call.arguments, {place}, place)
                 if call.done is not None:
                     self._compile_expression(call.done, key, "done")
-        self._check_ingest()
+        ingest = self._map.ingest
+        if ingest.batch < 1:
+            self._refuse("is below 1; say how many entries one call takes", "ingest", "batch")
+        lists = find_repeated_lists(ingest.arguments, NOTE_PLACES)
+        if ingest.batch > 1 and len(lists) != 1:
+            self._refuse(
+                f"have {len(lists)} lists of one entry with a place like {{text}}, and a batch "
+                "repeats one; write one, or leave batch out",
+                "ingest",
+                "arguments",
+            )
+        if ingest.batch > 1 and _count_note_places(ingest.arguments) != _count_note_places(
+            lists[0]
+        ):
+            self._refuse(
+                "have a place of a note outside the list that a batch repeats; move it into the "
+                "list, or leave batch out",
+                "ingest",
+                "arguments",
+            )
+        if ingest.done is not None:
+            self._compile_expression(ingest.done, "ingest", "done")
+        if ingest.each == "day" and (odd := find_places(ingest.arguments) & {"session", "context"}):
+            self._refuse(
+                f"have {{{min(odd)}}}, which a whole day has not; take it out, or write each: note",
+                "ingest",
+                "arguments",
+            )
         self._check_results("search", self._map.search)
         if self._map.stored is not None:
             self._check_results("stored", self._map.stored)
@@ -419,36 +442,6 @@ class _ServerMapCheck:
         for name in sorted(find_places(template) - known):
             listed = ", ".join(f"{{{each}}}" for each in sorted(known))
             self._refuse(f"has a place {{{name}}} that nothing fills; there are {listed}", *keys)
-
-    def _check_ingest(self) -> None:
-        ingest = self._map.ingest
-        if ingest.batch < 1:
-            self._refuse("is below 1; say how many entries one call takes", "ingest", "batch")
-        lists = find_repeated_lists(ingest.arguments, NOTE_PLACES)
-        if ingest.batch > 1 and len(lists) != 1:
-            self._refuse(
-                f"have {len(lists)} lists of one entry with a place like {{text}}, and a batch "
-                "repeats one; write one, or leave batch out",
-                "ingest",
-                "arguments",
-            )
-        if ingest.batch > 1 and _count_note_places(ingest.arguments) != _count_note_places(
-            lists[0]
-        ):
-            self._refuse(
-                "have a place of a note outside the list that a batch repeats; move it into the "
-                "list, or leave batch out",
-                "ingest",
-                "arguments",
-            )
-        if ingest.done is not None:
-            self._compile_expression(ingest.done, "ingest", "done")
-        if ingest.each == "day" and (odd := find_places(ingest.arguments) & {"session", "context"}):
-            self._refuse(
-                f"have {{{min(odd)}}}, which a whole day has not; take it out, or write each: note",
-                "ingest",
-                "arguments",
-            )
 
     def _check_results(self, key: str, listed: ListSpec) -> None:
         if listed.pattern is not None and listed.results is not None:

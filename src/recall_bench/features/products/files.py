@@ -65,7 +65,11 @@ class MarkdownFiles(NoteEraser, NoteFinder):
     ) -> list[dict[str, object]]:
         """The notes with most of the question's words, rare ones first; of equals the later."""
         hits = self._find_hits(frozenset(_WORD.findall(question.lower())))
-        weights = self._weigh_words(hits)
+        # 0 for a word in every note, more the fewer notes have it.
+        counts = _run_grep(self.state_dir, "-c", "-e", "^- On")
+        notes = sum(int(line.rpartition(":")[2]) for line in counts)
+        having = Counter(word for hit in hits for word in hit.words)
+        weights = {word: math.log(notes / count) for word, count in having.items()}
         ranked = sorted(
             (math.fsum(weights[word] for word in hit.words), hit.day, hit.line, hit.quote)
             for hit in hits
@@ -131,13 +135,6 @@ class MarkdownFiles(NoteEraser, NoteFinder):
                 day = _parse_day(Path(file))
                 hits.append(GrepHit(day, int(line), note["quoted"], session, shared))
         return hits
-
-    def _weigh_words(self, hits: list[GrepHit]) -> dict[str, float]:
-        """0 for a word in every note, more the fewer notes have it."""
-        counts = _run_grep(self.state_dir, "-c", "-e", "^- On")
-        notes = sum(int(line.rpartition(":")[2]) for line in counts)
-        having = Counter(word for hit in hits for word in hit.words)
-        return {word: math.log(notes / count) for word, count in having.items()}
 
 
 def _parse_day(path: Path) -> int:

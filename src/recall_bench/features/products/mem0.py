@@ -70,7 +70,16 @@ class Mem0(StoreAdapter):
             groups = [[note] for note in notes]
         with _translate_errors():
             for group in groups:
-                self._add(group)
+                # Notes of one session: what mem0 infers is stored with what they
+                # have in common.
+                metadata = group[0].metadata
+                if self.infer:
+                    metadata = {key: metadata[key] for key in ("episode", "day", "date", "session")}
+                messages = [
+                    {"role": "user", "content": f"On {note.date}\n{note.search_text}"}
+                    for note in group
+                ]
+                self._memory.add(messages, user_id=_USER, metadata=metadata, infer=self.infer)
 
     def find_passages(
         self, question: str, limit: int, sessions: Sequence[str] | None
@@ -124,16 +133,6 @@ class Mem0(StoreAdapter):
             "llm": {"provider": "openai", "config": served},
             "history_db_path": str(self.state_dir / "history.db"),
         }
-
-    def _add(self, notes: list[DayNote]) -> None:
-        """Notes of one session: what mem0 infers is stored with what they have in common."""
-        metadata = notes[0].metadata
-        if self.infer:
-            metadata = {key: metadata[key] for key in ("episode", "day", "date", "session")}
-        messages = [
-            {"role": "user", "content": f"On {note.date}\n{note.search_text}"} for note in notes
-        ]
-        self._memory.add(messages, user_id=_USER, metadata=metadata, infer=self.infer)
 
     def _build_passage(self, found: Mapping[str, Any]) -> dict[str, object]:
         metadata = found["metadata"]

@@ -270,7 +270,10 @@ class GrpcChannel:
         end = StreamStatus(call)
         reading = asyncio.ensure_future(_read_stream(call, on_response, moments))
         try:
-            await self._wait_until_idle(reading, moments)
+            # Return once it is done, or has made no progress for too long.
+            now = asyncio.get_running_loop().time
+            while not reading.done() and (left_s := moments[-1] + self._timeout_s - now()) > 0:
+                await asyncio.wait({reading}, timeout=left_s)
             if not reading.done():
                 raise SystemTimeout(
                     f"{self._address}: {describe_progress()} had no response for "
@@ -282,7 +285,12 @@ class GrpcChannel:
             status = end.resolve(error)
             raise self._translate_status(describe_progress(), method, status, largest) from error
         finally:
-            await self._stop_stream(call, reading)
+            if not reading.done():
+                self._has_cancelled = True
+                reading.cancel()
+                with anyio.CancelScope(shield=True):
+                    await asyncio.wait({reading})
+            call.cancel()
 
     async def close(self) -> None:
         """Close the connection; calls under way end."""
@@ -292,22 +300,6 @@ class GrpcChannel:
                 # gRPC reports the end of cancelled calls a moment later, in whatever loop runs.
                 await anyio.sleep(_CANCEL_DELAY_S)
             await self._connection.close()
-
-    async def _wait_until_idle(self, reading: "asyncio.Future[None]", moments: list[float]) -> None:
-        """Return once it is done, or has made no progress for too long."""
-        now = asyncio.get_running_loop().time
-        while not reading.done() and (left_s := moments[-1] + self._timeout_s - now()) > 0:
-            await asyncio.wait({reading}, timeout=left_s)
-
-    async def _stop_stream(
-        self, call: "grpc.aio.StreamStreamCall", reading: "asyncio.Future[None]"
-    ) -> None:
-        if not reading.done():
-            self._has_cancelled = True
-            reading.cancel()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait({reading})
-        call.cancel()
 
     def _require_connection(self) -> None:
         if self.is_lost:

@@ -108,20 +108,6 @@ class TextConversation:
             [_encode({"note": note})] if note else []
         )
         said = (*self._said, *added)
-        prompt = self._build_prompt(said, tools)
-        reply = await self.model.complete(prompt)
-        turn = parse_turn(reply.text)
-        tokens = reply.usage.tokens or estimate_tokens(prompt.system + prompt.user + reply.text)
-        self._said = (*said, _encode({"you": reply.text}))
-        return ModelTurn(
-            calls=turn.calls,
-            text=turn.text,
-            unreadable=turn.unreadable,
-            usage=reply.usage,
-            tokens=tokens,
-        )
-
-    def _build_prompt(self, said: Sequence[str], tools: Sequence[MemoryTool]) -> Prompt:
         offered = "\n".join(
             _encode({"tool": tool.name, "does": tool.description, "arguments": tool.schema})
             for tool in tools
@@ -132,11 +118,22 @@ class TextConversation:
             parts.append(fence_blocks({"so far": "\n".join(said)}).text)
         if not tools:
             parts.append(NO_TOOLS)
-        return Prompt(
+        prompt = Prompt(
             system=f"{self.system}\n\n{rules}",
             user="\n\n".join(parts),
             schema=REPLY_SCHEMA,
             about=self.about,
+        )
+        reply = await self.model.complete(prompt)
+        turn = parse_turn(reply.text)
+        tokens = reply.usage.tokens or estimate_tokens(prompt.system + prompt.user + reply.text)
+        self._said = (*said, _encode({"you": reply.text}))
+        return ModelTurn(
+            calls=turn.calls,
+            text=turn.text,
+            unreadable=turn.unreadable,
+            usage=reply.usage,
+            tokens=tokens,
         )
 
 

@@ -124,14 +124,12 @@ class Tuning:
 
     def __post_init__(self) -> None:
         for temperature in (self.temperature, self.usual_temperature):
-            if temperature is not None and not _is_temperature(temperature):
+            if temperature is not None and not (
+                math.isfinite(temperature) and 0 <= temperature <= 2
+            ):
                 raise UsageError(f"--temperature: takes a number from 0 to 2, not {temperature}")
         if self.max_tokens is not None and self.max_tokens < 1:
             raise UsageError(f"--max-tokens: takes a whole number from 1, not {self.max_tokens}")
-
-
-def _is_temperature(number: float) -> bool:
-    return math.isfinite(number) and 0 <= number <= 2
 
 
 NO_TUNING = Tuning()

@@ -71,7 +71,12 @@ def main() -> None:
     With a path this process serves one adapter. Without one it copies itself for each path that the
     parent sends.
     """
-    _import_early()
+    # Import what every adapter needs, so that copies of this process have it.
+    importlib.import_module("anyio._backends._asyncio")
+    if sys.platform == "linux":
+        importlib.import_module("recall_bench.core.connection_supervisor")
+    # A collection in a copy would touch, and so copy, every object of this process.
+    gc.freeze()
     place = Path(sys.argv.pop(1) if len(sys.argv) > 1 else serve_forks())
     spec = msgspec.json.decode(place.read_bytes(), type=AdapterSpec)
     place.unlink()
@@ -100,15 +105,6 @@ def _end_process(code: int) -> NoReturn:
         with suppress(OSError, ValueError):
             stream.flush()
     os._exit(code)
-
-
-def _import_early() -> None:
-    """Import what every adapter needs, so that copies of this process have it."""
-    importlib.import_module("anyio._backends._asyncio")
-    if sys.platform == "linux":
-        importlib.import_module("recall_bench.core.connection_supervisor")
-    # A collection in a copy would touch, and so copy, every object of this process.
-    gc.freeze()
 
 
 async def _serve(host: "AdapterHost", pipes: Pipes, main_thread: MainThread) -> None:

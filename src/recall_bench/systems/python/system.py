@@ -130,7 +130,20 @@ class PythonSystem:
     async def open(self, scenario: str) -> PythonMemory:
         """A memory with an adapter of its own, after `setup`."""
         if self._source.is_built:
-            self._check_single_adapter()
+            # UsageError if the single adapter cannot serve another memory.
+            where, held = self._source.where, self._last_memory
+            if held is not None and held.is_stuck:
+                raise make_stuck_error()
+            if self._is_opening or (held is not None and not held.is_closed):
+                raise UsageError(
+                    f"{where} is a single object and holds one memory at a time; "
+                    "give its class or a factory instead"
+                )
+            if held is not None and not held.adapter.defines("setup"):
+                raise UsageError(
+                    f"{where} has no setup() to empty it for a second memory; "
+                    "give its class or a factory instead"
+                )
         self._is_opening = True
         try:
             memory = await self._builder.build()
@@ -176,22 +189,6 @@ class PythonSystem:
             return None
         method = choose_snapshot_method(adapter, keeps_files=self._builder.keeps_files)
         return None if method is None else PythonSnapshots(method, self._builder, self._kind)
-
-    def _check_single_adapter(self) -> None:
-        """UsageError if the single adapter cannot serve another memory."""
-        where, held = self._source.where, self._last_memory
-        if held is not None and held.is_stuck:
-            raise make_stuck_error()
-        if self._is_opening or (held is not None and not held.is_closed):
-            raise UsageError(
-                f"{where} is a single object and holds one memory at a time; "
-                "give its class or a factory instead"
-            )
-        if held is not None and not held.adapter.defines("setup"):
-            raise UsageError(
-                f"{where} has no setup() to empty it for a second memory; "
-                "give its class or a factory instead"
-            )
 
 
 def serialise_config(config: Mapping[str, object]) -> dict[str, object]:

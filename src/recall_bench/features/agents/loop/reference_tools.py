@@ -131,7 +131,11 @@ class ReferenceTools:
             case ToolRole.UPDATE:
                 return await self._update(words["id"], words["text"], at)
             case ToolRole.DELETE:
-                return await self._delete(words["id"])
+                name = words["id"]
+                await self._erase(name)
+                left = {note: held for note, held in self.book.notes.items() if note != name}
+                self.book = self.book.replace(notes=left)
+                return ToolResult(text=f"{name} is deleted", writes=(NoteWrite(note=name),))
 
     async def settle(self) -> None:
         """Return once everything written can be found."""
@@ -151,12 +155,6 @@ class ReferenceTools:
         await self._erase(name)
         await self._write(name, text, at)
         return ToolResult(text=f"{name} is updated", writes=(NoteWrite(note=name, text=text),))
-
-    async def _delete(self, name: str) -> ToolResult:
-        await self._erase(name)
-        left = {note: held for note, held in self.book.notes.items() if note != name}
-        self.book = self.book.replace(notes=left)
-        return ToolResult(text=f"{name} is deleted", writes=(NoteWrite(note=name),))
 
     async def _write(self, name: str, text: str, at: StoryTime) -> None:
         if not text.strip():
