@@ -5,10 +5,9 @@ The two versions name methods, roles and states differently, and 0.3 marks what 
 """
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, cast
 from urllib.parse import urljoin, urlsplit
 from uuid import uuid4
@@ -30,10 +29,10 @@ from recall_bench.features.agents.agent_client import (
     read_usage,
 )
 from recall_bench.features.agents.agent_system import (
+    AgentChannel,
     AgentReply,
     AgentSystem,
     Conversation,
-    MemoryPlace,
 )
 from recall_bench.features.agents.talk_settings import (
     PeerSettings,
@@ -217,74 +216,48 @@ class _BadAddress(_InterfaceProblem):
 
 def _choose_interface(card: dict[str, Any], place: str) -> tuple[_PeerInterface, tuple[str, ...]]:
     """The address for JSON-RPC of the newest version that is supported, and the bad addresses."""
-    found: list[_PeerInterface] = []
+    offers = [
+        (f"supportedInterfaces[{number}]", interface, interface.get("protocolVersion"), False)
+        for number, interface in enumerate(list_objects(card.get("supportedInterfaces")))
+    ]
+    # Before 1.0 a card has one version, and its first address is a field of the card itself.
+    version = card.get("protocolVersion")
+    if "url" in card:
+        first = {"url": card["url"], "transport": card.get("preferredTransport", _JSON_RPC)}
+        offers.append(("url", first, version, True))
+    offers += [
+        (f"additionalInterfaces[{number}]", interface, version, True)
+        for number, interface in enumerate(list_objects(card.get("additionalInterfaces")))
+    ]
+    usable: list[_PeerInterface] = []
     problems: list[str] = []
     bad_addresses: list[str] = []
-    for where, read in _list_interfaces(card, place):
+    for where, interface, stated, is_old in offers:
         try:
-            found.append(read())
+            usable.append(_read_interface(interface, stated, place, is_old=is_old))
         except _InterfaceProblem as problem:
             problems.append(f"{where} {problem}")
             if isinstance(problem, _BadAddress):
                 bad_addresses.append(problems[-1])
-    if not found:
+    if not usable:
         why = "; ".join(problems) or "it has neither supportedInterfaces nor url"
         raise UsageError(
             f"{place} offers no JSON-RPC of A2A 1.0 or 0.3: {why}; let the agent serve that too, "
             "or correct the card"
         )
-    chosen = max(found, key=lambda each: each.dialect.version)
-    return chosen, tuple(bad_addresses)
+    return max(usable, key=lambda interface: interface.dialect.version), tuple(bad_addresses)
 
 
-def _list_interfaces(
-    card: dict[str, Any], place: str
-) -> Iterator[tuple[str, Callable[[], _PeerInterface]]]:
-    """Each interface: where it is in the card, and the function that reads it."""
-    for number, each in enumerate(list_objects(card.get("supportedInterfaces"))):
-        yield f"supportedInterfaces[{number}]", partial(_read_interface, each, place)
-    # Before 1.0 a card has one version, and its first address is a field of the card itself.
-    version = card.get("protocolVersion") or None
-    if "url" in card:
-        first = {"url": card["url"], "transport": card.get("preferredTransport", _JSON_RPC)}
-        yield "url", partial(_read_old_interface, first, version, place)
-    for number, each in enumerate(list_objects(card.get("additionalInterfaces"))):
-        where = f"additionalInterfaces[{number}]"
-        yield where, partial(_read_old_interface, each, version, place)
-
-
-def _read_interface(each: dict[str, Any], place: str) -> _PeerInterface:
-    """An interface of a card of 1.0; without a version it is one of 1.0."""
-    _require_json_rpc(each, "protocolBinding")
-    url = _require_url(each, place)
-    # Protocol Buffers leave an empty text out: both mean the same.
-    if not each.get("protocolVersion"):
-        return _PeerInterface(url, V1_0, None)
-    stated = str(each["protocolVersion"])[:20]
-    return _PeerInterface(url, _find_dialect(stated), stated)
-
-
-def _read_old_interface(each: dict[str, Any], version: object, place: str) -> _PeerInterface:
-    """An interface of an older card; without a version it is one of 0.3."""
-    _require_json_rpc(each, "transport")
-    url = _require_url(each, place)
-    if version is None:
-        return _PeerInterface(url, V0_3, None)
-    stated = str(version)[:20]
-    if (dialect := _find_dialect(stated)) is V1_0:
-        raise _InterfaceProblem(f"is A2A {stated}, which has supportedInterfaces instead")
-    return _PeerInterface(url, dialect, stated)
-
-
-def _require_json_rpc(each: dict[str, Any], key: str) -> None:
-    if key not in each:
+def _read_interface(
+    interface: dict[str, Any], version: object, place: str, *, is_old: bool
+) -> _PeerInterface:
+    """An interface of a card; without a version it is one of 0.3 in an old card, else of 1.0."""
+    key = "transport" if is_old else "protocolBinding"
+    if key not in interface:
         raise _InterfaceProblem(f"has no {key}")
-    if each[key] != _JSON_RPC:
-        raise _InterfaceProblem(f"is {str(each[key])[:50]}")
-
-
-def _require_url(each: dict[str, Any], place: str) -> str:
-    url = each.get("url")
+    if interface[key] != _JSON_RPC:
+        raise _InterfaceProblem(f"is {str(interface[key])[:50]}")
+    url = interface.get("url")
     if not isinstance(url, str) or not url:
         raise _BadAddress("has no url")
     try:
@@ -293,43 +266,25 @@ def _require_url(each: dict[str, Any], place: str) -> str:
         is_web = False
     if not is_web:
         raise _BadAddress(f"has the url {url[:200]!r}, which is not a web address")
-    return url
+    # Protocol Buffers leave an empty text out: both mean the same.
+    if not version:
+        return _PeerInterface(url, V0_3 if is_old else V1_0, None)
+    stated = str(version)[:20]
+    dialect = next((each for each in (V1_0, V0_3) if stated.startswith(each.versions)), None)
+    if dialect is None:
+        raise _InterfaceProblem(f"is A2A {stated}")
+    if is_old and dialect is V1_0:
+        raise _InterfaceProblem(f"is A2A {stated}, which has supportedInterfaces instead")
+    return _PeerInterface(url, dialect, stated)
 
 
-def _find_dialect(stated: str) -> PeerDialect:
-    for dialect in (V1_0, V0_3):
-        if stated.startswith(dialect.versions):
-            return dialect
-    raise _InterfaceProblem(f"is A2A {stated}")
-
-
-class PeerChannel:
-    """JSON-RPC requests to an agent."""
-
-    sends_history = False
+class PeerChannel(AgentChannel):
+    """JSON-RPC requests to an agent, which cannot be copied."""
 
     def __init__(self, client: AgentClient, settings: PeerSettings, card: PeerCard) -> None:
         self._client = client
         self._settings = settings
         self._card = card
-
-    async def open_place(self) -> MemoryPlace:
-        """Make a new name for the metadata."""
-        return MemoryPlace(f"recall-bench-{uuid4().hex}")
-
-    async def copy_place(self, place: MemoryPlace) -> MemoryPlace:  # noqa: ARG002
-        """Refuse: the agent cannot be copied."""
-        raise UsageError(
-            f"--lifecycle forked: {self._card.name} cannot be copied; use fresh or growing"
-        )
-
-    @asynccontextmanager
-    async def open_question_place(self, place: MemoryPlace) -> AsyncIterator[MemoryPlace]:
-        """Lend the same name."""
-        yield place
-
-    async def close_place(self, place: MemoryPlace) -> None:
-        """Do nothing: the place is only a name."""
 
     async def close(self) -> None:
         """Close every connection."""

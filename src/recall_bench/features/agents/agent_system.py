@@ -7,10 +7,9 @@ here: which conversation a message belongs to, the transcript, what was spent, c
 import time
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 from uuid import uuid4
 
 import anyio
@@ -35,6 +34,8 @@ MAX_TEXT = 2000
 
 MAX_WAITING = 10_000
 """The most exchanges that are kept for a journal."""
+
+_UNSENT = "what others than the user say in a dialogue is not sent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,27 +104,32 @@ class AgentReply:
     tool_calls: tuple[dict[str, object], ...] = ()
 
 
-class AgentChannel(Protocol):
-    """One way to send a message to an agent."""
+class AgentChannel:
+    """One way to send a message to an agent. Unless it says otherwise, a memory is only a name."""
 
     @property
     def sends_history(self) -> bool:
         """Whether all of a conversation is sent with each message, so that it can be branched."""
+        return False
 
     async def open_place(self) -> MemoryPlace:
         """What a new memory of the agent needs."""
+        return MemoryPlace(f"recall-bench-{uuid4().hex}")
 
-    async def copy_place(self, place: MemoryPlace) -> MemoryPlace:
+    async def copy_place(self, place: MemoryPlace) -> MemoryPlace:  # noqa: ARG002
         """The same in the present state; it belongs to the caller."""
+        return await self.open_place()
 
     def open_question_place(self, place: MemoryPlace) -> AbstractAsyncContextManager[MemoryPlace]:
         """What one question is asked of."""
+        return nullcontext(place)
 
     async def close_place(self, place: MemoryPlace) -> None:
         """Remove what the memory needed."""
 
     async def send(self, conversation: Conversation, text: str) -> AgentReply:
         """Send the next message of the conversation; SystemFault if there is no reply."""
+        raise NotImplementedError
 
     async def close(self) -> None:
         """Release everything."""
@@ -138,11 +144,10 @@ class Transcript:
 
     def drain_exchanges(self, scenario: str) -> tuple[Exchange, ...]:
         """What was said about this scenario since the last call."""
-        mine = tuple(each for each in self.exchanges if each.scenario == scenario)
-        others = [each for each in self.exchanges if each.scenario != scenario]
+        exchanges = tuple(self.exchanges)
         self.exchanges.clear()
-        self.exchanges.extend(others)
-        return mine
+        self.exchanges.extend(one for one in exchanges if one.scenario != scenario)
+        return tuple(one for one in exchanges if one.scenario == scenario)
 
 
 class AgentSystem:
@@ -162,7 +167,7 @@ class AgentSystem:
         self.card = card.replace(
             config={**card.config, "wording": WORDING_VERSION},
             max_concurrency=settings.max_concurrency,
-            caveats=(*card.caveats, *_list_common_caveats(settings)),
+            caveats=(*card.caveats, *(_UNSENT,) * (settings.tell is Telling.USER_TURNS)),
         )
         self.max_shards = settings.max_shards or max_shards
         self.snapshots: Snapshots | None = (
@@ -172,8 +177,7 @@ class AgentSystem:
 
     async def open(self, scenario: str) -> "AgentMemory":
         """A memory of which the agent knows nothing."""
-        place = await self.channel.open_place()
-        return AgentMemory(self, scenario, Conversation(place))
+        return AgentMemory(self, scenario, Conversation(await self.channel.open_place()))
 
     async def close(self) -> None:
         """Release everything."""
@@ -304,10 +308,3 @@ class AgentMemory:
             day=day,
             question=question,
         )
-
-
-def _list_common_caveats(settings: TalkSettings) -> list[str]:
-    found = []
-    if settings.tell is Telling.USER_TURNS:
-        found.append("what others than the user say in a dialogue is not sent")
-    return found

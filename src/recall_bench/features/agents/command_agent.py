@@ -23,6 +23,7 @@ from recall_bench.core.untrusted_json import MAX_REPLY_BYTES
 from recall_bench.core.usage import Usage
 from recall_bench.features.agents.agent_client import make_fault, parse_object, read_usage
 from recall_bench.features.agents.agent_system import (
+    AgentChannel,
     AgentReply,
     AgentSystem,
     Conversation,
@@ -135,10 +136,8 @@ def _list_caveats(
         yield "each question finds the project under another path"
 
 
-class CommandChannel:
+class CommandChannel(AgentChannel):
     """One process for each message."""
-
-    sends_history = False
 
     def __init__(
         self, program: CommandProgram, confined: ProgramSandbox, settings: ProgramSettings

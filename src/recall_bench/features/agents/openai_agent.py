@@ -1,11 +1,9 @@
 """Agents behind an OpenAI-compatible chat endpoint: `openai:URL`."""
 
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
-from uuid import uuid4
 
 from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, UsageError
 from recall_bench.core.event_loop import run_to_end
@@ -21,10 +19,10 @@ from recall_bench.features.agents.agent_client import (
     read_usage,
 )
 from recall_bench.features.agents.agent_system import (
+    AgentChannel,
     AgentReply,
     AgentSystem,
     Conversation,
-    MemoryPlace,
 )
 from recall_bench.features.agents.talk_settings import (
     ChatSettings,
@@ -99,8 +97,8 @@ def _list_caveats(settings: ChatSettings, *, is_alone: bool) -> Iterator[str]:
         yield "questions of one memory are asked one after another, and the agent may remember them"
 
 
-class OpenaiChannel:
-    """Requests to a chat endpoint."""
+class OpenaiChannel(AgentChannel):
+    """Requests to a chat endpoint; what is copied of a memory is its conversation."""
 
     def __init__(self, client: AgentClient, settings: ChatSettings, model: str) -> None:
         self._client = client
@@ -111,22 +109,6 @@ class OpenaiChannel:
     def sends_history(self) -> bool:
         """Unless the server keeps it."""
         return self._settings.history
-
-    async def open_place(self) -> MemoryPlace:
-        """A new user."""
-        return MemoryPlace(f"recall-bench-{uuid4().hex}")
-
-    async def copy_place(self, place: MemoryPlace) -> MemoryPlace:  # noqa: ARG002
-        """Another user: what is copied is the conversation."""
-        return await self.open_place()
-
-    @asynccontextmanager
-    async def open_question_place(self, place: MemoryPlace) -> AsyncIterator[MemoryPlace]:
-        """The same user."""
-        yield place
-
-    async def close_place(self, place: MemoryPlace) -> None:
-        """Nothing is ours."""
 
     async def close(self) -> None:
         """Close every connection."""

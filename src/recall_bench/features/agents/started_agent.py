@@ -3,7 +3,8 @@
 So two memories cannot mix, whatever the agent makes of user ids.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
@@ -22,7 +23,13 @@ from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
 from recall_bench.core.yaml12 import read_document
 from recall_bench.features.agents.a2a_agent import connect_a2a_agent
-from recall_bench.features.agents.agent_system import AgentMemory, AgentSystem, Transcript
+from recall_bench.features.agents.agent_system import (
+    AgentMemory,
+    AgentSystem,
+    Conversation,
+    MemoryPlace,
+    Transcript,
+)
 from recall_bench.features.agents.openai_agent import connect_openai_agent
 from recall_bench.systems.transports.ephemeral_server import EphemeralServer
 from recall_bench.systems.transports.http_system import (
@@ -117,7 +124,7 @@ class StartedAgentSystem:
         """Start the agent for one memory."""
         server, agent = await _start_agent(self._file, self._env)
         agent.transcript = self._transcript
-        return StartedAgentMemory(server, agent, await agent.open(scenario))
+        return StartedAgentMemory(server, agent, scenario, await agent.channel.open_place())
 
     async def close(self) -> None:
         """Nothing is left: each server ends with its memory."""
@@ -131,13 +138,15 @@ class StartedAgentSystem:
         return self._transcript.drain_exchanges(scenario)
 
 
-class StartedAgentMemory:
-    """A memory, and the server that has no other."""
+class StartedAgentMemory(AgentMemory):
+    """A memory with a server that has no other."""
 
-    def __init__(self, server: EphemeralServer, agent: AgentSystem, memory: AgentMemory) -> None:
+    def __init__(
+        self, server: EphemeralServer, agent: AgentSystem, scenario: str, place: MemoryPlace
+    ) -> None:
+        super().__init__(agent, scenario, Conversation(place))
         self._server = server
         self._agent = agent
-        self._memory = memory
 
     @property
     def state_folder(self) -> Path:
@@ -146,30 +155,28 @@ class StartedAgentMemory:
 
     async def ingest(self, episode: Episode) -> None:
         """Tell the agent an episode."""
-        try:
-            await self._memory.ingest(episode)
-        except SystemGone as gone:
-            raise await self._explain(gone) from gone
-
-    async def settle(self) -> None:
-        """Wait for as long as the agent is said to need."""
-        await self._memory.settle()
+        async with self._explain_end():
+            await super().ingest(episode)
 
     async def answer(self, question: Question) -> Answer:
         """Ask the agent."""
-        try:
-            return await self._memory.answer(question)
-        except SystemGone as gone:
-            raise await self._explain(gone) from gone
+        async with self._explain_end():
+            return await super().answer(question)
 
     async def close(self) -> None:
         """End the server with everything it started."""
         await _stop_agent(self._server, self._agent)
 
-    async def _explain(self, gone: SystemGone) -> SystemGone:
-        if not await wait_for_exit(self._server):
-            return gone
-        return SystemGone(f"the agent died during the run: {self._server.describe_end()}")
+    @asynccontextmanager
+    async def _explain_end(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except SystemGone as gone:
+            if not await wait_for_exit(self._server):
+                raise
+            raise SystemGone(
+                f"the agent died during the run: {self._server.describe_end()}"
+            ) from gone
 
 
 def start_agents(path: Path, env: Sequence[str]) -> MemorySystem:

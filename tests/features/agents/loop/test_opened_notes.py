@@ -14,9 +14,8 @@ from recall_bench.core.tool_call import ToolRole
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import read_trials
 from recall_bench.features.agents.loop.loop_agent import (
-    build_day_instruction,
+    build_instruction,
     build_question_instruction,
-    build_task_instruction,
 )
 from recall_bench.features.agents.loop.reference_tools import (
     DELETE,
@@ -151,9 +150,9 @@ def test_an_agent_opens_notes_of_a_built_in_and_that_is_no_search_that_ignores_i
 def test_an_agent_is_told_how_often_it_may_reply(steps: int) -> None:
     question = Question(id="q", text="Which?", asked_at=AT, scenario="s")
     told = (
-        build_day_instruction(steps),
+        build_instruction("day", steps),
         build_question_instruction(question, steps),
-        build_task_instruction(steps),
+        build_instruction("task", steps),
     )
 
     assert all(f"at most {steps} times" in each and "{" not in each for each in told)

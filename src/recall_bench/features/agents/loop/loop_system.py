@@ -6,7 +6,7 @@ is the agent's choice.
 
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -100,10 +100,9 @@ class LoopMemory:
     async def ingest(self, episode: Episode) -> None:
         """Let the agent read the day and write what it wants to."""
         log = SessionLog()
+        call = partial(self.call_tool, at=episode.at)
         try:
-            await self.agent.read_day(
-                episode, await self._list_tools(), self._make_caller(episode.at), log
-            )
+            await self.agent.read_day(episode, await self._list_tools(), call, log)
         finally:
             self._keep(episode.id, log)
             self.meter.add(log.usage)
@@ -119,7 +118,9 @@ class LoopMemory:
         """Let the agent answer; NotAnAnswer if it does not."""
         log = SessionLog()
         is_answered = False
-        call = self._make_caller(question.asked_at, question.session, question.top_k)
+        call = partial(
+            self.call_tool, at=question.asked_at, session=question.session, top_k=question.top_k
+        )
         try:
             text = await self.agent.answer(question, await self._list_tools(), call, log)
             is_answered = True
@@ -162,42 +163,22 @@ class LoopMemory:
         assert isinstance(self.inner, MemoryWithTools)  # noqa: S101 - else there are reference tools
         return await self.inner.list_tools()
 
-    def _make_caller(
-        self, at: StoryTime, session: str = PRINCIPAL, top_k: int | None = None
-    ) -> "_ToolCaller":
-        return _ToolCaller(self, at, session, top_k)
-
     async def call_tool(
         self,
         tool: MemoryTool,
         arguments: Mapping[str, object],
         *,
         at: StoryTime,
-        session: str,
-        top_k: int | None,
+        session: str = PRINCIPAL,
+        top_k: int | None = None,
     ) -> ToolResult:
-        """Call a tool of the memory, or a reference tool over it."""
+        """Call a tool of the memory, or a reference tool over it, at a time of the story."""
         if self._reference is not None:
             return await self._reference.call_tool(
                 tool, arguments, at=at, session=session, top_k=top_k
             )
         assert isinstance(self.inner, MemoryWithTools)  # noqa: S101 - else there are reference tools
         return await retry(partial(self.inner.call_tool, tool, arguments))
-
-
-@dataclass(frozen=True, slots=True)
-class _ToolCaller:
-    """Calls tools at a time of the story."""
-
-    memory: LoopMemory
-    at: StoryTime
-    session: str
-    top_k: int | None
-
-    async def __call__(self, tool: MemoryTool, arguments: Mapping[str, object]) -> ToolResult:
-        return await self.memory.call_tool(
-            tool, arguments, at=self.at, session=self.session, top_k=self.top_k
-        )
 
 
 def _list_passages(calls: Sequence[AgentCall]) -> list[Passage]:
@@ -213,34 +194,6 @@ LOOP_VERSION = "2"
 """Increase it when the agent acts differently with the same prompts."""
 
 
-def build_loop_system(settings: Settings, build_inner: Callable[[], MemorySystem]) -> "LoopSystem":
-    """The memory that `build_inner` makes, under the agent of the settings.
-
-    UsageError if there is no `--agent-model`, or it cannot be opened; no model is called.
-    """
-    target = settings.agent_model
-    if target is None:
-        raise UsageError(
-            "--adapter loop: needs a model for its agent; name one with --agent-model, as "
-            "provider:model, file.py or folder:DIR"
-        )
-    model = resolve_model(target, "--agent-model", settings, own_code=True)
-    if model is None:
-        # The target is not repeated: it may be a key in the wrong place.
-        raise UsageError(
-            "--agent-model: no model of this name; write provider:model, file.py[:name], "
-            "command:PROGRAM or folder:DIR"
-        )
-    limits = AgentLimits(max_steps=settings.max_steps, max_tokens=settings.agent_tokens)
-    inner = build_inner()
-    if isinstance(inner, EvidenceControl | PassageControl):
-        raise UsageError(
-            f"--adapter: {inner.card.name} is a control that is given the evidence, so an agent "
-            "has nothing to keep in it; name a memory, such as loop:bm25"
-        )
-    return LoopSystem(inner, LoopAgent(model=model, limits=limits))
-
-
 class LoopSystem:
     """Opens memories that an agent works with."""
 
@@ -249,7 +202,12 @@ class LoopSystem:
         self._agent = agent
         self._meter = UsageMeter()
         self._offers = list_offers(inner)
-        self.snapshots: Snapshots | None = _wrap_snapshots(self, inner.snapshots)
+        saved = inner.snapshots
+        self.snapshots: Snapshots | None = None
+        if isinstance(saved, PortableSnapshots):
+            self.snapshots = PortableLoopSnapshots(self, saved, saved)
+        elif saved is not None:
+            self.snapshots = LoopSnapshots(self, saved)
 
     def prepare_tasks(self) -> "LoopSystem":
         """The same memory under the same agent, which does tasks instead of answering."""
@@ -343,23 +301,21 @@ class LoopSnapshots:
         if not isinstance(memory, LoopMemory):
             raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
         token = await self._inner.save(memory.inner)
-        return self._keep(
-            SavedLoop(token=token, scenario=memory.scenario, name=memory.name, book=memory.notes)
+        self._saved[token] = SavedLoop(
+            token=token, scenario=memory.scenario, name=memory.name, book=memory.notes
         )
+        return token
 
     async def open(self, token: str) -> Memory:
         """A new memory in the saved state."""
-        held = self._saved[token]
-        inner = await self._inner.open(held.token)
-        return self._system.wrap(inner, held.scenario, held.name, held.book)
+        saved = self._saved[token]
+        inner = await self._inner.open(token)
+        return self._system.wrap(inner, saved.scenario, saved.name, saved.book)
 
     async def drop(self, token: str) -> None:
         """Forget a saved state."""
-        await self._inner.drop(self._saved.pop(token).token)
-
-    def _keep(self, held: SavedLoop) -> str:
-        self._saved[held.token] = held
-        return held.token
+        del self._saved[token]
+        await self._inner.drop(token)
 
 
 class PortableLoopSnapshots(LoopSnapshots):
@@ -371,40 +327,54 @@ class PortableLoopSnapshots(LoopSnapshots):
 
     async def pack(self, token: str, place: Path) -> None:
         """Write the memory's state to a folder of its own, and the ids of the notes beside it."""
-        held = self._saved[token]
         folder = place / _MEMORY_FOLDER
         folder.mkdir(mode=0o700)
-        await self._portable.pack(held.token, folder)
-        (place / _LOOP_FILE).write_bytes(msgspec.json.encode(held))
+        await self._portable.pack(token, folder)
+        (place / _LOOP_FILE).write_bytes(msgspec.json.encode(self._saved[token]))
 
     async def unpack(self, place: Path) -> str:
         """Return a token for a packed state."""
         try:
-            held = decode_untrusted_json((place / _LOOP_FILE).read_bytes(), SavedLoop)
+            saved = decode_untrusted_json((place / _LOOP_FILE).read_bytes(), SavedLoop)
         except (OSError, msgspec.DecodeError) as error:
             raise DataError(
                 f"{place / _LOOP_FILE} holds no packed memory ({error}); pack the state again"
             ) from error
         token = await self._portable.unpack(place / _MEMORY_FOLDER)
-        return self._keep(held.replace(token=token))
+        self._saved[token] = saved.replace(token=token)
+        return token
 
     async def discard(self, place: Path) -> None:
         """Delete what was packed."""
         await self._portable.discard(place / _MEMORY_FOLDER)
 
 
-def _wrap_snapshots(system: LoopSystem, inner: Snapshots | None) -> Snapshots | None:
-    if inner is None:
-        return None
-    if isinstance(inner, PortableSnapshots):
-        return PortableLoopSnapshots(system, inner, inner)
-    return LoopSnapshots(system, inner)
-
-
 def build_named_loop(settings: Settings) -> MemorySystem:
-    """A memory under the loop agent, whose model calls are not those of the memory's endpoint."""
+    """A memory under the loop agent, whose model calls are not those of the memory's endpoint.
+
+    UsageError if there is no `--agent-model`, or it cannot be opened; no model is called.
+    """
     name = settings.adapter.removeprefix(LOOP_PREFIX)
     if not name or name.startswith(LOOP_PREFIX):
         raise UsageError(f"--adapter: {settings.adapter!r} names no memory; write loop:bm25")
-    inner = replace(settings, adapter=name, agent_model=None)
-    return build_loop_system(settings, partial(build_memory_of, inner))
+    target = settings.agent_model
+    if target is None:
+        raise UsageError(
+            "--adapter loop: needs a model for its agent; name one with --agent-model, as "
+            "provider:model, file.py or folder:DIR"
+        )
+    model = resolve_model(target, "--agent-model", settings, own_code=True)
+    if model is None:
+        # The target is not repeated: it may be a key in the wrong place.
+        raise UsageError(
+            "--agent-model: no model of this name; write provider:model, file.py[:name], "
+            "command:PROGRAM or folder:DIR"
+        )
+    inner = build_memory_of(replace(settings, adapter=name, agent_model=None))
+    if isinstance(inner, EvidenceControl | PassageControl):
+        raise UsageError(
+            f"--adapter: {inner.card.name} is a control that is given the evidence, so an agent "
+            "has nothing to keep in it; name a memory, such as loop:bm25"
+        )
+    limits = AgentLimits(max_steps=settings.max_steps, max_tokens=settings.agent_tokens)
+    return LoopSystem(inner, LoopAgent(model=model, limits=limits))
