@@ -6,14 +6,13 @@ compared as they stand, and only dates in figures, times and numbers are underst
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
-from recall_bench.text.value_patterns import MONTHS, WEEKDAYS
+import msgspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Language:
+class Language(msgspec.Struct, frozen=True, kw_only=True):
     """One language, as far as dates, numbers and short answers go."""
 
     code: str
@@ -46,133 +45,25 @@ class Language:
     """A pattern of what may be attached before a word."""
 
 
-_ENGLISH = Language(
-    code="en",
-    name="English",
-    months=MONTHS,
-    weekdays=WEEKDAYS,
-    bare_date="{d} {month}",
-    full_date="{d} {month} {y}",
-    long_date="{weekday} {d} {month}",
-    yes=("Yes",),
-    denials=tuple("no none not never nothing neither nobody nowhere".split()),
-    days="{n} days",
-    joint=" and ",
-)
-
-_GERMAN = Language(
-    code="de",
-    name="German",
-    months=tuple(
-        (
-            "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
-        ).split()
-    ),
-    weekdays=tuple("Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag".split()),
-    bare_date="{d}. {month}",
-    full_date="{d}. {month} {y}",
-    long_date="{weekday}, {d}. {month}",
-    day="{d}.",
-    has_decimal_comma=True,
-    numbers=tuple(
-        (
-            "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn "
-            "fünfzehn sechzehn siebzehn achtzehn neunzehn zwanzig"
-        ).split()
-    ),
-    yes=("Ja",),
-    denials=tuple(
-        (
-            "nein nichts nicht nie niemals niemand kein keine keinen keiner keines keinem weder "
-            "nirgends"
-        ).split()
-    ),
-    days="{n} Tage",
-    joint=" und ",
-)
-
-_SPANISH = Language(
-    code="es",
-    name="Spanish",
-    months=tuple(
-        (
-            "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
-            "diciembre"
-        ).split()
-    ),
-    weekdays=tuple("lunes martes miércoles jueves viernes sábado domingo".split()),
-    bare_date="{d} de {month}",
-    full_date="{d} de {month} de {y}",
-    long_date="{weekday} {d} de {month}",
-    has_decimal_comma=True,
-    numbers=tuple(
-        (
-            "cero un dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce "
-            "quince dieciséis diecisiete dieciocho diecinueve veinte"
-        ).split()
-    ),
-    yes=("Sí",),
-    denials=tuple("no nada nunca nadie ningún ninguna ninguno ni tampoco jamás".split()),
-    days="{n} días",
-    joint=" y ",
-)
-
-_JAPANESE = Language(
-    code="ja",
-    name="Japanese",
-    months=tuple(f"{month}月" for month in range(1, 13)),
-    weekdays=tuple(f"{sign}曜日" for sign in "月火水木金土日"),
-    bare_date="{m}月{d}日",
-    full_date="{y}年{m}月{d}日",
-    long_date="{m}月{d}日({weekday:.1})",
-    day="{d}日",
-    is_spaced=False,
-    numbers=tuple(
-        (
-            "零 一 二 三 四 五 六 七 八 九 十 十一 十二 十三 十四 十五 十六 十七 十八 十九 二十"
-        ).split()
-    ),
-    yes=("はい",),
-    denials=("いいえ", "いえ", "ありません", "ません", "ない", "なかった"),
-    days="{n}日",
-    joint="と",
-    comma="、",
-)
-
-_ARABIC = Language(
-    code="ar",
-    name="Arabic",
-    months=tuple(
-        "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر".split()
-    ),
-    weekdays=tuple("الاثنين الثلاثاء الأربعاء الخميس الجمعة السبت الأحد".split()),
-    bare_date="{d} {month}",
-    full_date="{d} {month} {y}",
-    long_date="{weekday} {d} {month}",
-    numbers=tuple("صفر واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة".split()),
-    yes=("نعم", "أجل"),
-    denials=tuple("لا لم لن ليس ليست كلا".split()),
-    days="{n} يومًا",
-    joint=" و",
-    comma="، ",
-    prefixes="[وفبلك]{0,2}(?:ال)?",
-)
-
-_ALL = {each.code: each for each in (_ENGLISH, _GERMAN, _SPANISH, _JAPANESE, _ARABIC)}
-
-LANGUAGE_CODES = tuple(_ALL)
+LANGUAGE_CODES = ("en", "de", "es", "ja", "ar")
 """The languages whose dates, numbers and short answers are understood."""
+
+
+@cache
+def _load_languages() -> dict[str, Language]:
+    content = Path(__file__).with_name("languages.json").read_bytes()
+    return msgspec.json.decode(content, type=dict[str, Language])
 
 
 def get_language(code: str) -> Language:
     """The language with this code; KeyError if it is not one of `LANGUAGE_CODES`."""
-    return _ALL[code]
+    return _load_languages()[code]
 
 
 @cache
 def list_foreign_languages() -> tuple[Language, ...]:
     """Every language but English."""
-    return tuple(each for each in _ALL.values() if each.code != "en")
+    return tuple(language for code, language in _load_languages().items() if code != "en")
 
 
 def is_denial(text: str, language: Language) -> bool:
