@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from recall_bench.core import tables
 from recall_bench.core.plain_text import WIDTH, format_fact, pick_evenly, wrap_text
 from recall_bench.core.plan import Trial
-from recall_bench.core.tables import Column, Table, render_text
+from recall_bench.core.tables import Column, Table, escape_markdown, render_text
 
 
 class Link(str):
@@ -113,3 +114,19 @@ def _render_table(table: SectionTable) -> Iterator[str]:
 def _clip_cell(cell: str, column: Column) -> str:
     is_long = column.is_text and 0 < column.width < len(cell)
     return f"{cell[: column.width - 1]}…" if is_long else cell
+
+
+def render_markdown(parts: Iterable[SectionPart]) -> Iterator[str]:
+    """Paragraphs of Markdown; a table has all its columns and rows."""
+    for part in parts:
+        match part:
+            case Fact(label, text):
+                yield f"**{escape_markdown(label)}**: {escape_markdown(text)}"
+            case SectionTable():
+                rows = [
+                    [", ".join(cell) if isinstance(cell, tuple) else cell for cell in row]
+                    for row in part.rows
+                ]
+                yield tables.render_markdown(Table(part.columns, rows))
+            case str():
+                yield escape_markdown(part)

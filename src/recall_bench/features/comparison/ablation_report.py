@@ -1,27 +1,19 @@
 """Compare the variants of an ablation with its base, and render the table."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from statistics import fmean
 from typing import Self
 
-from recall_bench.core import tables
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import Expects
-from recall_bench.core.tables import escape_markdown, make_table
+from recall_bench.core.tables import make_table
 from recall_bench.core.usage import estimate_tokens
-from recall_bench.engine.runs.counted_marks import POINTS
 from recall_bench.engine.runs.judge_sensitivity import open_judge_views
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import RunStatus, summarise
 from recall_bench.engine.runs.trials import read_trials
-from recall_bench.metrics.bootstrap import TemplateNames
-from recall_bench.metrics.comparison import (
-    PairedComparison,
-    TrialMarks,
-    adjust_p_values,
-    compare,
-)
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.formats import (
@@ -41,6 +33,8 @@ from recall_bench.reporting.judge_scores import (
     format_judge_range,
     list_judge_means,
 )
+from recall_bench.reporting.sections import SectionTable, render_parts
+from recall_bench.reporting.sections import render_markdown as render_markdown_parts
 
 
 class AblationDifference(ComputedRecord, frozen=True, kw_only=True):
@@ -111,23 +105,6 @@ class AblationReport(Record, frozen=True, kw_only=True):
     """Which differences depend on the judge, in sentences; empty if there is one judge."""
 
 
-@dataclass(slots=True)
-class _VariantMeasures:
-    """What a run comes to, trial by trial where trials are paired."""
-
-    judged: dict[str, TrialMarks]
-    """The points of each trial by every judge, the first one first."""
-    templates: TemplateNames
-    hits: list[bool] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-
-    @property
-    def points(self) -> TrialMarks:
-        """Those by the first judge, which give the score."""
-        return next(iter(self.judged.values()))
-
-
 @dataclass(frozen=True, slots=True)
 class AblationVariant:
     """A system with some settings changed."""
@@ -145,99 +122,73 @@ def compare_variants(
     base_config: Mapping[str, object],
 ) -> AblationReport:
     """Compare each variant with the first, which is the base, trial by trial."""
-    base = folders[variants[0].name]
-    measures = {variant.name: _measure_run(folders[variant.name]) for variant in variants}
-    compared = _compare_with_base(measures, variants[0].name)
-    rows = [
-        _build_row(
-            variant, folders[variant.name], measures[variant.name], compared.get(variant.name)
-        ).replace(judges=list_judge_means(measures[variant.name].judged))
+    base = variants[0].name
+    plan = folders[base].plan
+    tables = {
+        variant.name: {
+            judge: read_trials(view)
+            for judge, view in zip(
+                folders[variant.name].plan.judge_names,
+                open_judge_views(folders[variant.name]),
+                strict=True,
+            )
+        }
         for variant in variants
-    ]
+    }
+    differences = compare_by_judge(
+        {
+            judge: {
+                name: JudgedPair(first.points, judged[judge].points, first.templates)
+                for name, judged in tables.items()
+                if name != base and judge in judged
+            }
+            for judge, first in tables[base].items()
+        }
+    )
+    rows = []
+    for variant in variants:
+        found = differences.get(variant.name, ())
+        # The first judge of the base gives the score.
+        by_first = [each.comparison for each in found if each.judge == plan.judge_names[0]]
+        comparison = by_first[0] if by_first else None
+        points = {judge: table.points for judge, table in tables[variant.name].items()}
+        estimate = None if comparison is None else comparison.difference
+        row = _measure_run(folders[variant.name]).replace(
+            variant=variant.name,
+            changes=dict(variant.changes),
+            mean=_average(list(next(iter(points.values())).values())),
+            trials=len(next(iter(points.values()))),
+            difference=None if estimate is None else AblationDifference.convert(estimate),
+            excludes_zero=estimate is not None and estimate.excludes_zero,
+            survives=comparison is not None and comparison.final_p < ALPHA,
+            judges=list_judge_means(points),
+        )
+        rows.append(row)
+    orders = describe_orders(differences, base) if len(tables[base]) > 1 else ()
+    trials = tables[base][plan.judge_names[0]].points
     return AblationReport(
         adapter=adapter,
         base=dict(base_config),
-        personas=tuple(card.id for card in base.plan.scenarios),
-        checkpoints=tuple(checkpoint.label for checkpoint in base.plan.checkpoints),
-        judge=format_card(base.plan.judge),
-        questions=len(
-            {(trial.scenario, trial.item) for trial in measures[variants[0].name].points}
-        ),
+        personas=tuple(card.id for card in plan.scenarios),
+        checkpoints=tuple(checkpoint.label for checkpoint in plan.checkpoints),
+        judge=format_card(plan.judge),
+        questions=len({(trial.scenario, trial.item) for trial in trials}),
         comparisons=len(variants) - 1,
         codes=tuple(dict.fromkeys(code for folder in folders.values() for code in folder.codes)),
         rows=tuple(rows),
-        orders=_describe_orders(measures, variants[0].name),
+        orders=orders,
     )
 
 
-def _describe_orders(measures: Mapping[str, _VariantMeasures], base: str) -> tuple[str, ...]:
-    pairs = {
-        judge: {
-            name: JudgedPair(points, found.judged[judge], measures[base].templates)
-            for name, found in measures.items()
-            if name != base and judge in found.judged
-        }
-        for judge, points in measures[base].judged.items()
-    }
-    return describe_orders(compare_by_judge(pairs), base) if len(pairs) > 1 else ()
-
-
-def _build_row(
-    variant: AblationVariant,
-    folder: RunFolder,
-    found: _VariantMeasures,
-    comparison: PairedComparison | None,
-) -> AblationRow:
-    validity = summarise(folder).validity
-    estimate = None if comparison is None else comparison.difference
-    adjusted = None if comparison is None else comparison.p_adjusted
-    return AblationRow(
-        variant=variant.name,
-        changes=dict(variant.changes),
-        mean=_compute_mean(list(found.points.values())),
-        trials=len(found.points),
-        difference=None if estimate is None else AblationDifference.convert(estimate),
-        excludes_zero=estimate is not None and estimate.excludes_zero,
-        survives=adjusted is not None and adjusted < ALPHA,
-        hit_share=_compute_mean(found.hits),
-        tokens=_compute_mean(found.tokens),
-        query_ms=None if not found.seconds else 1000 * sum(found.seconds) / len(found.seconds),
-        caveat=None if validity.status is RunStatus.VALID else validity.reason,
-    )
-
-
-def _compare_with_base(
-    measures: Mapping[str, _VariantMeasures], base: str
-) -> dict[str, PairedComparison]:
-    """Compare each variant with the base, p-values adjusted for the number of variants."""
-    found = {}
-    for name, measured in measures.items():
-        if name != base:
-            each = compare(
-                measures[base].points,
-                measured.points,
-                limits=POINTS,
-                templates=measures[base].templates,
-            )
-            if each is not None:
-                found[name] = each
-    adjusted = adjust_p_values({name: each.p_value for name, each in found.items()})
-    return {name: each.replace(p_adjusted=adjusted[name]) for name, each in found.items()}
-
-
-def _measure_run(folder: RunFolder) -> _VariantMeasures:
-    views = zip(folder.plan.judge_names, open_judge_views(folder), strict=True)
-    tables = {name: read_trials(view) for name, view in views}
-    measures = _VariantMeasures(
-        judged={name: table.points for name, table in tables.items()},
-        templates=tables[folder.plan.judge_names[0]].templates,
-    )
+def _measure_run(folder: RunFolder) -> AblationRow:
+    """What a run delivered, how fast, and whether its scores may be quoted; no scores yet."""
+    hits, tokens, seconds = list[bool](), list[int](), list[float]()
     for result in (result for scenario in folder.scenarios for result in folder.results(scenario)):
         answered, truth = result.answered, result.item.truth
         passages = () if answered is None else answered.answer.passages
         if answered is not None:
-            measures.seconds.append(answered.seconds)
-            measures.tokens.append(
+            seconds.append(answered.seconds)
+            tokens.append(
                 sum(estimate_tokens(passage.text) for passage in passages)
                 if answered.delivery is None
                 else answered.delivery.tokens
@@ -245,23 +196,30 @@ def _measure_run(folder: RunFolder) -> _VariantMeasures:
         # Of other questions no day is known to support the answer.
         if truth.evidence and truth.expects is Expects.ANSWER:
             days = {passage.day for passage in passages}
-            measures.hits.append(any(cited.day in days for cited in truth.evidence))
-    return measures
+            hits.append(any(cited.day in days for cited in truth.evidence))
+    validity = summarise(folder).validity
+    return AblationRow(
+        variant="",
+        changes={},
+        mean=None,
+        trials=0,
+        difference=None,
+        excludes_zero=False,
+        survives=False,
+        hit_share=_average(hits),
+        tokens=_average(tokens),
+        query_ms=1000 * fmean(seconds) if seconds else None,
+        caveat=None if validity.status is RunStatus.VALID else validity.reason,
+    )
 
 
-def _compute_mean(values: Sequence[float]) -> float | None:
+def _average(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
 HEADS = (
-    "variant",
-    "score of 100",
-    "difference",
-    "95 % interval",
-    "",
-    "right day",
-    "tokens",
-    "ms",
+    *("variant", "score of 100", "difference", "95 % interval", ""),
+    *("right day", "tokens", "ms"),
 )
 _NOTHING = "–"
 
@@ -273,16 +231,18 @@ def list_heads(comparison: AblationReport) -> tuple[str, ...]:
 
 def format_cells(row: AblationRow, heads: Sequence[str] = HEADS) -> tuple[str, ...]:
     """A row as words, one for each head."""
-    difference = row.difference
+    difference, interval = _NOTHING, _NOTHING
+    if row.difference is not None:
+        difference = format_delta(row.difference.mean * OF_100, 1)
+        if row.difference.interval is not None:
+            ends = (format_delta(end * OF_100, 1) for end in row.difference.interval)
+            interval = " to ".join(ends)
     judges = [format_judge_range(row.judges) or _NOTHING] if JUDGES_HEAD in heads else []
-    interval = None if difference is None else difference.interval
     return (
         row.variant + (" !" if row.caveat else ""),
         format_score(row.mean, 1),
-        _NOTHING if difference is None else format_delta(difference.mean * OF_100, 1),
-        _NOTHING
-        if interval is None
-        else " to ".join(format_delta(end * OF_100, 1) for end in interval),
+        difference,
+        interval,
         describe_change(row),
         _NOTHING if row.hit_share is None else f"{format_number(100 * row.hit_share, 1)}%",
         _NOTHING if row.tokens is None else f"{row.tokens:,.0f}",
@@ -298,8 +258,7 @@ def describe_change(row: AblationRow) -> str:
     return ("better" if row.difference.mean > 0 else "worse") + ("*" if row.survives else "")
 
 
-def format_title(comparison: AblationReport) -> str:
-    """What was compared on what."""
+def _format_title(comparison: AblationReport) -> str:
     personas, checkpoints = ", ".join(comparison.personas), " ".join(comparison.checkpoints)
     return (
         f"{comparison.adapter} on {personas} at {checkpoints} · {comparison.questions} questions, "
@@ -307,9 +266,9 @@ def format_title(comparison: AblationReport) -> str:
     )
 
 
-def list_notes(comparison: AblationReport) -> Iterator[str]:
+def _list_notes(comparison: AblationReport) -> Iterator[str]:
     """What a reader of the table must know."""
-    count = comparison.comparisons
+    count, base = comparison.comparisons, comparison.rows[0]
     yield (
         "better, worse: the interval excludes zero; *: p < 0.05 after Holm's adjustment. "
         "Trials are paired, questions or personas resampled. right day: questions with an "
@@ -325,33 +284,31 @@ def list_notes(comparison: AblationReport) -> Iterator[str]:
             f"{len(comparison.codes)} versions of the harness made these runs; "
             "for one version, start again in another folder."
         )
-    if names := [judge.judge for judge in comparison.rows[0].judges]:
-        yield describe_judge_column(names)
+    if base.judges:
+        yield describe_judge_column([mean.judge for mean in base.judges])
     yield from comparison.orders
     for row in comparison.rows:
         if row.caveat:
             yield f"! {row.variant}: {row.caveat}; its scores may not be quoted"
-        if row.difference is not None and row.difference.pairs < comparison.rows[0].trials:
+        if row.difference is not None and row.difference.pairs < base.trials:
             yield f"{row.variant}: {row.difference.pairs} trials could be paired with the base's"
+
+
+def _build_table(comparison: AblationReport) -> SectionTable:
+    heads = list_heads(comparison)
+    rows = [format_cells(row, heads) for row in comparison.rows]
+    return SectionTable(columns=make_table(heads, rows, text=(4,)).columns, rows=rows)
 
 
 def render_text(comparison: AblationReport) -> str:
     """Columns of letters."""
-    lines = [format_title(comparison), "═" * len(format_title(comparison))]
-    lines += tables.render_text(_build_table(comparison))
-    return "\n".join([*lines, "", *list_notes(comparison)])
+    title = _format_title(comparison)
+    parts = (_build_table(comparison), *_list_notes(comparison))
+    return "\n".join([title, "═" * len(title), *render_parts(parts)])
 
 
 def render_markdown(comparison: AblationReport) -> str:
     """A Markdown table."""
-    page = [
-        f"{escape_markdown(format_title(comparison))}.",
-        tables.render_markdown(_build_table(comparison)),
-        *map(escape_markdown, list_notes(comparison)),
-    ]
-    return "\n\n".join(page)
-
-
-def _build_table(comparison: AblationReport) -> tables.Table:
-    rows = [format_cells(row, list_heads(comparison)) for row in comparison.rows]
-    return make_table(list_heads(comparison), rows, text=(4,))
+    title = f"{_format_title(comparison)}."
+    parts = (title, _build_table(comparison), *_list_notes(comparison))
+    return "\n\n".join(render_markdown_parts(parts))
