@@ -21,8 +21,6 @@ def render_report(report: RunReport) -> str:
     lines = [*format_heading(title, rule="═"), "", *_render_header(report)]
     for section in build_sections(report):
         lines += ["", *format_heading(section.title), *render_parts(section.parts)]
-        while not lines[-1]:
-            lines.pop()
     lines += [
         "",
         *wrap_text(

@@ -76,21 +76,20 @@ class Section:
 
 
 def render_parts(parts: Iterable[SectionPart], *, width: int = WIDTH) -> Iterator[str]:
-    """Lines for a terminal; a table has an empty line before and after it."""
-    is_apart = True
+    """Lines for a terminal; an empty line parts a table from what stands around it."""
+    was_table: bool | None = None
     for part in parts:
         is_table = isinstance(part, SectionTable)
-        if is_table and not is_apart:
+        if was_table is not None and (is_table or was_table):
             yield ""
+        was_table = is_table
         match part:
             case Fact(label, text):
                 yield from format_fact(label, text, width=width)
             case SectionTable():
                 yield from _render_table(part)
-                yield ""
             case str():
                 yield from wrap_text(part, width=width)
-        is_apart = is_table
 
 
 def _render_table(table: SectionTable) -> Iterator[str]:

@@ -101,4 +101,4 @@ def _print_watch(watch: "CanaryWatch", *, as_json: bool) -> None:
     if as_json:
         click.echo(format_json(watch))
     else:
-        click.echo("\n".join(render_parts(describe_canaries(watch, most=None))).rstrip())
+        click.echo("\n".join(render_parts(describe_canaries(watch, most=None))))

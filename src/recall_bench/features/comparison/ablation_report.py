@@ -14,6 +14,7 @@ from recall_bench.engine.runs.judge_sensitivity import open_judge_views
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import RunStatus, summarise
 from recall_bench.engine.runs.trials import read_trials
+from recall_bench.metrics.comparison import PairedComparison, TrialMarks
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.formats import (
@@ -33,7 +34,7 @@ from recall_bench.reporting.judge_scores import (
     format_judge_range,
     list_judge_means,
 )
-from recall_bench.reporting.sections import SectionTable, render_parts
+from recall_bench.reporting.sections import SectionPart, SectionTable, render_parts
 from recall_bench.reporting.sections import render_markdown as render_markdown_parts
 
 
@@ -147,23 +148,15 @@ def compare_variants(
     )
     rows = []
     for variant in variants:
-        found = differences.get(variant.name, ())
         # The first judge of the base gives the score.
-        by_first = [each.comparison for each in found if each.judge == plan.judge_names[0]]
-        comparison = by_first[0] if by_first else None
+        comparisons = [
+            each.comparison
+            for each in differences.get(variant.name, ())
+            if each.judge == plan.judge_names[0]
+        ]
+        row = _measure_run(folders[variant.name], variant)
         points = {judge: table.points for judge, table in tables[variant.name].items()}
-        estimate = None if comparison is None else comparison.difference
-        row = _measure_run(folders[variant.name]).replace(
-            variant=variant.name,
-            changes=dict(variant.changes),
-            mean=_average(list(next(iter(points.values())).values())),
-            trials=len(next(iter(points.values()))),
-            difference=None if estimate is None else AblationDifference.convert(estimate),
-            excludes_zero=estimate is not None and estimate.excludes_zero,
-            survives=comparison is not None and comparison.final_p < ALPHA,
-            judges=list_judge_means(points),
-        )
-        rows.append(row)
+        rows.append(_add_scores(row, points, comparisons[0] if comparisons else None))
     orders = describe_orders(differences, base) if len(tables[base]) > 1 else ()
     trials = tables[base][plan.judge_names[0]].points
     return AblationReport(
@@ -180,7 +173,23 @@ def compare_variants(
     )
 
 
-def _measure_run(folder: RunFolder) -> AblationRow:
+def _add_scores(
+    row: AblationRow, points: Mapping[str, TrialMarks], comparison: PairedComparison | None
+) -> AblationRow:
+    """The row with the score, by every judge, and the difference to the base."""
+    marks = list(next(iter(points.values())).values())
+    estimate = None if comparison is None else comparison.difference
+    return row.replace(
+        mean=_average(marks),
+        trials=len(marks),
+        difference=None if estimate is None else AblationDifference.convert(estimate),
+        excludes_zero=estimate is not None and estimate.excludes_zero,
+        survives=comparison is not None and comparison.final_p < ALPHA,
+        judges=list_judge_means(points),
+    )
+
+
+def _measure_run(folder: RunFolder, variant: AblationVariant) -> AblationRow:
     """What a run delivered, how fast, and whether its scores may be quoted; no scores yet."""
     hits, tokens, seconds = list[bool](), list[int](), list[float]()
     for result in (result for scenario in folder.scenarios for result in folder.results(scenario)):
@@ -199,8 +208,8 @@ def _measure_run(folder: RunFolder) -> AblationRow:
             hits.append(any(cited.day in days for cited in truth.evidence))
     validity = summarise(folder).validity
     return AblationRow(
-        variant="",
-        changes={},
+        variant=variant.name,
+        changes=dict(variant.changes),
         mean=None,
         trials=0,
         difference=None,
@@ -267,7 +276,6 @@ def _format_title(comparison: AblationReport) -> str:
 
 
 def _list_notes(comparison: AblationReport) -> Iterator[str]:
-    """What a reader of the table must know."""
     count, base = comparison.comparisons, comparison.rows[0]
     yield (
         "better, worse: the interval excludes zero; *: p < 0.05 after Holm's adjustment. "
@@ -294,21 +302,21 @@ def _list_notes(comparison: AblationReport) -> Iterator[str]:
             yield f"{row.variant}: {row.difference.pairs} trials could be paired with the base's"
 
 
-def _build_table(comparison: AblationReport) -> SectionTable:
+def _list_parts(comparison: AblationReport) -> list[SectionPart]:
+    """The table, and what a reader must know of it."""
     heads = list_heads(comparison)
     rows = [format_cells(row, heads) for row in comparison.rows]
-    return SectionTable(columns=make_table(heads, rows, text=(4,)).columns, rows=rows)
+    table = SectionTable(columns=make_table(heads, rows, text=(4,)).columns, rows=rows)
+    return [table, *_list_notes(comparison)]
 
 
 def render_text(comparison: AblationReport) -> str:
     """Columns of letters."""
     title = _format_title(comparison)
-    parts = (_build_table(comparison), *_list_notes(comparison))
-    return "\n".join([title, "═" * len(title), *render_parts(parts)])
+    return "\n".join([title, "═" * len(title), *render_parts(_list_parts(comparison))])
 
 
 def render_markdown(comparison: AblationReport) -> str:
     """A Markdown table."""
-    title = f"{_format_title(comparison)}."
-    parts = (title, _build_table(comparison), *_list_notes(comparison))
+    parts = (f"{_format_title(comparison)}.", *_list_parts(comparison))
     return "\n\n".join(render_markdown_parts(parts))

@@ -66,8 +66,6 @@ def render_text(report: MatrixReport) -> str:
         lines += wrap_text(words)
     for section in build_sections(report):
         lines += ["", *format_heading(section.title), *render_parts(section.parts)]
-        while not lines[-1]:
-            lines.pop()
     lines += ["", *render_parts(list_notes(report))]
     return "\n".join(lines).rstrip()
 
