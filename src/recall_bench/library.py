@@ -547,7 +547,7 @@ def wait_for_batches(say: Callable[[str], None] = lambda _: None) -> bool:
 
     True if there were any: then the same call as before goes on. `say` receives sentences.
     """
-    from recall_bench.features.models.batch_wait import deliver_batches
+    from recall_bench.features.models.batch_delivery import deliver_batches
 
     return deliver_batches(say, say)
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from recall_bench.features.models import batch_delivery
 from recall_bench.features.models.batch_files import BatchFiles
-from recall_bench.features.models.batch_service import ServiceClient
+from recall_bench.features.models.batch_service import BatchService
 
 Step = tuple[object, str]
 
 SENDING_STEPS: Sequence[Step] = (
-    (ServiceClient, "fetch"),
+    (BatchService, "fetch"),
     (BatchFiles, "write_requests"),
     (batch_delivery, "replace_file"),
 )

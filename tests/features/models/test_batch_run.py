@@ -18,7 +18,7 @@ import recall_bench
 from recall_bench.cli.main import main
 from recall_bench.core.event import Answered, Judged, encode_event
 from recall_bench.engine.runs.journal import read_events
-from recall_bench.features.models import batch_wait
+from recall_bench.features.models import batch_delivery
 from recall_bench.features.models.batch_senders import SENDERS
 from tests.commands import Invoke
 from tests.engine.result_views import done_twice, views
@@ -39,8 +39,8 @@ def write(system: str, user: str) -> str:
 
 @pytest.fixture(autouse=True)
 def _fast(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    monkeypatch.setattr(batch_wait, "FIRST_PAUSE_S", 0.01)
-    monkeypatch.setattr(batch_wait, "LONGEST_PAUSE_S", 0.02)
+    monkeypatch.setattr(batch_delivery, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(batch_delivery, "LONGEST_PAUSE_S", 0.02)
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     yield

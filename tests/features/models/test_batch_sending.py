@@ -21,10 +21,10 @@ from recall_bench.core.errors import (
 from recall_bench.core.event_loop import run_to_end as run_async
 from recall_bench.core.redaction import Redactor
 from recall_bench.core.settings import Settings
-from recall_bench.features.models import batch_wait, provider_model
+from recall_bench.features.models import batch_delivery, provider_model
+from recall_bench.features.models.batch_delivery import deliver_batches
 from recall_bench.features.models.batch_model import BatchModel
 from recall_bench.features.models.batch_senders import SENDERS
-from recall_bench.features.models.batch_wait import deliver_batches
 from recall_bench.features.models.model_spec import ModelSpec, parse_spec
 from recall_bench.features.models.provider_model import open_model
 from recall_bench.features.models.target import estimate_target_cost, resolve_model
@@ -54,8 +54,8 @@ def build_once(spec: ModelSpec, key: str | None, redact: Redactor) -> Any:
 
 @pytest.fixture(autouse=True)
 def _fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(batch_wait, "FIRST_PAUSE_S", 0.01)
-    monkeypatch.setattr(batch_wait, "LONGEST_PAUSE_S", 0.02)
+    monkeypatch.setattr(batch_delivery, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(batch_delivery, "LONGEST_PAUSE_S", 0.02)
     monkeypatch.setattr(provider_model, "_build_foreign", build_once)
     yield
     SENDERS.begin(lambda: None)
@@ -218,7 +218,7 @@ def test_a_busy_service_is_asked_again_and_an_absent_one_is_left_for_later(
         command.prompts.append(Prompt(system="One more.", user="?"))
         command.ask()
         with monkeypatch.context() as patch:
-            patch.setattr(batch_wait, "MAX_FAILURES", 2)
+            patch.setattr(batch_delivery, "MAX_FAILURES", 2)
             with pytest.raises(ModelPending, match=r"cannot be reached .* run the same command"):
                 deliver_batches(command.said.append, command.said.append)
 

@@ -18,7 +18,7 @@ FEATURE = Feature(
     parts={
         "models.batch_senders": f"{HERE}.batch_senders:SENDERS",
         "models.converse": f"{HERE}.provider_conversation:open_conversation",
-        "models.deliver_batches": f"{HERE}.batch_wait:deliver_batches",
+        "models.deliver_batches": f"{HERE}.batch_delivery:deliver_batches",
         "models.describe_sending": f"{HERE}.target:describe_sending",
         "models.estimate_cost": f"{HERE}.target:estimate_target_cost",
         "models.open_endpoint": f"{HERE}.model_endpoint:open_endpoint_system",

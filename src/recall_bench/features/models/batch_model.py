@@ -6,7 +6,7 @@
 Requests are collected and written when the command ends, at most 50,000 to a file. Results are
 matched by `custom_id`, a digest of model and request, in any order and in later runs too. A request
 that the service did not run is written again; one that failed as well, up to three times. With a
-service that they are sent to, `batch_wait` sends the files and fetches the results.
+service that they are sent to, `batch_delivery` sends the files and fetches the results.
 """
 
 import json
@@ -15,21 +15,22 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
-from recall_bench.core.errors import ModelFault, ModelPending
+from recall_bench.core.errors import BudgetSpent, ModelFault, ModelPending
 from recall_bench.core.plain_text import join_words
 from recall_bench.core.usage import estimate_tokens
-from recall_bench.features.models.batch_budget import BatchBudget
 from recall_bench.features.models.batch_delivery import BatchDelivery
-from recall_bench.features.models.batch_files import CANCELLED, EXPIRED, NO_RESULT, BatchFiles
+from recall_bench.features.models.batch_files import BatchFiles
 from recall_bench.features.models.batch_formats import (
+    CANCELLED,
+    EXPIRED,
+    NO_RESULT,
     BatchFormat,
     ChatFormat,
     MessageFormat,
-    RequestSettings,
 )
 from recall_bench.features.models.batch_senders import SENDERS
 from recall_bench.features.models.batch_service import BatchService
-from recall_bench.features.models.folder_model import ReplyWait, open_folder
+from recall_bench.features.models.folder_model import ReplyWait, count_waiting, open_folder
 from recall_bench.features.models.model_spec import ModelSpec
 from recall_bench.features.models.prices import estimate_cost, is_price_known, price_usage
 from recall_bench.systems.models.model import Prompt, Reply, make_request_key
@@ -80,16 +81,21 @@ class BatchModel:
         self._direct = direct
         self._path = spec.batch or ""
         folder = open_folder(self._path)
-        self._format = _choose_format(spec)
+        self._format: BatchFormat
+        if spec.provider == "anthropic":
+            self._format = MessageFormat()
+        else:
+            self._format = ChatFormat("max_tokens") if spec.base_url else ChatFormat()
         self._sending: BatchDelivery | None = None
         # Calls to a service do not wait: their requests would not be in one batch.
         self._wait = ReplyWait(0.0 if service else spec.wait or 0.0)
         self._files = BatchFiles(folder, self._path)
         self._waiting: set[str] = set()
-        self._budget = BatchBudget(self._path)
+        self._budget = _BatchBudget(self._path)
         self._priced = 0
         if service is not None:
-            self._sending = BatchDelivery(folder, self._path, service, self.name)
+            wait_s = math.inf if spec.wait is None else spec.wait
+            self._sending = BatchDelivery(folder, self._path, service, self.name, wait_s)
             self._files = BatchFiles(folder, self._path, self._sending.claim)
             SENDERS.add(self)
 
@@ -107,11 +113,6 @@ class BatchModel:
     def is_priced(self) -> bool:
         """Whether the spec or the price list has the price."""
         return is_price_known(self._spec)
-
-    @property
-    def wait_limit_s(self) -> float:
-        """How long a command may wait for the batches that are sent."""
-        return math.inf if self._spec.wait is None else self._spec.wait
 
     @property
     def is_sending(self) -> bool:
@@ -165,8 +166,7 @@ class BatchModel:
         return reply
 
     def _describe_waiting(self) -> str:
-        count = len(self._waiting)
-        wait = "1 request waits" if count == 1 else f"{count:,} requests wait"
+        wait = count_waiting(self._waiting)
         if self._sending is not None:
             return f"{wait} for a batch at {self._sending.service.address}"
         words = (
@@ -188,9 +188,10 @@ class BatchModel:
                 self._budget.add_open(key, self._estimate_usd(prompt))
             return None
         self._refuse_hopeless(key)
-        if not self._is_affordable(key, prompt):
+        if self._budget.limit_usd is not None and not self._is_affordable(key, prompt):
             return None
-        line = self._format.build_line(key, prompt, self._build_settings(prompt))
+        schema, settings = self._direct.build_schema(prompt), dict(self._direct.build_settings())
+        line = self._format.build_line(key, self._spec.model, prompt, settings, schema)
         self._files.add_request(key, json.dumps(line).encode())
         return None
 
@@ -213,14 +214,11 @@ class BatchModel:
 
     def _is_affordable(self, key: str, prompt: Prompt) -> bool:
         """Whether the request may be sent now; BudgetSpent if it may not be sent at all."""
-        if self._budget.limit_usd is None:
-            return True
-        if self._priced != len(self._files.bodies):
-            self._priced = len(self._files.bodies)
-            own = self._files.find_keys(self.delivery.list_own())
-            bodies = {each: self._files.bodies[each] for each in own & self._files.bodies.keys()}
-            costs = {each: self._read_body(body).usage.cost_usd for each, body in bodies.items()}
-            self._budget.add_paid(costs)
+        bodies = self._files.bodies
+        if self._priced != len(bodies):
+            self._priced = len(bodies)
+            for own in self._files.find_keys(self.delivery.list_own()) & bodies.keys():
+                self._budget.add_paid(own, self._read_body(bodies[own]).usage.cost_usd)
         return self._budget.admit(key, self._estimate_usd(prompt))
 
     def _estimate_usd(self, prompt: Prompt) -> float:
@@ -231,15 +229,6 @@ class BatchModel:
             output_tokens=self._direct.build_settings().get("max_tokens") or 0,
         )
         return cost or 0.0
-
-    def _build_settings(self, prompt: Prompt) -> RequestSettings:
-        settings = self._direct.build_settings()
-        return RequestSettings(
-            model=self._spec.model,
-            temperature=settings.get("temperature"),
-            max_tokens=settings.get("max_tokens"),
-            schema=self._direct.build_schema(prompt),
-        )
 
     def _read_body(self, body: Mapping[str, Any]) -> Reply:
         from pydantic_ai.usage import RequestUsage
@@ -255,7 +244,53 @@ class BatchModel:
         )
 
 
-def _choose_format(spec: ModelSpec) -> BatchFormat:
-    if spec.provider == "anthropic":
-        return MessageFormat()
-    return ChatFormat("max_tokens") if spec.base_url else ChatFormat()
+class _BatchBudget:
+    """Counts what replies cost and what open requests may cost, and says when that is enough.
+
+    A request may cost as much as the most expensive reply so far. Before the first reply it may
+    cost as much as its longest reply would.
+    """
+
+    def __init__(self, path: str) -> None:
+        """`path` names the folder in messages."""
+        self.limit_usd: float | None = None
+        self._path = path
+        self._paid: set[str] = set()
+        self._open_usd: dict[str, float] = {}
+        self._spent_usd = 0.0
+        self._most_usd = 0.0
+        """The price of the most expensive reply."""
+
+    def add_paid(self, key: str, cost_usd: float) -> None:
+        """Count the reply to a request, once."""
+        self._open_usd.pop(key, None)
+        if key not in self._paid:
+            self._paid.add(key)
+            self._spent_usd += cost_usd
+            self._most_usd = max(self._most_usd, cost_usd)
+
+    def add_open(self, key: str, longest_usd: float) -> None:
+        """Count a request that is with the service, or about to be."""
+        self._open_usd.setdefault(key, longest_usd)
+
+    def admit(self, key: str, longest_usd: float) -> bool:
+        """Whether one more request may be sent; if so, it is counted.
+
+        BudgetSpent if it may not although no reply is awaited that could cost less than expected.
+        """
+        self._open_usd.pop(key, None)
+        spent_usd, limit_usd = self._spent_usd, self.limit_usd or 0.0
+        if self._paid:
+            next_usd, open_usd = self._most_usd, self._most_usd * len(self._open_usd)
+        else:
+            next_usd, open_usd = longest_usd, sum(self._open_usd.values())
+        if spent_usd + open_usd + next_usd <= limit_usd:
+            self._open_usd[key] = longest_usd
+            return True
+        if self._open_usd:
+            return False
+        raise BudgetSpent(
+            f"the batches in {self._path} cost {spent_usd:.2f} USD, the next request could "
+            f"cost {next_usd:.4f}, and --max-cost allows {limit_usd:.2f}; continue with a "
+            "higher limit, or with a lower max-tokens= if there is no reply yet"
+        )

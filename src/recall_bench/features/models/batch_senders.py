@@ -1,48 +1,29 @@
-"""The models of this process that send batches."""
+"""The models of this process that send batches; every command imports this."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from recall_bench.features.models.batch_delivery import BatchDelivery
-
-
-class BatchSender(Protocol):
-    """A model that sends batches."""
-
-    @property
-    def wait_limit_s(self) -> float:
-        """How long a command may wait for the batches; infinite if the user set no limit."""
-
-    @property
-    def delivery(self) -> "BatchDelivery":
-        """Sends and fetches its files."""
-
-    def list_open_files(self) -> list[str]:
-        """The request files that this command needs and that have no results yet."""
+    from recall_bench.features.models.batch_model import BatchModel
 
 
 class SenderList:
-    """The models of this process that send batches."""
+    """The models that were opened since `begin`."""
 
     def __init__(self) -> None:
-        self._senders: list[BatchSender] = []
+        self.models: list[BatchModel] = []
         self._on_first: Callable[[], None] = lambda: None
 
     def begin(self, on_first: Callable[[], None]) -> None:
         """Forget all models; `on_first` is called when the next one is added."""
-        self._senders.clear()
+        self.models.clear()
         self._on_first = on_first
 
-    def add(self, sender: BatchSender) -> None:
+    def add(self, model: "BatchModel") -> None:
         """Add a model that was opened."""
-        if not self._senders:
+        if not self.models:
             self._on_first()
-        self._senders.append(sender)
-
-    def get_all(self) -> Sequence[BatchSender]:
-        """The models that were opened since `begin`."""
-        return tuple(self._senders)
+        self.models.append(model)
 
 
 SENDERS = SenderList()

@@ -7,12 +7,13 @@ A request is sent once. ModelBusy says that it may be sent again, ModelGone that
 """
 
 import re
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
 
@@ -48,18 +49,17 @@ class BatchStage(StrEnum):
     CANCELLED = "cancelled"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchStatus:
+class BatchStatus(NamedTuple):
     """What the service says of a batch."""
 
     stage: BatchStage
     total: int
     done: int
     """Requests with a result, failures included."""
+    places: tuple[str, ...]
+    """The paths of its results."""
     problem: str = ""
     """Why it was refused."""
-    places: tuple[str, ...] = ()
-    """The paths of its results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,46 +77,34 @@ class SentRequests:
     """Batches that are known not to be of these requests."""
 
 
-class BatchService(Protocol):
+class BatchService:
     """One provider's interface, with an address and a key. Use it in an `async with` block."""
-
-    address: str
-    """Holds no secret."""
-
-    async def __aenter__(self) -> Self:
-        """Allow connections."""
-
-    async def __aexit__(self, *_: object) -> None:
-        """Close the connections."""
-
-    async def upload(self, sent: SentRequests) -> str | None:
-        """Upload the requests; the service's name of the file, None if there is no such step."""
-
-    async def create(self, sent: SentRequests) -> str:
-        """Have the requests run, which is paid for; the id of the batch."""
-
-    async def find(self, sent: SentRequests) -> str | None:
-        """The id of the batch that an earlier `create` may have made; None if it made none."""
-
-    async def fetch_status(self, batch: str) -> BatchStatus:
-        """What the service says of the batch now."""
-
-    async def fetch_results(self, place: str) -> bytes:
-        """The lines of results in one place."""
-
-
-class ServiceClient:
-    """Sends requests to one address with one key."""
 
     def __init__(
         self, address: str, headers: Mapping[str, str], name: str, redact: Redactor
     ) -> None:
-        """`name` is that of the model, for messages."""
+        """`name` is that of the model, for messages; the address holds no secret."""
         self.address = address
         self._headers = dict(headers)
         self._name = name
         self._redact = redact
         self._http: httpx.AsyncClient | None = None
+
+    @abstractmethod
+    async def upload(self, sent: SentRequests) -> str | None:
+        """Upload the requests; the service's name of the file, None if there is no such step."""
+
+    @abstractmethod
+    async def create(self, sent: SentRequests) -> str:
+        """Have the requests run, which is paid for; the id of the batch."""
+
+    @abstractmethod
+    async def find(self, sent: SentRequests) -> str | None:
+        """The id of the batch that an earlier `create` may have made; None if it made none."""
+
+    @abstractmethod
+    async def fetch_status(self, batch: str) -> BatchStatus:
+        """What the service says of the batch now."""
 
     async def __aenter__(self) -> Self:
         import httpx
@@ -141,12 +129,12 @@ class ServiceClient:
         """Send a request; the JSON object that comes back."""
         body = await self.fetch(path, method=method, **content)
         try:
-            found = decode_plain_json(body)
+            reply = decode_plain_json(body)
         except msgspec.DecodeError:
-            found = None
-        if not isinstance(found, dict):
+            reply = None
+        if not isinstance(reply, dict):
             raise ModelBusy(f"{self._name}: the batch service sent no JSON object")
-        return found
+        return reply
 
     async def fetch(self, path: str, *, method: str = "GET", **content: Any) -> bytes:  # noqa: ANN401 - httpx's own
         """Send a request; the whole body that comes back."""
@@ -156,6 +144,26 @@ class ServiceClient:
         if response.is_success:
             return response.content
         raise self._make_fault(response)
+
+    async def list_batches(self, path: str, after: str) -> AsyncIterator[dict[str, Any]]:
+        """The batches of this key, newest first; `after` is the parameter of a further page."""
+        params = {"limit": str(_PAGE)}
+        for _ in range(_MAX_PAGES):
+            page = await self.call("GET", path, params=params)
+            batches = _list_objects(page.get("data"))
+            for batch in batches:
+                yield batch
+            if not batches or not page.get("has_more"):
+                return
+            params[after] = self.read_id(batches[-1])
+
+    def read_id(self, reply: Mapping[str, Any]) -> str:
+        """The id in a reply; ModelGone without one."""
+        if _is_id(name := reply.get("id")):
+            return str(name)
+        raise ModelGone(
+            f"{self._name}: the batch service sent no id; see that its address is right"
+        )
 
     @asynccontextmanager
     async def _translate_errors(self) -> AsyncIterator[None]:
@@ -185,70 +193,56 @@ class ServiceClient:
         return ModelGone(message)
 
 
-class ChatBatches(ServiceClient):
+class ChatBatches(BatchService):
     """OpenAI's interface, which others serve too."""
 
     async def upload(self, sent: SentRequests) -> str:
         """Upload the file."""
         file = (sent.name, sent.content, "application/jsonl")
-        made = await self.call("POST", "/files", data={"purpose": "batch"}, files={"file": file})
-        return self._read_id(made)
+        purpose = {"purpose": "batch"}
+        return self.read_id(await self.call("POST", "/files", data=purpose, files={"file": file}))
 
     async def create(self, sent: SentRequests) -> str:
         """Make a batch of the file that was uploaded."""
-        wanted = {
+        batch = {
             "input_file_id": sent.file,
             "endpoint": CHAT_URL,
             "completion_window": "24h",
             "metadata": {"recall_bench": sent.name},
         }
-        return self._read_id(await self.call("POST", "/batches", json=wanted))
+        return self.read_id(await self.call("POST", "/batches", json=batch))
 
     async def find(self, sent: SentRequests) -> str | None:
         """The batch of the file that was uploaded."""
-        after: dict[str, str] = {}
-        for _ in range(_MAX_PAGES):
-            page = await self.call("GET", "/batches", params={"limit": str(_PAGE), **after})
-            batches = _list_objects(page.get("data"))
-            for batch in batches:
-                if sent.file is not None and batch.get("input_file_id") == sent.file:
-                    return self._read_id(batch)
-            if not batches or not page.get("has_more"):
-                break
-            after = {"after": self._read_id(batches[-1])}
+        async for batch in self.list_batches("/batches", "after"):
+            if sent.file is not None and batch.get("input_file_id") == sent.file:
+                return self.read_id(batch)
         return None
 
     async def fetch_status(self, batch: str) -> BatchStatus:
         """The status, the counts and the result files."""
-        found = await self.call("GET", f"/batches/{batch}")
+        reply = await self.call("GET", f"/batches/{batch}")
         stages = {
             "completed": BatchStage.ENDED,
             "expired": BatchStage.ENDED,
             "failed": BatchStage.REFUSED,
             "cancelled": BatchStage.CANCELLED,
         }
-        counts = _read_counts(found)
-        files = (found.get("output_file_id"), found.get("error_file_id"))
+        counts = _read_counts(reply)
+        files = (reply.get("output_file_id"), reply.get("error_file_id"))
         return BatchStatus(
-            stage=stages.get(str(found.get("status")).lower(), BatchStage.WORKING),
+            stage=stages.get(str(reply.get("status")).lower(), BatchStage.WORKING),
             total=counts.get("total", 0),
             done=counts.get("completed", 0) + counts.get("failed", 0),
-            problem=truncate_line(self._redact(_list_problems(found.get("errors")))),
             places=tuple(f"/files/{file}/content" for file in files if _is_id(file)),
+            problem=truncate_line(self._redact(_list_problems(reply.get("errors")))),
         )
-
-    async def fetch_results(self, place: str) -> bytes:
-        """The content of a file."""
-        return await self.fetch(place)
-
-    def _read_id(self, found: Mapping[str, Any]) -> str:
-        return _require_id(found, self._name)
 
 
 _MESSAGES = "/v1/messages/batches"
 
 
-class MessageBatches(ServiceClient):
+class MessageBatches(BatchService):
     """Anthropic's interface."""
 
     async def upload(self, _: SentRequests) -> None:
@@ -259,50 +253,33 @@ class MessageBatches(ServiceClient):
         lines = sent.content.split(b"\n")
         content = b'{"requests":[' + b",".join(line for line in lines if line.strip()) + b"]}"
         headers = {"Content-Type": "application/json"}
-        made = await self.call("POST", _MESSAGES, content=content, headers=headers)
-        return _require_id(made, self._name)
+        return self.read_id(await self.call("POST", _MESSAGES, content=content, headers=headers))
 
     async def find(self, sent: SentRequests) -> str | None:
         """The oldest batch since the first try that has as many requests.
 
         The list does not say which requests: the results do.
         """
-        after: dict[str, str] = {}
         fitting: list[str] = []
-        for _ in range(_MAX_PAGES):
-            page = await self.call("GET", _MESSAGES, params={"limit": str(_PAGE), **after})
-            batches = _list_objects(page.get("data"))
-            new = [batch for batch in batches if _was_made_since(batch, sent.begun - _CLOCK_SKEW)]
-            fitting += [
-                _require_id(each, self._name)
-                for each in new
-                if sum(_read_counts(each).values()) == sent.count
-            ]
-            if len(new) < len(batches) or not page.get("has_more") or not batches:
+        async for batch in self.list_batches(_MESSAGES, "after_id"):
+            if not _was_made_since(batch, sent.begun - _CLOCK_SKEW):
                 break
-            after = {"after_id": _require_id(batches[-1], self._name)}
-        return next((each for each in reversed(fitting) if each not in sent.others), None)
+            if sum(_read_counts(batch).values()) == sent.count:
+                fitting.append(self.read_id(batch))
+        return next((name for name in reversed(fitting) if name not in sent.others), None)
 
     async def fetch_status(self, batch: str) -> BatchStatus:
         """The status and the counts."""
-        found = await self.call("GET", f"{_MESSAGES}/{batch}")
-        counts = _read_counts(found)
+        reply = await self.call("GET", f"{_MESSAGES}/{batch}")
+        counts = _read_counts(reply)
         stage = BatchStage.WORKING
         # The address of the results is there as soon as they can be fetched.
-        if found.get("processing_status") == "ended" and found.get("results_url"):
-            was_cancelled = found.get("cancel_initiated_at") and counts.get("canceled")
+        if reply.get("processing_status") == "ended" and reply.get("results_url"):
+            was_cancelled = reply.get("cancel_initiated_at") and counts.get("canceled")
             stage = BatchStage.CANCELLED if was_cancelled else BatchStage.ENDED
         total = sum(counts.values())
-        return BatchStatus(
-            stage=stage,
-            total=total,
-            done=total - counts.get("processing", 0),
-            places=(f"{_MESSAGES}/{batch}/results",),
-        )
-
-    async def fetch_results(self, place: str) -> bytes:
-        """The lines of results."""
-        return await self.fetch(place)
+        done = total - counts.get("processing", 0)
+        return BatchStatus(stage, total, done, places=(f"{_MESSAGES}/{batch}/results",))
 
 
 def build_key_headers(provider: str, key: str | None) -> dict[str, str]:
@@ -312,38 +289,32 @@ def build_key_headers(provider: str, key: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-def _is_id(found: object) -> bool:
+def _is_id(name: object) -> bool:
     """Whether it can be an id: it becomes part of an address."""
-    return isinstance(found, str) and re.fullmatch(r"[\w.:-]{1,200}", found, re.ASCII) is not None
+    return isinstance(name, str) and re.fullmatch(r"[\w.:-]{1,200}", name, re.ASCII) is not None
 
 
-def _require_id(found: Mapping[str, Any], name: str) -> str:
-    if (made := found.get("id")) and _is_id(made):
-        return str(made)
-    raise ModelGone(f"{name}: the batch service sent no id; see that its address is right")
-
-
-def _read_counts(found: Mapping[str, Any]) -> dict[str, int]:
-    counts = found.get("request_counts")
+def _read_counts(batch: Mapping[str, Any]) -> dict[str, int]:
+    counts = batch.get("request_counts")
     if not isinstance(counts, dict):
         return {}
     return {name: count for name, count in counts.items() if isinstance(count, int)}
 
 
-def _list_objects(found: object) -> list[dict[str, Any]]:
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+def _list_objects(items: object) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _list_problems(errors: object) -> str:
     """What is wrong with the requests of a batch, the first three of it."""
-    listed = _list_objects(errors.get("data")) if isinstance(errors, dict) else []
-    said = [
-        (f"line {each['line']}: " if isinstance(each.get("line"), int) else "")
-        + str(each.get("message") or each.get("code") or "no reason given")
-        for each in listed
+    problems = _list_objects(errors.get("data")) if isinstance(errors, dict) else []
+    sentences = [
+        (f"line {problem['line']}: " if isinstance(problem.get("line"), int) else "")
+        + str(problem.get("message") or problem.get("code") or "no reason given")
+        for problem in problems
     ]
-    more = f"; and {len(said) - 3} more" if len(said) > 3 else ""
-    return "; ".join(said[:3]) + more if said else "no reason given"
+    more = f"; and {len(sentences) - 3} more" if len(sentences) > 3 else ""
+    return "; ".join(sentences[:3]) + more if sentences else "no reason given"
 
 
 def _was_made_since(batch: Mapping[str, Any], moment: datetime) -> bool:
@@ -355,10 +326,10 @@ def _was_made_since(batch: Mapping[str, Any], moment: datetime) -> bool:
 
 def _read_message(body: bytes) -> str:
     try:
-        found = decode_plain_json(body)
+        reply = decode_plain_json(body)
     except msgspec.DecodeError:
         return body[:300].decode(errors="replace") or "no reason given"
     for key in ("error", "message"):
-        if isinstance(found, dict) and key in found:
-            found = found[key]
-    return str(found) or "no reason given"
+        if isinstance(reply, dict) and key in reply:
+            reply = reply[key]
+    return str(reply) or "no reason given"

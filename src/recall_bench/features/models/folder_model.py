@@ -14,7 +14,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Sized
 from pathlib import Path
 
 import anyio
@@ -44,6 +44,11 @@ def open_folder(path: str) -> Path:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{path}: is not a folder; name another place for requests and replies")
     return folder
+
+
+def count_waiting(keys: Sized) -> str:
+    """How many requests wait, in words."""
+    return "1 request waits" if len(keys) == 1 else f"{len(keys):,} requests wait"
 
 
 class ReplyWait:
@@ -128,11 +133,9 @@ class FolderModel:
             replace_file(path, reasons.encode(errors="replace"))
 
     def _describe_waiting(self) -> str:
-        count = len(self._waiting)
-        wait = "1 request waits" if count == 1 else f"{count:,} requests wait"
         return (
-            f"{wait} in {self._path}/requests; put the replies into {self._path}/replies and run "
-            "the same command again"
+            f"{count_waiting(self._waiting)} in {self._path}/requests; put the replies into "
+            f"{self._path}/replies and run the same command again"
         )
 
     async def _find_reply(self, key: str) -> Reply | None:
