@@ -18,10 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from openai import OpenAI
 
-from recall_bench.features.models.endpoint_server import (
-    build_embedding_reply,
-    read_embedding_request,
-)
+from recall_bench.features.models.endpoint_server import embed_request
 from recall_bench.features.models.model_endpoint import ModelEndpoint, WordVectors
 
 VECTORS = WordVectors()
@@ -34,8 +31,7 @@ class PlainEmbeddingHandler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        wanted = read_embedding_request(request, VECTORS.model, VECTORS.dimensions)
-        body, _ = build_embedding_reply(wanted, VECTORS.embed(wanted.texts))
+        body, _ = embed_request(request, VECTORS)
         reply = json.dumps(body).encode()
         self.send_response(200)
         self.send_header("content-length", str(len(reply)))

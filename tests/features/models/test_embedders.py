@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from collections.abc import Sequence
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -12,34 +11,11 @@ import pytest
 from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.core.usage import Usage
 from recall_bench.features.models.embedders import Embeddings, open_embedder
-from recall_bench.features.models.embedding_cache import MemoryCachedEmbedder
 from recall_bench.features.models.model_endpoint import ModelEndpoint
 from tests import openai_server as scripted
 from tests.features.models.endpoint.clients import client
 from tests.features.models.prompts import KEY
 from tests.openai_server import OpenAIServer, Response
-
-
-class Counting:
-    """Two dimensions, and a note of every text it was given."""
-
-    name = model = "counting"
-    dimensions = 2
-
-    def __init__(self) -> None:
-        self.given: list[list[str]] = []
-
-    def embed(self, texts: Sequence[str]) -> Embeddings:
-        self.given.append(list(texts))
-        rows = [[float(len(text)), 1.0] for text in texts]
-        return Embeddings(
-            vectors=np.asarray(rows, np.float32),
-            tokens=tuple(map(len, texts)),
-            usage=Usage(calls=1, cost_usd=0.5),
-        )
-
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 def embeddings(request: dict[str, Any]) -> Response:
@@ -50,47 +26,6 @@ def embeddings(request: dict[str, Any]) -> Response:
     ]
     usage = {"prompt_tokens": 100, "total_tokens": 100}
     return scripted.json_reply({"data": rows[::-1], "model": "e", "usage": usage})
-
-
-def test_only_what_is_not_remembered_is_made() -> None:
-    counting = Counting()
-    remembering = MemoryCachedEmbedder(counting)
-
-    remembering.embed(["a", "bb", "a"])
-    again = remembering.embed(["bb", "ccc"])
-
-    assert counting.given == [["a", "bb"], ["ccc"]]
-    assert again.vectors.tolist() == [[2, 1], [3, 1]]
-    assert again.tokens == (2, 3)
-
-
-def test_cached_vectors_cost_nothing_and_their_saved_price_is_reported() -> None:
-    remembering = MemoryCachedEmbedder(Counting())
-
-    first, second = remembering.embed(["a", "bbb", "a"]), remembering.embed(["a"])
-
-    assert (first.usage.cost_usd, second.usage.cost_usd) == (0.5, 0)
-    assert first.spared.cost_usd == second.spared.cost_usd == 0.125
-
-
-def test_the_oldest_is_forgotten_first_and_memory_is_bounded() -> None:
-    counting = Counting()
-    remembering = MemoryCachedEmbedder(counting, memory_bytes=2 * 8)
-
-    for text in ("a", "bb", "a", "ccc", "a"):
-        remembering.embed([text])
-
-    assert remembering.size == 2
-    assert counting.given == [["a"], ["bb"], ["ccc"]]
-
-
-def test_a_batch_larger_than_the_memory_is_embedded_whole() -> None:
-    remembering = MemoryCachedEmbedder(Counting(), memory_bytes=8)
-
-    found = remembering.embed(["a", "bb", "ccc"])
-
-    assert found.vectors[:, 0].tolist() == [1, 2, 3]
-    assert remembering.size == 1
 
 
 def test_a_compatible_server_embeds_in_the_order_of_the_texts() -> None:
@@ -143,8 +78,8 @@ def test_a_served_embedder_works_behind_the_endpoint() -> None:
 
     assert (dimensions, len(reply.data[1].embedding)) == (3, 3)
     total = endpoint.meter.total
-    assert (total.calls, total.input_tokens, total.cached) == (2, 175, 0)
-    assert total.cost_usd == pytest.approx(350 / 1e6), "as if nothing had been remembered"
+    assert (total.calls, total.input_tokens, total.cached) == (2, 200, 0)
+    assert total.cost_usd == pytest.approx(400 / 1e6)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
 from recall_bench.features.models import embedding_cache
-from recall_bench.features.models.embedders import Embeddings, open_embedder
+from recall_bench.features.models.embedders import Embedder, Embeddings, open_embedder
 from recall_bench.features.models.embedding_cache import (
     CachedEmbedder,
     CachedVector,
@@ -44,14 +44,14 @@ def embeddings(request: dict[str, Any]) -> Response:
     return json_reply({"data": rows, "model": "e", "usage": usage})
 
 
-class Counting:
+class Counting(Embedder):
     """Keeps note of every text; a dollar for a hundred tokens, a token a letter."""
 
     name = model = "counting"
 
     def __init__(self, identity: str = "counting", dimensions: int = 8) -> None:
         self.identity = identity
-        self.dimensions = dimensions
+        self.length = dimensions
         self.given: list[list[str]] = []
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
@@ -62,9 +62,6 @@ class Counting:
             tokens=tokens,
             usage=Usage(calls=1, input_tokens=sum(tokens), cost_usd=sum(tokens) / 100),
         )
-
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 def entries(folder: Path) -> list[Path]:
@@ -293,5 +290,5 @@ def test_a_warm_cache_makes_no_system_look_cheaper(
 
         assert len(server.requests) == asked, "nothing was made again"
     assert (without.calls, without.input_tokens, without.cost_usd) == (2, 7, 7.0)
-    assert cold == without
-    assert warm == without + Usage(cached=2)
+    assert cold == without + Usage(cached=1), "the second request is for a text of the first"
+    assert warm == without + Usage(cached=3)

@@ -1,6 +1,5 @@
-"""Whatever is asked, the reply is JSON in OpenAI's shape, in one piece and without delay."""
+"""Whatever is asked, the reply is JSON in OpenAI's shape, without delay."""
 
-import asyncio
 import json
 import socket
 from urllib.parse import urlsplit
@@ -9,7 +8,6 @@ import httpx
 import openai
 import pytest
 
-from recall_bench.features.models.endpoint_server import BufferedTransport
 from recall_bench.features.models.model_endpoint import ModelEndpoint
 from tests.features.models.endpoint.clients import HELLO, call, client
 
@@ -127,71 +125,6 @@ def test_nagle_s_delay_is_off_on_every_connection(endpoint: ModelEndpoint) -> No
 
     assert delays
     assert all(delays)
-
-
-def test_head_and_body_leave_in_one_piece(
-    endpoint: ModelEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Counted where bytes are handed to the operating system, over a whole conversation."""
-    written: list[bytes] = []
-    flush = BufferedTransport.flush
-
-    def noted(self: BufferedTransport) -> None:
-        if self._gathered:
-            written.append(b"".join(self._gathered))
-        flush(self)
-
-    monkeypatch.setattr(BufferedTransport, "flush", noted)
-
-    with client(endpoint) as product:
-        product.embeddings.create(model="m", input="cat")
-        product.embeddings.create(model="m", input=["cat"] * 50)
-
-    assert len(written) == 2
-    assert all(piece.startswith(b"HTTP/1.1 200") and piece.endswith(b"}") for piece in written)
-
-
-class _Line(asyncio.Transport):
-    """Keeps what is written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written: list[bytes] = []
-        self.is_closed = False
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        self.written.append(bytes(data))
-
-    def is_closing(self) -> bool:
-        return self.is_closed
-
-    def close(self) -> None:
-        self.is_closed = True
-
-
-@pytest.mark.anyio
-async def test_what_is_written_in_one_turn_is_sent_at_its_end() -> None:
-    line = _Line()
-    gathering = BufferedTransport(line)
-
-    gathering.write(b"head ")
-    gathering.write(b"body")
-    before = list(line.written)
-    await asyncio.sleep(0)
-
-    assert (before, line.written) == ([], [b"head body"])
-
-
-@pytest.mark.anyio
-async def test_closing_sends_what_there_is_first() -> None:
-    line = _Line()
-    gathering = BufferedTransport(line)
-
-    gathering.write(b"farewell")
-    gathering.close()
-    await asyncio.sleep(0)
-
-    assert (line.written, line.is_closed) == ([b"farewell"], True)
 
 
 def test_a_large_body_is_refused_and_not_held(

@@ -13,9 +13,13 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from recall_bench.core.errors import ModelFault, ModelGone, UsageError
 from recall_bench.core.usage import Usage
-from recall_bench.features.models.embedders import open_embedder
+from recall_bench.features.models.embedders import (
+    Reranker,
+    RerankScores,
+    open_embedder,
+    open_reranker,
+)
 from recall_bench.features.models.model_endpoint import ModelEndpoint
-from recall_bench.features.models.rerankers import RerankScores, open_reranker
 from recall_bench.systems.endpoint_client import request_scores
 from recall_bench.systems.parent_endpoint import ParentEndpoint
 from tests import openai_server as scripted
@@ -24,7 +28,7 @@ from tests.features.models.prompts import KEY
 from tests.openai_server import OpenAIServer, Response
 
 
-class Longest:
+class Longest(Reranker):
     """The longer a passage, the better."""
 
     name = "longest"
@@ -35,9 +39,6 @@ class Longest:
             scores=tuple(float(len(text)) for text in texts),
             usage=Usage(calls=1, input_tokens=7, cost_usd=0.25),
         )
-
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 def ranks(request: dict[str, Any]) -> Response:
@@ -155,10 +156,9 @@ def test_without_a_reranker_the_endpoint_says_how_to_name_one(endpoint: ModelEnd
         ({"query": "q", "documents": ["a"], "top_n": 0}, "top_n"),
     ],
 )
-def test_a_bad_request_is_refused_with_the_field(
-    endpoint: ModelEndpoint, body: dict[str, Any], param: str
-) -> None:
-    status, _, reply = call(endpoint, "/v1/rerank", body)
+def test_a_bad_request_is_refused_with_the_field(body: dict[str, Any], param: str) -> None:
+    with ModelEndpoint(reranker=Longest()) as endpoint:
+        status, _, reply = call(endpoint, "/v1/rerank", body)
 
     assert status == 400
     assert json.loads(reply)["error"]["param"] == param

@@ -83,7 +83,7 @@ def test_an_address_without_a_server_is_reported() -> None:
 
 
 def test_a_silent_server_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_bench.features.models.compatible_server._TIMEOUT_S", 0.1)
+    monkeypatch.setattr("recall_bench.features.models.compatible_server._LIST_TIMEOUT_S", 0.1)
     with OpenAIServer([scripted.hang()]) as server:
         assert "no reply within 0.1 s" in refusal(server.base_url)
 

@@ -16,9 +16,8 @@ from recall_bench.core.memory import Answer, EraseScope, MemorySystem
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
-from recall_bench.features.models.embedders import Embeddings
+from recall_bench.features.models.embedders import Embedder, Embeddings, Reranker, RerankScores
 from recall_bench.features.models.model_endpoint import ModelEndpoint, open_metered_system
-from recall_bench.features.models.rerankers import RerankScores
 from recall_bench.systems.builtin.index_memory import IndexMemory
 from recall_bench.systems.builtin.passage_index import Indexer
 from recall_bench.systems.builtin.retrieval import PassageSearch
@@ -41,11 +40,11 @@ class Builder(Protocol):
     ) -> MemorySystem: ...
 
 
-class Painted:
+class Painted(Embedder):
     """Finds everything about paint near to every question."""
 
-    name = model = "painted"
-    dimensions = 2
+    name = model = identity = "painted"
+    length = 2
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         near = {"paint": 1.0, "?": 1.0, "boiler": 0.5, "lease": 0.1}
@@ -55,11 +54,8 @@ class Painted:
         ]
         return Embeddings(vectors=np.asarray(rows, np.float32), tokens=(1,) * len(texts))
 
-    def close(self) -> None:
-        """Nothing to release."""
 
-
-class Boilers:
+class Boilers(Reranker):
     """Ranks what is about boilers first."""
 
     name = "boilers"
@@ -68,9 +64,6 @@ class Boilers:
         del question
         scores = tuple(-3.0 + ("boiler" in text) for text in texts)
         return RerankScores(scores=scores, usage=Usage(calls=1))
-
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 async def find(endpoint: str | None, build: Builder = build_vector) -> list[str]:

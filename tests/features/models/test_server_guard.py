@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from recall_bench.features.models.endpoint_server import BufferedProtocol
 from recall_bench.systems.servers import guarded_protocol, request_guard
 from tests.gardener import write_persona
 from tests.systems.serving_commands import read_address, serve_command
@@ -300,4 +299,3 @@ def test_the_limits_are_those_of_the_table() -> None:
     assert f"{guarded_protocol.MAX_HEAD_BYTES // 1024} KiB" in text
     assert f"{guarded_protocol.MAX_CONNECTIONS} connections" in text
     assert f"{request_guard.BODY_PAUSE_S:g} s" in text
-    assert issubclass(BufferedProtocol, guarded_protocol.GuardedProtocol)

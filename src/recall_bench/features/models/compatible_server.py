@@ -1,30 +1,33 @@
-"""OpenAI-compatible servers: their address, headers, prices, and the models they list."""
+"""OpenAI-compatible servers: address, headers, prices, requests, and the models they list."""
 
-import json
 import os
 import re
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, cast
-from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from recall_bench.core.errors import UsageError
+import msgspec
+
+from recall_bench.core.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.core.redaction import (
     Redactor,
     filter_logs,
     list_environment_secrets,
     list_userinfo_secrets,
 )
+from recall_bench.core.retry import CircuitBreaker, parse_retry_after
+from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.core.usage import Usage, read_token_count
-from recall_bench.features.models.faults import truncate_line
+from recall_bench.core.user_code import require_libraries
+from recall_bench.features.models.faults import classify_status, is_unreachable, truncate_line
 from recall_bench.features.models.model_spec import ModelSpec, parse_spec
 from recall_bench.features.models.prices import price_usage
 from recall_bench.features.models.provider_catalogue import PROVIDERS
 from recall_bench.features.models.provider_model import build_basic_authorization, find_key
 
 if TYPE_CHECKING:
+    import httpx
     from pydantic_ai.usage import RequestUsage
 
 COMPATIBLE = frozenset({"azure", "litellm", "ollama", "openai", "openai-chat", "vllm"})
@@ -138,14 +141,79 @@ def _price_without_list(spec: ModelSpec, numbers: dict[str, Any]) -> Usage:
     )
 
 
-_TIMEOUT_S = 5.0
-_LIMIT = 8 * 1024 * 1024
+_LIST_TIMEOUT_S = 5.0
+_TIMEOUT_S = 60.0
+"""Timeout of one request."""
 _SHOWN = 12
 """Models listed in a message."""
+_ACTIONS = {"embeddings": "embed", "rerank": "rerank"}
 
-_NO_LIST = "replied with something that is not a list of models; check the address"
-_REFUSED = "needs a key, or another one; name its variable with key-env="
-_NONE_THERE = "lists no models there; check the address (most base URLs end in /v1)"
+
+class CompatibleClient:
+    """Sends requests over one connection, and translates what goes wrong. Thread-safe."""
+
+    def __init__(self, server: CompatibleServer) -> None:
+        require_libraries(f"{server.spec.name}:", "http", "httpx")
+        self._server = server
+        self._lock = threading.Lock()
+        self._open: httpx.Client | None = None
+        self._breaker = CircuitBreaker()
+
+    def close(self) -> None:
+        """Close the connection; the next request opens it again."""
+        with self._lock:
+            client, self._open = self._open, None
+        if client is not None:
+            client.close()
+
+    def request(self, path: str, body: dict[str, object]) -> dict[str, Any]:
+        """Post a body to a path and return the reply; ModelBusy, ModelGone or ModelFault."""
+        import httpx
+
+        name = self._server.spec.name
+        failure: ModelFault
+        try:
+            reply = self._open_client().post(self._server.build_url(path), json=body)
+            self._breaker.note_connection()
+            if reply.is_success:
+                content = decode_plain_json(reply.content)
+                if isinstance(content, dict):
+                    return content
+                failure = ModelFault(f"{name}: replied with something that is no JSON object")
+            else:
+                failure = self._translate_refusal(path, reply)
+        except httpx.TimeoutException:
+            failure = ModelBusy(f"{name}: no reply within {_TIMEOUT_S:g} s")
+        except httpx.HTTPError as error:
+            message = truncate_line(self._server.redact(str(error)))
+            failure = ModelBusy(f"{name}: the connection failed: {message}")
+            if is_unreachable(error):
+                self._breaker.note_refusal()
+            if self._breaker.is_open:
+                failure = ModelGone(f"{failure}; {self._breaker.describe()}")
+        except msgspec.DecodeError:
+            failure = ModelFault(f"{name}: replied with something that is no JSON")
+        # Raised here, where no error of the library is being handled, it drags no headers along.
+        raise failure
+
+    def _open_client(self) -> "httpx.Client":
+        import httpx
+
+        with self._lock:
+            if self._open is None:
+                headers = dict(self._server.headers)
+                self._open = httpx.Client(headers=headers, timeout=_TIMEOUT_S)
+            return self._open
+
+    def _translate_refusal(self, path: str, reply: "httpx.Response") -> ModelFault:
+        status = reply.status_code
+        reason = truncate_line(self._server.redact(reply.text)) or "no reason given"
+        action = _ACTIONS.get(path, "answer")
+        message = f"{self._server.spec.name}: it refuses to {action} (status {status}): {reason}"
+        kind = classify_status(status)
+        if kind is ModelBusy:
+            return ModelBusy(message, parse_retry_after(reply.headers.get("retry-after")))
+        return kind(message)
 
 
 def is_address(target: str) -> bool:
@@ -168,69 +236,62 @@ def find_served_model(target: str, environ: Mapping[str, str] | None = None) -> 
     spec = parse_address(target, environ)
     server = resolve_server(spec, environ)
     assert server is not None  # noqa: S101 - it has a base URL
-    names = _read_names(_fetch_models(server), server)
+    names = _fetch_names(server)
     if len(names) == 1:
         return replace(spec, model=names[0])
     if not names:
         raise UsageError(f"{server.base_url}: serves no model; load one, then try again")
-    shown = ", ".join(truncate_line(server.redact(name)) for name in names[:_SHOWN])
+    listed = ", ".join(truncate_line(server.redact(name)) for name in names[:_SHOWN])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     raise UsageError(
-        f"{server.base_url}: serves {len(names)} models ({shown}{more}); name one, as in "
+        f"{server.base_url}: serves {len(names)} models ({listed}{more}); name one, as in "
         f"'openai:{names[0]};{server.base_url}'"
     )
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """Refuses redirects: they would carry the key to another host."""
+def _fetch_names(server: CompatibleServer) -> list[str]:
+    """The names in the reply to `GET /models`, each once; UsageError if there is no such list."""
+    require_libraries(f"{server.base_url}:", "http", "httpx")
+    import httpx
 
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
-def _fetch_models(server: CompatibleServer) -> object:
-    """Return the reply to `GET /models`."""
     url = server.build_url("models")
-    # Over plain http a proxy would be one more machine that sees the key.
-    proxies: dict[str, str] | None = {} if url.startswith("http:") else None
-    opener = build_opener(ProxyHandler(proxies), _NoRedirects)
-    request = Request(url, headers={"Accept": "application/json", **server.headers})  # noqa: S310
+    is_encrypted = not url.startswith("http:")
+    remedy = f", or name the model as 'openai:NAME;{server.base_url}'"
     try:
-        with opener.open(request, timeout=_TIMEOUT_S) as reply:
-            return json.loads(reply.read(_LIMIT))
-    except HTTPError as error:
-        error.close()
-        problem = _describe_status(error.code)
-    except TimeoutError:
-        problem = f"no reply within {_TIMEOUT_S:g} s; check the address"
-    except (OSError, HTTPException) as error:
-        reason = error.reason if isinstance(error, URLError) else error
-        message = truncate_line(server.redact(str(reason))) or type(error).__name__
-        problem = f"cannot be asked for its models ({message}); check the address, start the server"
-    except (ValueError, RecursionError):
+        # Over plain http a proxy would be one more machine that sees the key, and a redirect, which
+        # httpx does not follow, would carry it to another host.
+        with httpx.Client(
+            headers={"Accept": "application/json", **server.headers},
+            timeout=_LIST_TIMEOUT_S,
+            trust_env=is_encrypted,
+            verify=is_encrypted,
+        ) as client:
+            reply = client.get(url)
+        listed = decode_plain_json(reply.content) if reply.is_success else None
+        entries = listed.get("data") if isinstance(listed, dict) else None
+        if isinstance(entries, list):
+            ids = (entry.get("id") for entry in entries if isinstance(entry, dict))
+            names = (name for name in ids if isinstance(name, str) and name.strip())
+            return list(dict.fromkeys(names))
+        if reply.status_code in {401, 403}:
+            problem = "needs a key, or another one; name its variable with key-env="
+            remedy = ""
+        elif reply.status_code == 404:
+            problem = "lists no models there; check the address (most base URLs end in /v1)"
+        elif not reply.is_success:
+            status = reply.status_code
+            problem = f"refuses to list its models (status {status}); check the address"
+        else:
+            problem = _NO_LIST
+    except httpx.TimeoutException:
+        problem = f"no reply within {_LIST_TIMEOUT_S:g} s; check the address"
+    except (httpx.RemoteProtocolError, msgspec.DecodeError):
         problem = _NO_LIST
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        message = truncate_line(server.redact(str(error))) or type(error).__name__
+        problem = f"cannot be asked for its models ({message}); check the address, start the server"
     # Raised here, where no error of the library is being handled, it drags no headers along.
-    raise _make_error(server, problem)
+    raise UsageError(f"{server.base_url}: {problem}{remedy}")
 
 
-def _describe_status(status: int) -> str:
-    if status in {401, 403}:
-        return _REFUSED
-    if status == 404:
-        return _NONE_THERE
-    return f"refuses to list its models (status {status}); check the address"
-
-
-def _make_error(server: CompatibleServer, problem: str) -> UsageError:
-    place = server.base_url
-    instead = "" if problem == _REFUSED else f", or name the model as 'openai:NAME;{place}'"
-    return UsageError(f"{place}: {problem}{instead}")
-
-
-def _read_names(listed: object, server: CompatibleServer) -> list[str]:
-    """Return the ids in a reply of OpenAI's shape, each once."""
-    entries = listed.get("data") if isinstance(listed, dict) else None
-    if not isinstance(entries, list):
-        raise _make_error(server, _NO_LIST)
-    ids = (entry.get("id") for entry in entries if isinstance(entry, dict))
-    return list(dict.fromkeys(name for name in ids if isinstance(name, str) and name.strip()))
+_NO_LIST = "replied with something that is not a list of models; check the address"

@@ -1,4 +1,4 @@
-"""Embedders by their spec, and the vectors and token counts they return.
+"""Embedders and rerankers by their spec: vectors of texts, and scores of passages.
 
     openai:text-embedding-3-small
     openai:nomic-embed-text;http://127.0.0.1:8000/v1;price=0/0
@@ -7,25 +7,29 @@
     fastembed:BAAI/bge-small-en-v1.5
     onnx:models/all-MiniLM-L6-v2
 
-The first three follow the grammar of `model_spec`; the others load a model into this process.
+The first three follow the grammar of `model_spec`; the others load a model into this process. A
+server ranks by `POST /rerank`, as Jina, Cohere, vLLM and llama.cpp offer it.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.errors import ModelFault
 from recall_bench.core.usage import Usage
-from recall_bench.features.models.compatible_client import CompatibleClient
-from recall_bench.features.models.compatible_server import CompatibleServer, resolve_server_of
+from recall_bench.features.models.compatible_server import (
+    CompatibleClient,
+    CompatibleServer,
+    resolve_server_of,
+)
 from recall_bench.features.models.local_model import (
-    ONNX,
-    Loader,
-    OnnxModel,
+    EMBEDDERS,
+    RERANKERS,
     load_local,
     translate_faults,
 )
@@ -37,8 +41,6 @@ if TYPE_CHECKING:
 
 _BATCH = 256
 """Texts in one request: servers refuse more than a few hundred thousand tokens at once."""
-
-
 _NOTHING = Usage()
 
 
@@ -66,81 +68,50 @@ class Embeddings:
         )
 
 
-class Embedder(Protocol):
+class Embedder(ABC):
     """Makes vectors of texts. Thread-safe."""
 
-    @property
-    def name(self) -> str:
-        """Precise enough to make the same vectors again, and free of secrets."""
-
-    @property
-    def model(self) -> str:
-        """The name a client uses: a plain word without an address."""
-
-    @property
-    def dimensions(self) -> int:
-        """The length of its vectors; may call the model to find out."""
-
-    def embed(self, texts: Sequence[str]) -> Embeddings:
-        """Return one vector per text, or raise ModelBusy, ModelGone or another ModelFault."""
-
-    def close(self) -> None:
-        """Release connections."""
-
-
-class LazyDimensions(ABC):
-    """Finds the length of the vectors from the first ones; embeds one word if there are none."""
-
-    _dimensions: int | None = None
+    name: str
+    """Precise enough to make the same vectors again, and free of secrets."""
+    model: str
+    """The name a client uses: a plain word without an address."""
+    identity: str
+    """Embedders of one identity make the same vectors at the same price; free of secrets."""
+    length: int | None = None
+    """That of its vectors, once there were any."""
 
     @property
     def dimensions(self) -> int:
-        """The length of the vectors."""
-        if self._dimensions is None:
+        """The length of its vectors; embeds one word if there are none yet."""
+        if self.length is None:
             self.embed(["dimensions"])
-        return self._dimensions or 0
+        return self.length or 0
 
     @abstractmethod
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        """Return one vector per text, and note their length."""
+        """Return one vector per text, and note their length; ModelFault if that fails."""
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to release
+        """Release connections; the next request opens them again."""
 
 
-def open_embedder(
-    text: str, environ: Mapping[str, str] | None = None
-) -> ServedEmbedder | LocalEmbedder:
+def open_embedder(text: str, environ: Mapping[str, str] | None = None) -> Embedder:
     """Return the embedder of a spec; UsageError if it is unknown or something is missing."""
     kind, _, model = (word.strip() for word in text.partition(":"))
-    if kind in _LOCAL:
-        loaded = load_local(kind, model, _LOCAL)
-        vectors, count = loaded.calls
-        return LocalEmbedder(
-            kind=kind, model=loaded.model, version=loaded.version, vectors=vectors, count=count
-        )
-    return ServedEmbedder(resolve_server_of(text, "embedder", _LOCAL, environ))
+    if kind in EMBEDDERS:
+        loaded = load_local(kind, model, EMBEDDERS)
+        return LocalEmbedder(f"{kind}:{loaded.model}", loaded.version, *loaded.calls)
+    return ServedEmbedder(resolve_server_of(text, "embedder", EMBEDDERS, environ))
 
 
-class ServedEmbedder(LazyDimensions):
+class ServedEmbedder(Embedder):
     """Calls an OpenAI-compatible server."""
 
     def __init__(self, server: CompatibleServer) -> None:
         self._server = server
         self._client = CompatibleClient(server)
-
-    @property
-    def name(self) -> str:
-        """The spec's."""
-        return self._server.spec.name
-
-    @property
-    def identity(self) -> str:
-        """Name, address and price, without key or password."""
-        server = self._server
-        return f"{self.name} {server.build_url('embeddings')} {server.spec.price}"
-
-    @property
-    def model(self) -> str:
-        """The server's name of the model."""
-        return self._server.model
+        self.name, self.model = server.spec.name, server.model
+        self.identity = f"{self.name} {server.build_url('embeddings')} {server.spec.price}"
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one vector per text.
@@ -151,13 +122,10 @@ class ServedEmbedder(LazyDimensions):
         import numpy as np
 
         parts = [self._embed_batch(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
-        usage = Usage()
-        for part in parts:
-            usage += part.usage
         return Embeddings(
             vectors=np.concatenate([part.vectors for part in parts]),
             tokens=tuple(count for part in parts for count in part.tokens),
-            usage=usage,
+            usage=sum((part.usage for part in parts), Usage()),
         )
 
     def close(self) -> None:
@@ -170,13 +138,12 @@ class ServedEmbedder(LazyDimensions):
             {"model": self.model, "input": list(texts), "encoding_format": "float"},
         )
         vectors = _parse_vectors(body, len(texts))
-        if vectors is None or self._dimensions not in (None, vectors.shape[1]):
+        if vectors is None or self.length not in (None, vectors.shape[1]):
             raise ModelFault(f"{self.name}: replied with something that is no list of embeddings")
-        self._dimensions = vectors.shape[1]
+        self.length = vectors.shape[1]
         usage = self._server.price_reply(body.get("usage"), body.get("model"))
-        return Embeddings(
-            vectors=vectors, tokens=_split_tokens(usage.input_tokens, texts), usage=usage
-        )
+        tokens = _split_tokens(usage.input_tokens, texts)
+        return Embeddings(vectors=vectors, tokens=tokens, usage=usage)
 
 
 def _parse_vectors(body: dict[str, Any], count: int) -> NDArray[np.float32] | None:
@@ -198,47 +165,29 @@ def _split_tokens(total: int, texts: Sequence[str]) -> tuple[int, ...]:
     """Split the total in proportion to the lengths; the parts add up to it."""
     lengths = [len(text.encode()) for text in texts]
     whole = sum(lengths) or 1
-    shares, given, passed = [], 0, 0
+    shares, passed = [], 0
     for length in lengths:
-        passed += length
-        shares.append(total * passed // whole - given)
-        given += shares[-1]
+        before, passed = passed, passed + length
+        shares.append(total * passed // whole - total * before // whole)
     return tuple(shares)
 
 
-class LocalEmbedder(LazyDimensions):
+class LocalEmbedder(Embedder):
     """A model loaded into this process, used by one thread at a time."""
 
     def __init__(
         self,
-        *,
-        kind: str,
-        model: str,
+        name: str,
         version: str,
         vectors: Callable[[list[str]], Any],
         count: Callable[[list[str]], Sequence[int]],
     ) -> None:
-        self._kind = kind
-        self._model = model
-        self._version = version
+        """The version is the library's: another may change the last digits."""
+        self.name, self.model = name, name.partition(":")[2]
+        self.identity = f"{name} {version}"
         self._vectors = vectors
         self._count = count
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """Library and model."""
-        return f"{self._kind}:{self._model}"
-
-    @property
-    def identity(self) -> str:
-        """Includes the library's version, which may change the last digits."""
-        return f"{self.name} {self._version}"
-
-    @property
-    def model(self) -> str:
-        """The library's name of the model."""
-        return self._model
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one unit vector per text."""
@@ -247,40 +196,85 @@ class LocalEmbedder(LazyDimensions):
         with self._lock, translate_faults(self.name):
             vectors = np.asarray(self._vectors(list(texts)), np.float32)
             tokens = tuple(self._count(list(texts)))
-        self._dimensions = vectors.shape[1]
+        self.length = vectors.shape[1]
         return Embeddings(vectors=normalise_vectors(vectors), tokens=tokens)
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankScores:
+    """One score per passage, comparable within one question, and what they cost."""
+
+    scores: tuple[float, ...]
+    usage: Usage
+
+
+class Reranker(ABC):
+    """Scores passages beside a question. Thread-safe."""
+
+    name: str
+    """Precise enough to get the same scores again, and free of secrets."""
+
+    @abstractmethod
+    def score(self, question: str, texts: Sequence[str]) -> RerankScores:
+        """Return one score per text, or raise ModelBusy, ModelGone or another ModelFault."""
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to release
+        """Release connections; the next request opens them again."""
+
+
+def open_reranker(text: str, environ: Mapping[str, str] | None = None) -> Reranker:
+    """Return the reranker of a spec; UsageError if it is unknown or something is missing."""
+    kind, _, model = (word.strip() for word in text.partition(":"))
+    if kind in RERANKERS:
+        loaded = load_local(kind, model, RERANKERS)
+        return LocalReranker(f"{kind}:{loaded.model}", loaded.calls)
+    return ServedReranker(resolve_server_of(text, "reranker", RERANKERS, environ))
+
+
+class ServedReranker(Reranker):
+    """Calls a server."""
+
+    def __init__(self, server: CompatibleServer) -> None:
+        self.name = server.spec.name
+        self._server = server
+        self._client = CompatibleClient(server)
+
+    def score(self, question: str, texts: Sequence[str]) -> RerankScores:
+        """Return one score per text."""
+        body = self._client.request(
+            "rerank", {"model": self._server.model, "query": question, "documents": list(texts)}
+        )
+        try:
+            rows = {row["index"]: float(row["relevance_score"]) for row in body["results"]}
+            scores = tuple(rows[place] for place in range(len(texts)))
+        except (KeyError, TypeError, ValueError, OverflowError):
+            scores = ()
+        if len(scores) != len(texts) or not all(map(math.isfinite, scores)):
+            raise ModelFault(f"{self.name}: replied with something that is no list of scores")
+        counted = body.get("usage")
+        tokens = dict(counted) if isinstance(counted, dict) else {}
+        # Servers of this request count a total only.
+        tokens.setdefault("prompt_tokens", tokens.get("total_tokens"))
+        usage = self._server.price_reply(tokens, body.get("model"))
+        return RerankScores(scores=scores, usage=usage)
+
     def close(self) -> None:
-        """Nothing to release."""
+        """Close the connection; the next request opens it again."""
+        self._client.close()
 
 
-_LocalCalls = tuple[Callable[[list[str]], Any], Callable[[list[str]], Sequence[int]]]
-"""The calls that embed texts and count their tokens."""
+class LocalReranker(Reranker):
+    """A model loaded into this process, used by one thread at a time."""
 
+    def __init__(self, name: str, score: Callable[[str, Sequence[str]], Sequence[float]]) -> None:
+        self.name = name
+        self._score = score
+        self._lock = threading.Lock()
 
-def _load_sentence_transformer(library: Any, model: str) -> _LocalCalls:  # noqa: ANN401 - a module
-    loaded = library.SentenceTransformer(model)
-    return (
-        lambda texts: loaded.encode(texts, convert_to_numpy=True, show_progress_bar=False),
-        lambda texts: [len(ids) for ids in loaded.tokenizer(texts, truncation=True)["input_ids"]],
-    )
-
-
-def _load_fastembed(library: Any, model: str) -> _LocalCalls:  # noqa: ANN401 - a module
-    loaded = library.TextEmbedding(model_name=model)
-    return (
-        lambda texts: list(loaded.embed(texts)),
-        lambda texts: [loaded.token_count([text]) for text in texts],
-    )
-
-
-def _load_onnx(library: Any, model: str) -> _LocalCalls:  # noqa: ANN401 - a module
-    loaded = OnnxModel(library, model)
-    return loaded.embed, loaded.count_tokens
-
-
-_LOCAL: dict[str, Loader[_LocalCalls]] = {
-    "sentence-transformers": _load_sentence_transformer,
-    "fastembed": _load_fastembed,
-    ONNX: _load_onnx,
-}
+    def score(self, question: str, texts: Sequence[str]) -> RerankScores:
+        """Return one score per text."""
+        with self._lock, translate_faults(self.name):
+            scores = tuple(map(float, self._score(question, texts)))
+        if len(scores) != len(texts) or not all(map(math.isfinite, scores)):
+            raise ModelFault(f"{self.name}: gave {len(scores)} scores for {len(texts)} texts")
+        return RerankScores(scores=scores, usage=Usage(calls=1))

@@ -1,4 +1,4 @@
-"""Caches of embeddings: a folder that processes share, and the memory of one process.
+"""A folder of embeddings that processes share, on request.
 
 Processes and machines share the folder without a lock or a server: every writer uses a file name
 of its own until its entry is complete, and entries of one name have the same content. A damaged or
@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import logging
 import struct
-import threading
-from collections import OrderedDict
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from hashlib import blake2b, sha256
+from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from recall_bench.core.atomic_file import open_cache, write_shared_file
 from recall_bench.core.usage import Usage
-from recall_bench.features.models.embedders import Embedder, Embeddings, LazyDimensions
+from recall_bench.features.models.embedders import Embedder, Embeddings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,23 +27,8 @@ _HEAD = struct.Struct("<4sIdB")
 _KIND = b"RBv1"
 _CHECK_BYTES = 32
 
-MEMORY_BYTES = 64 * 2**20
-"""The size of the cache in memory: 65,536 vectors of 256 dimensions."""
 
-_Key = TypeVar("_Key", bound=Hashable)
-E = TypeVar("E", bound=Embedder)
-
-
-class IdentifiedEmbedder(Embedder, Protocol):
-    """An embedder that names everything its vectors and their price depend on."""
-
-    @property
-    def identity(self) -> str:
-        """Embedders of one identity make the same vectors at the same price."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CachedVector:
+class CachedVector(NamedTuple):
     """The cached vector of one text."""
 
     vector: NDArray[np.float32]
@@ -114,28 +96,7 @@ def _compute_checksum(key: str, content: bytes) -> bytes:
     return sha256(key.encode() + content).digest()
 
 
-class _EmbedderWrapper(Generic[E]):
-    """An embedder with a cache, which changes no vector."""
-
-    def __init__(self, embedder: E) -> None:
-        self._embedder = embedder
-
-    @property
-    def name(self) -> str:
-        """The embedder's."""
-        return self._embedder.name
-
-    @property
-    def model(self) -> str:
-        """The embedder's."""
-        return self._embedder.model
-
-    def close(self) -> None:
-        """Close the embedder's connections; the cache stays."""
-        self._embedder.close()
-
-
-class CachedEmbedder(_EmbedderWrapper[IdentifiedEmbedder], LazyDimensions):
+class CachedEmbedder(Embedder):
     """Calls the embedder only for texts that are not in the shared cache.
 
     `usage` is what was really spent, with the texts found in the cache as `cached`; `spared` is
@@ -144,23 +105,39 @@ class CachedEmbedder(_EmbedderWrapper[IdentifiedEmbedder], LazyDimensions):
     latencies, so it is used on request only.
     """
 
-    def __init__(self, embedder: IdentifiedEmbedder, cache: EmbeddingCache) -> None:
-        super().__init__(embedder)
+    def __init__(self, embedder: Embedder, cache: EmbeddingCache) -> None:
+        self._embedder = embedder
         self._cache = cache
+        self.name = embedder.name
+        self.model = embedder.model
+        self.identity = embedder.identity
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        """Return one vector per text; only those not in the cache are computed."""
-        keys = {text: make_cache_key(self._embedder.identity, text) for text in texts}
-        found = {text: cached for text, key in keys.items() if (cached := self._cache.find(key))}
-        made, usage = self._embed_missing([text for text in keys if text not in found], keys)
-        if len({cached.vector.size for cached in (*found.values(), *made.values())}) > 1:
+        """Return one vector per text; only those not in the cache are computed, each once."""
+        import numpy as np
+
+        keys = {text: make_cache_key(self.identity, text) for text in texts}
+        known = {text: cached for text, key in keys.items() if (cached := self._cache.find(key))}
+        made, usage = self._embed_missing([text for text in keys if text not in known], keys)
+        if len({cached.vector.size for cached in (*known.values(), *made.values())}) > 1:
             # Another model has this name now: only vectors it makes now fit together.
-            more, spent = self._embed_missing(list(found), keys)
-            found, made, usage = {}, made | more, usage + spent
-        usage += Usage(cached=len(found))
-        joined = _join_vectors(texts, found | made, made=made, usage=usage)
-        self._dimensions = joined.vectors.shape[1]
-        return joined
+            more, spent = self._embed_missing(list(known), keys)
+            known, made, usage = {}, made | more, usage + spent
+        vectors, spared, unpaid = known | made, Usage(), set(made)
+        for text in texts:
+            # A text that occurs twice in a request is made once, and its second price is spared.
+            if text in unpaid:
+                unpaid.discard(text)
+            else:
+                spared += vectors[text].price
+        embeddings = Embeddings(
+            vectors=np.stack([vectors[text].vector for text in texts]),
+            tokens=tuple(vectors[text].tokens for text in texts),
+            usage=usage + Usage(cached=len(known)),
+            spared=spared,
+        )
+        self.length = embeddings.vectors.shape[1]
+        return embeddings
 
     def _embed_missing(
         self, texts: list[str], keys: dict[str, str]
@@ -169,93 +146,15 @@ class CachedEmbedder(_EmbedderWrapper[IdentifiedEmbedder], LazyDimensions):
         if not texts:
             return {}, Usage()
         embedded = self._embedder.embed(texts)
-        vectors = _split_vectors(texts, embedded)
+        columns = (embedded.vectors, embedded.tokens, embedded.price_texts())
+        vectors = {
+            text: CachedVector(vector, tokens, price)
+            for text, vector, tokens, price in zip(texts, *columns, strict=True)
+        }
         for text, cached in vectors.items():
             self._cache.keep(keys[text], cached)
         return vectors, embedded.usage
 
-
-class MemoryCachedEmbedder(_EmbedderWrapper[Embedder]):
-    """Keeps the vectors used last in memory, by a digest of their texts.
-
-    The tokens of a cached text count again, and its price counts as spared.
-    """
-
-    def __init__(self, embedder: Embedder, memory_bytes: int = MEMORY_BYTES) -> None:
-        super().__init__(embedder)
-        self._memory_bytes = memory_bytes
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[bytes, CachedVector] = OrderedDict()
-
-    @property
-    def dimensions(self) -> int:
-        """The embedder's."""
-        return self._embedder.dimensions
-
-    @property
-    def size(self) -> int:
-        """The number of cached vectors."""
-        with self._lock:
-            return len(self._kept)
-
-    def embed(self, texts: Sequence[str]) -> Embeddings:
-        """Return one vector per text; only those not in the cache are computed, each once."""
-        keys = [blake2b(text.encode(), digest_size=16).digest() for text in texts]
-        with self._lock:
-            found = {key: self._kept[key] for key in keys if key in self._kept}
-            for key in found:
-                self._kept.move_to_end(key)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
-        usage = spared = Usage()
-        made: dict[bytes, CachedVector] = {}
-        if missing:
-            embedded = self._embedder.embed(list(missing.values()))
-            usage, spared = embedded.usage, embedded.spared
-            made = _split_vectors(tuple(missing), embedded)
-            self._keep(made)
-        return _join_vectors(keys, found | made, made=made, usage=usage, spared=spared)
-
-    def _keep(self, made: dict[bytes, CachedVector]) -> None:
-        with self._lock:
-            for key, cached in made.items():
-                # A copy: a row of an array would keep the whole array alive.
-                self._kept[key] = replace(cached, vector=cached.vector.copy())
-                limit = max(1, self._memory_bytes // cached.vector.nbytes)
-            while len(self._kept) > limit:
-                self._kept.popitem(last=False)
-
-
-def _split_vectors(keys: Sequence[_Key], embedded: Embeddings) -> dict[_Key, CachedVector]:
-    columns = (embedded.vectors, embedded.tokens, embedded.price_texts())
-    return {
-        key: CachedVector(vector, tokens, price)
-        for key, vector, tokens, price in zip(keys, *columns, strict=True)
-    }
-
-
-def _join_vectors(
-    keys: Sequence[_Key],
-    known: Mapping[_Key, CachedVector],
-    *,
-    made: Collection[_Key],
-    usage: Usage,
-    spared: Usage | None = None,
-) -> Embeddings:
-    """Put the vectors in order; those that were not made now count as spared.
-
-    A text that occurs twice in a request is made once, and its second price is spared.
-    """
-    import numpy as np
-
-    paid, saved = set(made), spared or Usage()
-    for key in keys:
-        if key in paid:
-            paid.discard(key)
-        else:
-            saved += known[key].price
-    return Embeddings(
-        vectors=np.stack([known[key].vector for key in keys]),
-        tokens=tuple(known[key].tokens for key in keys),
-        usage=usage,
-        spared=saved,
-    )
+    def close(self) -> None:
+        """Close the embedder's connections; the cache stays."""
+        self._embedder.close()

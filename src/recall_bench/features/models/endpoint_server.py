@@ -1,8 +1,6 @@
 """The HTTP server of the model endpoint: the requests of OpenAI's API that products make.
 
-It runs in a thread of its own, so that products may call it while our event loop is busy. Two
-things make a call on an open connection cheap: Nagle's delay is off (with it, a reply in two
-pieces waits up to 40 ms for the first acknowledgement), and a reply is sent in one piece.
+It runs in a thread of its own, so that products may call it while our event loop is busy.
 """
 
 from __future__ import annotations
@@ -13,8 +11,7 @@ import threading
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import anyio
 import msgspec
@@ -35,8 +32,7 @@ from recall_bench.features.models.chat_completions import (
     format_stream,
     translate_fault,
 )
-from recall_bench.features.models.embedders import Embedder, Embeddings
-from recall_bench.features.models.rerankers import Reranker, RerankScores
+from recall_bench.features.models.embedders import Embedder, Reranker
 from recall_bench.systems.models.static_embedding import normalise_vectors
 from recall_bench.systems.servers.guarded_protocol import GuardedProtocol
 from recall_bench.systems.servers.request_guard import (
@@ -47,47 +43,14 @@ from recall_bench.systems.servers.request_guard import (
 )
 from recall_bench.systems.servers.web_server import bind_socket, build_config
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+RouteHandler = Callable[[Request], Awaitable[Response]]
+
+_MAX_BODY_BYTES = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingRequest:
-    """A valid request for embeddings."""
-
-    texts: tuple[str, ...]
-    model: str
-    dimensions: int
-    in_base64: bool
-
-
-def read_embedding_request(body: dict[str, Any], model: str, dimensions: int) -> EmbeddingRequest:
-    """Parse a request; EndpointRefusal if it is invalid. Model and dimensions are the defaults."""
-    asked = body.get("dimensions")
-    if asked is not None and (type(asked) is not int or not 1 <= asked <= dimensions):
-        raise EndpointRefusal(
-            400,
-            f"dimensions: {asked!r} cannot be had; vectors are {dimensions} long and can be cut "
-            "shorter, so ask for a whole number up to that or for none",
-            param="dimensions",
-        )
-    form = body.get("encoding_format")
-    if form not in (None, "float", "base64"):
-        raise EndpointRefusal(
-            400, "encoding_format: use float or base64, or leave it out", param="encoding_format"
-        )
-    called = body.get("model")
-    return EmbeddingRequest(
-        texts=_read_texts(body.get("input")),
-        model=called if isinstance(called, str) and called else model,
-        dimensions=dimensions if asked is None else asked,
-        in_base64=form == "base64",
-    )
-
-
-def _read_texts(given: object) -> tuple[str, ...]:
-    texts = [given] if isinstance(given, str) else given
+def _read_texts(texts: object) -> tuple[str, ...]:
+    """The texts of a request for embeddings; EndpointRefusal if there is none."""
+    texts = [texts] if isinstance(texts, str) else texts
     if not isinstance(texts, list) or not texts:
         raise EndpointRefusal(400, "input: send a text or a list of texts", param="input")
     if all(isinstance(text, int | list) for text in texts):
@@ -105,16 +68,31 @@ def _read_texts(given: object) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def build_embedding_reply(
-    wanted: EmbeddingRequest, embedded: Embeddings
-) -> tuple[dict[str, object], Usage]:
-    """Return the body of the reply and the usage of the request."""
-    vectors = truncate_vectors(embedded.vectors, wanted.dimensions)
-    tokens = sum(embedded.tokens)
-    rows: list[Any] = _encode_base64(vectors) if wanted.in_base64 else vectors.tolist()
-    body: dict[str, object] = {
+def embed_request(body: Mapping[str, Any], embedder: Embedder) -> tuple[dict[str, object], Usage]:
+    """The reply to a request for embeddings and its usage; EndpointRefusal if it is invalid."""
+    whole, length, form = embedder.dimensions, body.get("dimensions"), body.get("encoding_format")
+    if length is not None and (type(length) is not int or not 1 <= length <= whole):
+        raise EndpointRefusal(
+            400,
+            f"dimensions: {length!r} cannot be had; vectors are {whole} long and can be cut "
+            "shorter, so ask for a whole number up to that or for none",
+            param="dimensions",
+        )
+    if form not in (None, "float", "base64"):
+        raise EndpointRefusal(
+            400, "encoding_format: use float or base64, or leave it out", param="encoding_format"
+        )
+    embedded = embedder.embed(_read_texts(body.get("input")))
+    vectors = embedded.vectors
+    if length not in (None, whole):
+        vectors = normalise_vectors(vectors[:, :length])
+    rows: list[Any] = vectors.tolist()
+    if form == "base64":
+        rows = [b64encode(row.tobytes()).decode("ascii") for row in vectors.astype("<f4")]
+    tokens, model = sum(embedded.tokens), body.get("model")
+    reply: dict[str, object] = {
         "object": "list",
-        "model": wanted.model,
+        "model": model if isinstance(model, str) and model else embedder.model,
         "data": [
             {"object": "embedding", "index": place, "embedding": row}
             for place, row in enumerate(rows)
@@ -129,59 +107,30 @@ def build_embedding_reply(
         unpriced=int(paid.unpriced + spared.unpriced > 0),
         cached=paid.cached,
     )
-    return body, usage
+    return reply, usage
 
 
-def truncate_vectors(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
-    """Return the first dimensions of each vector, as unit vectors."""
-    if dimensions == vectors.shape[1]:
-        return vectors
-    return normalise_vectors(vectors[:, :dimensions])
-
-
-def _encode_base64(vectors: NDArray[np.float32]) -> list[str]:
-    """Encode the rows as little-endian 32-bit floats."""
-    return [b64encode(row.tobytes()).decode("ascii") for row in vectors.astype("<f4")]
-
-
-_MAX_BODY_BYTES = 64 * 1024 * 1024
-
-RouteHandler = Callable[[Request], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RerankRequest:
-    """A valid request for reranking."""
-
-    question: str
-    texts: tuple[str, ...]
-    most: int
-
-
-def read_rerank_request(body: dict[str, Any]) -> RerankRequest:
-    """Parse a request; EndpointRefusal if it is invalid."""
+def rank_request(body: Mapping[str, Any], reranker: Reranker) -> tuple[dict[str, object], Usage]:
+    """The reply to a request for reranking, best first; EndpointRefusal if it is invalid."""
     question, documents, most = body.get("query"), body.get("documents"), body.get("top_n")
     if not isinstance(question, str) or not question:
         raise EndpointRefusal(400, "query: send a text", param="query")
     listed = documents if isinstance(documents, list) else []
-    given = [each.get("text") if isinstance(each, dict) else each for each in listed]
-    texts = [text for text in given if isinstance(text, str) and text]
-    if not texts or len(texts) < len(given):
+    contents = [item.get("text") if isinstance(item, dict) else item for item in listed]
+    texts = [text for text in contents if isinstance(text, str) and text]
+    if not texts or len(texts) < len(contents):
         raise EndpointRefusal(400, "documents: send a list of texts", param="documents")
     if most is not None and (type(most) is not int or most < 1):
         raise EndpointRefusal(400, "top_n: send a whole number above 0, or none", param="top_n")
-    return RerankRequest(question=question, texts=tuple(texts), most=most or len(texts))
-
-
-def build_rerank_reply(wanted: RerankRequest, model: str, found: RerankScores) -> dict[str, object]:
-    """Return the body of the reply: places and scores, best first."""
-    ranked = sorted(enumerate(found.scores), key=lambda each: -each[1])[: wanted.most]
-    return {
-        "model": model,
+    ranks = reranker.score(question, texts)
+    ranked = sorted(enumerate(ranks.scores), key=lambda pair: -pair[1])[:most]
+    reply: dict[str, object] = {
+        "model": reranker.name,
         "object": "list",
         "results": [{"index": place, "relevance_score": score} for place, score in ranked],
-        "usage": {"total_tokens": found.usage.input_tokens},
+        "usage": {"total_tokens": ranks.usage.input_tokens},
     }
+    return reply, ranks.usage
 
 
 class EndpointApplication:
@@ -205,15 +154,19 @@ class EndpointApplication:
         self._chat = chat
         self._meter = meter
         self._waiting: set[anyio.CancelScope] = set()
+        posts = {
+            "embeddings": self._serve_embeddings,
+            "rerank": self._serve_scores,
+            "chat/completions": self._serve_completions,
+            "responses": _refuse_responses,
+        }
         routes = [
             Route("/v1/models", self._wrap_errors(self._list_models)),
             Route("/v1/models/{name:path}", self._wrap_errors(self._describe_model)),
-            Route("/v1/embeddings", self._wrap_errors(self._serve_embeddings), methods=["POST"]),
-            Route("/v1/rerank", self._wrap_errors(self._serve_scores), methods=["POST"]),
-            Route(
-                "/v1/chat/completions", self._wrap_errors(self._serve_completions), methods=["POST"]
+            *(
+                Route(f"/v1/{path}", self._wrap_errors(reply), methods=["POST"])
+                for path, reply in posts.items()
             ),
-            Route("/v1/responses", self._wrap_errors(_refuse_responses), methods=["POST"]),
         ]
         self.app = Starlette(
             routes=routes if token is None else [*routes, Mount("/{token}", routes=routes)],
@@ -241,8 +194,7 @@ class EndpointApplication:
             with anyio.CancelScope() as scope:
                 self._waiting.add(scope)
                 try:
-                    _check_origin(request)
-                    self._check_token(request)
+                    self._check_sender(request)
                     return await reply(request)
                 except EndpointRefusal as error:
                     refusal = error
@@ -254,7 +206,11 @@ class EndpointApplication:
 
         return handle_request
 
-    def _check_token(self, request: Request) -> None:
+    def _check_sender(self, request: Request) -> None:
+        if is_from_web_page(request, is_local=True):
+            raise EndpointRefusal(
+                403, "this endpoint serves programs on this machine, and no web pages"
+            )
         if self._token is None:
             return
         in_path = request.path_params.get("token", "")
@@ -274,66 +230,55 @@ class EndpointApplication:
         return _make_json_response(refusal.body, refusal.status)
 
     async def _list_models(self, _: Request) -> Response:
-        return _make_json_response(
-            {"object": "list", "data": list(self._collect_models().values())}
-        )
+        models = list(self._collect_models().values())
+        return _make_json_response({"object": "list", "data": models})
 
     async def _describe_model(self, request: Request) -> Response:
         name = request.path_params["name"]
-        offered = self._collect_models()
-        if name not in offered:
+        models = self._collect_models()
+        if name not in models:
             raise EndpointRefusal(
                 404,
-                f"there is no model {name!r}; offered: {', '.join(offered)}",
+                f"there is no model {name!r}; offered: {', '.join(models)}",
                 code="model_not_found",
                 param="model",
             )
-        return _make_json_response(offered[name])
+        return _make_json_response(models[name])
 
     def _collect_models(self) -> dict[str, dict[str, object]]:
-        embedder, chat = self._embedder, self._chat
-        facts: dict[str, object] = {"object": "model", "created": 0, "owned_by": "recall-bench"}
-        embedding = {
-            "id": embedder.model,
-            **facts,
-            "embedder": embedder.name,
-            "dimensions": embedder.dimensions,
+        embedder, facts = self._embedder, {"embedder": self._embedder.name}
+        more: dict[str, dict[str, object]] = {}
+        if self._chat is not None:
+            more[self._chat.model] = {}
+        more[embedder.model] = {**facts, "dimensions": embedder.dimensions}
+        if self._reranker is not None:
+            more[self._reranker.name] = {"reranker": self._reranker.name}
+        return {
+            name: {"id": name, "object": "model", "created": 0, "owned_by": "recall-bench", **own}
+            for name, own in more.items()
         }
-        talking = {} if chat is None else {chat.model: {"id": chat.model, **facts}}
-        ranking = {}
-        if (reranker := self._reranker) is not None:
-            ranking = {reranker.name: {"id": reranker.name, **facts, "reranker": reranker.name}}
-        return {**talking, embedder.model: embedding, **ranking}
 
     async def _serve_embeddings(self, request: Request) -> Response:
-        embedder = self._embedder
-        wanted = read_embedding_request(
-            await _read_body(request), embedder.model, embedder.dimensions
-        )
-        embedded = await run_sync(embedder.embed, wanted.texts, abandon_on_cancel=True)
-        body, usage = build_embedding_reply(wanted, embedded)
+        body, whole = await _read_body(request), self._embedder.dimensions
+        reply, usage = await run_sync(embed_request, body, self._embedder, abandon_on_cancel=True)
         self._meter.add(usage)
-        whole = embedder.dimensions
-        if wanted.dimensions == whole:
-            return _make_json_response(body)
-        note = f"cut from {whole} to {wanted.dimensions} dimensions and normalised again"
-        return _make_json_response(body, headers={"x-recall-bench-note": note})
+        if (length := body.get("dimensions")) in (None, whole):
+            return _make_json_response(reply)
+        note = f"cut from {whole} to {length} dimensions and normalised again"
+        return _make_json_response(reply, headers={"x-recall-bench-note": note})
 
     async def _serve_scores(self, request: Request) -> Response:
-        wanted = read_rerank_request(await _read_body(request))
-        reranker = self._reranker
-        if reranker is None:
+        body = await _read_body(request)
+        if self._reranker is None:
             raise EndpointRefusal(
                 400,
                 "this endpoint has no reranker; name one with --system-reranker "
                 "(recall-bench endpoint: --reranker)",
                 code="no_model",
             )
-        found = await run_sync(
-            reranker.score, wanted.question, wanted.texts, abandon_on_cancel=True
-        )
-        self._meter.add(found.usage)
-        return _make_json_response(build_rerank_reply(wanted, reranker.name, found))
+        reply, usage = await run_sync(rank_request, body, self._reranker, abandon_on_cancel=True)
+        self._meter.add(usage)
+        return _make_json_response(reply)
 
     async def _serve_completions(self, request: Request) -> Response:
         wanted = await _read_body(request)
@@ -350,14 +295,6 @@ class EndpointApplication:
             return _make_json_response(completion)
         return Response(
             format_stream(completion, wanted.get("stream_options")), media_type="text/event-stream"
-        )
-
-
-def _check_origin(request: Request) -> None:
-    """Refuse web pages."""
-    if is_from_web_page(request, is_local=True):
-        raise EndpointRefusal(
-            403, "this endpoint serves programs on this machine, and no web pages"
         )
 
 
@@ -416,7 +353,7 @@ class ServerThread:
         self.server = _EndpointServer(
             build_config(
                 app,
-                http=BufferedProtocol,
+                http=GuardedProtocol,
                 loop="asyncio",
                 lifespan="on",
                 timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
@@ -470,42 +407,3 @@ class _EndpointServer(uvicorn.Server):
 
     async def main_loop(self) -> None:
         await self.is_over.wait()
-
-
-class BufferedProtocol(GuardedProtocol):
-    """Sends head and body of a reply in one write."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start to serve one client."""
-        super().connection_made(cast("asyncio.Transport", BufferedTransport(transport)))
-
-
-class BufferedTransport:
-    """A transport that joins the writes of one turn of the event loop."""
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self._gathered: list[bytes] = []
-
-    def write(self, data: bytes) -> None:
-        """Queue the data until the end of this turn."""
-        if not data:
-            return
-        if not self._gathered:
-            asyncio.get_running_loop().call_soon(self.flush)
-        self._gathered.append(data)
-
-    def flush(self) -> None:
-        """Send the queued data now."""
-        whole = b"".join(self._gathered)
-        self._gathered.clear()
-        if whole and not self._transport.is_closing():
-            self._transport.write(whole)
-
-    def close(self) -> None:
-        """Send the queued data and close."""
-        self.flush()
-        self._transport.close()
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever else a transport has
-        return getattr(self._transport, name)

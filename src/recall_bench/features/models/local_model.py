@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recall_bench.core.errors import ModelFault, UsageError
 from recall_bench.features.models.faults import truncate_line
@@ -28,9 +28,8 @@ _MOST_TOKENS = 256
 _BATCH = 32
 """Texts that a model reads at once."""
 
-Loaded = TypeVar("Loaded")
-Loader = Callable[[Any, str], Loaded]
-"""Loads a model by its name with the library it is given."""
+Loader = Callable[[Any, str], Any]
+"""Loads a model by its name with the library it is given; its calls."""
 
 
 @contextmanager
@@ -53,7 +52,7 @@ class LoadedModel(NamedTuple):
     version: str
 
 
-def load_local(kind: str, model: str, loaders: Mapping[str, Loader[Any]]) -> LoadedModel:
+def load_local(kind: str, model: str, loaders: Mapping[str, Loader]) -> LoadedModel:
     """Load a model of a library; UsageError without the library, and for whatever it raises."""
     name = f"{kind}:{model}"
     library_name = _LIBRARIES.get(kind, kind)
@@ -151,3 +150,53 @@ class OnnxModel:
         }
         output: NDArray[np.float32] = self._session.run(None, wanted)[0]
         return output
+
+
+def _load_sentence_transformer(library: Any, model: str) -> Any:  # noqa: ANN401 - a module
+    loaded = library.SentenceTransformer(model)
+    return (
+        lambda texts: loaded.encode(texts, convert_to_numpy=True, show_progress_bar=False),
+        lambda texts: [len(ids) for ids in loaded.tokenizer(texts, truncation=True)["input_ids"]],
+    )
+
+
+def _load_fastembed(library: Any, model: str) -> Any:  # noqa: ANN401 - a module
+    loaded = library.TextEmbedding(model_name=model)
+    return (
+        lambda texts: list(loaded.embed(texts)),
+        lambda texts: [loaded.token_count([text]) for text in texts],
+    )
+
+
+def _load_onnx_embedder(library: Any, model: str) -> Any:  # noqa: ANN401 - a module
+    loaded = OnnxModel(library, model)
+    return loaded.embed, loaded.count_tokens
+
+
+EMBEDDERS: Mapping[str, Loader] = {
+    "sentence-transformers": _load_sentence_transformer,
+    "fastembed": _load_fastembed,
+    ONNX: _load_onnx_embedder,
+}
+"""Their calls embed texts, and count the tokens of each."""
+
+
+def _load_cross_encoder(library: Any, model: str) -> Any:  # noqa: ANN401 - a module
+    loaded = library.CrossEncoder(model)
+    return lambda question, texts: loaded.predict(
+        [(question, text) for text in texts], show_progress_bar=False
+    )
+
+
+def _load_fastembed_reranker(library: Any, model: str) -> Any:  # noqa: ANN401 - a module
+    encoders = import_module(f"{library.__name__}.rerank.cross_encoder")
+    loaded = encoders.TextCrossEncoder(model_name=model)
+    return lambda question, texts: list(loaded.rerank(question, list(texts)))
+
+
+RERANKERS: Mapping[str, Loader] = {
+    "sentence-transformers": _load_cross_encoder,
+    "fastembed": _load_fastembed_reranker,
+    ONNX: lambda library, model: OnnxModel(library, model).score_pairs,
+}
+"""Their calls score texts beside a question."""

@@ -6,7 +6,8 @@ default embedder.
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Self
@@ -32,8 +33,13 @@ from recall_bench.core.redaction import learn_secrets
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage, UsageMeter
 from recall_bench.core.user_code import require_libraries
-from recall_bench.features.models.embedders import Embedder, Embeddings
-from recall_bench.features.models.embedding_cache import MemoryCachedEmbedder
+from recall_bench.features.models.embedders import (
+    Embedder,
+    Embeddings,
+    Reranker,
+    open_embedder,
+    open_reranker,
+)
 from recall_bench.systems.models import static_embedding
 from recall_bench.systems.parent_endpoint import (
     BUILT_IN_EMBEDDER,
@@ -45,17 +51,14 @@ from recall_bench.systems.transports.child_environment import ENDPOINT_VARIABLE
 
 if TYPE_CHECKING:
     from recall_bench.features.models.chat_completions import Chat
-    from recall_bench.features.models.embedders import Embedder
     from recall_bench.features.models.endpoint_server import ServerThread
-    from recall_bench.features.models.rerankers import Reranker
 
 
-class WordVectors:
+class WordVectors(Embedder):
     """The built-in word vectors; they need no network and cost nothing."""
 
-    name = "wordllama"
-    model = "wordllama"
-    dimensions = static_embedding.DIMENSIONS
+    name = model = identity = "wordllama"
+    length = static_embedding.DIMENSIONS
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,9 +69,6 @@ class WordVectors:
             return Embeddings(
                 vectors=static_embedding.embed(texts), tokens=static_embedding.count_tokens(texts)
             )
-
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 UNUSED_KEY = "unused"
@@ -83,7 +83,7 @@ class ModelEndpoint:
         *,
         embedder: Embedder | None = None,
         chat: "Chat | None" = None,
-        reranker: "Reranker | None" = None,
+        reranker: Reranker | None = None,
         port: int = 0,
         token: str | None = None,
         is_token_in_url: bool = False,
@@ -91,7 +91,7 @@ class ModelEndpoint:
         """With a token, only requests that carry it are served: as their key, or in the URL."""
         self._token = token
         self._prefix = f"/{token}" if is_token_in_url else ""
-        self._embedder = MemoryCachedEmbedder(WordVectors() if embedder is None else embedder)
+        self._embedder = embedder or WordVectors()
         self._chat = chat
         self._reranker = reranker
         self._port = port
@@ -302,65 +302,45 @@ def build_endpoint(
     flags: tuple[str, str, str] = ("--system-model", "--system-embedder", "--system-reranker"),
 ) -> ModelEndpoint:
     """Return an endpoint of this process, not started. Messages name the flags."""
+    embedder, reranker, chat = settings.system_embedder, settings.system_reranker, None
+    if embedder is not None and embedder.strip() == BUILT_IN_EMBEDDER:
+        embedder = None
+    with _name_flag(flags[1]):
+        opened = None if embedder is None else open_embedder(embedder, environ)
+    if opened is not None and settings.embedding_cache:
+        from recall_bench.features.models.embedding_cache import CachedEmbedder, EmbeddingCache
+
+        with _name_flag("--embedding-cache"):
+            opened = CachedEmbedder(opened, EmbeddingCache(find_cache_folder() / "embeddings"))
+    if settings.system_model is not None:
+        from recall_bench.features.models.chat_completions import open_chat
+        from recall_bench.features.models.model_spec import parse_spec
+
+        with _name_flag(flags[0]):
+            spec = parse_spec(settings.system_model, environ)
+            if spec is None:
+                # Not repeated: it may hold a key.
+                raise UsageError("names no language model; write provider:model")
+            chat = open_chat(spec, environ)
+    with _name_flag(flags[2]):
+        ranker = None if reranker is None else open_reranker(reranker, environ)
     return ModelEndpoint(
-        embedder=_open_embedder(settings, environ, flags[1]),
-        chat=_open_chat(settings.system_model, environ, flags[0]),
-        reranker=_open_reranker(settings.system_reranker, environ, flags[2]),
+        embedder=opened,
+        chat=chat,
+        reranker=ranker,
         port=port,
         token=token,
         is_token_in_url=is_token_in_url,
     )
 
 
-def _open_embedder(
-    settings: Settings, environ: Mapping[str, str] | None, flag: str
-) -> "Embedder | None":
-    target = settings.system_embedder
-    if target is None or target.strip() == BUILT_IN_EMBEDDER:
-        return None
-    from recall_bench.features.models.embedders import open_embedder
-
+@contextmanager
+def _name_flag(flag: str) -> Iterator[None]:
+    """Errors of a model begin with the flag that names it."""
     try:
-        opened = open_embedder(target, environ)
+        yield
     except UsageError as error:
         raise UsageError(f"{flag}: {error}") from error
-    if not settings.embedding_cache:
-        return opened
-    from recall_bench.features.models.embedding_cache import CachedEmbedder, EmbeddingCache
-
-    try:
-        return CachedEmbedder(opened, EmbeddingCache(find_cache_folder() / "embeddings"))
-    except UsageError as error:
-        raise UsageError(f"--embedding-cache: {error}") from error
-
-
-def _open_reranker(
-    target: str | None, environ: Mapping[str, str] | None, flag: str
-) -> "Reranker | None":
-    if target is None:
-        return None
-    from recall_bench.features.models.rerankers import open_reranker
-
-    try:
-        return open_reranker(target, environ)
-    except UsageError as error:
-        raise UsageError(f"{flag}: {error}") from error
-
-
-def _open_chat(target: str | None, environ: Mapping[str, str] | None, flag: str) -> "Chat | None":
-    if target is None:
-        return None
-    from recall_bench.features.models.chat_completions import open_chat
-    from recall_bench.features.models.model_spec import parse_spec
-
-    try:
-        spec = parse_spec(target, environ)
-        if spec is not None:
-            return open_chat(spec, environ)
-    except UsageError as error:
-        raise UsageError(f"{flag}: {error}") from error
-    # Not repeated: it may hold a key.
-    raise UsageError(f"{flag}: names no language model; write provider:model")
 
 
 def open_endpoint_system(
