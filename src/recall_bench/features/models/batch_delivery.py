@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import anyio
 import msgspec
@@ -329,11 +329,24 @@ async def _deliver_until_signal(delivery: "_DeliveryRound") -> bool:
     return True
 
 
+@runtime_checkable
+class BatchSender(Protocol):
+    """A model that sends batches."""
+
+    @property
+    def delivery(self) -> BatchDelivery:
+        """Sends and fetches its files."""
+
+    def list_open_files(self) -> list[str]:
+        """The request files that this command needs and that have no results yet."""
+
+
 class _DeliveryRound:
     """Looks at all open batches until there is none."""
 
     def __init__(self, say: Say, show: Say) -> None:
-        self._models = [model for model in SENDERS.models if model.list_open_files()]
+        senders = (model for model in SENDERS.models if isinstance(model, BatchSender))
+        self._models = [model for model in senders if model.list_open_files()]
         self.say = say
         self._show = show
         self._failures = 0

@@ -1,17 +1,13 @@
 """The models of this process that send batches; every command imports this."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from recall_bench.features.models.batch_model import BatchModel
 
 
 class SenderList:
     """The models that were opened since `begin`."""
 
     def __init__(self) -> None:
-        self.models: list[BatchModel] = []
+        self.models: list[object] = []
         self._on_first: Callable[[], None] = lambda: None
 
     def begin(self, on_first: Callable[[], None]) -> None:
@@ -19,7 +15,7 @@ class SenderList:
         self.models.clear()
         self._on_first = on_first
 
-    def add(self, model: "BatchModel") -> None:
+    def add(self, model: object) -> None:
         """Add a model that was opened."""
         if not self.models:
             self._on_first()
