@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import polars
 
     from recall_bench.core.verdict import Verdict
-    from recall_bench.engine.plan_report import Forecast
+    from recall_bench.engine.forecast import Forecast
     from recall_bench.features.archive.import_run import ImportResult
     from recall_bench.features.archive.merge import MergedRun
     from recall_bench.features.comparison.gate.gate_checks import GateReport

@@ -124,7 +124,7 @@ def test_without_an_earlier_run_no_time_is_made_up(invoke: Invoke, data: Path) -
     shown = invoke("plan", "--data", data, *SWEEP, "--estimate")
     said = planned(invoke, "--data", data, *SWEEP, "--estimate")
 
-    assert "not measured yet. At 1 s an answer: 15 s" in shown.out
+    assert "not measured yet" in shown.out
     assert said["hours"] is None
     assert said["sources"] == []
 
@@ -235,24 +235,19 @@ def test_the_very_run_it_is_made_from_is_estimated_at_its_time_and_the_page_adds
 
     hours = said["hours"]
     assert 3600 * hours["expected"] == pytest.approx(seconds_of("r"), rel=0.01)
-    assert hours["spread"][0] == {"workers": 1, "hours": hours["expected"]}
     together = sum(stage["total_s"] for stage in said["stages"])
     assert together == pytest.approx(3600 * hours["expected"])
 
 
-def test_hours_without_verdicts_are_called_so_and_tell_what_a_second_adds(
-    invoke: Invoke, data: Path
-) -> None:
+def test_hours_without_verdicts_are_called_so(invoke: Invoke, data: Path) -> None:
     run(invoke, "--data", data, *SWEEP, "--adapter", "bm25", "--into", "r")
     flags = ("--data", data, *SWEEP, "--adapter", "bm25", "--judge", "openai:gpt-4o-mini")
 
     shown = invoke("plan", *flags, "--from", "r")
-    said = planned(invoke, *flags, "--from", "r")
 
     text = " ".join(shown.out.split())
-    assert "without verdicts, which were never timed: each second that one takes adds" in text
+    assert "a verdict was never timed" in text
     assert "what a model reasons unseen comes on top" in text
-    assert 3600 * said["verdict_second"] == pytest.approx(15, abs=1)
 
 
 def test_days_beyond_what_was_measured_are_named(invoke: Invoke, data: Path) -> None:

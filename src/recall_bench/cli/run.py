@@ -388,7 +388,8 @@ _SECONDS = click.FloatRange(min=0)
 def print_outline(settings: "Settings", *, as_json: bool) -> None:
     """Print what a run would do; nothing is asked or written."""
     from recall_bench.cli.console import show_build
-    from recall_bench.engine.forecast import dry_plan, make_outline
+    from recall_bench.engine.forecast import dry_plan
+    from recall_bench.engine.plan_outline import make_outline
     from recall_bench.reporting.plan_text import render_outline
 
     with forward_to_stderr(), dry_plan(settings, show_build) as job:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
+from typing import NamedTuple
 
 from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.event import (
@@ -27,35 +28,22 @@ from recall_bench.core.event import (
     Settled,
 )
 from recall_bench.core.event_loop import run_to_end
-from recall_bench.core.memory import Answer, MemorySystem, PortableSnapshots, get_worker_limit
+from recall_bench.core.memory import Answer, MemorySystem
 from recall_bench.core.plan import NAMED_RANGES, Plan, SampleMode, Trial
+from recall_bench.core.record import ComputedRecord
 from recall_bench.core.scenario import Scenario
-from recall_bench.core.schedule import CheckpointPlan
-from recall_bench.core.settings import RUNS, Executor, Settings
+from recall_bench.core.settings import RUNS, Settings
 from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.core.usage import Usage, estimate_tokens
 from recall_bench.core.verdict import SCALES, Exhibit
-from recall_bench.core.work_unit import is_divisible
 from recall_bench.engine.assembly import assemble
-from recall_bench.engine.executor import count_cores
 from recall_bench.engine.job import Job
 from recall_bench.engine.plan_outline import (
-    ScenarioWork,
-    build_outline,
-    compute_workload,
-    count_workers,
-    list_memories,
-    list_scenario_work,
-    read_progress,
-)
-from recall_bench.engine.plan_report import (
-    Forecast,
-    HoursEstimate,
-    HoursWith,
     Outline,
-    RoleSpending,
-    SmallerRun,
-    StepTime,
+    ScenarioWork,
+    compute_workload,
+    list_scenario_work,
+    make_outline,
 )
 from recall_bench.engine.runs.journal import JOURNAL, explain_missing, read_events
 from recall_bench.judging.exhibits import ExhibitFactory
@@ -72,6 +60,70 @@ _MAX_PROMPTS = 24
 """The number of prompts that are built to measure their length: enough for a mean."""
 _REASON = 400
 """The most characters of a reason, by the schema of a verdict."""
+
+
+class StepTime(ComputedRecord, frozen=True, kw_only=True):
+    """The time of one step, and where it comes from."""
+
+    step: str
+    mean_s: float
+    times: int
+    """The number of measurements; 0 if the time was stated."""
+    count: int
+    """How often one process executes it."""
+    total_s: float
+    """The total, one after another."""
+
+
+class RoleSpending(ComputedRecord, frozen=True, kw_only=True):
+    """The usage of one role in all."""
+
+    role: str
+    who: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    source: str
+    is_limit: bool = False
+
+
+class HoursEstimate(ComputedRecord, frozen=True, kw_only=True):
+    """How long the run takes with its executor."""
+
+    expected: float
+    measured_days: int | None
+    """The last measured story day, if the story is longer."""
+
+
+class SmallerRun(ComputedRecord, frozen=True, kw_only=True):
+    """A smaller run and its cost."""
+
+    change: str
+    trials: int
+    questions: int
+    hours: float | None
+    cost_usd: float | None
+
+
+class Forecast(ComputedRecord, frozen=True, kw_only=True):
+    """A plan with its estimates of time and money."""
+
+    outline: Outline
+    sources: tuple[str, ...]
+    """The earlier runs that it is computed from."""
+    other_systems: tuple[str, ...]
+    """The systems of the earlier runs, if they are not the planned one."""
+    stages: tuple[StepTime, ...]
+    untimed: tuple[str, ...]
+    """Steps that were never timed, which the hours leave out."""
+    hours: HoursEstimate | None
+    """None if neither an earlier run nor the user gives the time of answers or days."""
+    spending: tuple[RoleSpending, ...]
+    cost_usd: float | None
+    """None if a price is unknown."""
+    less: tuple[SmallerRun, ...]
+    """The plan itself first."""
 
 
 @contextmanager
@@ -92,27 +144,21 @@ def dry_plan(
 
 @dataclass(slots=True)
 class MeasuredRun:
-    """What the steps of one run took; call `note` with every event."""
+    """What the steps of one run took."""
 
     name: str
     plan: Plan
     times: Counter[str] = field(default_factory=Counter)
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    usage: dict[str, Usage] = field(default_factory=dict)
+    usage: defaultdict[str, Usage] = field(default_factory=lambda: defaultdict(Usage))
     """What the judge, its reviews, the reader, and the system for days and answers used."""
     last_day: int = 0
     wall_s: float = 0.0
     """The run time of its processes, without the pauses between them."""
     has_workers: bool = False
-    _before: datetime | None = None
 
     def note(self, event: Event) -> None:
         """Take one event into account."""
-        # Questions are declared with the time they were read, which was before the run started.
-        if self._before is not None and not isinstance(event, RunResumed):
-            self.wall_s += max(0.0, (event.at - self._before).total_seconds())
-        if self._before is None or isinstance(event, RunResumed) or event.at > self._before:
-            self._before = event.at
         match event:
             case RunStarted() | RunResumed():
                 self.has_workers |= event.executor is not None
@@ -122,29 +168,22 @@ class MeasuredRun:
             case Settled():
                 self._add(SETTLE, event.seconds)
             case Metered():
-                self._use(FEED if event.stage == INGEST else ASK, event.usage)
+                self._add(FEED if event.stage == INGEST else ASK, None, event.usage)
             case NotAnswered():
                 self._add(ASK, event.seconds)
             case Answered():
-                self._add(ASK, event.seconds)
-                self._add(READ, event.reading_s)
-                self._use(READ, event.reading_usage)
-                self._use(ASK, event.answer.usage)
+                self._add(ASK, event.seconds, event.answer.usage)
+                self._add(READ, event.reading_s, event.reading_usage)
             case Judged():
-                self._add(JUDGE, event.seconds)
-                self._use(JUDGE, event.usage)
-                self._use("review", event.review_usage)
-            case _:
-                pass
+                self._add(JUDGE, event.seconds, event.usage)
+                self._add("review", None, event.review_usage)
 
-    def _add(self, step: str, seconds: float | None) -> None:
+    def _add(self, step: str, seconds: float | None, usage: Usage | None = None) -> None:
         if seconds is not None:
             self.times[step] += 1
             self.seconds[step] += seconds
-
-    def _use(self, step: str, usage: Usage | None) -> None:
         if usage is not None:
-            self.usage[step] = self.usage.get(step, Usage()) + usage
+            self.usage[step] += usage
 
 
 def measure_run(folder: Path) -> MeasuredRun:
@@ -156,15 +195,18 @@ def measure_run(folder: Path) -> MeasuredRun:
         raise UsageError(explain_missing(folder, error)) from error
     if not isinstance(first, RunStarted):
         raise DataError(f"{folder / JOURNAL}: does not begin with a plan; name the folder of a run")
-    run = MeasuredRun(name=str(folder), plan=first.plan)
+    run, latest = MeasuredRun(name=str(folder), plan=first.plan), first.at
     run.note(first)
     for event in events:
+        # Questions are declared with the time they were read, which was before the run started.
+        if not isinstance(event, RunResumed):
+            run.wall_s += max(0.0, (event.at - latest).total_seconds())
+        latest = event.at if isinstance(event, RunResumed) else max(latest, event.at)
         run.note(event)
     return run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EarlierRuns:
+class EarlierRuns(NamedTuple):
     """Runs to estimate from."""
 
     of_system: tuple[MeasuredRun, ...] = ()
@@ -172,7 +214,7 @@ class EarlierRuns:
 
 
 def find_earlier_runs(plan: Plan, folder: Path, named: Sequence[Path] = ()) -> EarlierRuns:
-    """The runs named, or those of the same system, and of the same judge, near the run's folder.
+    """Find the runs named, or the newest of the same system and judge near the run's folder.
 
     A named run counts for the system whatever system it ran, but for the judge only if the judge
     is the same.
@@ -183,10 +225,8 @@ def find_earlier_runs(plan: Plan, folder: Path, named: Sequence[Path] = ()) -> E
         return not other.unjudged and (ours.name, ours.model) == (theirs.name, theirs.model)
 
     if named:
-        runs = tuple(measure_run(path) for path in named)
-        return EarlierRuns(
-            of_system=runs, of_judge=tuple(run for run in runs if has_same_judge(run.plan))
-        )
+        runs = tuple(map(measure_run, named))
+        return EarlierRuns(runs, tuple(run for run in runs if has_same_judge(run.plan)))
     plans = [(path, other) for path, other in _list_plans(folder) if other.imported is None]
     of_system = [
         path
@@ -196,18 +236,14 @@ def find_earlier_runs(plan: Plan, folder: Path, named: Sequence[Path] = ()) -> E
     of_judge = [path for path, other in plans if has_same_judge(other)][:MAX_EARLIER_RUNS]
     measured = {path: measure_run(path) for path in dict.fromkeys(of_system + of_judge)}
     return EarlierRuns(
-        of_system=tuple(measured[path] for path in of_system),
-        of_judge=tuple(measured[path] for path in of_judge),
+        tuple(measured[path] for path in of_system), tuple(measured[path] for path in of_judge)
     )
 
 
 def _list_plans(folder: Path) -> Iterator[tuple[Path, Plan]]:
     """Every run below `recall-runs` and beside the folder, newest first."""
-    journals = {
-        path.resolve(): path
-        for place in (RUNS, folder.parent)
-        for path in place.glob(f"*/{JOURNAL}")
-    }
+    places = (RUNS, folder.parent)
+    journals = {path.resolve(): path for place in places for path in place.glob(f"*/{JOURNAL}")}
     for path in sorted(journals.values(), key=lambda journal: -journal.stat().st_mtime):
         try:
             first = next(read_events(path), None)
@@ -217,8 +253,7 @@ def _list_plans(folder: Path) -> Iterator[tuple[Path, Plan]]:
             yield path.parent, first.plan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedTimes:
+class StatedTimes(NamedTuple):
     """Seconds that the user states; None uses what was measured."""
 
     answer_s: float | None = None
@@ -226,290 +261,183 @@ class StatedTimes:
     verdict_s: float | None = None
 
 
-def make_outline(job: Job) -> Outline:
-    """The plan in numbers."""
-    return _Estimator(job, EarlierRuns(), StatedTimes()).outline
-
-
 def estimate_run(
     job: Job, *, earlier: Sequence[Path] = (), stated_s: StatedTimes | None = None
 ) -> Forecast:
-    """What the job will take, from the runs named, or from the newest of its system."""
-    runs = find_earlier_runs(job.plan, job.folder, earlier)
-    return _Estimator(job, runs, stated_s or StatedTimes()).estimate()
-
-
-class _Estimator:
-    def __init__(self, job: Job, earlier: EarlierRuns, stated: StatedTimes) -> None:
-        self._job, self._earlier, self._stated = job, earlier, stated
-        self._stories = list_scenario_work(job.plan, job.questions)
-        self._cores = count_cores()
-        self._max_shards = get_worker_limit(job.components.system)
-        # As executors have it: not where one meter has to tell feeding from asking, nor where
-        # feeding and asking cannot go on at a time.
-        self._can_carry = (
-            isinstance(job.components.system.snapshots, PortableSnapshots)
-            and 1 not in (self._max_shards, job.settings.max_calls)
-            and job.components.meter is None
-        )
-        self.outline = build_outline(
-            job.plan,
-            self._stories,
-            job.settings,
-            folder=str(job.folder),
-            begun=read_progress(job),
-            portable=self._can_carry and job.settings.executor is not Executor.LOCAL,
-            cores=self._cores,
-            max_shards=self._max_shards,
-        )
-
-    def estimate(self) -> Forecast:
-        plan, of_system = self._job.plan, self._earlier.of_system
-        paces, times = self._measure_paces()
-        steps = [FEED, SETTLE, ASK, *([READ] if plan.reader is not None else [])]
-        steps += [] if plan.unjudged else [JUDGE]
-        untimed = tuple(step for step in steps if step not in paces)
-        is_timed = not {ASK, FEED}.intersection(untimed)
-        exhibits = self._build_exhibits()
-        spending = tuple(self._list_spending(exhibits))
-        systems = dict.fromkeys(run.plan.system.name for run in of_system)
-        work = compute_workload(self._stories, plan)
-        counts = {FEED: work.ingests, SETTLE: work.settles}
-        return Forecast(
-            outline=self.outline,
-            sources=tuple(dict.fromkeys(run.name for run in (*of_system, *self._earlier.of_judge))),
-            other_systems=tuple(systems) if set(systems) - {plan.system.name} else (),
-            stages=tuple(
-                StepTime(
-                    step=step,
-                    mean_s=seconds,
-                    times=times.get(step, 0),
-                    count=counts.get(step, work.trials),
-                    total_s=seconds * counts.get(step, work.trials),
-                )
-                for step, seconds in paces.items()
-            ),
-            untimed=untimed,
-            hours=self._build_hours(paces) if is_timed else None,
-            answer_second=None if is_timed else self._estimate_hours(plan, {ASK: 1.0}),
-            day_second=None if is_timed else self._estimate_hours(plan, {FEED: 1.0}),
-            verdict_second=(
-                self._estimate_hours(plan, {**paces, JUDGE: 1.0})
-                - self._estimate_hours(plan, paces)
-                if is_timed and JUDGE in untimed
-                else None
-            ),
-            spending=spending,
-            cost_usd=_sum_costs(spending),
-            less=tuple(self._list_smaller_runs(paces if is_timed else None, spending)),
-        )
-
-    def _measure_paces(self) -> tuple[dict[str, float], Counter[str]]:
-        """The seconds of each step that was timed or stated, and how often it was timed."""
-        of_system, plan = self._earlier.of_system, self._job.plan
-        runs_of = {
-            FEED: of_system,
-            SETTLE: of_system,
-            ASK: of_system,
-            READ: [run for run in of_system if plan.reader and run.plan.reader == plan.reader],
-            JUDGE: () if plan.unjudged else self._earlier.of_judge,
-        }
-        paces, times = dict[str, float](), Counter[str]()
-        for step, runs in runs_of.items():
-            if count := sum(run.times[step] for run in runs):
-                paces[step] = sum(run.seconds[step] for run in runs) / count
-                times[step] = count
-        stated = self._stated
-        for step, seconds in (
-            (ASK, stated.answer_s),
-            (FEED, stated.day_s),
-            (JUDGE, stated.verdict_s),
-        ):
-            if seconds is not None:
-                paces[step], times[step] = seconds, 0
-        # Loading, tracing and writing: what a run in one process took beyond its steps.
-        rests = [
-            (run.times[ASK], run.wall_s - sum(run.seconds.values()))
-            for run in of_system
-            if run.times[ASK] and not run.has_workers
-        ]
-        if rests:
-            trials = sum(count for count, _ in rests)
-            paces[REST] = max(0.0, sum(seconds for _, seconds in rests)) / trials
-            times[REST] = trials
-        return paces, times
-
-    def _estimate_durations(self, plan: Plan, paces: Mapping[str, float]) -> tuple[float, float]:
-        """The seconds of all work, one unit after another, and of the part that is longest."""
-        pace = {step: paces.get(step, 0.0) for step in (FEED, SETTLE, ASK, READ, JUDGE, REST)}
-        parallelism, card = self._job.settings.parallelism, plan.system
-        concurrency = 1 if card.computes else min(parallelism, card.max_concurrency)
-
-        def estimate_asking(point: CheckpointPlan) -> float:
-            count = len(point.asked)
-            asking = (pace[ASK] + pace[READ]) * max(1.0, count / concurrency)
-            if plan.judge.computes:
-                judging = count * pace[JUDGE]
-            else:
-                judging = pace[JUDGE] * max(1.0, count / parallelism)
-            # A judge computes while a system waits, but not while another computation runs.
-            takes_turns = plan.judge.computes and card.computes
-            both = asking + judging if takes_turns else max(asking, judging)
-            return both + count * pace[REST]
-
-        total, longest = 0.0, 0.0
-        for story in list_scenario_work(plan, self._job.questions):
-            feeding = [
-                days * pace[FEED] + settles * pace[SETTLE]
-                for days, settles in list_memories(story, plan)
-            ]
-            asking = [estimate_asking(point) for point in story.points for _ in range(plan.repeats)]
-            seconds = sum(feeding) + sum(asking)
-            total += seconds
-            if is_divisible(plan, portable=self._can_carry) and asking:
-                # The last unit to begin is one that asks about the whole story.
-                seconds = feeding[-1] + asking[-1] / plan.copies
-            longest = max(longest, seconds)
-        return total, longest
-
-    def _estimate_hours(
-        self, plan: Plan, paces: Mapping[str, float], workers: int | None = None
-    ) -> float:
-        """The hours with these workers; as the settings have it, if no number is given."""
-        settings = self._job.settings
-        if workers is None:
-            workers = count_workers(
-                settings,
-                shards=self.outline.shards,
-                cores=self._cores,
-                max_shards=self._max_shards,
-            )
-        if settings.max_calls is not None:
-            workers = min(workers, settings.max_calls)
-        total, longest = self._estimate_durations(plan, paces)
-        return max(total / workers, longest) / 3600
-
-    def _build_hours(self, paces: Mapping[str, float]) -> HoursEstimate:
-        plan = self._job.plan
-        total, longest = self._estimate_durations(plan, paces)
-        enough = math.ceil(total / longest) if longest else 1
-        if self._max_shards is not None:
-            enough = min(enough, self._max_shards)
-        steps = [1 << place for place in range(32) if 1 << place < enough]
-        measured = max((run.last_day for run in self._earlier.of_system), default=0)
-        last = max(point.cutoff for story in self._stories for point in story.points)
-        return HoursEstimate(
-            expected=self._estimate_hours(plan, paces),
-            measured_days=measured if 0 < measured < last else None,
-            longest_hours=longest / 3600,
-            enough=enough,
-            spread=tuple(
-                HoursWith(workers=workers, hours=self._estimate_hours(plan, paces, workers))
-                for workers in (*steps, enough)
-            ),
-        )
-
-    def _list_smaller_runs(
-        self, paces: Mapping[str, float] | None, spending: Sequence[RoleSpending]
-    ) -> Iterator[SmallerRun]:
-        planned, sizes = self.outline, set[int]()
-        for change, plan in _list_variants(self._job.plan):
-            work = compute_workload(list_scenario_work(plan, self._job.questions), plan)
-            if work.trials in sizes or not work.trials:
-                continue
-            sizes.add(work.trials)
-            cost = _sum_costs(spending)
-            yield SmallerRun(
+    """Estimate what the job will take, from the runs named, or from the newest of its system."""
+    plan, outline = job.plan, make_outline(job)
+    runs = find_earlier_runs(plan, job.folder, earlier)
+    paces, times = _measure_paces(plan, runs, stated_s or StatedTimes())
+    steps = [FEED, SETTLE, ASK]
+    steps += [READ] if plan.reader is not None else []
+    steps += [] if plan.unjudged else [JUDGE]
+    untimed = tuple(step for step in steps if step not in paces)
+    is_timed = not {ASK, FEED}.intersection(untimed)
+    counts = {FEED: outline.ingest_calls, SETTLE: outline.settle_calls}
+    stories = list_scenario_work(plan, job.questions)
+    measured = max((run.last_day for run in runs.of_system), default=0)
+    last = max(point.cutoff for story in stories for point in story.points)
+    spending = tuple(_list_spending(job, runs, outline, stories[0]))
+    costs = [role.cost_usd for role in spending if role.cost_usd is not None]
+    cost = sum(costs) if len(costs) == len(spending) else None
+    systems = tuple(dict.fromkeys(run.plan.system.name for run in runs.of_system))
+    smaller: dict[int, SmallerRun] = {}
+    for change, variant in _list_variants(plan):
+        work = compute_workload(list_scenario_work(variant, job.questions), variant)
+        if work.trials and work.trials not in smaller:
+            smaller[work.trials] = SmallerRun(
                 change=change,
                 trials=work.trials,
                 questions=work.questions,
-                hours=None if paces is None else self._estimate_hours(plan, paces),
-                cost_usd=None if cost is None else cost * work.trials / planned.trials,
+                hours=_estimate_hours(job, variant, paces, outline.workers) if is_timed else None,
+                cost_usd=None if cost is None else cost * work.trials / outline.trials,
             )
+    return Forecast(
+        outline=outline,
+        sources=tuple(dict.fromkeys(run.name for run in (*runs.of_system, *runs.of_judge))),
+        other_systems=systems if set(systems) - {plan.system.name} else (),
+        stages=tuple(
+            StepTime(
+                step=step,
+                mean_s=seconds,
+                times=times[step],
+                count=counts.get(step, outline.trials),
+                total_s=seconds * counts.get(step, outline.trials),
+            )
+            for step, seconds in paces.items()
+        ),
+        untimed=untimed,
+        hours=HoursEstimate(
+            expected=_estimate_hours(job, plan, paces, outline.workers),
+            measured_days=measured if 0 < measured < last else None,
+        )
+        if is_timed
+        else None,
+        spending=spending,
+        cost_usd=cost,
+        less=tuple(smaller.values()),
+    )
 
-    def _build_exhibits(self) -> tuple[Exhibit, ...]:
-        """What a judge is shown of some reference answers, where a model is to be priced."""
-        plan, story = self._job.plan, self._stories[0]
-        judges = (plan.judge, *plan.other_judges, *([plan.appellate] if plan.appellate else []))
-        has_paid_reader = plan.reader is not None and plan.reader.model is not None
-        if not has_paid_reader and all(card.computes for card in judges):
-            return ()
-        return build_exhibits(self._job.components.load(story.scenario), story, plan)
 
-    def _list_spending(self, exhibits: Sequence[Exhibit]) -> Iterator[RoleSpending]:
-        """What each role that may cost money will use."""
-        plan, settings, earlier = self._job.plan, self._job.settings, self._earlier
-        trials = self.outline.trials
-        if not (plan.unjudged or plan.judge.computes):
-            who = plan.judge.model or plan.judge.name
-            usage, verdicts = Usage(), 0
-            for run in earlier.of_judge:
-                usage += run.usage.get(JUDGE, Usage()) - run.usage.get("review", Usage())
-                verdicts += run.times[JUDGE]
-            if usage.calls and verdicts:
-                yield _scale_usage("judge", who, usage, trials / verdicts)
-            else:
-                role = PaidRole("judge", who, settings.judge)
-                yield price_verdicts(role, settings, exhibits, trials)
+def _measure_paces(
+    plan: Plan, earlier: EarlierRuns, stated: StatedTimes
+) -> tuple[dict[str, float], Counter[str]]:
+    """Return the seconds of each step that was timed or stated, and how often it was timed."""
+    of_system = earlier.of_system
+    runs_of = {
+        FEED: of_system,
+        SETTLE: of_system,
+        ASK: of_system,
+        READ: [run for run in of_system if plan.reader and run.plan.reader == plan.reader],
+        JUDGE: () if plan.unjudged else earlier.of_judge,
+    }
+    paces, times = dict[str, float](), Counter[str]()
+    for step, runs in runs_of.items():
+        if count := sum(run.times[step] for run in runs):
+            paces[step] = sum(run.seconds[step] for run in runs) / count
+            times[step] = count
+    for step, seconds in ((ASK, stated.answer_s), (FEED, stated.day_s), (JUDGE, stated.verdict_s)):
+        if seconds is not None:
+            paces[step], times[step] = seconds, 0
+    # Loading, tracing and writing: what a run in one process took beyond its steps.
+    alone = [run for run in of_system if run.times[ASK] and not run.has_workers]
+    if alone:
+        times[REST] = sum(run.times[ASK] for run in alone)
+        rest_s = sum(run.wall_s - sum(run.seconds.values()) for run in alone)
+        paces[REST] = max(0.0, rest_s) / times[REST]
+    return paces, times
+
+
+def _estimate_hours(job: Job, plan: Plan, paces: Mapping[str, float], workers: int) -> float:
+    """Estimate the hours of a plan: its steps, divided among workers and concurrent questions."""
+    work = compute_workload(list_scenario_work(plan, job.questions), plan)
+    pace, settings, card = defaultdict(float, paces), job.settings, plan.system
+    concurrency = 1 if card.computes else min(settings.parallelism, card.max_concurrency)
+    asking = work.trials * (pace[ASK] + pace[READ]) / concurrency
+    judging = work.trials * pace[JUDGE] / (1 if plan.judge.computes else settings.parallelism)
+    # A judge computes while a system waits, but not while another computation runs.
+    takes_turns = plan.judge.computes and card.computes
+    total = asking + judging if takes_turns else max(asking, judging)
+    total += work.ingests * pace[FEED] + work.settles * pace[SETTLE] + work.trials * pace[REST]
+    return total / min(workers, settings.max_calls or workers) / 3600
+
+
+def _list_variants(plan: Plan) -> Iterator[tuple[str, Plan]]:
+    """The plan, and plans that ask less."""
+    yield "as planned", plan
+    for size in SAMPLES:
+        if plan.sample is None or size < plan.sample:
+            yield f"--sample {size}", plan.replace(sample=size, sampling=SampleMode.CORE)
+    points = plan.checkpoints
+    for step, words in ((2, "every 2nd checkpoint"), (4, "every 4th checkpoint")):
+        # Counted from the end: the last one asks about the whole story.
+        yield words, plan.replace(checkpoints=points[::-1][::step][::-1])
+    named = tuple(point for point in points if point.label in NAMED_RANGES)
+    if named:
+        yield "the named checkpoints", plan.replace(checkpoints=named)
+    yield "the last checkpoint", plan.replace(checkpoints=points[-1:])
+
+
+def _list_spending(
+    job: Job, earlier: EarlierRuns, outline: Outline, story: ScenarioWork
+) -> Iterator[RoleSpending]:
+    """List what each role that may cost money will use."""
+    plan, settings, trials = job.plan, job.settings, outline.trials
+    judges = [] if plan.unjudged else [("judge", plan.judge, settings.judge)]
+    judges += [
+        (f"judge {number}", card, target)
         for number, (card, target) in enumerate(
             zip(plan.other_judges, settings.judges[1:], strict=True), start=2
-        ):
-            if not card.computes:
-                role = PaidRole(f"judge {number}", card.model or card.name, target)
-                yield price_verdicts(role, settings, exhibits, trials)
-        second = plan.appellate
-        if second is not None and not second.computes and settings.appellate_judge is not None:
-            who = second.model or second.name
-            role = PaidRole("second judge", who, settings.appellate_judge)
-            # At most: how many verdicts are reviewed is known once they are given.
-            yield price_verdicts(role, settings, exhibits, trials)
-        if plan.reader is not None and plan.reader.model is not None and settings.reader:
-            yield self._estimate_reading(plan.reader.model, settings.reader, exhibits)
-        usage, feeding, answers, days = Usage(), Usage(), 0, 0
-        for run in earlier.of_system:
-            usage += run.usage.get(ASK, Usage())
-            feeding += run.usage.get(FEED, Usage())
-            answers, days = answers + run.times[ASK], days + run.times[FEED]
-        if usage.tokens or feeding.tokens:
-            asking = _scale_usage("system", plan.system.name, usage, trials / max(1, answers))
-            fed = _scale_usage("", "", feeding, self.outline.ingest_calls / max(1, days))
-            costs = (asking.cost_usd, fed.cost_usd)
-            yield asking.replace(
-                input_tokens=asking.input_tokens + fed.input_tokens,
-                output_tokens=asking.output_tokens + fed.output_tokens,
-                cost_usd=None if costs[0] is None or costs[1] is None else costs[0] + costs[1],
-                source=f"{answers:,} answers and {days:,} days metered",
-            )
-
-    def _estimate_reading(self, who: str, target: str, exhibits: Sequence[Exhibit]) -> RoleSpending:
-        from recall_bench.systems.readers import build_reader_prompt
-
-        plan, trials = self._job.plan, self.outline.trials
-        usage, answers = Usage(), 0
-        for run in self._earlier.of_system:
-            if run.plan.reader is not None and run.plan.reader.model == who:
-                usage += run.usage.get(READ, Usage())
-                answers += run.times[READ]
-        if usage.calls and answers:
-            return _scale_usage("reader", who, usage, trials / answers)
-        prompts, replies = [], []
-        for exhibit in exhibits:
-            question = exhibit.item.ask(exhibit.scenario, exhibit.asked_at, plan.top_k)
-            prompt = build_reader_prompt(question, exhibit.answer.passages)
-            prompts.append(estimate_tokens(prompt.system) + estimate_tokens(prompt.user))
-            replies.append(estimate_tokens(exhibit.item.truth.reference))
-        room = plan.max_context_tokens
-        source = (
-            "prompts without passages"
-            if room is None
-            else f"prompts and {room:,} tokens of passages, the most allowed"
         )
-        size = (fmean(prompts) + (room or 0), fmean(replies))
-        return _price_calls(PaidRole("reader", who, target), size, trials, source)
+    ]
+    if plan.appellate is not None and settings.appellate_judge is not None:
+        # At most: how many verdicts are reviewed is known once they are given.
+        judges.append(("second judge", plan.appellate, settings.appellate_judge))
+    paid = [judge for judge in judges if not judge[1].computes]
+    reader = plan.reader if plan.reader is not None and plan.reader.model is not None else None
+    exhibits: tuple[Exhibit, ...] = ()
+    if paid or reader is not None:
+        exhibits = build_exhibits(job.components.load(story.scenario), story, plan)
+    for role, card, target in paid:
+        who = card.model or card.name
+        usage, verdicts = Usage(), 0
+        for run in earlier.of_judge if role == "judge" else ():
+            usage += run.usage[JUDGE] - run.usage["review"]
+            verdicts += run.times[JUDGE]
+        if usage.calls and verdicts:
+            yield _scale_usage(role, who, usage, trials / verdicts)
+        else:
+            yield price_verdicts(PaidRole(role, who, target), settings, exhibits, trials)
+    if reader is not None and settings.reader:
+        readers = [run for run in earlier.of_system if run.plan.reader == reader]
+        usage = sum((run.usage[READ] for run in readers), Usage())
+        answers = sum(run.times[READ] for run in readers)
+        if usage.calls and answers:
+            yield _scale_usage("reader", reader.model or reader.name, usage, trials / answers)
+        else:
+            role_of_reader = PaidRole("reader", reader.model or reader.name, settings.reader)
+            yield _price_reading(role_of_reader, plan, exhibits, trials)
+    asking = sum((run.usage[ASK] for run in earlier.of_system), Usage())
+    feeding = sum((run.usage[FEED] for run in earlier.of_system), Usage())
+    if asking.tokens or feeding.tokens:
+        answers = sum(run.times[ASK] for run in earlier.of_system)
+        days = sum(run.times[FEED] for run in earlier.of_system)
+        parts = ((asking, trials / max(1, answers)), (feeding, outline.ingest_calls / max(1, days)))
+        yield RoleSpending(
+            role="system",
+            who=plan.system.name,
+            calls=round(parts[0][1] * asking.calls),
+            input_tokens=round(sum(factor * usage.input_tokens for usage, factor in parts)),
+            output_tokens=round(sum(factor * usage.output_tokens for usage, factor in parts)),
+            cost_usd=None
+            if asking.unpriced or feeding.unpriced
+            else sum(factor * usage.cost_usd for usage, factor in parts),
+            source=f"{answers:,} answers and {days:,} days metered",
+        )
 
 
 def build_exhibits(scenario: Scenario, story: ScenarioWork, plan: Plan) -> tuple[Exhibit, ...]:
-    """What a judge is shown under this plan, of some answers that are the reference."""
+    """Build what a judge is shown under this plan, of some answers that are the reference."""
     places = [(point.checkpoint.label, place) for point in story.points for place in point.asked]
     trials = ScenarioStates(story.items, story.points, plan.repeats)
     factory = ExhibitFactory(scenario, trials, window=plan.judge_memory_window)
@@ -539,8 +467,7 @@ def _scale_usage(role: str, who: str, usage: Usage, factor: float) -> RoleSpendi
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PaidRole:
+class PaidRole(NamedTuple):
     """A judge or a reader that is a model: its role, its name and what it was resolved from."""
 
     role: str
@@ -568,8 +495,28 @@ def price_verdicts(
     )
     reply = estimate_tokens(json.dumps({"reason": "." * _REASON, **SCALES}))
     source = f"prompts of {len(prompts)} reference answers"
-    spending = _price_calls(replace(role, target=target), (size, reply), trials, source)
+    spending = _price_calls(role._replace(target=target), (size, reply), trials, source)
     return spending.replace(is_limit=True)
+
+
+def _price_reading(
+    role: PaidRole, plan: Plan, exhibits: Sequence[Exhibit], trials: int
+) -> RoleSpending:
+    from recall_bench.systems.readers import build_reader_prompt
+
+    prompts, replies = [], []
+    for exhibit in exhibits:
+        question = exhibit.item.ask(exhibit.scenario, exhibit.asked_at, plan.top_k)
+        prompt = build_reader_prompt(question, exhibit.answer.passages)
+        prompts.append(estimate_tokens(prompt.system) + estimate_tokens(prompt.user))
+        replies.append(estimate_tokens(exhibit.item.truth.reference))
+    room = plan.max_context_tokens
+    source = (
+        "prompts without passages"
+        if room is None
+        else f"prompts and {room:,} tokens of passages, the most allowed"
+    )
+    return _price_calls(role, (fmean(prompts) + (room or 0), fmean(replies)), trials, source)
 
 
 def _price_calls(
@@ -589,24 +536,3 @@ def _price_calls(
         cost_usd=cost,
         source=source,
     )
-
-
-def _list_variants(plan: Plan) -> Iterator[tuple[str, Plan]]:
-    """The plan, and plans that ask less."""
-    yield "as planned", plan
-    for size in SAMPLES:
-        if plan.sample is None or size < plan.sample:
-            yield f"--sample {size}", plan.replace(sample=size, sampling=SampleMode.CORE)
-    points = plan.checkpoints
-    for step, words in ((2, "every 2nd checkpoint"), (4, "every 4th checkpoint")):
-        # Counted from the end: the last one asks about the whole story.
-        yield words, plan.replace(checkpoints=points[::-1][::step][::-1])
-    named = tuple(point for point in points if point.label in NAMED_RANGES)
-    if named:
-        yield "the named checkpoints", plan.replace(checkpoints=named)
-    yield "the last checkpoint", plan.replace(checkpoints=points[-1:])
-
-
-def _sum_costs(spending: Sequence[RoleSpending]) -> float | None:
-    costs = [role.cost_usd for role in spending if role.cost_usd is not None]
-    return sum(costs) if len(costs) == len(spending) else None

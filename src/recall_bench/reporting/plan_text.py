@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import partial
 
 from recall_bench.core.plain_text import (
-    LABEL,
     NO_DATA,
     clean_text,
     format_fact,
@@ -14,12 +13,8 @@ from recall_bench.core.plain_text import (
 )
 from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.usage import format_round_dollars
-from recall_bench.engine.plan_report import (
-    Forecast,
-    HoursEstimate,
-    Outline,
-    RoleSpending,
-)
+from recall_bench.engine.forecast import Forecast, RoleSpending
+from recall_bench.engine.plan_outline import Outline
 from recall_bench.reporting.formats import format_round_duration, format_seconds
 
 WIDTH = 80
@@ -143,44 +138,22 @@ def _render_times(found: Forecast) -> Iterator[str]:
         )
         total = format_round_duration(sum(stage.total_s for stage in found.stages))
         yield from _format_fact("Steps", f"{steps}; together {total}, one after another")
-    if found.hours is None:
-        yield from _format_fact("Time", _describe_formula(found))
-        return
-    yield from _format_fact("Time", _describe_hours(found.hours, found))
-    spread = found.hours.spread
-    if len(spread) > 1:
-        chosen = [spread[place] for place in pick_evenly(len(spread), 8)]
-        yield f"{'  workers':{LABEL}}" + "".join(f"{row.workers:>8,}" for row in chosen)
-        yield f"{'  time':{LABEL}}" + "".join(f"{_format_hours(row.hours):>8}" for row in chosen)
+    yield from _format_fact("Time", _describe_hours(found))
 
 
-def _describe_hours(hours: HoursEstimate, found: Forecast) -> str:
-    words = f"about {_format_hours(hours.expected)}"
-    if found.verdict_second is not None:
-        words += (
-            " without verdicts, which were never timed: each second that one takes adds "
-            f"{_format_hours(found.verdict_second)}"
+def _describe_hours(found: Forecast) -> str:
+    hours = found.hours
+    if hours is None:
+        return (
+            "not measured yet. Give --seconds-per-answer and --seconds-per-day, or run a part of "
+            "it first"
         )
+    words = f"about {_format_hours(hours.expected)}"
+    if found.untimed:
+        words += f"; {' or '.join(_STEPS[step] for step in found.untimed)} was never timed"
     if hours.measured_days is not None:
         words += f"; nothing was measured after day {hours.measured_days:,}, so it may be far off"
-    is_local = found.outline.executor == "local"
-    where = " (--executor processes, their start left out)" if is_local else ""
-    words += (
-        f"; one work unit alone takes {_format_hours(hours.longest_hours)}, so more than "
-        f"{format_quantity(hours.enough, 'worker')}{where} save nothing"
-    )
-    others = [_STEPS[step] for step in found.untimed if step != "judge"]
-    return f"{words}; {' or '.join(others)} was never timed" if others else words
-
-
-def _describe_formula(found: Forecast) -> str:
-    if found.answer_second is None or found.day_second is None:
-        return NO_DATA
-    return (
-        f"not measured yet. At 1 s an answer: {_format_hours(found.answer_second)}; at 1 s a day "
-        f"fed: {_format_hours(found.day_second)}, and so in proportion. Give --seconds-per-answer "
-        "and --seconds-per-day, or run a part of it first"
-    )
+    return words
 
 
 def _render_money(found: Forecast) -> Iterator[str]:
