@@ -33,7 +33,7 @@ from recall_bench.engine.runs.output_paths import (
     refuse_clashes,
 )
 from recall_bench.engine.runs.recorded_answers import RecordedRun
-from recall_bench.engine.stored_answers import read_from_store
+from recall_bench.features.datasets.stored_answers import read_from_store
 from recall_bench.judging.eval_dataset import EvalMode, EvalRequest, OpenedDataset, open_dataset
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import NoJudge, resolve_judges, split_reading

@@ -132,7 +132,7 @@ def _test_memorisation(
 ) -> int:
     from recall_bench.cli.console import show_activity, show_build
     from recall_bench.core.temporary_files import TemporaryFolder
-    from recall_bench.engine.memorisation import render_memorisation, run_memorisation
+    from recall_bench.features.doctor.memorisation import render_memorisation, run_memorisation
 
     with (
         TemporaryFolder("doctor") as scratch,

@@ -54,7 +54,6 @@ from recall_bench.engine.agent_events import record_day_sessions, record_questio
 from recall_bench.engine.backlog import Backlog
 from recall_bench.engine.checkpoint import finish_trial
 from recall_bench.engine.components import RunContext
-from recall_bench.engine.resource_meter import ResourceMeter
 from recall_bench.engine.scenario_run import make_tracer, record_exchanges, record_spending
 from recall_bench.features.suites.behaviour import (
     AskStep,
@@ -72,6 +71,7 @@ from recall_bench.features.suites.behaviour import (
     WriteStep,
 )
 from recall_bench.features.suites.load_generator import LoadGenerator
+from recall_bench.features.suites.resource_meter import ResourceMeter
 from recall_bench.metrics.planted_strings import contains, find_planted, search_folder
 from recall_bench.systems.memory_call import ask_memory, call_system
 from recall_bench.systems.reply import ReplyFinisher

@@ -10,7 +10,7 @@ from recall_bench.core.memory import Answer, StoredEntry
 from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Episode, Item, Question, Truth
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.engine.stored_answers import StoredText, _StoredMemory, find_closest
+from recall_bench.features.datasets.stored_answers import StoredText, _StoredMemory, find_closest
 from recall_bench.judging.methodologies import find_methodology
 from recall_bench.reporting.eval_scores import score_outcome
 from recall_bench.reporting.trial_scores import measure_figures, read_scored_trials
